@@ -1,0 +1,196 @@
+"""Cities: the grid, its walls and landmarks, what each command does in each state, and how far the goals are.
+
+The classic city is read from Gymnasium's `TaxiEnv`: its map, its landmarks and its transition table. A generated city
+is drawn from its name and follows the same rules on a grid of its own (a test holds both to the same table).
+A state is the number that `TaxiEnv.encode` gives, for a grid with any number of columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
+
+import numpy as np
+from gymnasium.envs.toy_text.taxi import TaxiEnv
+from numpy.typing import NDArray
+
+from natlang_envs.errors import UsageError
+from natlang_envs.tasks import TaskRandom
+
+CLASSIC = "classic"
+GENERATED_CITIES = 10_000
+LANDMARKS = ("Red", "Green", "Yellow", "Blue")
+IN_TAXI = len(LANDMARKS)
+PICK_UP, DROP_OFF = 4, 5
+ILLEGAL = -1
+
+_MOVES = ((1, 0), (-1, 0), (0, 1), (0, -1))  # south, north, east, west: TaxiEnv's actions 0 to 3
+_SIZES = (5, 9)
+_WALL_CHANCE = 65  # percent of the column borders that carry a wall
+_UNREACHABLE = 1_000_000
+
+Cell = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class City:
+    """A city and its transition table; cities compare by identity.
+
+    Attributes:
+        name: `"classic"`, or `"map-0000"` to `"map-9999"`.
+        rows: Number of rows, counted from the north.
+        columns: Number of columns, counted from the west.
+        landmarks: The cells (row, column) of Red, Green, Yellow and Blue.
+        walls: The cells that have a wall on their eastern side.
+        next_states: int array [states, 6]: the state after each command, or `ILLEGAL`.
+    """
+
+    name: str
+    rows: int
+    columns: int
+    landmarks: tuple[Cell, ...]
+    walls: frozenset[Cell]
+    next_states: NDArray[np.int32] = field(repr=False)
+
+    def encode(self, row: int, column: int, passenger: int, destination: int) -> int:
+        """Return the number of a state; `passenger` is a landmark's index or `IN_TAXI`."""
+        return ((row * self.columns + column) * 5 + passenger) * 4 + destination
+
+    def decode(self, state: int) -> tuple[int, int, int, int]:
+        """Return row, column, passenger and destination."""
+        rest, destination = divmod(state, 4)
+        cell, passenger = divmod(rest, 5)
+        row, column = divmod(cell, self.columns)
+        return row, column, passenger, destination
+
+    @cached_property
+    def transitions(self) -> list[list[int]]:
+        """`next_states` as nested lists, which one environment reads faster than an array."""
+        return self.next_states.tolist()
+
+    @cached_property
+    def to_pickup(self) -> list[int]:
+        """For each state, the fewest commands until the passenger gets in."""
+        _, _, passenger, _ = self._decoded
+        targets = np.zeros_like(self.next_states, dtype=np.bool_)
+        targets[:, PICK_UP] = (self.next_states[:, PICK_UP] != ILLEGAL) & (passenger != IN_TAXI)
+        return _fewest_commands(self.next_states, targets)
+
+    @cached_property
+    def to_delivery(self) -> list[int]:
+        """For each state, the fewest commands until the passenger is delivered."""
+        targets = np.zeros_like(self.next_states, dtype=np.bool_)
+        targets[:, DROP_OFF] = self.next_states[:, DROP_OFF] != ILLEGAL
+        return _fewest_commands(self.next_states, targets)
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The states an episode may start in: nobody in the taxi, the destination elsewhere than the passenger.
+
+        On a generated map the plans must also fit the horizons of all three environments (15 and 30 steps).
+        """
+        _, _, passenger, destination = self._decoded
+        fits = (np.asarray(self.to_pickup) <= 15) & (np.asarray(self.to_delivery) <= 30)
+        return tuple(np.flatnonzero((passenger != IN_TAXI) & (passenger != destination) & fits).tolist())
+
+    @cached_property
+    def _decoded(self) -> tuple[NDArray[np.int64], ...]:
+        return tuple(np.array(part) for part in np.unravel_index(
+            np.arange(len(self.next_states)), (self.rows, self.columns, 5, 4)
+        ))  # fmt: skip
+
+
+def _fewest_commands(next_states: NDArray[np.int32], targets: NDArray[np.bool_]) -> list[int]:
+    """Return the breadth-first distance of every state to a transition marked in `targets`."""
+    distance = np.where(targets.any(axis=1), 1, _UNREACHABLE)
+    legal = next_states != ILLEGAL
+    while True:
+        after = np.where(legal, distance[next_states], _UNREACHABLE).min(axis=1) + 1
+        closer = np.minimum(distance, after)
+        if (closer == distance).all():
+            return distance.tolist()
+        distance = closer
+
+
+def taxi_rules(rows: int, columns: int, landmarks: tuple[Cell, ...], walls: frozenset[Cell]) -> NDArray[np.int32]:
+    """Return `next_states` of a grid by the rules of DangerousTaxi.
+
+    A move that does not move, a pickup or drop-off that Taxi punishes, and a drop-off anywhere but the destination
+    are `ILLEGAL`.
+    """
+    states = np.arange(rows * columns * 5 * 4)
+    row, column, passenger, destination = np.unravel_index(states, (rows, columns, 5, 4))
+    wall_east = np.zeros((rows, columns), dtype=np.bool_)
+    wall_east[:, -1] = True
+    for cell in walls:
+        wall_east[cell] = True
+    wall_west = np.roll(wall_east, 1, axis=1)  # the eastern border of the last column is the western one of the first
+
+    def number(new_row: NDArray[np.int64], new_column: NDArray[np.int64], new_passenger: NDArray[np.int64]):
+        return ((new_row * columns + new_column) * 5 + new_passenger) * 4 + destination
+
+    table = np.full((len(states), 6), ILLEGAL, dtype=np.int32)
+    blocked = (row == rows - 1, row == 0, wall_east[row, column], wall_west[row, column])
+    for action, (down, right) in enumerate(_MOVES):
+        table[:, action] = np.where(blocked[action], ILLEGAL, number(row + down, column + right, passenger))
+    landmark_at = np.full((rows, columns), -1)
+    for index, cell in enumerate(landmarks):
+        landmark_at[cell] = index
+    here = landmark_at[row, column]
+    waiting_here = (here >= 0) & (here == passenger)
+    table[:, PICK_UP] = np.where(waiting_here, number(row, column, np.full_like(passenger, IN_TAXI)), ILLEGAL)
+    arrived = (passenger == IN_TAXI) & (here == destination)
+    table[:, DROP_OFF] = np.where(arrived, number(row, column, destination), ILLEGAL)
+    return table
+
+
+def load_city(name: str) -> City:
+    """Return the city of that name; the classic one and the most recently used others are kept in memory.
+
+    Raises:
+        UsageError: There is no such city.
+    """
+    if name == CLASSIC:
+        return _classic_city()
+    prefix, _, number = name.partition("-")
+    if prefix != "map" or len(number) != 4 or not (number.isascii() and number.isdigit()):
+        raise UsageError(f"unknown city {name!r}: it is {CLASSIC!r}, or 'map-0000' to 'map-{GENERATED_CITIES - 1}'")
+    return _generated_city(name)
+
+
+@cache
+def _classic_city() -> City:
+    taxi = TaxiEnv()
+    rows, columns = taxi.max_row + 1, taxi.max_col + 1
+    walls = frozenset(
+        (row, column)
+        for row in range(rows)
+        for column in range(columns - 1)
+        if bytes(taxi.desc[1 + row, 2 * column + 2]) != b":"
+    )
+    table = np.full((len(taxi.P), 6), ILLEGAL, dtype=np.int32)
+    for state, actions in taxi.P.items():
+        for action, ((_, target, reward, delivered),) in actions.items():
+            # Taxi marks a wrong pickup or drop-off by -10 and lets a passenger out at the other landmarks for -1.
+            legal = delivered if action == DROP_OFF else reward != -10 if action == PICK_UP else target != state
+            if legal:
+                table[state, action] = target
+    return City(CLASSIC, rows, columns, tuple(taxi.locs), walls, table)
+
+
+@lru_cache(maxsize=512)
+def _generated_city(name: str) -> City:
+    draw = TaskRandom(f"dangerous-taxi/{name}").below
+    low, high = _SIZES
+    rows, columns = low + draw(high - low + 1), low + draw(high - low + 1)
+    cells = [(row, column) for row in range(rows) for column in range(columns)]
+    landmarks = tuple(cells.pop(draw(len(cells))) for _ in LANDMARKS)
+    walls: set[Cell] = set()
+    for column in range(columns - 1):
+        if draw(100) < _WALL_CHANCE:
+            # At least one row stays open, and moves along a column are never blocked: every cell can be reached.
+            length = 1 + draw(rows - 1)
+            first = draw(rows - length + 1)
+            walls.update((row, column) for row in range(first, first + length))
+    frozen = frozenset(walls)
+    return City(name, rows, columns, landmarks, frozen, taxi_rules(rows, columns, landmarks, frozen))

@@ -1,0 +1,181 @@
+"""DangerousTaxi as a Gymnasium environment."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from natlang_envs.dangerous_taxi.city import CLASSIC, ILLEGAL, PICK_UP, load_city
+from natlang_envs.dangerous_taxi.render import render_ansi, render_rgb
+from natlang_envs.dangerous_taxi.tasks import FAMILY, MapKind, TaxiTasks, parse_task_id
+from natlang_envs.dangerous_taxi.words import (
+    COMMAND_INDEX,
+    COMMANDS,
+    DONE,
+    MAX_OBSERVATION,
+    REFUSED,
+    TASKS,
+    descriptions,
+    unknown_command,
+)
+from natlang_envs.env import NatLangEnv, Outcome
+from natlang_envs.errors import one_of
+from natlang_envs.tasks import Split
+
+Stage = Literal["pickup", "dropoff", "delivery"]
+
+STEP_REWARD = -1.0
+ILLEGAL_REWARD = -10.0
+GOAL_REWARD = 20.0
+
+REFUSALS = tuple(Outcome(answer, ILLEGAL_REWARD, terminated=True) for answer in REFUSED)
+
+
+def outcomes(stage: Stage) -> tuple[Outcome, ...]:
+    """Return what each of the six commands earns in a stage of the curriculum, when it is legal."""
+    moves = tuple(Outcome(answer, STEP_REWARD) for answer in DONE[:PICK_UP])
+    goal_is_pickup = stage == "pickup"
+    pick_up = Outcome(
+        DONE[PICK_UP], STEP_REWARD if stage == "delivery" else GOAL_REWARD, terminated=goal_is_pickup, success=goal_is_pickup
+    )
+    return (*moves, pick_up, Outcome(DONE[-1], GOAL_REWARD, terminated=True, success=True))
+
+
+class DangerousTaxiEnv(NatLangEnv):
+    """Drive a taxi by words; one illegal command ends the game.
+
+    ## Description
+    Gymnasium's Taxi (Dietterich, 2000), told in words and made dangerous as in section 5 of the Reflect-RL paper: the
+    game ends at the first command that Taxi would punish or ignore. Nothing can be corrected afterwards, so the player
+    has to read the map before every move.
+
+    ## Observation Space
+    `UnicodeText(2000)`: the size of the grid, the four landmarks, every wall, the taxi, the passenger and the
+    destination, in plain words. Two states never read alike. When an episode terminates, the answer to the last
+    command stands on a line before it.
+
+    ## Action Space
+    `CommandText`: `move south`, `move north`, `move east`, `move west`, `pick up passenger`, `drop off passenger`.
+    All six are always admissible, in this order: to know which of them is safe is the task.
+
+    ## Rewards
+    - -1 for each step, unless another reward is given in its place;
+    - -10 for an illegal command: a move that does not move, a pickup where nobody waits, a drop-off anywhere but at
+      the destination or with an empty taxi, and any other text;
+    - +20 for the pickup (stages `pickup` and `dropoff`) and +20 for the delivery.
+
+    ## Starting State
+    A task `city/row.column/from-to`, drawn from the split: on the classic map one of 300 starts (25 cells, 4 places
+    for the passenger, 3 destinations), on generated maps a city and then a start whose shortest plan fits the horizon.
+
+    ## Episode End
+    Termination: the passenger got in (stage `pickup`) or was delivered, or the command was illegal.
+    Truncation: after `horizon` steps.
+
+    ## Information
+    `admissible_commands`, `success`, `task_id`, `task`, `feedback`: see `NatLangEnv`.
+
+    ## Arguments
+    - `stage`: `"pickup"` ends with the pickup, `"dropoff"` pays the pickup and the delivery, `"delivery"` pays the
+      delivery only. The three registered ids set it.
+    - `map`: `"classic"` (Gymnasium's) or `"generated"` (5 to 9 rows and columns; walls and landmarks drawn from the
+      city's number). On the classic map a held-out start still crosses trained states; unseen maps are the honest test.
+    - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by start (classic) or by city (generated).
+    - `horizon`: 15 steps for the pickup, 30 for the delivery.
+    - `render_mode`: `"ansi"` or `"rgb_array"`.
+
+    ## Version History
+    - v0: initial version.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # pyright: ignore[reportIncompatibleVariableOverride]
+    family = FAMILY
+
+    def __init__(
+        self,
+        stage: Stage = "delivery",
+        map: MapKind = "classic",
+        split: Split = "all",
+        horizon: int = 30,
+        render_mode: str | None = None,
+    ) -> None:
+        one_of("stage", stage, TASKS)
+        super().__init__(
+            tasks=TaxiTasks(map, split),
+            horizon=horizon,
+            render_mode=render_mode,
+            max_observation=MAX_OBSERVATION,
+            max_commands=len(COMMANDS),
+            fallback_commands=COMMANDS,
+        )
+        self.stage: Stage = stage
+        self._outcomes = outcomes(stage)
+        self._enter(CLASSIC)
+        self._state = 0
+
+    @property
+    def task(self) -> str:
+        """What the stage asks for."""
+        return TASKS[self.stage]
+
+    def _enter(self, city: str) -> None:
+        self._city = load_city(city)
+        self._texts = descriptions(self._city)
+        self._transitions = self._city.transitions
+
+    def _begin(self, task_id: str) -> str:
+        city, self._state = parse_task_id(task_id)
+        self._enter(city.name)
+        return self._texts[self._state]
+
+    def _act(self, command: str) -> Outcome:
+        index = COMMAND_INDEX.get(command)
+        if index is None:
+            return Outcome(unknown_command(command), ILLEGAL_REWARD, terminated=True)
+        state = self._transitions[self._state][index]
+        if state == ILLEGAL:
+            return REFUSALS[index]
+        self._state = state
+        return self._outcomes[index]
+
+    def _observe(self, outcome: Outcome) -> str:
+        text = self._texts[self._state]
+        return f"{outcome.feedback}\n{text}" if outcome.terminated else text
+
+    def _admissible_commands(self) -> tuple[str, ...]:
+        return COMMANDS
+
+    def safe_commands(self) -> tuple[str, ...]:
+        """Return the commands that are legal here (privileged knowledge)."""
+        return tuple(
+            command
+            for command, state in zip(COMMANDS, self._transitions[self._state], strict=True)
+            if state != ILLEGAL
+        )
+
+    def oracle(self) -> list[str]:
+        """Return the shortest plan to this stage's goal, by distances over the whole state space."""
+        plan: list[str] = []
+        if self._ended:
+            return plan
+        distance = self._city.to_pickup if self.stage == "pickup" else self._city.to_delivery
+        state = self._state
+        for left in range(distance[state] - 1, 0, -1):
+            index = next(i for i, after in enumerate(self._transitions[state]) if after != ILLEGAL and distance[after] == left)
+            plan.append(COMMANDS[index])
+            state = self._transitions[state][index]
+        return [*plan, COMMANDS[PICK_UP if self.stage == "pickup" else -1]]
+
+    def _get_state(self) -> tuple[Any, ...]:
+        return (self._state,)
+
+    def _set_state(self, state: tuple[Any, ...]) -> None:
+        (self._state,) = state
+
+    def render(self) -> str | NDArray[np.uint8] | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return the city as text or as a picture (height, width, 3), as `render_mode` says."""
+        if self.render_mode == "ansi":
+            return render_ansi(self._city, self._state)
+        return render_rgb(self._city, self._state) if self.render_mode == "rgb_array" else None

@@ -1,0 +1,113 @@
+"""The tasks of DangerousTaxi: which city, where the taxi starts, where the passenger waits and wants to go.
+
+A task id reads `city/row.column/from-to`, for example `classic/2.3/red-green` or `map-0042/7.1/blue-yellow`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from natlang_envs.dangerous_taxi.city import CLASSIC, GENERATED_CITIES, LANDMARKS, City, load_city
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.tasks import Shares, Split, check_split, split_of
+
+FAMILY = "dangerous-taxi"
+SHARES = Shares(train=0.5, validation=0.15)
+MapKind = Literal["classic", "generated"]
+MAP_KINDS: tuple[MapKind, ...] = ("classic", "generated")
+_PLACES = tuple(name.lower() for name in LANDMARKS)
+
+
+def task_id_of(city: City, state: int) -> str:
+    """Return the id of the task that starts in `state`."""
+    row, column, passenger, destination = city.decode(state)
+    return f"{city.name}/{row}.{column}/{_PLACES[passenger]}-{_PLACES[destination]}"
+
+
+@lru_cache(maxsize=20_000)
+def parse_task_id(task_id: str) -> tuple[City, int]:
+    """Return the city and the starting state of a task.
+
+    Raises:
+        UsageError: No task has this id.
+    """
+    problem = f"unknown task {task_id!r}: an id reads like 'classic/2.3/red-green' or 'map-0042/0.1/blue-yellow'"
+    parts = str(task_id).split("/")
+    if len(parts) != 3:
+        raise UsageError(problem)
+    city = load_city(parts[0])
+    # Writing the ids of the city's starts and looking this one up leaves no spelling that is nearly right.
+    state = _starts_by_id(city).get(task_id)
+    if state is None:
+        raise UsageError(problem + f", and must start in one of the {len(city.starts)} starts of {city.name}")
+    return city, state
+
+
+@lru_cache(maxsize=512)
+def _starts_by_id(city: City) -> dict[str, int]:
+    return {task_id_of(city, state): state for state in city.starts}
+
+
+def split_of_task(task_id: str) -> Split:
+    """Return the split of a task, by its start on the classic map and by its city on the generated ones."""
+    city, _, _ = task_id.partition("/")
+    return split_of(FAMILY, task_id if city == CLASSIC else city, SHARES)
+
+
+class TaxiTasks:
+    """The tasks of one kind of map in one split.
+
+    Args:
+        map_kind: `"classic"`: Gymnasium's map; `"generated"`: maps of 5 to 9 rows and columns.
+        split: `"train"`, `"validation"`, `"test"` or `"all"`.
+
+    Raises:
+        UsageError: There is no such kind of map or split.
+    """
+
+    def __init__(self, map_kind: str, split: str) -> None:
+        one_of("map", map_kind, MAP_KINDS)
+        check_split(split)
+        self.map_kind = map_kind
+        self.split = split
+        self._pool = _pool(map_kind, split)
+
+    def draw(self, rng: np.random.Generator) -> str:
+        """Return the id of a task: uniform over the starts, or over the cities and then their starts."""
+        # `random` is ten times as fast as `integers`, and a reset is a few microseconds.
+        drawn = self._pool[int(rng.random() * len(self._pool))]
+        if self.map_kind == "classic":
+            return drawn
+        city = load_city(drawn)
+        return task_id_of(city, city.starts[int(rng.random() * len(city.starts))])
+
+    def check(self, task_id: str) -> None:
+        """Raise `UsageError` unless the task exists, on this kind of map and in this split."""
+        city, _ = parse_task_id(task_id)
+        if (city.name == CLASSIC) != (self.map_kind == "classic"):
+            raise UsageError(f"task {task_id!r} is not on a {self.map_kind} map: pass the other `map`")
+        split = split_of_task(task_id)
+        if self.split not in ("all", split):
+            raise UsageError(f"task {task_id!r} is in the split {split!r}, not {self.split!r}: pass split={split!r}")
+
+    def ids(self) -> Iterator[str]:
+        """Yield every task id of the split; on generated maps there are millions."""
+        if self.map_kind == "classic":
+            yield from self._pool
+        else:
+            for name in self._pool:
+                yield from _starts_by_id(load_city(name))
+
+
+@lru_cache(maxsize=16)
+def _pool(map_kind: str, split: str) -> tuple[str, ...]:
+    """Return what `draw` draws from first: task ids of the classic map, or names of generated cities."""
+    if map_kind == "classic":
+        names = _starts_by_id(load_city(CLASSIC))
+    else:
+        names = (f"map-{number:04d}" for number in range(GENERATED_CITIES))
+    return tuple(name for name in names if split in ("all", split_of_task(name)))

@@ -1,0 +1,141 @@
+"""DangerousTaxi, many episodes at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from natlang_envs.dangerous_taxi.city import CLASSIC, ILLEGAL, load_city
+from natlang_envs.dangerous_taxi.env import ILLEGAL_REWARD, Stage, outcomes
+from natlang_envs.dangerous_taxi.render import render_ansi, render_rgb
+from natlang_envs.dangerous_taxi.tasks import MapKind, TaxiTasks, parse_task_id
+from natlang_envs.dangerous_taxi.words import (
+    COMMAND_INDEX,
+    COMMANDS,
+    MAX_OBSERVATION,
+    REFUSED,
+    TASKS,
+    all_descriptions,
+    descriptions,
+    unknown_command,
+)
+from natlang_envs.errors import one_of
+from natlang_envs.tasks import Split
+from natlang_envs.vector import Indices, NatLangVectorEnv, Outcomes, object_array
+
+_UNKNOWN = len(COMMANDS)  # the column of the tables that stands for any other text
+
+
+class DangerousTaxiVectorEnv(NatLangVectorEnv):
+    """The vector form of `DangerousTaxiEnv`; the arguments are the same, and `num_envs` and `autoreset_mode`.
+
+    Every episode has a row in one table of transitions, or all share a row on the classic map.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        stage: Stage = "delivery",
+        map: MapKind = "classic",
+        split: Split = "all",
+        horizon: int = 30,
+        render_mode: str | None = None,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+    ) -> None:
+        one_of("stage", stage, TASKS)
+        super().__init__(
+            num_envs,
+            tasks=TaxiTasks(map, split),
+            horizon=horizon,
+            render_mode=render_mode,
+            max_observation=MAX_OBSERVATION,
+            fallback_commands=COMMANDS,
+            autoreset_mode=autoreset_mode,
+        )
+        self.stage: Stage = stage
+        legal = outcomes(stage)
+        self._legal_rewards = np.array([each.reward for each in legal] + [0.0])
+        self._legal_ends = np.array([each.terminated for each in legal] + [False])
+        self._legal_answers = object_array([each.feedback for each in legal] + [""])
+        self._refusals = object_array([*REFUSED, ""])
+        self._states = np.zeros(num_envs, dtype=np.int64)
+        # Known as long as every episode is in this one city; None on generated maps.
+        self._only_city = load_city(CLASSIC) if map == "classic" else None
+        self._cities = [load_city(CLASSIC)] * num_envs
+        # The last column, of unknown text, stays illegal everywhere.
+        self._tables = np.full((1, 0, _UNKNOWN + 1), ILLEGAL, dtype=np.int32)
+        self._set_table(0, load_city(CLASSIC).next_states)
+
+    def _begin(self, indices: list[int], task_ids: list[str]) -> NDArray[np.object_]:
+        parsed = [parse_task_id(task_id) for task_id in task_ids]
+        states = [state for _, state in parsed]
+        self._states[indices] = states
+        if self._only_city is None:
+            for index, (city, _) in zip(indices, parsed, strict=True):
+                if city is not self._cities[index]:
+                    self._cities[index] = city
+                    self._set_table(index, city.next_states)
+        return self._describe(indices, states)
+
+    def _describe(self, indices: list[int], states: list[int]) -> NDArray[np.object_]:
+        if self._only_city is not None:
+            return all_descriptions(self._only_city)[states]
+        cities = self._cities
+        return object_array([descriptions(cities[i])[state] for i, state in zip(indices, states, strict=True)])
+
+    def _set_table(self, index: int, table: NDArray[np.int32]) -> None:
+        rows, states = self._tables.shape[:2]
+        needed = self.num_envs if self._only_city is None else 1
+        if rows < needed or states < len(table):
+            grown = np.full((needed, max(states, len(table)), _UNKNOWN + 1), ILLEGAL, dtype=np.int32)
+            grown[:rows, :states] = self._tables
+            self._tables = grown
+        self._tables[index, : len(table), :_UNKNOWN] = table
+
+    def _act(self, indices: Indices, commands: Sequence[str]) -> Outcomes:
+        actions = np.array([COMMAND_INDEX.get(command, _UNKNOWN) for command in commands], dtype=np.intp)
+        rows = indices if self._only_city is None else 0
+        after = self._tables[rows, self._states[indices], actions]
+        legal = after != ILLEGAL
+        self._states[indices] = np.where(legal, after, self._states[indices])
+        feedback = np.where(legal, self._legal_answers[actions], self._refusals[actions])
+        for position in np.flatnonzero(actions == _UNKNOWN).tolist():
+            feedback[position] = unknown_command(commands[position])
+        ends = self._legal_ends[actions]
+        return Outcomes(
+            feedback=feedback,
+            rewards=np.where(legal, self._legal_rewards[actions], ILLEGAL_REWARD),
+            terminated=~legal | ends,
+            success=legal & ends,
+        )
+
+    def _observe(self, indices: Indices, outcomes: Outcomes) -> NDArray[np.object_]:
+        texts = self._describe(indices.tolist(), self._states[indices].tolist())
+        ends = outcomes.terminated
+        texts[ends] = outcomes.feedback[ends] + "\n" + texts[ends]
+        return texts
+
+    def _admissible_commands(self) -> NDArray[np.object_]:
+        array = np.empty(self.num_envs, dtype=object)
+        array.fill(COMMANDS)
+        return array
+
+    @property
+    def _task_texts(self) -> NDArray[np.object_]:
+        array = np.empty(self.num_envs, dtype=object)
+        array.fill(TASKS[self.stage])
+        return array
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Return a picture of every city, as `render_mode` says."""
+        draw = {"ansi": render_ansi, "rgb_array": render_rgb}.get(self.render_mode or "")
+        if draw is None:
+            return None
+        return tuple(draw(city, state) for city, state in zip(self._cities, self._states.tolist(), strict=True))
+

@@ -1,0 +1,114 @@
+"""What DangerousTaxi says: the commands, the answers to them, and a whole state in plain words."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from natlang_envs.dangerous_taxi.city import IN_TAXI, LANDMARKS, City
+
+COMMANDS = ("move south", "move north", "move east", "move west", "pick up passenger", "drop off passenger")
+COMMAND_INDEX = {command: index for index, command in enumerate(COMMANDS)}
+
+DONE = (
+    "The taxi moved south.",
+    "The taxi moved north.",
+    "The taxi moved east.",
+    "The taxi moved west.",
+    "The passenger got into the taxi.",
+    "The passenger got out at the destination.",
+)
+REFUSED = (
+    "There is no way to the south: illegal, the game is over.",
+    "There is no way to the north: illegal, the game is over.",
+    "There is no way to the east: illegal, the game is over.",
+    "There is no way to the west: illegal, the game is over.",
+    "There is nobody to pick up here: illegal, the game is over.",
+    "Nobody may be dropped off here: illegal, the game is over.",
+)
+TASKS = {
+    "pickup": "Drive to the passenger and pick them up. One illegal command ends the game.",
+    "dropoff": "Pick up the passenger and drop them off at the destination. One illegal command ends the game.",
+    "delivery": "Take the passenger to the destination. One illegal command ends the game.",
+}
+MAX_OBSERVATION = 2_000
+_QUOTED = 80
+
+
+def unknown_command(command: str) -> str:
+    """Return the answer to text that is none of the six commands."""
+    shown = command if len(command) <= _QUOTED else command[:_QUOTED] + "…"
+    return f"{shown!r} is not a command of the taxi: illegal, the game is over."
+
+
+@lru_cache(maxsize=512)
+def describe_city(city: City) -> str:
+    """Return what never changes: the size of the grid, the landmarks and every wall."""
+    places = " ".join(
+        f"{name} is at row {row}, column {column}."
+        for name, (row, column) in zip(LANDMARKS, city.landmarks, strict=True)
+    )
+    runs = _wall_runs(city)
+    walls = "; ".join(
+        f"between columns {column} and {column + 1} in " + (f"row {first}" if first == last else f"rows {first} to {last}")
+        for column, first, last in runs
+    )
+    return (
+        f"Rows 0 to {city.rows - 1} run from north to south, columns 0 to {city.columns - 1} from west to east. {places} "
+        f"{f'Walls: {walls}.' if walls else 'There are no walls.'}"
+    )
+
+
+def _wall_runs(city: City) -> list[tuple[int, int, int]]:
+    """Return the walls as (column, first row, last row), west to east and north to south."""
+    runs: list[tuple[int, int, int]] = []
+    for column in range(city.columns - 1):
+        for row in range(city.rows):
+            if (row, column) in city.walls:
+                if runs and runs[-1][0] == column and runs[-1][2] == row - 1:
+                    runs[-1] = (column, runs[-1][1], row)
+                else:
+                    runs.append((column, row, row))
+    return runs
+
+
+def describe_state(city: City, state: int) -> str:
+    """Return all of a state in words; two states of a city never read alike."""
+    row, column, passenger, destination = city.decode(state)
+    if passenger == IN_TAXI:
+        who = "The passenger is in the taxi."
+    elif passenger == destination:
+        who = f"The passenger has arrived at {LANDMARKS[passenger]}."
+    else:
+        who = f"The passenger waits at {LANDMARKS[passenger]}."
+    where = f"The taxi is at row {row}, column {column}."
+    return f"{describe_city(city)} {where} {who} The destination is {LANDMARKS[destination]}."
+
+
+class Descriptions:
+    """The texts of one city's states, each written once."""
+
+    def __init__(self, city: City) -> None:
+        self._city = city
+        self._texts: list[str | None] = [None] * len(city.next_states)
+
+    def __getitem__(self, state: int) -> str:
+        """Return the text of a state."""
+        text = self._texts[state]
+        if text is None:
+            text = self._texts[state] = describe_state(self._city, state)
+        return text
+
+
+@lru_cache(maxsize=512)
+def descriptions(city: City) -> Descriptions:
+    """Return the texts of a city, shared by every environment in it."""
+    return Descriptions(city)
+
+
+@lru_cache(maxsize=4)
+def all_descriptions(city: City) -> NDArray[np.object_]:
+    """Return the texts of all states of a city as one array, for looking up many at a time."""
+    return np.array([describe_state(city, state) for state in range(len(city.next_states))], dtype=object)

@@ -1,0 +1,263 @@
+"""`NatLangEnv`: what every environment of the suite promises (text in, text out, replayable, splittable)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, NamedTuple, cast
+
+import gymnasium
+from gymnasium.error import ResetNeeded
+
+from natlang_envs.errors import UsageError
+from natlang_envs.spaces import CommandText, UnicodeText, escape_surrogates
+from natlang_envs.tasks import Tasks
+
+MAX_COMMAND_LENGTH = 4_096
+
+
+class Outcome(NamedTuple):
+    """What one command did: the words the environment answers with, the reward, and whether the task is over."""
+
+    feedback: str
+    reward: float
+    terminated: bool = False
+    success: bool = False
+
+
+class Snapshot(NamedTuple):
+    """The state of an environment without its random numbers: immutable, picklable and JSON-serialisable.
+
+    `state` holds JSON values only. A snapshot that went through JSON (and so became a list) restores just as well.
+    """
+
+    family: str
+    task_id: str
+    steps: int
+    ended: bool
+    success: bool
+    observation: str
+    feedback: str
+    state: tuple[Any, ...]
+
+
+class NatLangEnv(gymnasium.Env[str, str]):
+    """A Gymnasium environment whose observations and actions are plain strings (the paper's section 5).
+
+    A subclass names its `family`, describes itself in a docstring with Gymnasium's headings, and writes the hooks
+    below; this class keeps the promises: actions are checked and cleaned, steps counted against the horizon, infos
+    complete, tasks addressable, states restorable.
+
+    Every info holds `admissible_commands` (tuple of str, in a documented order, at the last step too), `success`
+    (bool), `task_id`, `task` (what is asked, in words) and `feedback` (what the last action showed, without the parts
+    of the observation that only restate the situation; empty after reset).
+
+    Args:
+        tasks: What `reset` draws from and accepts.
+        horizon: The largest number of steps; counted here, so it is part of a snapshot.
+        render_mode: One of `metadata["render_modes"]` or None.
+        max_observation: The largest number of characters of an observation.
+        max_commands: The largest number of admissible commands at any step.
+        fallback_commands: What the action space samples from before the first reset.
+
+    Raises:
+        UsageError: The horizon or the render mode is not one the environment has.
+    """
+
+    family: str = ""
+
+    def __init__(
+        self,
+        *,
+        tasks: Tasks,
+        horizon: int,
+        render_mode: str | None,
+        max_observation: int,
+        max_commands: int,
+        fallback_commands: tuple[str, ...],
+    ) -> None:
+        if not isinstance(horizon, int) or horizon < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UsageError(f"horizon must be a whole number of at least 1, not {horizon!r}")
+        modes = self.metadata["render_modes"]
+        if render_mode is not None and render_mode not in modes:
+            raise UsageError(f"unknown render_mode {render_mode!r}: choose one of {', '.join(modes)}, or None")
+        self.tasks = tasks
+        self.horizon = horizon
+        self.render_mode = render_mode
+        self.max_commands = max_commands
+        self.observation_space = UnicodeText(max_observation)
+        self.action_space = CommandText(MAX_COMMAND_LENGTH, fallback_commands)
+        self._task_id: str | None = None
+        self._steps = 0
+        self._ended = True
+        self._success = False
+        self._observation = ""
+        self._feedback = ""
+
+    # What a subclass writes.
+
+    @abstractmethod
+    def _begin(self, task_id: str) -> str:
+        """Go to the start of a task and return the first observation."""
+
+    @abstractmethod
+    def _act(self, command: str) -> Outcome:
+        """Apply a command; text that is no command gets an answer in words, never an exception."""
+
+    @abstractmethod
+    def _observe(self, outcome: Outcome) -> str:
+        """Return the observation after `outcome`."""
+
+    @abstractmethod
+    def _admissible_commands(self) -> tuple[str, ...]:
+        """Return the commands that are understood now, in the documented order."""
+
+    @abstractmethod
+    def _get_state(self) -> tuple[Any, ...]:
+        """Return what `_set_state` needs besides the task, as JSON values."""
+
+    @abstractmethod
+    def _set_state(self, state: tuple[Any, ...]) -> None:
+        """Return to a state of the current task."""
+
+    @property
+    @abstractmethod
+    def task(self) -> str:
+        """What is asked of the player, in words."""
+
+    def oracle(self) -> list[str]:
+        """Return the exact shortest plan from here, found with full knowledge; empty once the episode ended.
+
+        Raises:
+            NotImplementedError: The environment has none; see `reference`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no exact oracle: use reference()")
+
+    def reference(self) -> list[str]:
+        """Return a good plan from here that does not claim to be the shortest (by default, the oracle's)."""
+        return self.oracle()
+
+    def safe_commands(self) -> tuple[str, ...]:
+        """Return the admissible commands that do not end the game as illegal (privileged knowledge)."""
+        return self._admissible_commands()
+
+    # What a user calls.
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin an episode.
+
+        Args:
+            seed: Seeds `np_random`, as in Gymnasium.
+            options: `{"task_id": …}` begins that task; without it a task of the split is drawn.
+
+        Returns:
+            The first observation and the info.
+
+        Raises:
+            UsageError: The task does not exist, or belongs to another split.
+        """
+        super().reset(seed=seed)
+        task_id = (options or {}).get("task_id")
+        if task_id is None:
+            task_id = self.tasks.draw(self.np_random)
+        else:
+            self.tasks.check(task_id)
+        self._task_id = task_id
+        self._steps = 0
+        self._ended = False
+        self._success = False
+        self._feedback = ""
+        self._observation = self._begin(task_id)
+        return self._observation, self._info()
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Apply one command.
+
+        Args:
+            action: A command; any other text is answered in words by the environment's own rule.
+
+        Returns:
+            Observation, reward, terminated, truncated (at the horizon), info.
+
+        Raises:
+            TypeError: The action is not a string.
+            ResetNeeded: The episode has not begun or has ended.
+        """
+        if not isinstance(action, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"an action is a str such as {self.action_space.commands[0]!r}, not {action!r}")
+        if self._ended:
+            why = "before the first reset" if self._task_id is None else "after the episode ended"
+            raise ResetNeeded(f"step() was called {why}: call reset()")
+        outcome = self._act(escape_surrogates(action))
+        self._steps += 1
+        terminated = outcome.terminated
+        truncated = not terminated and self._steps >= self.horizon
+        self._ended = terminated or truncated
+        self._success = outcome.success
+        self._feedback = outcome.feedback
+        self._observation = self._observe(outcome)
+        return self._observation, outcome.reward, terminated, truncated, self._info()
+
+    def snapshot(self) -> Snapshot:
+        """Return the present state, to come back to with `restore` (also in another process).
+
+        Raises:
+            ResetNeeded: No episode has begun.
+        """
+        if self._task_id is None:
+            raise ResetNeeded("snapshot() was called before the first reset: call reset()")
+        return Snapshot(
+            self.family,
+            self._task_id,
+            self._steps,
+            self._ended,
+            self._success,
+            self._observation,
+            self._feedback,
+            self._get_state(),
+        )
+
+    def restore(self, snapshot: Snapshot | list[Any]) -> tuple[str, dict[str, Any]]:
+        """Return to a snapshot; the random numbers go on from where they are.
+
+        Args:
+            snapshot: From `snapshot`, of any environment with the same id and arguments.
+
+        Returns:
+            The observation and the info as they were when the snapshot was taken.
+
+        Raises:
+            UsageError: The snapshot is of another family of environments, or of a task of another split.
+        """
+        saved = Snapshot(*snapshot)
+        if saved.family != self.family:
+            raise UsageError(f"this snapshot is of {saved.family!r}: restore it there, not in {self.family!r}")
+        self.tasks.check(saved.task_id)
+        self._task_id = saved.task_id
+        self._begin(saved.task_id)
+        self._set_state(tuple(saved.state))
+        self._steps, self._ended, self._success = saved.steps, saved.ended, saved.success
+        self._observation, self._feedback = saved.observation, saved.feedback
+        return self._observation, self._info()
+
+    def _info(self) -> dict[str, Any]:
+        commands = self._admissible_commands()
+        self.action_space.commands = commands
+        return {
+            "admissible_commands": commands,
+            "success": self._success,
+            "task_id": self._task_id,
+            "task": self.task,
+            "feedback": self._feedback,
+        }
+
+
+def unwrap(env: gymnasium.Env[Any, Any]) -> NatLangEnv:
+    """Return the `NatLangEnv` inside wrappers.
+
+    Raises:
+        UsageError: There is none.
+    """
+    inner = cast("object", env.unwrapped)
+    if not isinstance(inner, NatLangEnv):
+        raise UsageError(f"{env} is not an environment of natlang_envs")
+    return inner

@@ -1,0 +1,96 @@
+"""p(s): the state of any environment as a prompt, in one place (the paper's section 4.1 and appendix E).
+
+A prompt holds the task, the previous path (each action with what it showed) and the current observation. The task is
+never dropped; when a budget is short, the oldest steps of the path go first, then the end of the observation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+from natlang_envs.enumeration import Choice
+from natlang_envs.errors import UsageError
+
+History = Literal["full", "none"] | int
+CUT = " … [cut]"
+
+
+class PathStep(NamedTuple):
+    """One step of the previous path: the action, and what it showed (`info["feedback"]`)."""
+
+    action: str
+    feedback: str
+
+
+def check_history(history: History) -> None:
+    """Raise `UsageError` unless `history` is `"full"`, `"none"` or a whole number of steps."""
+    if history not in ("full", "none") and not (isinstance(history, int) and history >= 0):
+        raise UsageError(f"history must be 'full', 'none' or a number of steps, not {history!r}")
+
+
+def state_prompt(
+    task: str,
+    path: Sequence[PathStep],
+    observation: str,
+    *,
+    history: History = "full",
+    budget: int | None = None,
+    length: Callable[[str], int] = len,
+) -> str:
+    """Compose p(s).
+
+    Args:
+        task: What is asked, `info["task"]`.
+        path: The steps taken so far, oldest first.
+        observation: The current observation.
+        history: `"full"`, the number of newest steps to keep, or `"none"`. With `"none"` a wrong move and a right
+            one look alike, so negative examples need at least the last step.
+        budget: The largest length of the prompt; None for no bound.
+        length: Measures a text; characters by default, a tokenizer's count for models.
+
+    Raises:
+        UsageError: `history` is none of the three, or the budget does not even hold the task.
+    """
+    check_history(history)
+    kept = len(path) if history == "full" else 0 if history == "none" else min(history, len(path))
+
+    def compose(steps: int, text: str) -> str:
+        newest = path[len(path) - steps :]
+        lines = [f"- {step.action}: {step.feedback}" for step in newest]
+        head = "Previous path:" if lines else "Previous path: none."
+        return "\n".join([f"Task: {task}", head, *lines, f"Observation: {text}"])
+
+    prompt = compose(kept, observation)
+    if budget is None:
+        return prompt
+    while kept and length(prompt) > budget:
+        kept -= 1
+        prompt = compose(kept, observation)
+    if length(prompt) <= budget:
+        return prompt
+    if length(compose(0, CUT)) > budget:
+        raise UsageError(f"a prompt of {budget} does not hold the task: allow at least {length(compose(0, CUT))}")
+    low, high = 0, len(observation)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if length(compose(0, observation[:middle] + CUT)) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    return compose(0, observation[:low] + CUT)
+
+
+def reflection_prompt(state: str) -> str:
+    """Return what the reflector completes: p(s), then the place for its words."""
+    return f"{state}\nReflection: "
+
+
+def policy_prompt(state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
+    """Return what the policy completes with one label: p(s), the reflection if there is one, and α(A(s))."""
+    lines = [state]
+    if reflection is not None:
+        lines.append(f"Reflection: {reflection}")
+    lines.append("Actions:")
+    lines += [f"{choice.label}. {choice.command}" for choice in choices]
+    return "\n".join([*lines, "Choice:", ""])

@@ -1,0 +1,99 @@
+"""The text spaces: any valid Unicode up to a bound, and commands that can be sampled.
+
+Gymnasium's own `Text` accepts only the characters of a charset it lists, which for all of Unicode takes seconds to
+build. These two are `Text` for everything that dispatches on it (batching, wrappers) and differ in what they contain.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+from gymnasium.error import CustomSpaceError
+from gymnasium.spaces import Text
+from gymnasium.vector.utils import create_shared_memory
+
+# Words a sampled observation is made of: `sample` has to return something, and readable text beats noise.
+_SAMPLE_WORDS = ("a", "taxi", "waits", "at", "the", "corner", "of", "an", "open", "folder")
+
+
+def escape_surrogates(text: str) -> str:
+    """Return `text` with lone surrogates backslash-escaped, so that it can be encoded, hashed and stored."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+class UnicodeText(Text):
+    """Any string that UTF-8 can encode, of at most `max_length` characters.
+
+    Args:
+        max_length: The largest number of characters, inclusive.
+        seed: Seeds `sample`.
+    """
+
+    def __init__(self, max_length: int, *, seed: int | np.random.Generator | None = None) -> None:
+        # SyncVectorEnv breaks on an empty charset, so there is one character in it; `contains` never looks.
+        super().__init__(max_length, min_length=0, charset=frozenset(" "), seed=seed)
+
+    def contains(self, x: Any) -> bool:
+        """Return whether `x` is a string within the bound and free of lone surrogates."""
+        if not isinstance(x, str) or len(x) > self.max_length:
+            return False
+        if x.isascii():
+            return True
+        try:
+            x.encode("utf-8")
+        except UnicodeEncodeError:
+            return False
+        return True
+
+    def sample(self, mask: Any = None, probability: Any = None) -> str:
+        """Return a few random words; masks mean nothing here and are ignored."""
+        count = int(self.np_random.integers(1, 9))
+        words = self.np_random.integers(len(_SAMPLE_WORDS), size=count)
+        return " ".join(_SAMPLE_WORDS[int(word)] for word in words)[: self.max_length]
+
+    def __eq__(self, other: object, /) -> bool:
+        """Compare kind and bound, not the commands of the moment: vector environments compare spaces."""
+        return type(other) is type(self) and other.max_length == self.max_length
+
+    def __hash__(self) -> int:
+        """Hash kind and bound."""
+        return hash((type(self), self.max_length))
+
+    def __repr__(self) -> str:
+        """Return the constructor call."""
+        return f"{type(self).__name__}({self.max_length})"
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """Text of unknown characters has no fixed array form."""
+        return False
+
+
+class CommandText(UnicodeText):
+    """A text space whose `sample` draws one of the commands that are admissible now.
+
+    The environment writes `commands` at every step, so `env.action_space.sample()` is a random agent. Any other text
+    is contained too: an environment answers unknown text in words.
+
+    Args:
+        max_length: The largest number of characters of a command.
+        commands: What `sample` draws from before the first reset.
+        seed: Seeds `sample`.
+    """
+
+    def __init__(
+        self, max_length: int, commands: tuple[str, ...], *, seed: int | np.random.Generator | None = None
+    ) -> None:
+        super().__init__(max_length, seed=seed)
+        self.commands = commands
+
+    def sample(self, mask: Any = None, probability: Any = None) -> str:
+        """Return one of `commands`, uniformly."""
+        return self.commands[int(self.np_random.integers(len(self.commands)))]
+
+
+@create_shared_memory.register(UnicodeText)
+def _no_shared_memory(space: UnicodeText, n: int = 1, ctx: Any = None) -> NoReturn:  # pyright: ignore[reportUnusedFunction]
+    # AsyncVectorEnv's default copies Text through shared memory and may hand back padding instead of the text.
+    raise CustomSpaceError(f"{space} does not fit shared memory: pass shared_memory=False to AsyncVectorEnv")

@@ -1,0 +1,159 @@
+"""Two players for every environment: `reflector_0` speaks, then `policy_0` acts (the paper's figure 1).
+
+An adapter over the single-player environment. In each step the reflector sees p(s) and answers with free text; the
+policy then sees p(s), that text and the enumerated actions, and answers with the position of one of them. Both get the
+environment's reward.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from pettingzoo import AECEnv
+from pettingzoo.utils.conversions import turn_based_aec_to_parallel_wrapper
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
+
+from natlang_envs.enumeration import enumerate_actions
+from natlang_envs.env import unwrap
+from natlang_envs.errors import UsageError
+from natlang_envs.prompt import History, PathStep, check_history, policy_prompt, reflection_prompt, state_prompt
+from natlang_envs.spaces import UnicodeText, escape_surrogates
+
+REFLECTOR, POLICY = "reflector_0", "policy_0"
+MAX_REFLECTION = 4_000
+
+
+class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
+    """The AEC environment; make it with `pettingzoo.make("aec", id)` or `aec_env(id)`.
+
+    Observations are dicts: `text` (p(s) for the reflector; p(s), the reflection and the enumerated actions for the
+    policy) and, for the policy, `action_mask` (int8, shape (max_commands,)). The reflector's action is a string, the
+    policy's an index into `info["admissible_commands"]`. After the end the observation is the last one.
+
+    Args:
+        env: The single-player environment.
+        history: How much of the previous path p(s) shows; see `prompt.state_prompt`.
+    """
+
+    metadata: dict[str, Any] = {"name": "natlang_two_player_v0", "render_modes": ["ansi", "rgb_array"]}  # noqa: RUF012
+
+    def __init__(self, env: gymnasium.Env[str, str], history: History = "full") -> None:
+        super().__init__()
+        check_history(history)
+        self.env = env
+        self.render_mode = env.render_mode
+        self._history: History = history
+        inner = unwrap(env)
+        self._slots = inner.max_commands
+        # p(s) holds at most `horizon` answers, each no longer than an observation, besides the task and the actions.
+        bound = (inner.horizon + 2) * inner.action_space.max_length + inner.observation_space.max_length * (inner.horizon + 2)
+        self.possible_agents = [REFLECTOR, POLICY]
+        self.agents = []
+        self._observation_spaces: dict[str, spaces.Space[Any]] = {
+            REFLECTOR: spaces.Dict({"text": UnicodeText(bound)}),
+            POLICY: spaces.Dict(
+                {"text": UnicodeText(bound + MAX_REFLECTION), "action_mask": spaces.MultiBinary(self._slots)}
+            ),
+        }
+        self._action_spaces: dict[str, spaces.Space[Any]] = {
+            REFLECTOR: UnicodeText(MAX_REFLECTION),
+            POLICY: spaces.Discrete(self._slots),
+        }
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the observation space of a player, the same object every time."""
+        return self._observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the action space of a player, the same object every time."""
+        return self._action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin an episode; `seed` and `options` go to the environment."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        self.agents = list(self.possible_agents)
+        self.agent_selection = REFLECTOR
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self._path: list[PathStep] = []
+        self._reflection: str = ""
+        self._arrive(observation, info)
+
+    def step(self, action: Any) -> None:
+        """Let the selected player speak (reflector) or act (policy).
+
+        Raises:
+            TypeError: The reflector's action is not a string.
+            UsageError: The policy's action is not the position of a listed command.
+        """
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        if agent == REFLECTOR:
+            if not isinstance(action, str):
+                raise TypeError(f"the reflector's action is a str, not {action!r}")
+            self._reflection = escape_surrogates(action)[:MAX_REFLECTION]
+            self.agent_selection = POLICY
+            return
+        commands = self._info["admissible_commands"]
+        if not 0 <= int(action) < len(commands):
+            raise UsageError(f"the policy's action {action} is none of the {len(commands)} listed: see action_mask")
+        command = commands[int(action)]
+        observation, reward, terminated, truncated, info = self.env.step(command)
+        self._path.append(PathStep(command, info["feedback"]))
+        for each in self.agents:
+            self.rewards[each] = float(reward)
+            self.terminations[each], self.truncations[each] = terminated, truncated
+        self._accumulate_rewards()
+        self._reflection = ""
+        self._arrive(observation, info)
+        self.agent_selection = REFLECTOR
+
+    def _arrive(self, observation: str, info: dict[str, Any]) -> None:
+        self._info = info
+        self._state = state_prompt(info["task"], self._path, observation, history=self._history)
+        self.infos = {agent: dict(info) for agent in self.agents}
+
+    def observe(self, agent: str) -> dict[str, Any]:
+        """Return what a player sees now; the policy sees the reflection once it is spoken."""
+        if agent == REFLECTOR:
+            return {"text": reflection_prompt(self._state)}
+        commands = self._info["admissible_commands"]
+        mask = np.zeros(self._slots, dtype=np.int8)
+        mask[: len(commands)] = 1
+        return {"text": policy_prompt(self._state, self._reflection, enumerate_actions(commands)), "action_mask": mask}
+
+    def render(self) -> Any:
+        """Return the environment's picture."""
+        return self.env.render()
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.env.close()
+
+
+def aec_env(id: str, history: History = "full", **kwargs: Any) -> AECEnv[str, dict[str, Any], Any]:
+    """Return the two-player form of a registered environment.
+
+    Args:
+        id: A Gymnasium id of the suite.
+        history: How much of the previous path p(s) shows.
+        **kwargs: For `gymnasium.make`.
+    """
+    return OrderEnforcingWrapper(TwoPlayerEnv(gymnasium.make(id, **kwargs), history))
+
+
+def parallel_env(id: str, history: History = "full", **kwargs: Any) -> Any:
+    """Return the turn-based parallel form: one player speaks a step, the other's action is not looked at.
+
+    `infos[agent]["active_agent"]` names who is next.
+    """
+    return turn_based_aec_to_parallel_wrapper(aec_env(id, history, **kwargs))

@@ -1,0 +1,262 @@
+"""The vector form of the contract: N episodes in step, without N Python environments.
+
+A subclass holds the states of all episodes in arrays and writes the hooks; this class keeps Gymnasium's side: seeds,
+`reset_mask`, the three autoreset modes, and infos equal to those of `SyncVectorEnv` over the same environments.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Space, Tuple
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from numpy.typing import NDArray
+
+from natlang_envs.env import MAX_COMMAND_LENGTH
+from natlang_envs.errors import UsageError
+from natlang_envs.spaces import CommandText, UnicodeText, escape_surrogates
+from natlang_envs.tasks import Tasks
+
+Indices = NDArray[np.intp]
+Infos = dict[str, Any]
+
+
+class Outcomes(NamedTuple):
+    """What one command in each of several episodes did; arrays with one entry an episode."""
+
+    feedback: NDArray[np.object_]
+    rewards: NDArray[np.float64]
+    terminated: NDArray[np.bool_]
+    success: NDArray[np.bool_]
+
+
+def object_array(values: Sequence[Any]) -> NDArray[np.object_]:
+    """Return a one-dimensional array of Python objects, whatever they are (tuples stay tuples)."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
+    """A vector environment of texts.
+
+    Observations are a tuple of `num_envs` strings, actions a sequence of as many. `reset` takes Gymnasium's seeds
+    (an int means seed + index, or a list) and the options `task_id` (one id, or a list with one id an environment)
+    and `reset_mask` (bool array).
+
+    Args:
+        num_envs: Number of episodes.
+        tasks: What `reset` draws from and accepts.
+        horizon: The largest number of steps of an episode.
+        render_mode: As in the single environment.
+        max_observation: The largest number of characters of an observation.
+        fallback_commands: What the action space samples from before the first reset.
+        autoreset_mode: `"NextStep"`, `"SameStep"` or `"Disabled"`.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        *,
+        tasks: Tasks,
+        horizon: int,
+        render_mode: str | None,
+        max_observation: int,
+        fallback_commands: tuple[str, ...],
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+    ) -> None:
+        try:
+            mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            modes = ", ".join(each.value for each in AutoresetMode)
+            raise UsageError(f"unknown autoreset_mode {autoreset_mode!r}: choose one of {modes}") from None
+        self.num_envs = num_envs
+        self.tasks = tasks
+        self.horizon = horizon
+        self.render_mode = render_mode
+        self.autoreset_mode = mode
+        self.metadata = {**self.metadata, "autoreset_mode": mode}
+        self.single_observation_space: Space[Any] = UnicodeText(max_observation)
+        self.single_action_space: Space[Any] = CommandText(MAX_COMMAND_LENGTH, fallback_commands)
+        self.observation_space = Tuple([UnicodeText(max_observation) for _ in range(num_envs)])
+        self._action_spaces = [CommandText(MAX_COMMAND_LENGTH, fallback_commands) for _ in range(num_envs)]
+        self._action_space = Tuple(self._action_spaces)
+        self._rngs: list[np.random.Generator | None] = [None] * num_envs
+        self._task_ids = object_array([None] * num_envs)
+        self._steps = np.zeros(num_envs, dtype=np.int64)
+        self._ended = np.ones(num_envs, dtype=np.bool_)
+        self._success = np.zeros(num_envs, dtype=np.bool_)
+        self._feedback = object_array([""] * num_envs)
+        self._observations = object_array([""] * num_envs)
+        self._all: Indices = np.arange(num_envs)
+
+    # What a subclass writes.
+
+    @abstractmethod
+    def _begin(self, indices: list[int], task_ids: list[str]) -> Sequence[str] | NDArray[np.object_]:
+        """Put the episodes `indices` at the start of these tasks and return their first observations."""
+
+    @abstractmethod
+    def _act(self, indices: Indices, commands: Sequence[str]) -> Outcomes:
+        """Apply one command in each of the episodes `indices`."""
+
+    @abstractmethod
+    def _observe(self, indices: Indices, outcomes: Outcomes) -> Sequence[str] | NDArray[np.object_]:
+        """Return the observations of the episodes `indices` after `outcomes`."""
+
+    @abstractmethod
+    def _admissible_commands(self) -> NDArray[np.object_]:
+        """Return a fresh array with the tuple of admissible commands of every episode."""
+
+    @property
+    @abstractmethod
+    def _task_texts(self) -> NDArray[np.object_]:
+        """A fresh array with what is asked in every episode."""
+
+    # What a user calls.
+
+    @property
+    def action_space(self) -> Space[Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """A tuple of `CommandText`; it holds the commands of the moment when it is asked for, not at every step."""
+        if self._task_ids[0] is not None:
+            for space, now in zip(self._action_spaces, self._admissible_commands(), strict=True):
+                space.commands = now
+        return self._action_space
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[tuple[str, ...], Infos]:
+        """Begin an episode everywhere, or where `options["reset_mask"]` is True.
+
+        Raises:
+            UsageError: A list has not `num_envs` entries, or a task does not exist in this split.
+        """
+        options = options or {}
+        mask = self._reset_mask(options.get("reset_mask"))
+        seeds = self._each("seed", seed + self._all if isinstance(seed, int) else seed)
+        task_ids = self._each("task_id", options.get("task_id"))
+        begun = np.flatnonzero(mask)
+        for index in begun.tolist():
+            if task_ids[index] is not None:
+                self.tasks.check(task_ids[index])
+        for index in begun.tolist():
+            if seeds[index] is not None:
+                self._rngs[index] = seeding.np_random(int(seeds[index]))[0]
+        self._start(begun, task_ids)
+        return tuple(self._observations), self._infos(mask)
+
+    def step(
+        self, actions: Sequence[str]
+    ) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
+        """Apply one command in every episode.
+
+        In the mode `NextStep`, an episode that ended in the step before begins anew and its command is not looked at.
+
+        Raises:
+            TypeError: An action is not a string.
+            ResetNeeded: An episode has not begun, or has ended in the mode `Disabled`.
+            UsageError: There are not `num_envs` actions.
+        """
+        if len(actions) != self.num_envs:
+            raise UsageError(f"step() takes {self.num_envs} actions, one an environment, not {len(actions)}")
+        rewards = np.zeros(self.num_envs, dtype=np.float64)
+        terminated = np.zeros(self.num_envs, dtype=np.bool_)
+        restarting = np.flatnonzero(self._ended)
+        active: Indices = self._all
+        commands: Sequence[str] = actions
+        if len(restarting):
+            first = int(restarting[0])
+            if self._task_ids[first] is None or self.autoreset_mode is not AutoresetMode.NEXT_STEP:
+                raise ResetNeeded(f"step() was called while environment {first} is not in an episode: call reset()")
+            active = np.flatnonzero(~self._ended)
+            commands = [actions[index] for index in active.tolist()]
+        outcomes = self._act(active, self._clean(commands))
+        self._steps[active] += 1
+        rewards[active] = outcomes.rewards
+        terminated[active] = outcomes.terminated
+        self._success[active] = outcomes.success
+        self._feedback[active] = outcomes.feedback
+        self._observations[active] = self._observe(active, outcomes)
+        truncated = ~terminated & (self._steps >= self.horizon)
+        truncated[restarting] = False
+        self._ended = terminated | truncated
+        self._start(restarting)
+        infos: Infos = {}
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and self._ended.any():
+            infos = self._final_infos(self._ended.copy())
+            self._start(np.flatnonzero(self._ended))
+        infos.update(self._infos(np.ones(self.num_envs, dtype=np.bool_)))
+        return tuple(self._observations), rewards, terminated, truncated, infos
+
+    def _clean(self, commands: Sequence[str]) -> Sequence[str]:
+        """Check and clean all commands, at the price of one `join` when they are plain."""
+        try:
+            if "".join(commands).isascii():
+                return commands
+        except TypeError:
+            wrong = next(command for command in commands if not isinstance(command, str))
+            example = self._action_spaces[0].commands[0]
+            raise TypeError(f"an action is a str such as {example!r}, not {wrong!r}") from None
+        return [escape_surrogates(command) for command in commands]
+
+    def _start(self, indices: Indices, task_ids: list[str | None] | None = None) -> None:
+        """Begin the episodes `indices`; where `task_ids` (one an environment) has no task, draw one."""
+        where = indices.tolist()
+        if not where:
+            return
+        draw = self.tasks.draw
+        begun = [(task_ids and task_ids[index]) or draw(self._rng(index)) for index in where]
+        self._task_ids[indices] = begun
+        self._steps[indices] = 0
+        self._ended[indices] = False
+        self._success[indices] = False
+        self._feedback[indices] = ""
+        self._observations[indices] = self._begin(where, begun)
+
+    def _rng(self, index: int) -> np.random.Generator:
+        rng = self._rngs[index]
+        if rng is None:
+            rng = self._rngs[index] = seeding.np_random()[0]
+        return rng
+
+    def _reset_mask(self, mask: Any) -> NDArray[np.bool_]:
+        if mask is None:
+            return np.ones(self.num_envs, dtype=np.bool_)
+        array = np.asarray(mask)
+        if array.shape != (self.num_envs,) or array.dtype != np.bool_ or not array.any():
+            raise UsageError(f"reset_mask must be {self.num_envs} booleans with at least one True, not {mask!r}")
+        return array
+
+    def _each(self, name: str, values: Any) -> list[Any]:
+        """Spread one value, or none, over all episodes; check the length of a list."""
+        if values is None or isinstance(values, str):
+            return [values] * self.num_envs
+        if len(values) != self.num_envs:
+            raise UsageError(f"{name} must have {self.num_envs} entries, one an environment, not {len(values)}")
+        return list(values)
+
+    def _infos(self, mask: NDArray[np.bool_]) -> Infos:
+        """Return the infos of the episodes in `mask` in Gymnasium's form: an array a key, and `_key` for who has it."""
+        columns: Infos = {
+            "admissible_commands": self._admissible_commands(),
+            "success": self._success.copy(),
+            "task_id": self._task_ids.copy(),
+            "task": self._task_texts,
+            "feedback": self._feedback.copy(),
+        }
+        infos: Infos = {}
+        everyone = bool(mask.all())
+        for key, column in columns.items():
+            if not everyone:
+                column[~mask] = False if column.dtype == np.bool_ else None
+            infos[key], infos[f"_{key}"] = column, mask.copy()
+        return infos
+
+    def _final_infos(self, mask: NDArray[np.bool_]) -> Infos:
+        last = np.where(mask, self._observations, None)
+        return {"final_obs": last, "_final_obs": mask, "final_info": self._infos(mask), "_final_info": mask.copy()}
