@@ -158,7 +158,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         super().reset(seed=seed)
         task_id = (options or {}).get("task_id")
         if task_id is None:
-            task_id = self.tasks.draw(self.np_random)
+            task_id = self.tasks.draw(self.np_random.random)
         else:
             self.tasks.check(task_id)
         self._task_id = task_id

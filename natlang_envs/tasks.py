@@ -6,10 +6,8 @@ No seed is involved, so a task never changes sides when data is added or a libra
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, Protocol
-
-import numpy as np
 
 from natlang_envs.errors import one_of
 
@@ -27,8 +25,8 @@ class Shares(NamedTuple):
 class Tasks(Protocol):
     """The tasks of one environment in one split."""
 
-    def draw(self, rng: np.random.Generator) -> str:
-        """Return the id of a task, drawn with `rng`."""
+    def draw(self, uniform: Callable[[], float]) -> str:
+        """Return the id of a task, drawn with numbers in [0, 1) such as `np_random.random` gives."""
         ...
 
     def check(self, task_id: str) -> None:

@@ -5,11 +5,9 @@ A task id reads `city/row.column/from-to`, for example `classic/2.3/red-green` o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Literal
-
-import numpy as np
 
 from natlang_envs.dangerous_taxi.city import CLASSIC, GENERATED_CITIES, LANDMARKS, City, load_city
 from natlang_envs.errors import UsageError, one_of
@@ -72,34 +70,35 @@ class TaxiTasks:
     def __init__(self, map_kind: str, split: str) -> None:
         one_of("map", map_kind, MAP_KINDS)
         check_split(split)
-        self.map_kind = map_kind
+        self._classic = map_kind == "classic"
         self.split = split
-        self._pool = _pool(map_kind, split)
+        self.pool = _pool(map_kind, split)
 
-    def draw(self, rng: np.random.Generator) -> str:
+    def draw(self, uniform: Callable[[], float]) -> str:
         """Return the id of a task: uniform over the starts, or over the cities and then their starts."""
-        # `random` is ten times as fast as `integers`, and a reset is a few microseconds.
-        drawn = self._pool[int(rng.random() * len(self._pool))]
-        if self.map_kind == "classic":
+        pool = self.pool
+        drawn = pool[int(uniform() * len(pool))]
+        if self._classic:
             return drawn
         city = load_city(drawn)
-        return task_id_of(city, city.starts[int(rng.random() * len(city.starts))])
+        return task_id_of(city, city.starts[int(uniform() * len(city.starts))])
 
     def check(self, task_id: str) -> None:
         """Raise `UsageError` unless the task exists, on this kind of map and in this split."""
         city, _ = parse_task_id(task_id)
-        if (city.name == CLASSIC) != (self.map_kind == "classic"):
-            raise UsageError(f"task {task_id!r} is not on a {self.map_kind} map: pass the other `map`")
+        other = "generated" if self._classic else "classic"
+        if (city.name == CLASSIC) != self._classic:
+            raise UsageError(f"task {task_id!r} is on another kind of map: pass map={other!r}")
         split = split_of_task(task_id)
         if self.split not in ("all", split):
             raise UsageError(f"task {task_id!r} is in the split {split!r}, not {self.split!r}: pass split={split!r}")
 
     def ids(self) -> Iterator[str]:
         """Yield every task id of the split; on generated maps there are millions."""
-        if self.map_kind == "classic":
-            yield from self._pool
+        if self._classic:
+            yield from self.pool
         else:
-            for name in self._pool:
+            for name in self.pool:
                 yield from _starts_by_id(load_city(name))
 
 

@@ -30,6 +30,16 @@ from natlang_envs.vector import Indices, NatLangVectorEnv, Outcomes, object_arra
 _UNKNOWN = len(COMMANDS)  # the column of the tables that stands for any other text
 
 
+class _Columns(dict[str, int]):
+    """The column of every text."""
+
+    def __missing__(self, text: str) -> int:
+        return _UNKNOWN
+
+
+_COLUMNS = _Columns(COMMAND_INDEX)
+
+
 class DangerousTaxiVectorEnv(NatLangVectorEnv):
     """The vector form of `DangerousTaxiEnv`; the arguments are the same, and `num_envs` and `autoreset_mode`.
 
@@ -73,8 +83,8 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         self._set_table(0, load_city(CLASSIC).next_states)
 
     def _begin(self, indices: list[int], task_ids: list[str]) -> NDArray[np.object_]:
-        parsed = [parse_task_id(task_id) for task_id in task_ids]
-        states = [state for _, state in parsed]
+        parsed = list(map(parse_task_id, task_ids))
+        states = np.array([state for _, state in parsed])
         self._states[indices] = states
         if self._only_city is None:
             for index, (city, _) in zip(indices, parsed, strict=True):
@@ -83,11 +93,11 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
                     self._set_table(index, city.next_states)
         return self._describe(indices, states)
 
-    def _describe(self, indices: list[int], states: list[int]) -> NDArray[np.object_]:
+    def _describe(self, indices: Sequence[int] | Indices, states: NDArray[np.int64]) -> NDArray[np.object_]:
         if self._only_city is not None:
             return all_descriptions(self._only_city)[states]
         cities = self._cities
-        return object_array([descriptions(cities[i])[state] for i, state in zip(indices, states, strict=True)])
+        return object_array([descriptions(cities[i])[state] for i, state in zip(indices, states.tolist(), strict=True)])
 
     def _set_table(self, index: int, table: NDArray[np.int32]) -> None:
         rows, states = self._tables.shape[:2]
@@ -99,7 +109,7 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         self._tables[index, : len(table), :_UNKNOWN] = table
 
     def _act(self, indices: Indices, commands: Sequence[str]) -> Outcomes:
-        actions = np.array([COMMAND_INDEX.get(command, _UNKNOWN) for command in commands], dtype=np.intp)
+        actions = np.array(list(map(_COLUMNS.__getitem__, commands)), dtype=np.intp)
         rows = indices if self._only_city is None else 0
         after = self._tables[rows, self._states[indices], actions]
         legal = after != ILLEGAL
@@ -116,7 +126,7 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         )
 
     def _observe(self, indices: Indices, outcomes: Outcomes) -> NDArray[np.object_]:
-        texts = self._describe(indices.tolist(), self._states[indices].tolist())
+        texts = self._describe(indices, self._states[indices])
         ends = outcomes.terminated
         texts[ends] = outcomes.feedback[ends] + "\n" + texts[ends]
         return texts

@@ -1,0 +1,64 @@
+"""Writes the protocol files of DangerousTaxi; a test holds the files to what this makes.
+
+python -m natlang_envs.dangerous_taxi.protocols
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from natlang_envs.dangerous_taxi.city import load_city
+from natlang_envs.dangerous_taxi.tasks import MapKind, TaxiTasks, task_id_of
+from natlang_envs.evaluation.protocols import Episode, Protocol
+from natlang_envs.tasks import TaskRandom, hash_fraction
+
+_STAGES = {"pickup": ("NatLang/DangerousTaxi-Pickup-v0", 15), "dropoff": ("NatLang/DangerousTaxi-Dropoff-v0", 30)}
+_PAPER_EPISODES = 100
+_V1_EPISODES = 200
+
+
+def _held_out_starts() -> tuple[Episode, ...]:
+    """100 different starts of the classic map's test split, in the order of a hash."""
+    ids = sorted(TaxiTasks("classic", "test").ids(), key=lambda task_id: hash_fraction(f"paper/{task_id}"))
+    return tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids[:_PAPER_EPISODES]))
+
+
+def _held_out_cities() -> tuple[Episode, ...]:
+    """200 different cities of the test split, one start in each."""
+    tasks = TaxiTasks("generated", "test")
+    names = sorted(tasks.pool, key=lambda name: hash_fraction(f"v1/{name}"))
+    episodes: list[Episode] = []
+    for seed, name in enumerate(names[:_V1_EPISODES]):
+        city = load_city(name)
+        start = city.starts[TaskRandom(f"v1/start/{name}").below(len(city.starts))]
+        episodes.append(Episode(task_id_of(city, start), seed))
+    return tuple(episodes)
+
+
+def protocols() -> Iterator[Protocol]:
+    """Yield the four protocols."""
+    for stage, (env_id, horizon) in _STAGES.items():
+        name = f"dangerous-taxi-{stage}"
+        paper = "The paper's 100 initialisations of the classic map, here all in the test split."
+        v1 = "200 generated maps that no training split holds, one start in each."
+        kinds: tuple[tuple[str, MapKind, tuple[Episode, ...], str], ...] = (
+            ("paper", "classic", _held_out_starts(), paper),
+            ("v1", "generated", _held_out_cities(), v1),
+        )
+        for version, kind, episodes, description in kinds:
+            kwargs = {"map": kind, "split": "test"}
+            yield Protocol(f"{name}/{version}", env_id, kwargs, horizon, 1, episodes, description)
+
+
+def main() -> None:
+    """Write the files."""
+    folder = Path(__file__).parents[1] / "evaluation" / "protocols"
+    for protocol in protocols():
+        path = folder / f"{protocol.name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(protocol.to_json(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

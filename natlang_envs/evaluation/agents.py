@@ -1,0 +1,158 @@
+"""Agents: any callable from what a player sees to an action; and the built-in ones.
+
+A function `def agent(view: View) -> str` is an agent. One that decides for many episodes at a time (a model that
+batches) has a method `act(views)` instead. Others are found by the entry-point group `natlang_envs.agents`: a name and
+a function that takes what stands behind the colon in `--agent name:argument`, and returns an agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Protocol, cast, runtime_checkable
+
+import numpy as np
+
+from natlang_envs.env import NatLangEnv
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.prompt import History, PathStep, state_prompt
+
+ENTRY_POINTS = "natlang_envs.agents"
+
+
+@dataclass(frozen=True)
+class View:
+    """What an agent sees before a step.
+
+    Attributes:
+        task: What is asked, in words.
+        path: The steps so far.
+        observation: The current observation.
+        admissible_commands: The commands that are understood now.
+        rng: Random numbers of this episode; an agent that draws from them alone can be evaluated again, exactly.
+        env: The environment itself, for agents that say `privileged = True` (oracles); None for all others.
+    """
+
+    task: str
+    path: tuple[PathStep, ...]
+    observation: str
+    admissible_commands: tuple[str, ...]
+    rng: np.random.Generator
+    env: NatLangEnv | None = None
+
+    def prompt(self, history: History = "full") -> str:
+        """Return p(s)."""
+        return state_prompt(self.task, self.path, self.observation, history=history)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An action, what was said before it, and the number of tokens read and written for both."""
+
+    action: str
+    reflection: str | None = None
+    tokens: int = 0
+
+
+@runtime_checkable
+class BatchAgent(Protocol):
+    """An agent that decides for several episodes at a time."""
+
+    def act(self, views: Sequence[View]) -> Sequence[str | Decision]:
+        """Return one decision a view, in order."""
+        ...
+
+
+Agent = Callable[[View], str | Decision] | BatchAgent
+
+
+def decide(agent: Agent, views: Sequence[View]) -> list[Decision]:
+    """Return what an agent of either kind decides.
+
+    Raises:
+        TypeError: A decision is neither a string nor a `Decision`.
+    """
+    if isinstance(agent, BatchAgent):
+        decisions: Sequence[object] = agent.act(views)
+    else:
+        decisions = [agent(view) for view in views]
+    if len(decisions) != len(views):
+        raise TypeError(f"the agent answered {len(views)} views with {len(decisions)} decisions")
+    return [_decision(each) for each in decisions]
+
+
+def _decision(value: object) -> Decision:
+    if isinstance(value, Decision):
+        return value
+    if isinstance(value, str):
+        return Decision(value)
+    raise TypeError(f"an agent answers with a str or a Decision, not {value!r}")
+
+
+def is_privileged(agent: Agent) -> bool:
+    """Return whether an agent asks for the environment itself."""
+    return bool(getattr(agent, "privileged", False))
+
+
+def is_sampling(agent: Agent) -> bool:
+    """Return whether an agent says that it draws (so it plays every run of a protocol)."""
+    return bool(getattr(agent, "sampling", False))
+
+
+class RandomAgent:
+    """Draws one of the admissible commands, uniformly."""
+
+    sampling = True
+
+    def __call__(self, view: View) -> str:
+        """Return a random command."""
+        return view.admissible_commands[int(view.rng.integers(len(view.admissible_commands)))]
+
+
+class RandomLegalAgent:
+    """Draws among the commands that do not end the game as illegal: told by the environment, not earned."""
+
+    sampling = True
+    privileged = True
+
+    def __call__(self, view: View) -> str:
+        """Return a random legal command."""
+        env = cast("NatLangEnv", view.env)
+        commands = env.safe_commands()
+        return commands[int(view.rng.integers(len(commands)))]
+
+
+class OracleAgent:
+    """Follows the environment's own plan: the upper bound."""
+
+    privileged = True
+
+    def __call__(self, view: View) -> str:
+        """Return the first command of the plan from here."""
+        env = cast("NatLangEnv", view.env)
+        return env.reference()[0]
+
+
+BUILT_IN: dict[str, Callable[[], Agent]] = {
+    "random": RandomAgent,
+    "random-legal": RandomLegalAgent,
+    "oracle": OracleAgent,
+}
+
+
+def load_agent(name: str) -> Agent:
+    """Return an agent by `name` or `name:argument`.
+
+    Raises:
+        UsageError: There is no such agent, or it refuses its argument.
+    """
+    kind, _, argument = name.partition(":")
+    if kind in BUILT_IN:
+        if argument:
+            raise UsageError(f"agent {kind!r} takes no argument: write --agent {kind}")
+        return BUILT_IN[kind]()
+    found = {each.name: each for each in entry_points(group=ENTRY_POINTS)}
+    one_of("agent", kind, [*BUILT_IN, *sorted(found)])
+    factory = cast("Callable[[str], Agent]", found[kind].load())
+    return factory(argument)

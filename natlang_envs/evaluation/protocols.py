@@ -1,0 +1,93 @@
+"""Protocols: which episodes make a score. A protocol is a JSON file in `protocols/`, and its digest.
+
+`…/paper` repeats the paper's numbers of tasks and runs; `…/v1` are ours, on held-out groups.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any, NamedTuple
+
+import gymnasium
+
+from natlang_envs.errors import one_of
+
+
+class Episode(NamedTuple):
+    """A task and the seed it is reset with."""
+
+    task_id: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What is evaluated.
+
+    Attributes:
+        name: `environment/version`.
+        env_id: The Gymnasium id.
+        kwargs: Arguments for `gymnasium.make`, JSON values.
+        horizon: The largest number of steps an episode may take; handed to the environment.
+        runs: How often an agent that samples plays every episode; an agent that does not plays it once.
+        episodes: The episodes, in order.
+        description: One or two sentences for people.
+    """
+
+    name: str
+    env_id: str
+    kwargs: dict[str, Any]
+    horizon: int
+    runs: int
+    episodes: tuple[Episode, ...]
+    description: str
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of everything but the description."""
+        content = asdict(self)
+        del content["description"]
+        return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    def make_env(self, **kwargs: Any) -> gymnasium.Env[str, str]:
+        """Return one environment of the protocol."""
+        return gymnasium.make(self.env_id, **{**self.kwargs, "horizon": self.horizon, **kwargs})
+
+    def to_json(self) -> str:
+        """Return the file's text: one episode a line."""
+        content = asdict(self)
+        episodes = content.pop("episodes")
+        head = json.dumps(content, indent=2, ensure_ascii=False)[:-2]
+        rows = ",\n".join(f"    {json.dumps(each)}" for each in episodes)
+        return f'{head},\n  "episodes": [\n{rows}\n  ]\n}}\n'
+
+
+def _folder() -> Traversable:
+    return resources.files(__package__) / "protocols"
+
+
+def protocol_names() -> list[str]:
+    """Return the names of all protocols, sorted."""
+    return sorted(
+        f"{folder.name}/{file.name.removesuffix('.json')}"
+        for folder in _folder().iterdir()
+        if folder.is_dir()
+        for file in folder.iterdir()
+        if file.name.endswith(".json")
+    )
+
+
+def load_protocol(name: str) -> Protocol:
+    """Return a protocol by name.
+
+    Raises:
+        UsageError: There is no such protocol; the message names the closest ones.
+    """
+    one_of("protocol", name, protocol_names())
+    content = json.loads((_folder() / f"{name}.json").read_text(encoding="utf-8"))
+    episodes = tuple(Episode(task_id, seed) for task_id, seed in content.pop("episodes"))
+    return Protocol(**content, episodes=episodes)

@@ -1,0 +1,111 @@
+"""Scores and their 95% intervals: Wilson for independent episodes, a bootstrap over tasks where tasks are repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from natlang_envs.errors import UsageError
+from natlang_envs.trajectory import Trajectory
+
+_Z = 1.959963984540054  # the 97.5% quantile of the normal distribution
+_T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)  # of Student's t, 1 to 9 degrees of freedom
+_RESAMPLES = 10_000
+
+
+class Interval(NamedTuple):
+    """A 95% interval."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a set of episodes earned.
+
+    Attributes:
+        success_rate: The part of the episodes that ended in success.
+        interval: Its 95% interval.
+        episodes: Number of episodes.
+        tasks: Number of different tasks.
+        mean_return: Mean sum of rewards.
+        mean_steps: Mean length.
+        mean_regret: Mean number of steps beyond the environment's own plan, over successful episodes; None without any.
+    """
+
+    success_rate: float
+    interval: Interval
+    episodes: int
+    tasks: int
+    mean_return: float
+    mean_steps: float
+    mean_regret: float | None
+
+
+def wilson(successes: int, trials: int) -> Interval:
+    """Return Wilson's score interval for a proportion.
+
+    Raises:
+        UsageError: There is no trial.
+    """
+    if trials < 1:
+        raise UsageError("an interval needs at least one episode")
+    rate = successes / trials
+    spread = 1 + _Z**2 / trials
+    centre = (rate + _Z**2 / (2 * trials)) / spread
+    half = _Z * sqrt(rate * (1 - rate) / trials + _Z**2 / (4 * trials**2)) / spread
+    low = 0.0 if successes == 0 else max(0.0, centre - half)
+    high = 1.0 if successes == trials else min(1.0, centre + half)
+    return Interval(low, high)
+
+
+def clustered_bootstrap(groups: Sequence[Sequence[bool]]) -> Interval:
+    """Return the percentile interval of a success rate, resampling whole tasks; always the same for the same input."""
+    sums = np.array([sum(group) for group in groups], dtype=np.float64)
+    sizes = np.array([len(group) for group in groups], dtype=np.float64)
+    draws = np.random.default_rng(0).integers(len(groups), size=(_RESAMPLES, len(groups)))
+    rates = sums[draws].sum(axis=1) / sizes[draws].sum(axis=1)
+    low, high = np.quantile(rates, (0.025, 0.975))
+    return Interval(float(low), float(high))
+
+
+def over_seeds(rates: Sequence[float]) -> Interval:
+    """Return the 95% interval of the mean over 2 to 10 training seeds, by Student's t.
+
+    Raises:
+        UsageError: There are fewer or more seeds.
+    """
+    if not 2 <= len(rates) <= 10:
+        raise UsageError(f"an interval over seeds needs 2 to 10 of them, not {len(rates)}")
+    half = _T_975[len(rates) - 2] * float(np.std(rates, ddof=1)) / sqrt(len(rates))
+    mean = float(np.mean(rates))
+    return Interval(max(0.0, mean - half), min(1.0, mean + half))
+
+
+def score(trajectories: Sequence[Trajectory], plan_lengths: dict[str, int]) -> Score:
+    """Return what the episodes earned.
+
+    Args:
+        trajectories: At least one.
+        plan_lengths: For each task, the number of steps of the environment's own plan.
+    """
+    groups: dict[str, list[bool]] = {}
+    for each in trajectories:
+        groups.setdefault(each.task_id, []).append(each.success)
+    successes = sum(each.success for each in trajectories)
+    independent = len(groups) == len(trajectories)
+    regrets = [len(each.actions) - plan_lengths[each.task_id] for each in trajectories if each.success]
+    return Score(
+        success_rate=successes / max(1, len(trajectories)),
+        interval=wilson(successes, len(trajectories)) if independent else clustered_bootstrap(list(groups.values())),
+        episodes=len(trajectories),
+        tasks=len(groups),
+        mean_return=float(np.mean([sum(each.rewards) for each in trajectories])),
+        mean_steps=float(np.mean([len(each.actions) for each in trajectories])),
+        mean_regret=float(np.mean(regrets)) if regrets else None,
+    )

@@ -1,0 +1,199 @@
+"""Recorded episodes: their running observation hash, their file format, and replay.
+
+The hash of step t covers all observations up to t, so one digest after the last step stands for the whole text of an
+episode, and the first digest that differs names the step at which two episodes part.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from natlang_envs.env import unwrap
+from natlang_envs.errors import UsageError
+from natlang_envs.spaces import escape_surrogates
+
+MAX_FILE_BYTES = 256 * 1024 * 1024  # unpacked; a larger file is refused rather than read into memory
+
+
+def chain(previous: str, observation: str) -> str:
+    """Return the running hash (64 hex digits) after `observation`; `previous` is `""` at the reset."""
+    return hashlib.sha256(f"{previous}\n{observation}".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """One episode.
+
+    Attributes:
+        task_id: The task that was reset to.
+        seed: The seed that was reset with.
+        run: Which of several runs of this task it is, from 0.
+        actions: The T actions.
+        reflections: What was said before each action, or None.
+        rewards: The T rewards.
+        hashes: The T + 1 running hashes, the first after the reset.
+        terminated: Whether the last step terminated the episode.
+        truncated: Whether the last step reached the horizon.
+        success: `info["success"]` of the last step.
+    """
+
+    task_id: str
+    seed: int
+    run: int
+    actions: tuple[str, ...]
+    reflections: tuple[str | None, ...]
+    rewards: tuple[float, ...]
+    hashes: tuple[str, ...]
+    terminated: bool
+    truncated: bool
+    success: bool
+
+
+class Recorder:
+    """Records one episode step by step."""
+
+    def __init__(self, task_id: str, seed: int, run: int, observation: str) -> None:
+        self._begin = (task_id, seed, run)
+        self._actions: list[str] = []
+        self._reflections: list[str | None] = []
+        self._rewards: list[float] = []
+        self._hashes = [chain("", observation)]
+        self._end = (False, False, False)
+
+    def add(
+        self,
+        action: str,
+        reflection: str | None,
+        observation: str,
+        reward: float,
+        terminated: bool,
+        truncated: bool,
+        success: bool,
+    ) -> None:
+        """Add what one step showed."""
+        self._actions.append(escape_surrogates(action))
+        self._reflections.append(None if reflection is None else escape_surrogates(reflection))
+        self._rewards.append(float(reward))
+        self._hashes.append(chain(self._hashes[-1], observation))
+        self._end = (bool(terminated), bool(truncated), bool(success))
+
+    def trajectory(self) -> Trajectory:
+        """Return the episode as recorded so far."""
+        steps = (tuple(self._actions), tuple(self._reflections), tuple(self._rewards), tuple(self._hashes))
+        return Trajectory(*self._begin, *steps, *self._end)
+
+
+def replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> Trajectory:
+    """Play the actions of an episode again and return what the environment does.
+
+    Actions that are left over when the episode ends are not played, so the result is shorter and differs.
+    """
+    observation, _ = env.reset(seed=recorded.seed, options={"task_id": recorded.task_id})
+    recorder = Recorder(recorded.task_id, recorded.seed, recorded.run, observation)
+    for action, reflection in zip(recorded.actions, recorded.reflections, strict=False):
+        observation, reward, terminated, truncated, info = env.step(action)
+        recorder.add(action, reflection, observation, float(reward), terminated, truncated, info["success"])
+        if terminated or truncated:
+            break
+    return recorder.trajectory()
+
+
+def difference(recorded: Trajectory, replayed: Trajectory) -> str | None:
+    """Return in one line where a recorded episode is not what the environment does, or None."""
+    lengths = {len(recorded.actions), len(recorded.reflections), len(recorded.rewards), len(recorded.hashes) - 1}
+    if len(lengths) != 1:
+        return "actions, reflections, rewards and hashes have different lengths"
+    if not (replayed.terminated or replayed.truncated):
+        return f"the episode has not ended after its {len(recorded.actions)} recorded steps"
+    if len(replayed.actions) < len(recorded.actions):
+        return f"the episode ends after step {len(replayed.actions)}, but {len(recorded.actions)} steps are recorded"
+    for step, (claimed, actual) in enumerate(zip(recorded.hashes, replayed.hashes, strict=True)):
+        if claimed != actual:
+            return f"the observation hash of step {step} is {claimed[:12]}…, the environment gives {actual[:12]}…"
+    for step, (claimed, actual) in enumerate(zip(recorded.rewards, replayed.rewards, strict=True), 1):
+        if claimed != actual:
+            return f"the reward of step {step} is {claimed}, the environment gives {actual}"
+    for name in ("terminated", "truncated", "success"):
+        if getattr(recorded, name) != getattr(replayed, name):
+            return f"{name} is {getattr(recorded, name)}, the environment gives {getattr(replayed, name)}"
+    return None
+
+
+def plan_length(env: gymnasium.Env[str, str], task_id: str) -> int:
+    """Return the number of steps of the environment's own plan for a task, from its start."""
+    inner = unwrap(env)
+    inner.reset(options={"task_id": task_id})
+    return len(inner.reference())
+
+
+def write_trajectories(path: Path, trajectories: Iterable[Trajectory]) -> None:
+    """Write one JSON object a line, compressed; the same episodes give the same bytes."""
+    lines = (json.dumps(asdict(each), ensure_ascii=False, separators=(",", ":")) for each in trajectories)
+    text = "".join(f"{line}\n" for line in lines).encode()
+    write_whole(path, gzip.compress(text, mtime=0))
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file by renaming a finished one into place: a killed write leaves the old file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    unfinished.write_bytes(content)
+    unfinished.replace(path)
+
+
+def read_trajectories(path: Path) -> list[Trajectory]:
+    """Read what `write_trajectories` wrote.
+
+    Raises:
+        UsageError: The file is missing, too large, or is not such a file; the message names the line.
+    """
+    return list(_read_lines(path))
+
+
+def _read_lines(path: Path) -> Iterator[Trajectory]:
+    try:
+        with gzip.open(path, "rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+        text = content.decode("utf-8")
+    except FileNotFoundError:
+        raise UsageError(f"{path} is missing: run `natlang evaluate` again") from None
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read ({error}): run `natlang evaluate` again") from None
+    if len(content) > MAX_FILE_BYTES:
+        raise UsageError(f"{path} unpacks to more than {MAX_FILE_BYTES} bytes: that is no recording of a protocol")
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            yield _parse(json.loads(line))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise UsageError(f"{path}, line {number}: {error}") from None
+
+
+_TYPES: dict[str, type] = {"task_id": str, "seed": int, "run": int, "terminated": bool, "truncated": bool, "success": bool}
+
+
+def _parse(value: Any) -> Trajectory:
+    names = [each.name for each in fields(Trajectory)]
+    if not isinstance(value, dict) or sorted(value) != sorted(names):  # pyright: ignore[reportUnknownArgumentType]
+        raise ValueError(f"a trajectory has exactly the keys {', '.join(names)}")
+    for name, kind in _TYPES.items():
+        if type(value[name]) is not kind:
+            raise ValueError(f"{name} must be {kind.__name__}, not {value[name]!r}")
+    _check_list(value, "actions", (str,))
+    _check_list(value, "reflections", (str, type(None)))
+    _check_list(value, "rewards", (int, float))
+    _check_list(value, "hashes", (str,))
+    return Trajectory(**{name: tuple(each) if isinstance(each, list) else each for name, each in value.items()})  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+def _check_list(value: dict[str, Any], name: str, kinds: Sequence[type]) -> None:
+    items = value[name]
+    if not isinstance(items, list) or not all(type(item) in kinds for item in items):  # pyright: ignore[reportUnknownVariableType]
+        raise ValueError(f"{name} must be a list of {kinds[0].__name__}")
