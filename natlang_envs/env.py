@@ -84,8 +84,8 @@ class NatLangEnv(gymnasium.Env[str, str]):
         self.horizon = horizon
         self.render_mode = render_mode
         self.max_commands = max_commands
-        self.observation_space = UnicodeText(max_observation)
-        self.action_space = CommandText(MAX_COMMAND_LENGTH, fallback_commands)
+        self.observation_space: UnicodeText = UnicodeText(max_observation)  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.action_space: CommandText = CommandText(MAX_COMMAND_LENGTH, fallback_commands)  # pyright: ignore[reportIncompatibleVariableOverride]
         self._task_id: str | None = None
         self._steps = 0
         self._ended = True
@@ -228,7 +228,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         Raises:
             UsageError: The snapshot is of another family of environments, or of a task of another split.
         """
-        saved = Snapshot(*snapshot)
+        saved = Snapshot._make(snapshot)
         if saved.family != self.family:
             raise UsageError(f"this snapshot is of {saved.family!r}: restore it there, not in {self.family!r}")
         self.tasks.check(saved.task_id)

@@ -25,7 +25,7 @@ class PathStep(NamedTuple):
 
 def check_history(history: History) -> None:
     """Raise `UsageError` unless `history` is `"full"`, `"none"` or a whole number of steps."""
-    if history not in ("full", "none") and not (isinstance(history, int) and history >= 0):
+    if history not in ("full", "none") and not (isinstance(history, int) and history >= 0):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UsageError(f"history must be 'full', 'none' or a number of steps, not {history!r}")
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import gymnasium
-import pettingzoo
+import pettingzoo  # pyright: ignore[reportMissingTypeStubs]
 
 
 class Registration(NamedTuple):
@@ -32,7 +32,9 @@ def _taxi(name: str, stage: str, horizon: int, summary: str) -> Registration:
 
 ENVIRONMENTS: tuple[Registration, ...] = (
     _taxi("DangerousTaxi-Pickup", "pickup", 15, "Drive to the passenger; one illegal command ends the game."),
-    _taxi("DangerousTaxi-Dropoff", "dropoff", 30, "Pick up and deliver, both are paid; one illegal command ends the game."),
+    _taxi(
+        "DangerousTaxi-Dropoff", "dropoff", 30, "Pick up and deliver, both are paid; one illegal command ends the game."
+    ),
     _taxi("DangerousTaxi", "delivery", 30, "Deliver, only that is paid; one illegal command ends the game."),
 )
 
@@ -44,7 +46,7 @@ def register_all() -> None:
     themselves, the conformance suite checks more than the checker does, and both cost time at every step.
     """
     for entry in ENVIRONMENTS:
-        gymnasium.register(
+        gymnasium.register(  # pyright: ignore[reportUnknownMemberType]
             entry.id,
             entry_point=entry.entry_point,
             vector_entry_point=entry.vector_entry_point,

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 from gymnasium.error import CustomSpaceError
 from gymnasium.spaces import Text
-from gymnasium.vector.utils import create_shared_memory
+from gymnasium.vector.utils import create_shared_memory  # pyright: ignore[reportUnknownVariableType]
 
 # Words a sampled observation is made of: `sample` has to return something, and readable text beats noise.
 _SAMPLE_WORDS = ("a", "taxi", "waits", "at", "the", "corner", "of", "an", "open", "folder")

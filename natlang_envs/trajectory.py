@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 
@@ -176,24 +176,37 @@ def _read_lines(path: Path) -> Iterator[Trajectory]:
             raise UsageError(f"{path}, line {number}: {error}") from None
 
 
-_TYPES: dict[str, type] = {"task_id": str, "seed": int, "run": int, "terminated": bool, "truncated": bool, "success": bool}
+_TYPES: dict[str, type] = {
+    "task_id": str,
+    "seed": int,
+    "run": int,
+    "terminated": bool,
+    "truncated": bool,
+    "success": bool,
+}
+_LIST_TYPES: dict[str, tuple[type, ...]] = {
+    "actions": (str,),
+    "reflections": (str, type(None)),
+    "rewards": (int, float),
+    "hashes": (str,),
+}
 
 
 def _parse(value: Any) -> Trajectory:
     names = [each.name for each in fields(Trajectory)]
-    if not isinstance(value, dict) or sorted(value) != sorted(names):  # pyright: ignore[reportUnknownArgumentType]
+    if not isinstance(value, dict) or sorted(cast("dict[str, Any]", value)) != sorted(names):
         raise ValueError(f"a trajectory has exactly the keys {', '.join(names)}")
+    content = cast("dict[str, Any]", value)
     for name, kind in _TYPES.items():
-        if type(value[name]) is not kind:
-            raise ValueError(f"{name} must be {kind.__name__}, not {value[name]!r}")
-    _check_list(value, "actions", (str,))
-    _check_list(value, "reflections", (str, type(None)))
-    _check_list(value, "rewards", (int, float))
-    _check_list(value, "hashes", (str,))
-    return Trajectory(**{name: tuple(each) if isinstance(each, list) else each for name, each in value.items()})  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        if type(content[name]) is not kind:
+            raise ValueError(f"{name} must be {kind.__name__}, not {content[name]!r}")
+    for name, kinds in _LIST_TYPES.items():
+        _check_list(content, name, kinds)
+        content[name] = tuple(content[name])
+    return Trajectory(**content)
 
 
 def _check_list(value: dict[str, Any], name: str, kinds: Sequence[type]) -> None:
     items = value[name]
-    if not isinstance(items, list) or not all(type(item) in kinds for item in items):  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(items, list) or not all(type(item) in kinds for item in cast("list[Any]", items)):
         raise ValueError(f"{name} must be a list of {kinds[0].__name__}")

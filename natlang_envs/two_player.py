@@ -12,9 +12,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from pettingzoo import AECEnv
-from pettingzoo.utils.conversions import turn_based_aec_to_parallel_wrapper
-from pettingzoo.utils.wrappers import OrderEnforcingWrapper
+from pettingzoo import AECEnv  # pyright: ignore[reportMissingTypeStubs]
+from pettingzoo.utils.conversions import (  # pyright: ignore[reportMissingTypeStubs]
+    turn_based_aec_to_parallel_wrapper,
+)
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # pyright: ignore[reportMissingTypeStubs]
 
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.env import unwrap
@@ -49,7 +51,7 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
         inner = unwrap(env)
         self._slots = inner.max_commands
         # p(s) holds at most `horizon` answers, each no longer than an observation, besides the task and the actions.
-        bound = (inner.horizon + 2) * inner.action_space.max_length + inner.observation_space.max_length * (inner.horizon + 2)
+        bound = (inner.horizon + 2) * (inner.action_space.max_length + inner.observation_space.max_length)
         self.possible_agents = [REFLECTOR, POLICY]
         self.agents = []
         self._observation_spaces: dict[str, spaces.Space[Any]] = {

@@ -7,7 +7,7 @@ A subclass holds the states of all episodes in arrays and writes the hooks; this
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +42,7 @@ def object_array(values: Sequence[Any]) -> NDArray[np.object_]:
     return array
 
 
-def _uniforms(seed: int | None) -> Iterator[float]:
+def _uniforms(seed: int | None) -> Generator[float]:
     """Yield what `np_random.random()` would give one by one; drawn in blocks, which is many times as fast."""
     rng = seeding.np_random(seed)[0]
     while True:
@@ -175,13 +175,14 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         terminated = np.zeros(self.num_envs, dtype=np.bool_)
         restarting = np.flatnonzero(self._ended)
         active: Indices = self._all
-        commands: Sequence[str] = actions
+        commands = actions
         if len(restarting):
             first = int(restarting[0])
             if self._task_ids[first] is None or self.autoreset_mode is not AutoresetMode.NEXT_STEP:
                 raise ResetNeeded(f"step() was called while environment {first} is not in an episode: call reset()")
             active = np.flatnonzero(~self._ended)
-            commands = [actions[index] for index in active.tolist()]
+            running: list[int] = active.tolist()
+            commands = [actions[index] for index in running]
         outcomes = self._act(active, self._clean(commands))
         self._steps[active] += 1
         rewards[active] = outcomes.rewards
@@ -206,14 +207,14 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
             if "".join(commands).isascii():
                 return commands
         except TypeError:
-            wrong = next(command for command in commands if not isinstance(command, str))
+            wrong = next(command for command in commands if not isinstance(command, str))  # pyright: ignore[reportUnnecessaryIsInstance]
             example = self._action_spaces[0].commands[0]
             raise TypeError(f"an action is a str such as {example!r}, not {wrong!r}") from None
         return [escape_surrogates(command) for command in commands]
 
     def _start(self, indices: Indices, task_ids: list[str | None] | None = None) -> None:
         """Begin the episodes `indices`; where `task_ids` (one an environment) has no task, draw one."""
-        where = indices.tolist()
+        where: list[int] = indices.tolist()
         if not where:
             return
         draw = self.tasks.draw
@@ -263,5 +264,6 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         return infos
 
     def _final_infos(self, mask: NDArray[np.bool_]) -> Infos:
-        last = np.where(mask, self._observations, None)
+        last = self._observations.copy()
+        last[~mask] = None
         return {"final_obs": last, "_final_obs": mask, "final_info": self._infos(mask), "_final_info": mask.copy()}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
+from typing import cast
 
 import numpy as np
 from gymnasium.envs.toy_text.taxi import TaxiEnv
@@ -168,8 +169,9 @@ def _classic_city() -> City:
         for column in range(columns - 1)
         if bytes(taxi.desc[1 + row, 2 * column + 2]) != b":"
     )
-    table = np.full((len(taxi.P), 6), ILLEGAL, dtype=np.int32)
-    for state, actions in taxi.P.items():
+    transitions = cast("dict[int, dict[int, list[tuple[float, int, float, bool]]]]", taxi.P)  # pyright: ignore[reportUnknownMemberType]
+    table = np.full((len(transitions), 6), ILLEGAL, dtype=np.int32)
+    for state, actions in transitions.items():
         for action, ((_, target, reward, delivered),) in actions.items():
             # Taxi marks a wrong pickup or drop-off by -10 and lets a passenger out at the other landmarks for -1.
             legal = delivered if action == DROP_OFF else reward != -10 if action == PICK_UP else target != state

@@ -38,7 +38,10 @@ def outcomes(stage: Stage) -> tuple[Outcome, ...]:
     moves = tuple(Outcome(answer, STEP_REWARD) for answer in DONE[:PICK_UP])
     goal_is_pickup = stage == "pickup"
     pick_up = Outcome(
-        DONE[PICK_UP], STEP_REWARD if stage == "delivery" else GOAL_REWARD, terminated=goal_is_pickup, success=goal_is_pickup
+        DONE[PICK_UP],
+        STEP_REWARD if stage == "delivery" else GOAL_REWARD,
+        terminated=goal_is_pickup,
+        success=goal_is_pickup,
     )
     return (*moves, pick_up, Outcome(DONE[-1], GOAL_REWARD, terminated=True, success=True))
 
@@ -113,7 +116,7 @@ class DangerousTaxiEnv(NatLangEnv):
         self.stage: Stage = stage
         self._outcomes = outcomes(stage)
         self._enter(CLASSIC)
-        self._state = 0
+        self.state = 0
 
     @property
     def task(self) -> str:
@@ -121,27 +124,27 @@ class DangerousTaxiEnv(NatLangEnv):
         return TASKS[self.stage]
 
     def _enter(self, city: str) -> None:
-        self._city = load_city(city)
-        self._texts = descriptions(self._city)
-        self._transitions = self._city.transitions
+        self.city = load_city(city)
+        self._texts = descriptions(self.city)
+        self._transitions = self.city.transitions
 
     def _begin(self, task_id: str) -> str:
-        city, self._state = parse_task_id(task_id)
+        city, self.state = parse_task_id(task_id)
         self._enter(city.name)
-        return self._texts[self._state]
+        return self._texts[self.state]
 
     def _act(self, command: str) -> Outcome:
         index = COMMAND_INDEX.get(command)
         if index is None:
             return Outcome(unknown_command(command), ILLEGAL_REWARD, terminated=True)
-        state = self._transitions[self._state][index]
+        state = self._transitions[self.state][index]
         if state == ILLEGAL:
             return REFUSALS[index]
-        self._state = state
+        self.state = state
         return self._outcomes[index]
 
     def _observe(self, outcome: Outcome) -> str:
-        text = self._texts[self._state]
+        text = self._texts[self.state]
         return f"{outcome.feedback}\n{text}" if outcome.terminated else text
 
     def _admissible_commands(self) -> tuple[str, ...]:
@@ -150,9 +153,7 @@ class DangerousTaxiEnv(NatLangEnv):
     def safe_commands(self) -> tuple[str, ...]:
         """Return the commands that are legal here (privileged knowledge)."""
         return tuple(
-            command
-            for command, state in zip(COMMANDS, self._transitions[self._state], strict=True)
-            if state != ILLEGAL
+            command for command, state in zip(COMMANDS, self._transitions[self.state], strict=True) if state != ILLEGAL
         )
 
     def oracle(self) -> list[str]:
@@ -160,22 +161,24 @@ class DangerousTaxiEnv(NatLangEnv):
         plan: list[str] = []
         if self._ended:
             return plan
-        distance = self._city.to_pickup if self.stage == "pickup" else self._city.to_delivery
-        state = self._state
+        distance = self.city.to_pickup if self.stage == "pickup" else self.city.to_delivery
+        state = self.state
         for left in range(distance[state] - 1, 0, -1):
-            index = next(i for i, after in enumerate(self._transitions[state]) if after != ILLEGAL and distance[after] == left)
+            index = next(
+                i for i, after in enumerate(self._transitions[state]) if after != ILLEGAL and distance[after] == left
+            )
             plan.append(COMMANDS[index])
             state = self._transitions[state][index]
         return [*plan, COMMANDS[PICK_UP if self.stage == "pickup" else -1]]
 
     def _get_state(self) -> tuple[Any, ...]:
-        return (self._state,)
+        return (self.state,)
 
     def _set_state(self, state: tuple[Any, ...]) -> None:
-        (self._state,) = state
+        (self.state,) = state
 
     def render(self) -> str | NDArray[np.uint8] | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the city as text or as a picture (height, width, 3), as `render_mode` says."""
         if self.render_mode == "ansi":
-            return render_ansi(self._city, self._state)
-        return render_rgb(self._city, self._state) if self.render_mode == "rgb_array" else None
+            return render_ansi(self.city, self.state)
+        return render_rgb(self.city, self.state) if self.render_mode == "rgb_array" else None

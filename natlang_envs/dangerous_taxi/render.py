@@ -31,7 +31,9 @@ def render_ansi(city: City, state: int) -> str:
                 line += "|" if (number, place) in city.walls else ":"
         lines.append(line + "|")
     where = "in the taxi" if passenger == IN_TAXI else f"at {LANDMARKS[passenger]}"
-    return "\n".join([*lines, border, f"Taxi at row {row}, column {column}; passenger {where}; to {LANDMARKS[destination]}."])
+    return "\n".join(
+        [*lines, border, f"Taxi at row {row}, column {column}; passenger {where}; to {LANDMARKS[destination]}."]
+    )
 
 
 def render_rgb(city: City, state: int) -> NDArray[np.uint8]:

@@ -148,4 +148,3 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         if draw is None:
             return None
         return tuple(draw(city, state) for city, state in zip(self._cities, self._states.tolist(), strict=True))
-

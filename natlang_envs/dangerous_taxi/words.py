@@ -52,12 +52,13 @@ def describe_city(city: City) -> str:
     )
     runs = _wall_runs(city)
     walls = "; ".join(
-        f"between columns {column} and {column + 1} in " + (f"row {first}" if first == last else f"rows {first} to {last}")
+        f"between columns {column} and {column + 1} in "
+        + (f"row {first}" if first == last else f"rows {first} to {last}")
         for column, first, last in runs
     )
     return (
-        f"Rows 0 to {city.rows - 1} run from north to south, columns 0 to {city.columns - 1} from west to east. {places} "
-        f"{f'Walls: {walls}.' if walls else 'There are no walls.'}"
+        f"Rows 0 to {city.rows - 1} run from north to south, columns 0 to {city.columns - 1} from west to east. "
+        f"{places} {f'Walls: {walls}.' if walls else 'There are no walls.'}"
     )
 
 

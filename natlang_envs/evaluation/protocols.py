@@ -55,7 +55,8 @@ class Protocol:
 
     def make_env(self, **kwargs: Any) -> gymnasium.Env[str, str]:
         """Return one environment of the protocol."""
-        return gymnasium.make(self.env_id, **{**self.kwargs, "horizon": self.horizon, **kwargs})
+        arguments: dict[str, Any] = {**self.kwargs, "horizon": self.horizon, **kwargs}
+        return gymnasium.make(self.env_id, **arguments)
 
     def to_json(self) -> str:
         """Return the file's text: one episode a line."""
@@ -67,7 +68,7 @@ class Protocol:
 
 
 def _folder() -> Traversable:
-    return resources.files(__package__) / "protocols"
+    return resources.files("natlang_envs.evaluation") / "protocols"
 
 
 def protocol_names() -> list[str]:
