@@ -162,7 +162,8 @@ def load_city(name: str) -> City:
 @cache
 def _classic_city() -> City:
     taxi = TaxiEnv()
-    rows, columns = taxi.max_row + 1, taxi.max_col + 1
+    height, width = taxi.desc.shape  # a border line above and below, and a character between two columns
+    rows, columns = height - 2, (width - 1) // 2
     walls = frozenset(
         (row, column)
         for row in range(rows)
