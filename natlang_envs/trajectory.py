@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -165,11 +166,12 @@ def _read_lines(path: Path) -> Iterator[Trajectory]:
         text = content.decode("utf-8")
     except FileNotFoundError:
         raise UsageError(f"{path} is missing: run `natlang evaluate` again") from None
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read ({error}): run `natlang evaluate` again") from None
     if len(content) > MAX_FILE_BYTES:
         raise UsageError(f"{path} unpacks to more than {MAX_FILE_BYTES} bytes: that is no recording of a protocol")
-    for number, line in enumerate(text.splitlines(), 1):
+    # Not `splitlines`: a reflection may hold U+2028 and its like, which JSON leaves as they are.
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], 1):
         try:
             yield _parse(json.loads(line))
         except (ValueError, TypeError, RecursionError) as error:
