@@ -154,5 +154,9 @@ def load_agent(name: str) -> Agent:
         return BUILT_IN[kind]()
     found = {each.name: each for each in entry_points(group=ENTRY_POINTS)}
     one_of("agent", kind, [*BUILT_IN, *sorted(found)])
-    factory = cast("Callable[[str], Agent]", found[kind].load())
+    try:
+        factory = cast("Callable[[str], Agent]", found[kind].load())
+    except ImportError as error:
+        remedy = "install what it needs, for example pip install 'natlang-envs[agent]'"
+        raise UsageError(f"agent {kind!r} cannot be imported ({error}): {remedy}") from None
     return factory(argument)

@@ -83,12 +83,12 @@ def evaluate(
         The run and its episodes, in the protocol's order, run by run.
 
     Raises:
-        UsageError: There is no such protocol, or `out` already holds a run.
+        UsageError: There is no such protocol, or `out` already holds a run or cannot be made.
     """
     if isinstance(protocol, str):
         protocol = load_protocol(protocol)
-    if out is not None and (out / RUN_FILE).exists():
-        raise UsageError(f"{out} already holds a run: choose another --out, or delete it")
+    if out is not None:
+        prepare_folder(out)
     runs = protocol.runs if is_sampling(agent) else 1
     todo = [(episode, run) for run in range(runs) for episode in protocol.episodes]
     envs = [protocol.make_env() for _ in range(min(batch, len(todo)))]
@@ -109,6 +109,20 @@ def evaluate(
         write_trajectories(out / TRAJECTORIES_FILE, trajectories)
         write_whole(out / RUN_FILE, (json.dumps(asdict(run), indent=2) + "\n").encode())
     return run, trajectories
+
+
+def prepare_folder(out: Path) -> None:
+    """Make the folder that a run is to be written to, before anything is played.
+
+    Raises:
+        UsageError: It already holds a run, or cannot be made.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{out} cannot hold a run ({error.strerror}): choose another --out") from None
+    if (out / RUN_FILE).exists():
+        raise UsageError(f"{out} already holds a run: choose another --out, or delete it")
 
 
 def _play(

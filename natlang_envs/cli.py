@@ -1,0 +1,221 @@
+"""The `natlang` command: list the environments, play one, evaluate an agent, replay a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column, Table
+
+from natlang_envs.cli_support import make_env, printable, run_app
+from natlang_envs.env import NatLangEnv
+from natlang_envs.evaluation.agents import load_agent
+from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
+from natlang_envs.evaluation.runner import Run, evaluate, prepare_folder, read_run, score_run
+from natlang_envs.evaluation.statistics import Score
+from natlang_envs.registration import ENVIRONMENTS
+from natlang_envs.tasks import SPLITS
+from natlang_envs.trajectory import Trajectory, difference, replay
+
+_SHOWN_PROBLEMS = 10
+
+app = typer.Typer(
+    help="Natural-language environments: list them, play them, evaluate agents, replay runs.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command("envs")
+def envs_command(
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of a table.")] = False,
+) -> None:
+    """List the environments."""
+    rows: list[dict[str, Any]] = []
+    for entry in ENVIRONMENTS:
+        env = make_env(entry.id)
+        rows.append(
+            {
+                "id": entry.id,
+                "horizon": env.horizon,
+                "max_commands": env.max_commands,
+                "summary": entry.summary,
+                "splits": list(SPLITS),
+            }
+        )
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    table = Table(Column("id", no_wrap=True), "horizon", "commands", "what it asks", box=box.SIMPLE)
+    for row in rows:
+        table.add_row(row["id"], str(row["horizon"]), str(row["max_commands"]), row["summary"])
+    Console().print(table)
+    typer.echo(f"Each has the splits {', '.join(SPLITS)}; horizon in steps; at most so many commands are listed.")
+
+
+@app.command("protocols")
+def protocols_command() -> None:
+    """List the protocols an agent can be evaluated on."""
+    table = Table(Column("protocol", no_wrap=True), "episodes", "runs", "horizon", "which", box=box.SIMPLE)
+    for name in protocol_names():
+        protocol = load_protocol(name)
+        counts = (str(len(protocol.episodes)), str(protocol.runs), str(protocol.horizon))
+        table.add_row(name, *counts, protocol.description)
+    Console().print(table)
+
+
+@app.command("play")
+def play_command(
+    id: Annotated[str, typer.Argument(help="The environment, for example NatLang/DangerousTaxi-Pickup-v0.")],
+    task: Annotated[str | None, typer.Option(help="The id of a task; without it one is drawn.")] = None,
+    split: Annotated[str | None, typer.Option(help="train, validation, test or all.")] = None,
+    map: Annotated[str | None, typer.Option(help="The kind of map, where the environment has several.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Draws the same task again.")] = None,
+    hints: Annotated[bool, typer.Option("--hints", help="Let ? show the next step of the environment's plan.")] = False,
+) -> None:
+    """Play an environment yourself."""
+    given = {"split": split, "map": map}
+    arguments = {name: value for name, value in given.items() if value is not None}
+    env = make_env(id, **arguments)
+    if "ansi" in env.metadata["render_modes"]:
+        env = make_env(id, render_mode="ansi", **arguments)
+    observation, info = env.reset(seed=seed, options=None if task is None else {"task_id": task})
+    plan = len(env.reference())
+    typer.echo(f"Task {info['task_id']}: {printable(info['task'])}")
+    typer.echo("Type the number or the text of an action, q to quit" + (", ? for a hint." if hints else "."))
+    rewards: list[float] = []
+    ended = False
+    while not ended:
+        commands: tuple[str, ...] = info["admissible_commands"]
+        _show(env, observation, commands)
+        command = _ask(env, commands, hints)
+        if command is None:
+            typer.echo(f"Stopped after {len(rewards)} steps.")
+            return
+        observation, reward, terminated, truncated, info = env.step(command)
+        rewards.append(reward)
+        ended = terminated or truncated
+        typer.echo(f"\n{printable(info['feedback'])} (reward {reward:g})")
+    _show(env, observation, ())
+    result = "Success" if info["success"] else "No success"
+    plan_text = f"the environment's own plan has {plan}"
+    typer.echo(f"{result}: return {sum(rewards):g} in {len(rewards)} steps; {plan_text}.")
+
+
+def _show(env: NatLangEnv, observation: str, commands: tuple[str, ...]) -> None:
+    typer.echo("")
+    if env.render_mode == "ansi":
+        typer.echo(printable(str(env.render())))
+    typer.echo(printable(observation))
+    for number, command in enumerate(commands, 1):
+        typer.echo(f"{number:3}. {printable(command)}")
+
+
+def _ask(env: NatLangEnv, commands: tuple[str, ...], hints: bool) -> str | None:
+    """Return the command a person chooses, or None when they quit or there is no more input."""
+    while True:
+        try:
+            answer = input("> ").strip()
+        except EOFError:
+            typer.echo("")
+            return None
+        if answer in commands:
+            return answer
+        if answer == "q":
+            return None
+        if answer == "?" and hints:
+            typer.echo(f"The plan goes on with: {printable(env.reference()[0])}")
+        elif answer.isascii() and answer.isdigit() and 1 <= int(answer) <= len(commands):
+            return commands[int(answer) - 1]
+        else:
+            typer.echo(f"Not listed: {printable(answer)!r}. Type a number from 1 to {len(commands)} or an action.")
+
+
+@app.command("evaluate")
+def evaluate_command(
+    agent: Annotated[str, typer.Option(help="An agent's name, or name:argument.")],
+    protocol: Annotated[str, typer.Option(help="A protocol's name: see natlang protocols.")],
+    out: Annotated[Path, typer.Option(help="The folder for the run.")],
+    name: Annotated[str | None, typer.Option(help="What to call the agent; by default as --agent does.")] = None,
+    batch: Annotated[int, typer.Option(min=1, help="The largest number of episodes in step.")] = 64,
+) -> None:
+    """Evaluate an agent on a protocol and keep the run."""
+    chosen = load_protocol(protocol)
+    player = load_agent(agent)
+    prepare_folder(out)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        bar = progress.add_task(protocol, total=None)
+        run, trajectories = evaluate(
+            player,
+            chosen,
+            name=agent if name is None else name,
+            out=out,
+            batch=batch,
+            progress=lambda done, total: progress.update(bar, completed=done, total=total),
+        )
+    _print_score(run, score_run(chosen, trajectories), out)
+
+
+def _print_score(run: Run, score: Score, out: Path) -> None:
+    low, high = score.interval
+    regret = "none succeeded" if score.mean_regret is None else f"{score.mean_regret:.2f} steps beyond the plan"
+    lines = (
+        ("success", f"{score.success_rate:.1%} (95% interval {low:.1%} to {high:.1%})"),
+        ("return", f"{score.mean_return:.2f}"),
+        ("steps", f"{score.mean_steps:.2f}"),
+        ("regret", regret),
+        ("tokens", str(run.tokens)),
+        ("seconds", f"{run.seconds:.1f}"),
+        ("folder", str(out)),
+    )
+    typer.echo(f"{run.agent} on {run.protocol}, {score.episodes} episodes of {score.tasks} tasks")
+    for what, value in lines:
+        typer.echo(f"  {what:8}{value}")
+
+
+@app.command("replay")
+def replay_command(folder: Annotated[Path, typer.Argument(help="A folder that natlang evaluate wrote.")]) -> None:
+    """Replay a run and say whether every observation hash and reward holds."""
+    run, trajectories = read_run(folder)
+    problems = _replay_problems(run, load_protocol(run.protocol), trajectories)
+    if problems:
+        for problem in problems[:_SHOWN_PROBLEMS]:
+            typer.echo(printable(problem))
+        if len(problems) > _SHOWN_PROBLEMS:
+            typer.echo(f"and {len(problems) - _SHOWN_PROBLEMS} more")
+        typer.echo(f"{folder} does not hold: {len(problems)} of {len(trajectories)} episodes differ.")
+        raise typer.Exit(1)
+    steps = sum(len(each.actions) for each in trajectories)
+    typer.echo(f"{folder} holds: {len(trajectories)} episodes, {steps} steps, every hash and reward is the same.")
+
+
+def _replay_problems(run: Run, protocol: Protocol, trajectories: list[Trajectory]) -> list[str]:
+    """Return one line for each thing in a run that is not what the protocol and the environment say."""
+    if run.protocol_digest != protocol.digest:
+        return [f"the protocol's digest is {run.protocol_digest!r:.16}…, the installed one has {protocol.digest:.12}…"]
+    expected = [(task_id, seed, number) for number in range(run.runs) for task_id, seed in protocol.episodes]
+    found = [(each.task_id, each.seed, each.run) for each in trajectories]
+    if found != expected:
+        return [f"these are not the {len(expected)} episodes of {run.runs} runs of {protocol.name}, in order"]
+    env = protocol.make_env()
+    problems: list[str] = []
+    for each in trajectories:
+        problem = difference(each, replay(env, each))
+        if problem:
+            problems.append(f"task {each.task_id}, run {each.run}: {problem}")
+    return problems
+
+
+def main() -> None:
+    """Run the command."""
+    run_app(app, "natlang")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""What the three commands of the distribution share: how they fail, and how they show text they did not write."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn, cast
+
+import gymnasium
+import typer
+
+from natlang_envs.env import NatLangEnv, unwrap
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.registration import ENVIRONMENTS
+
+
+def run_app(app: typer.Typer, name: str) -> NoReturn:
+    """Run a command and leave the process with its exit code.
+
+    Bad input becomes one line on standard error and exit code 2, Ctrl-C exit code 130. Anything else is a bug of ours
+    or of an agent, and keeps its traceback.
+
+    Args:
+        app: The command; make it with `pretty_exceptions_enable=False`.
+        name: What the user typed, named in messages.
+    """
+    try:
+        result = cast("Callable[..., object]", app)(prog_name=name, standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(130)
+    except (UsageError, gymnasium.error.UnregisteredEnv) as error:
+        _fail(name, str(error))
+    except BrokenPipeError:
+        sys.stdout = None  # whoever read us has gone; there is nothing left to flush to
+        sys.exit(1)
+    except Exception as error:
+        # A wrong command line: depending on its version, typer raises click's exceptions or its own copies of them.
+        describe = getattr(error, "format_message", None)
+        if describe is None:
+            raise
+        _fail(name, f"{describe().rstrip('.')} (see {name} --help)")
+    sys.exit(result if isinstance(result, int) else 0)
+
+
+def _fail(name: str, message: str) -> NoReturn:
+    print(f"{name}: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(2)
+
+
+def make_env(id: str, **kwargs: Any) -> NatLangEnv:
+    """Make one environment by an id that a user typed.
+
+    Args:
+        id: A registered id, or `module:id` for an environment of another package.
+        **kwargs: For `gymnasium.make`.
+
+    Raises:
+        UsageError: There is no such id (the message names the closest ones), it is no environment of texts, or it
+            does not take one of the arguments.
+    """
+    if ":" not in id and id not in gymnasium.registry:
+        one_of("environment", id, [entry.id for entry in ENVIRONMENTS])
+    try:
+        return unwrap(gymnasium.make(id, **kwargs))
+    except (ModuleNotFoundError, gymnasium.error.Error) as error:
+        raise UsageError(f"{id} cannot be made: {error}") from None
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error):
+            raise
+        given = ", ".join(kwargs)
+        raise UsageError(f"{id} does not take all of these arguments: {given}; leave some out") from None
+
+
+def printable(text: str) -> str:
+    """Return `text` with control characters escaped: what an environment quotes must not steer the terminal."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each in "\n\t" else repr(each)[1:-1] for each in text)
