@@ -1,0 +1,192 @@
+"""What every check works with: the environment under test, a player that reaches deep states, and comparisons."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from inspect import signature
+from typing import Any, NamedTuple, cast
+
+import gymnasium
+import numpy as np
+
+from natlang_envs.env import NatLangEnv, unwrap
+from natlang_envs.errors import UsageError
+
+SEEDS = tuple(range(8))
+_STEP_LIMIT = 500  # steps of an episode that are looked at, should an environment have no end
+_SHOWN = 60  # characters of each text around the place where two differ
+
+
+class NotApplicable(Exception):  # noqa: N818 - it reports no error
+    """The environment does not promise what a check is about; the message says what is missing."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An environment under test.
+
+    Attributes:
+        env_id: A registered Gymnasium id, or `module:id`.
+        kwargs: Arguments for `gymnasium.make`, JSON values.
+    """
+
+    env_id: str
+    kwargs: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def make(self, **more: Any) -> gymnasium.Env[Any, Any]:
+        """Return a new environment, as `gymnasium.make` gives it to users."""
+        return gymnasium.make(self.env_id, **{**self.kwargs, **more})
+
+    def make_inner(self, **more: Any) -> NatLangEnv:
+        """Return a new environment without wrappers.
+
+        Raises:
+            NotApplicable: It is no `NatLangEnv`, and so promises the text and the determinism only.
+        """
+        try:
+            return unwrap(self.make(**more))
+        except UsageError as error:
+            raise NotApplicable(f"not a NatLangEnv: {error}") from None
+
+    def takes(self, argument: str) -> bool:
+        """Return whether the environment's class has this argument."""
+        return argument in signature(type(self.make().unwrapped).__init__).parameters
+
+    def __str__(self) -> str:
+        arguments = json.dumps(self.kwargs, sort_keys=True) if self.kwargs else ""
+        return f"{self.env_id}{arguments}"
+
+
+class Moment(NamedTuple):
+    """What the environment handed out at a reset (`action` is None) or after a step."""
+
+    action: str | None
+    observation: str
+    reward: float
+    terminated: bool
+    truncated: bool
+    info: dict[str, Any]
+
+    @property
+    def ended(self) -> bool:
+        """Whether the episode is over."""
+        return self.terminated or self.truncated
+
+
+def begin(env: gymnasium.Env[Any, Any], seed: int | None = None, options: dict[str, Any] | None = None) -> Moment:
+    """Reset an environment."""
+    observation, info = env.reset(seed=seed, options=options)
+    return Moment(None, observation, 0.0, False, False, info)
+
+
+def advance(env: gymnasium.Env[Any, Any], action: str) -> Moment:
+    """Step an environment."""
+    observation, reward, terminated, truncated, info = env.step(action)
+    return Moment(action, observation, cast("float", reward), terminated, truncated, info)
+
+
+class Manner(NamedTuple):
+    """How the checks play. Purely random games are mostly over too soon, and hardly any ends well.
+
+    Attributes:
+        daring: Probability of a sample of the action space.
+        aim: Probability of the next step of the environment's own plan, where it has one; otherwise a command is
+            drawn among those that do not end the game as illegal, where the environment tells them.
+    """
+
+    daring: float
+    aim: float
+
+
+MIXED = Manner(0.12, 0.4)
+AIMLESS = Manner(0.0, 0.0)  # reaches the horizon most often
+
+
+def walk(env: gymnasium.Env[Any, Any], seed: int, episodes: int = 2, manner: Manner = MIXED) -> Iterator[Moment]:
+    """Play whole episodes, the first one seeded, and yield every moment."""
+    rng = random.Random(f"conformance/{seed}")
+    env.action_space.seed(seed)
+    for episode in range(episodes):
+        yield begin(env, seed if episode == 0 else None)
+        for _ in range(_STEP_LIMIT):
+            moment = advance(env, choose(env, rng, manner))
+            yield moment
+            if moment.ended:
+                break
+
+
+def choose(env: gymnasium.Env[Any, Any], rng: random.Random, manner: Manner = MIXED) -> str:
+    """Return a command."""
+    inner = cast("object", env.unwrapped)
+    sampled = env.action_space.sample()
+    chance = rng.random()
+    if not isinstance(inner, NatLangEnv) or chance < manner.daring:
+        return sampled
+    plan = _plan(inner) if chance < manner.daring + manner.aim else []
+    return plan[0] if plan else rng.choice(inner.safe_commands() or (sampled,))
+
+
+def _plan(env: NatLangEnv) -> list[str]:
+    try:
+        return env.reference()
+    except NotImplementedError:
+        return []
+
+
+def play(env: gymnasium.Env[Any, Any], actions: Sequence[str]) -> list[Moment]:
+    """Step through `actions`, up to the end of the episode."""
+    moments: list[Moment] = []
+    for action in actions:
+        moments.append(advance(env, action))
+        if moments[-1].ended:
+            break
+    return moments
+
+
+def plain(value: Any) -> Any:
+    """Return `value` in a form whose `repr` shows all of it: arrays with their type, dicts in the order of keys."""
+    if isinstance(value, np.ndarray):
+        array = cast("np.ndarray[Any, Any]", value)
+        return f"array {array.dtype}", [plain(each) for each in array]
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value)
+        return {key: plain(items[key]) for key in sorted(items)}
+    if type(value) in (tuple, list):
+        parts = cast("Sequence[Any]", value)
+        return type(value)(plain(each) for each in parts)
+    return value
+
+
+def transcript(moments: Iterator[Moment] | Sequence[Moment]) -> list[str]:
+    """Return one line a moment; equal transcripts are equal in everything an environment hands out."""
+    return [repr(plain(tuple(moment))) for moment in moments]
+
+
+def assert_same(expected: Sequence[str], actual: Sequence[str], what: str) -> None:
+    """Fail, with the first place where they part, unless two transcripts are equal."""
+    for number, (left, right) in enumerate(zip(expected, actual, strict=False)):
+        if left != right:
+            at = next(
+                (i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right))
+            )
+            around = slice(max(0, at - _SHOWN), at + _SHOWN)
+            raise AssertionError(f"{what}: moment {number} is …{right[around]}…, expected …{left[around]}…")
+    assert len(expected) == len(actual), f"{what}: {len(actual)} moments, expected {len(expected)}"
+
+
+def assert_raises(kinds: type[Exception], call: Callable[[], object], what: str) -> Exception:
+    """Return the exception that `call` raises; fail unless it is of this kind and says something in one line."""
+    try:
+        call()
+    except kinds as error:
+        words = str(error)
+        assert words, f"{what}: the {kinds.__name__} says nothing"
+        # Gymnasium's own exceptions may be longer; what a user gave wrong is answered in one line.
+        assert not isinstance(error, UsageError) or "\n" not in words, f"{what}: the message has several lines: {words}"
+        return error
+    except Exception as error:
+        raise AssertionError(f"{what} must raise {kinds.__name__}, not {error!r}") from error
+    raise AssertionError(f"{what} must raise {kinds.__name__}, but raised nothing")

@@ -1,0 +1,325 @@
+"""Checks of the contract of `NatLangEnv`: tasks, infos, spaces, bad input, horizon, plans, splits."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from gymnasium.error import ResetNeeded
+
+from natlang_envs.conformance.case import (
+    AIMLESS,
+    SEEDS,
+    Case,
+    Moment,
+    NotApplicable,
+    advance,
+    assert_raises,
+    assert_same,
+    begin,
+    play,
+    transcript,
+    walk,
+)
+from natlang_envs.env import NatLangEnv
+from natlang_envs.errors import UsageError
+
+INFO_TYPES: dict[str, type] = {
+    "admissible_commands": tuple,
+    "success": bool,
+    "task_id": str,
+    "task": str,
+    "feedback": str,
+}
+UNKNOWN_TEXTS = (
+    "",
+    " ",
+    "\n",
+    "no such command",
+    "take the\nlamp",
+    "nul \0 byte",
+    "lone \ud800 surrogate",
+    "\udfff",
+    "right to left \u202e and a flag \U0001f3f4\U000e0067",
+    "{} %s %(name)s \\ ' \"",
+    "x" * 100_000,
+    "\ud800" * 10_000,
+)
+_NO_STRINGS: tuple[Any, ...] = (None, 0, 1.5, b"look", ["look"], ("look",), {"command": "look"})
+_DRAWS = 40
+_SPLITS = ("train", "validation", "test")
+
+
+def _check_texts(env: NatLangEnv, moment: Moment) -> None:
+    observation = moment.observation
+    where = f"after {moment.action!r:.80}"
+    assert type(observation) is str, f"the observation {where} is a {type(observation).__name__}, not a str"
+    assert observation in env.observation_space, (
+        f"the observation {where} is not in {env.observation_space}: {len(observation)} characters, "
+        f"from {observation[:80]!r}"
+    )
+    for command in moment.info["admissible_commands"]:
+        assert command in env.action_space, f"the command {command!r} listed {where} is not in {env.action_space}"
+
+
+def _check_info(env: NatLangEnv, moment: Moment) -> None:
+    info, where = moment.info, f"after {moment.action!r:.80}"
+    assert sorted(info) == sorted(INFO_TYPES), f"the info {where} has the keys {sorted(info)}, not {sorted(INFO_TYPES)}"
+    for key, kind in INFO_TYPES.items():
+        value = info[key]
+        assert type(value) is kind, (
+            f"info[{key!r}] {where} is {value!r} ({type(value).__name__}), not a {kind.__name__}"
+        )
+    commands = info["admissible_commands"]
+    assert all(type(each) is str for each in commands), f"admissible_commands {where} holds more than str: {commands!r}"
+    assert len(set(commands)) == len(commands), f"admissible_commands {where} lists a command twice: {commands!r}"
+    assert 0 < len(commands) <= env.max_commands, (
+        f"there are {len(commands)} admissible commands {where}, which is not 1 to {env.max_commands}"
+    )
+
+
+def infos_are_complete(case: Case) -> None:
+    """Every info, the last one too, has exactly the documented keys with the documented types."""
+    env = case.make_inner()
+    for seed in SEEDS:
+        for moment in walk(env, seed):
+            _check_info(env, moment)
+            if moment.action is None:
+                assert moment.info["feedback"] == "", "info['feedback'] is not empty after reset"
+
+
+def steps_have_builtin_types(case: Case) -> None:
+    """Rewards are finite floats, ends are built-in bools and exclude each other, success comes at the end only."""
+    env = case.make_inner()
+    for seed in SEEDS:
+        for moment in walk(env, seed):
+            where = f"after {moment.action!r}"
+            assert type(moment.reward) is float, f"the reward {where} is {moment.reward!r}, not a float"
+            assert abs(moment.reward) < float("inf"), f"the reward {where} is {moment.reward}"
+            for name, flag in (("terminated", moment.terminated), ("truncated", moment.truncated)):
+                assert type(flag) is bool, f"{name} {where} is {flag!r}, not a bool"
+            assert not (moment.terminated and moment.truncated), f"an episode both terminates and is truncated {where}"
+            assert moment.ended or not moment.info["success"], f"info['success'] is True {where}, before the end"
+
+
+def texts_are_in_their_spaces(case: Case) -> None:
+    """Observations and admissible commands are in their spaces at every moment."""
+    env = case.make_inner()
+    for seed in SEEDS:
+        for moment in walk(env, seed):
+            _check_texts(env, moment)
+
+
+def samples_are_admissible(case: Case) -> None:
+    """`env.action_space.sample()` is a random agent: it draws admissible commands, and several of them."""
+    env = case.make_inner()
+    assert env.action_space.sample() in env.action_space, "a sample before the first reset is not in the action space"
+    for seed in SEEDS:
+        for moment in walk(env, seed):
+            commands = moment.info["admissible_commands"]
+            samples = {env.action_space.sample() for _ in range(30)}
+            strange = samples - set(commands)
+            assert not strange, f"the action space samples {strange} after {moment.action!r}, which is not admissible"
+            assert len(samples) > 1 or len(commands) == 1, f"30 samples after {moment.action!r} are all {samples}"
+
+
+def unknown_text_is_answered(case: Case) -> None:
+    """Any text, however strange, gets an answer in words that can be encoded and stored, and never an exception."""
+    env = case.make_inner()
+    for text in UNKNOWN_TEXTS:
+        start = begin(env, 0)
+        for action in (text, f"{start.info['admissible_commands'][0]}{text}"):
+            begin(env, 0)
+            try:
+                moment = advance(env, action)
+            except Exception as error:
+                raise AssertionError(
+                    f"the action {action!r:.80} raises {error!r} instead of getting an answer"
+                ) from error
+            _check_info(env, moment)
+            _check_texts(env, moment)
+            feedback = moment.info["feedback"]
+            assert feedback, f"nothing is answered to {action!r:.80}: info['feedback'] is empty"
+            feedback.encode()
+            again = begin(env, 0), advance(env, action)
+            assert_same(transcript([start, moment]), transcript(again), f"the answer to {action!r:.80} given again")
+
+
+def wrong_types_are_refused(case: Case) -> None:
+    """An action that is no string raises TypeError and changes nothing."""
+    env = case.make_inner()
+    begin(env, 0)
+    before = env.snapshot()
+    for action in _NO_STRINGS:
+        assert_raises(TypeError, lambda action=action: env.step(action), f"step({action!r})")
+        assert env.snapshot() == before, f"step({action!r}) was refused but changed the state"
+
+
+def order_is_enforced(case: Case) -> None:
+    """A step or snapshot before the first reset, and a step after the end, raise ResetNeeded and change nothing."""
+    env = case.make_inner()
+    command = env.action_space.sample()
+    assert_raises(ResetNeeded, lambda: env.step(command), "a step before the first reset")
+    assert_raises(ResetNeeded, env.snapshot, "a snapshot before the first reset")
+    for seed in SEEDS:
+        for _ in walk(env, seed, episodes=1):
+            pass
+        before = env.snapshot()
+        for command in ("no such command", *env.action_space.commands):
+            assert_raises(ResetNeeded, lambda command=command: env.step(command), f"{command!r} after the end")
+        assert env.snapshot() == before, "a step after the end was refused but changed the state"
+
+
+def _outlast(env: NatLangEnv, seed: int) -> int | None:
+    """Return the length of an episode that avoids every other end than the horizon; None where it cannot."""
+    rng = random.Random(f"conformance/outlast/{seed}")
+    begin(env, seed)
+    for step in range(1, env.horizon + 2):
+        here = env.snapshot()
+        for command in rng.sample(env.action_space.commands, len(env.action_space.commands)):
+            moment = advance(env, command)
+            if not moment.ended:
+                break
+            if step >= env.horizon:
+                return step
+            env.restore(here)
+        else:
+            return None
+    return env.horizon + 1
+
+
+def horizon_holds(case: Case) -> None:
+    """No episode is longer than the horizon, and one that ends for no other reason is exactly as long."""
+    for more in ({}, {"horizon": 3}) if case.takes("horizon") else ({},):
+        env = case.make_inner(**more)
+        assert env.horizon == more.get("horizon", env.horizon), f"horizon={more} gives a horizon of {env.horizon} steps"
+        for seed in SEEDS:
+            length = 0
+            for moment in walk(env, seed, manner=AIMLESS):
+                length = 0 if moment.action is None else length + 1
+                assert length <= env.horizon, f"an episode goes on after its horizon of {env.horizon} steps"
+                assert not moment.truncated or length == env.horizon, (
+                    f"an episode is truncated at step {length}, its horizon is {env.horizon}"
+                )
+        lengths = {_outlast(env, seed) for seed in SEEDS} - {None}
+        if not lengths:
+            raise NotApplicable("every episode ends before the horizon")
+        assert lengths == {env.horizon}, f"episodes that nothing ends have {lengths} steps, not {env.horizon}"
+
+
+def task_ids_lead_back(case: Case) -> None:
+    """`reset(options={"task_id": …})` returns to the very same start, and still seeds."""
+    env, other = case.make_inner(), case.make_inner()
+    for seed in SEEDS:
+        start = begin(env, seed)
+        options = {"task_id": start.info["task_id"]}
+        begin(env)
+        for elsewhere in (env, other):
+            again = begin(elsewhere, seed, options)
+            assert_same(transcript([start]), transcript([again]), f"the task {start.info['task_id']!r} returned to")
+        drawn = [transcript([begin(each)])[0] for _ in range(3) for each in (env, other)]
+        assert drawn[::2] == drawn[1::2], "reset with a task_id does not seed what is drawn after it"
+        without_seed = transcript([begin(env, None, options)])
+        assert_same(transcript([start]), without_seed, f"the task {start.info['task_id']!r} without a seed")
+
+
+def wrong_tasks_are_refused(case: Case) -> None:
+    """A task that does not exist raises UsageError, and the running episode goes on."""
+    env = case.make_inner()
+    task_id = begin(env, 0).info["task_id"]
+    before = env.snapshot()
+    for wrong in (
+        "",
+        "no such task",
+        f"{task_id} ",
+        f"{task_id}/",
+        task_id[:-1],
+        f"\ud800{task_id}",
+        "../../etc/passwd",
+    ):
+        options = {"task_id": wrong}
+        assert_raises(UsageError, lambda options=options: env.reset(options=options), f"reset to the task {wrong!r}")
+        assert env.snapshot() == before, f"the reset to the task {wrong!r} was refused but changed the state"
+
+
+def splits_are_disjoint(case: Case) -> None:
+    """Each split refuses the tasks of the others, `"all"` accepts them, and an unknown split is refused."""
+    if not case.takes("split"):
+        raise NotApplicable("the environment has no argument `split`")
+    assert_raises(UsageError, lambda: case.make(split="no such split"), "split='no such split'")
+    envs = {split: case.make_inner(split=split) for split in (*_SPLITS, "all")}
+    for split in _SPLITS:
+        drawn = [begin(envs[split], seed) for seed in range(_DRAWS)]
+        for other in _SPLITS:
+            for start in drawn:
+                options = {"task_id": start.info["task_id"]}
+                if other != split:
+                    what = f"task {start.info['task_id']!r} of {split!r} in the split {other!r}"
+                    assert_raises(
+                        UsageError, lambda other=other, options=options: envs[other].reset(options=options), what
+                    )
+        for start in drawn:
+            again = begin(envs["all"], 0, {"task_id": start.info["task_id"]})
+            assert again.observation == start.observation, f"{start.info['task_id']!r} differs in the split 'all'"
+
+
+def _plans(case: Case) -> Iterator[tuple[NatLangEnv, Moment, list[str]]]:
+    env = case.make_inner()
+    for seed in range(10):
+        start = begin(env, seed)
+        before = env.snapshot()
+        try:
+            plan = env.reference()
+        except NotImplementedError:
+            raise NotApplicable("the environment has neither an oracle nor a reference plan") from None
+        assert env.snapshot() == before, "asking for a plan changed the state"
+        yield env, start, plan
+
+
+def plans_succeed(case: Case) -> None:
+    """The environment's own plan ends in success, at its last step and within the horizon."""
+    for env, start, plan in _plans(case):
+        task_id = start.info["task_id"]
+        assert len(plan) <= env.horizon, f"the plan for {task_id!r} has {len(plan)} steps, the horizon is {env.horizon}"
+        moments = play(env, plan)
+        assert len(moments) == len(plan), (
+            f"the episode of {task_id!r} ends after {len(moments)} of {len(plan)} planned steps"
+        )
+        last = moments[-1]
+        assert last.ended, f"the plan for {task_id!r} does not end the episode"
+        assert last.info["success"] is True, f"info['success'] is {last.info['success']} after the plan for {task_id!r}"
+
+
+def oracle_is_exact(case: Case) -> None:
+    """The oracle's plan gets one step shorter with each of its steps, and no command leads to a shorter one."""
+    env = case.make_inner()
+    begin(env, 0)
+    try:
+        env.oracle()
+    except NotImplementedError:
+        raise NotApplicable("the environment has no exact oracle") from None
+    for seed in SEEDS:
+        begin(env, seed)
+        plan = env.oracle()
+        while plan:
+            here = env.snapshot()
+            for command in env.action_space.commands:
+                moment = advance(env, command)
+                shorter = 0 if moment.info["success"] else len(env.oracle()) if not moment.ended else len(plan)
+                assert shorter >= len(plan) - 1, (
+                    f"the oracle's plan has {len(plan)} steps, but is not the shortest: {command!r} leads to one of {shorter}"
+                )
+                env.restore(here)
+            assert env.oracle() == plan, "the oracle changes its plan without a step"
+            moment = advance(env, plan[0])
+            if moment.truncated:
+                break  # the horizon, not the plan, ended this one: `plans_succeed` says whether it may
+            left = len(env.oracle())
+            assert left == len(plan) - 1, (
+                f"the oracle's plan went from {len(plan)} to {left} steps along its own {plan[0]!r}"
+            )
+            assert moment.ended == (left == 0), (
+                f"the oracle has {left} steps left, but terminated is {moment.terminated}"
+            )
+            plan = env.oracle()

@@ -1,0 +1,39 @@
+"""What all tests share: options, and how long Hypothesis may search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Derandomised: a failure on one machine is a failure on every machine. `--hypothesis-profile search` looks for more.
+settings.register_profile("suite", derandomize=True, deadline=None, max_examples=60, database=None)
+settings.register_profile(
+    "search", deadline=None, max_examples=2_000, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("suite")
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the flag that re-makes the golden files."""
+    parser.addoption(
+        "--remake-golden", action="store_true", help="write tests/golden/ anew instead of comparing with it"
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest):
+    """Compare a text with a file of `tests/golden/`; `--remake-golden` writes it anew."""
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--remake-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            pytest.skip(f"{path.name} was made anew")
+        assert path.read_text(encoding="utf-8") == text, f"{path.name} differs: a change of results raises the version"
+
+    return compare

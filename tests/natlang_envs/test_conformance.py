@@ -1,0 +1,181 @@
+"""Every environment of the suite passes every check, and every check catches an environment that breaks its promise."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+from gymnasium.spaces import Text
+
+from natlang_envs import ENVIRONMENTS
+from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
+from tests.natlang_envs import broken
+
+GENERATED: dict[str, Any] = {"map": "generated"}
+CASES = [
+    *(Case(entry.id) for entry in ENVIRONMENTS),
+    *(Case(entry.id, GENERATED) for entry in ENVIRONMENTS if "DangerousTaxi" in entry.id),
+    Case("NatLang/DangerousTaxi-Pickup-v0", {"split": "train"}),
+    Case("NatLang/DangerousTaxi-Dropoff-v0", {**GENERATED, "split": "validation"}),
+    Case("NatLang/DangerousTaxi-v0", {**GENERATED, "split": "test", "horizon": 5}),
+]
+BY_NAME = {check.__name__: check for check in CHECKS}
+TOO_SHORT = {"plans_succeed"}  # with a horizon of five steps most plans do not fit
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_environments_of_the_suite_conform(case: Case, check: Check) -> None:
+    if case.kwargs.get("horizon") == 5 and check.__name__ in TOO_SHORT:
+        with pytest.raises(AssertionError, match="the horizon is 5"):
+            check(case)
+        return
+    check(case)  # nothing may be inapplicable here: the suite's environments promise everything
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_an_honest_environment_passes(check: Check) -> None:
+    case = Case(broken.HONEST)
+    if check.__name__.startswith("vector_"):
+        with pytest.raises(NotApplicable, match="vector_entry_point"):
+            check(case)
+    else:
+        check(case)
+
+
+@pytest.mark.parametrize("expected", broken.EXPECTED, ids=lambda expected: f"{expected.env_id.split(':')[1]}")
+def test_a_broken_promise_is_caught_by_the_right_check(expected: broken.Expected) -> None:
+    with pytest.raises(AssertionError, match=expected.words):
+        BY_NAME[expected.check](Case(expected.env_id))
+
+
+def test_every_check_catches_something() -> None:
+    assert {expected.check for expected in broken.EXPECTED} == set(BY_NAME)
+
+
+def test_gymnasium_alone_passes_what_is_random_from_its_second_step() -> None:
+    BY_NAME["passes_check_env"](Case(f"{broken.__name__}:Broken/RandomFromSecondStep-v0"))
+
+
+class PlainEnv(gymnasium.Env[str, str]):
+    """A text environment that knows nothing of natlang_envs: the determinism checks are for it too."""
+
+    def __init__(self, honest: bool = True) -> None:
+        self._honest = honest
+        self.observation_space = Text(20, charset="0123456789 ")
+        self.action_space = Text(3, charset="ab")
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._steps = 0
+        return str(self.np_random.integers(1000)), {}
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        self._steps += 1
+        drawn = self.np_random.integers(1000) if self._honest or self._steps < 2 else random.randrange(1000)
+        return str(drawn), 0.0, self._steps == 5, False, {}
+
+
+gymnasium.register("Plain/Text-v0", f"{__name__}:PlainEnv")
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_any_text_environment_can_be_checked_for_determinism(check: Check) -> None:
+    case = Case(f"{__name__}:Plain/Text-v0")
+    if check.__module__.endswith("determinism") or check.__name__ == "async_equals_sync":
+        check(case)
+    elif check.__name__ == "async_shared_memory_is_refused":
+        with pytest.raises(AssertionError):
+            check(case)
+    else:
+        with pytest.raises(NotApplicable):
+            check(case)
+
+
+def test_a_plain_environment_that_draws_globally_is_caught() -> None:
+    case = Case(f"{__name__}:Plain/Text-v0", {"honest": False})
+    with pytest.raises(AssertionError, match="seed 0 played again"):
+        BY_NAME["same_seed_same_episodes"](case)
+
+
+def test_all_checks_of_one_environment_take_less_than_twenty_seconds() -> None:
+    # A generous bound on something that takes about three: it catches a check that has become slow, not a slow machine.
+    begun = time.process_time()
+    for check in CHECKS:
+        check(CASES[0])
+    assert time.process_time() - begun < 20
+
+
+# The command line.
+
+
+def run_pytest(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command that a user runs, outside the checkout."""
+    root = Path(__file__).parents[2]
+    plugin = ["-p", "natlang_envs_pytest"] if "natlang_envs_pytest" not in _installed() else []
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        *plugin,
+        "--pyargs",
+        "natlang_envs.conformance",
+    ]
+    environ = {"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [*command, *arguments], capture_output=True, encoding="utf-8", env=environ, cwd="/tmp", timeout=120, check=False
+    )
+
+
+def _installed() -> set[str]:
+    from importlib.metadata import entry_points
+
+    return {each.value for each in entry_points(group="pytest11")}
+
+
+def test_the_command_line_runs_every_check_for_every_id() -> None:
+    env = "NatLang/DangerousTaxi-Pickup-v0"
+    done = run_pytest("--natlang-env", env, "--natlang-kwargs", "{}", "--natlang-kwargs", '{"split": "test"}')
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{2 * len(CHECKS)} passed" in done.stdout
+
+
+def test_the_command_line_fails_for_a_broken_environment() -> None:
+    done = run_pytest("--natlang-env", f"{broken.__name__}:Broken/IgnoresSeed-v0", "-k", "same_seed_same_episodes")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "AssertionError: seed 0 played again" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "say which environment to check: --natlang-env ID"),
+        (("--natlang-env", "No/Such-v0"), "cannot be made"),
+        (("--natlang-env", "no_such_module:No/Such-v0"), "cannot be made"),
+        (("--natlang-env", "NatLang/DangerousTaxi-v0", "--natlang-kwargs", "{"), "is not JSON"),
+        (("--natlang-env", "NatLang/DangerousTaxi-v0", "--natlang-kwargs", "[]"), "is not a JSON object"),
+        (("--natlang-env", "NatLang/DangerousTaxi-v0", "--natlang-kwargs", '{"split": "tset"}'), "unknown split"),
+    ],
+)
+def test_the_command_line_answers_bad_input_in_words(arguments: tuple[str, ...], words: str) -> None:
+    done = run_pytest(*arguments)
+    output = done.stdout + done.stderr
+    assert done.returncode in (2, 4), output
+    assert words in output
+    assert "Traceback" not in output
+
+
+def test_the_plugin_imports_nothing_heavy() -> None:
+    code = "import sys, natlang_envs_pytest; print({'gymnasium', 'numpy', 'natlang_envs', 'pytest'} & set(sys.modules))"
+    environ = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", env=environ, check=True)
+    assert done.stdout.strip() == "set()"
