@@ -64,6 +64,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
     """
 
     family: str = ""
+    reward_scale: float = 1.0  # the largest size of a reward; `wrappers.ScaleReward` divides by it
 
     def __init__(
         self,

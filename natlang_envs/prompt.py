@@ -14,6 +14,9 @@ from natlang_envs.errors import UsageError
 
 History = Literal["full", "none"] | int
 CUT = " … [cut]"
+CHAT_ROLE = (
+    "You act in an environment of texts. Answer with one of the listed actions, word for word, and nothing else."
+)
 
 
 class PathStep(NamedTuple):
@@ -94,3 +97,9 @@ def policy_prompt(state: str, reflection: str | None, choices: Sequence[Choice])
     lines.append("Actions:")
     lines += [f"{choice.label}. {choice.command}" for choice in choices]
     return "\n".join([*lines, "Choice:", ""])
+
+
+def chat_messages(state: str, commands: Sequence[str]) -> list[dict[str, str]]:
+    """Return what a chat model answers with a command: a system message, then p(s) and the commands as the user's."""
+    content = "\n".join([state, "Actions:", *(f"- {command}" for command in commands)])
+    return [{"role": "system", "content": CHAT_ROLE}, {"role": "user", "content": content}]

@@ -95,6 +95,7 @@ class DangerousTaxiEnv(NatLangEnv):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # pyright: ignore[reportIncompatibleVariableOverride]
     family = FAMILY
+    reward_scale = GOAL_REWARD
 
     def __init__(
         self,

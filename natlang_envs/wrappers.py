@@ -1,0 +1,172 @@
+"""Wrappers for learners: rewards in [-1, 1], actions by number, a milestone's reward, chat messages.
+
+All of them record their arguments, so `env.spec.to_json()` describes a wrapped environment too. What a wrapper adds is
+no part of a snapshot: use `unwrap(env).snapshot()` for the environment alone.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, SupportsFloat
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
+
+from natlang_envs.env import MAX_COMMAND_LENGTH, unwrap
+from natlang_envs.errors import UsageError
+from natlang_envs.prompt import CHAT_ROLE, History, PathStep, chat_messages, check_history, state_prompt
+from natlang_envs.spaces import CommandText, UnicodeText
+
+Infos = dict[str, Any]
+Messages = tuple[dict[str, str], ...]
+
+
+class ScaleReward(gymnasium.RewardWrapper[Any, Any], RecordConstructorArgs):
+    """Divides every reward, so that it is in [-1, 1].
+
+    Args:
+        env: An environment of the suite, wrapped or not.
+        scale: The divisor; without it the environment's `reward_scale`, the largest size of its rewards.
+
+    Raises:
+        UsageError: The scale is not a positive number.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any], scale: float | None = None) -> None:
+        divisor = unwrap(env).reward_scale if scale is None else scale
+        if not 0 < divisor < float("inf"):
+            raise UsageError(f"scale must be a positive number, not {scale!r}")
+        RecordConstructorArgs.__init__(self, scale=scale)
+        super().__init__(env)
+        self.scale = divisor
+
+    def reward(self, reward: SupportsFloat) -> float:
+        """Return the reward divided by `scale`."""
+        return float(reward) / self.scale
+
+
+class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Actions become numbers: the position of a command in `info["admissible_commands"]`.
+
+    The action space is `Discrete(max_commands)`. Where fewer commands are listed, `info["action_mask"]` (int8, shape
+    (max_commands,)) says which numbers stand for one; `env.action_space.sample(info["action_mask"])` keeps to them.
+
+    Args:
+        env: An environment of the suite whose actions are commands.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, str]) -> None:
+        RecordConstructorArgs.__init__(self)
+        super().__init__(env)
+        _check_commands(env, "ChoiceIndexActions")
+        self._inner = unwrap(env)
+        self.action_space = spaces.Discrete(self._inner.max_commands)
+
+    def reset(self, *, seed: int | None = None, options: Infos | None = None) -> tuple[Any, Infos]:
+        """Begin an episode."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        return observation, self._with_mask(info)
+
+    def step(self, action: int) -> tuple[Any, SupportsFloat, bool, bool, Infos]:
+        """Apply the command at a position.
+
+        Raises:
+            TypeError: The action is not a whole number.
+            UsageError: No command is listed at this position.
+        """
+        # The commands of now, also after `restore`, which does not pass through here.
+        commands = self._inner.action_space.commands
+        position = operator.index(action)
+        if not 0 <= position < len(commands):
+            raise UsageError(f"action {position} is none of the {len(commands)} listed: see info['action_mask']")
+        observation, reward, terminated, truncated, info = self.env.step(commands[position])
+        return observation, reward, terminated, truncated, self._with_mask(info)
+
+    def _with_mask(self, info: Infos) -> Infos:
+        mask = np.zeros(self._inner.max_commands, dtype=np.int8)
+        mask[: len(info["admissible_commands"])] = 1
+        return {**info, "action_mask": mask}
+
+
+class MilestoneReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Pays once an episode for getting somewhere on the way: a curriculum for rewards that come late.
+
+    `MilestoneReward(env, "The passenger got into the taxi.", 21)` makes `DangerousTaxi-v0`, which pays -1 for the
+    pickup, pay 20 for it as `DangerousTaxi-Dropoff-v0` does.
+
+    Args:
+        env: An environment of the suite, wrapped or not.
+        feedback: The `info["feedback"]` that marks the milestone, word for word.
+        reward: What is added to the reward of the first step that shows it.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any], feedback: str, reward: float) -> None:
+        RecordConstructorArgs.__init__(self, feedback=feedback, reward=reward)
+        super().__init__(env)
+        self._feedback = feedback
+        self._reward = reward
+        self._paid = False
+
+    def reset(self, *, seed: int | None = None, options: Infos | None = None) -> tuple[Any, Infos]:
+        """Begin an episode."""
+        self._paid = False
+        return self.env.reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, Infos]:
+        """Take a step; add the milestone's reward when it is reached."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        if not self._paid and info["feedback"] == self._feedback:
+            self._paid = True
+            reward = float(reward) + self._reward
+        return observation, reward, terminated, truncated, info
+
+
+class ChatMessages(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Observations become the messages a chat model answers: what to do, then p(s) with the listed commands.
+
+    An observation is a tuple of two dicts with `role` (`"system"`, `"user"`) and `content`. Actions stay commands.
+
+    Args:
+        env: An environment of the suite whose actions are commands.
+        history: How much of the previous path p(s) shows; see `prompt.state_prompt`.
+
+    Raises:
+        UsageError: The environment's actions are numbers: put `ChoiceIndexActions` around this wrapper.
+    """
+
+    def __init__(self, env: gymnasium.Env[str, str], history: History = "full") -> None:
+        check_history(history)
+        RecordConstructorArgs.__init__(self, history=history)
+        super().__init__(env)
+        _check_commands(env, "ChatMessages")
+        self._history: History = history
+        inner = unwrap(env)
+        lines = inner.horizon + 2 + inner.max_commands
+        longest = len(CHAT_ROLE) + lines * (MAX_COMMAND_LENGTH + inner.observation_space.max_length)
+        message = spaces.Dict({"role": UnicodeText(len("system")), "content": UnicodeText(longest)})
+        self.observation_space: spaces.Space[Any] = spaces.Tuple([message, message])
+        self._path: list[PathStep] = []
+
+    def reset(self, *, seed: int | None = None, options: Infos | None = None) -> tuple[Messages, Infos]:
+        """Begin an episode."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._path.clear()
+        return self._messages(observation, info), info
+
+    def step(self, action: str) -> tuple[Messages, SupportsFloat, bool, bool, Infos]:
+        """Apply one command."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self._path.append(PathStep(action, info["feedback"]))
+        return self._messages(observation, info), reward, terminated, truncated, info
+
+    def _messages(self, observation: str, info: Infos) -> Messages:
+        state = state_prompt(info["task"], self._path, observation, history=self._history)
+        # Gymnasium wants a tuple where the space is one.
+        return tuple(chat_messages(state, info["admissible_commands"]))
+
+
+def _check_commands(env: gymnasium.Env[Any, Any], wrapper: str) -> None:
+    if not isinstance(env.action_space, CommandText):
+        raise UsageError(f"{wrapper} takes commands, but the actions are {env.action_space}: put it further inside")
