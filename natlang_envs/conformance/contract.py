@@ -308,7 +308,7 @@ def oracle_is_exact(case: Case) -> None:
                 moment = advance(env, command)
                 shorter = 0 if moment.info["success"] else len(env.oracle()) if not moment.ended else len(plan)
                 assert shorter >= len(plan) - 1, (
-                    f"the oracle's plan has {len(plan)} steps, but is not the shortest: {command!r} leads to one of {shorter}"
+                    f"the oracle's plan has {len(plan)} steps and is not the shortest: {command!r} leaves {shorter}"
                 )
                 env.restore(here)
             assert env.oracle() == plan, "the oracle changes its plan without a step"

@@ -47,6 +47,8 @@ def _session(
     """
     rng = random.Random(f"conformance/vector/{seed}")
     n = sync.num_envs
+    for index, env in enumerate(sync.envs):
+        env.action_space.seed(index)
     seeds = [rng.choice((None, 7, 8, 9)) for _ in range(n)]
 
     def both(what: str, call: Callable[[VectorEnv[_ANY, _ANY, _ANY]], Any]) -> tuple[str, Any, Any]:

@@ -1,4 +1,4 @@
-"""A small honest environment, and what becomes of it when one promise is broken: the conformance checks' own test.
+"""What becomes of an honest environment when one promise is broken: the conformance checks' own test.
 
 `EXPECTED` says which check has to catch each of them, and with which words. The classes are registered when this module
 is imported, so `tests.natlang_envs.broken:Broken/IgnoresSeed-v0` can be made in another process too.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import gymnasium
@@ -17,11 +17,10 @@ from gymnasium.spaces import Text
 
 from natlang_envs.dangerous_taxi.env import DangerousTaxiEnv
 from natlang_envs.dangerous_taxi.vector import DangerousTaxiVectorEnv
-from natlang_envs.env import NatLangEnv, Outcome, Snapshot
-from natlang_envs.errors import UsageError, one_of
-from natlang_envs.tasks import Shares, Split, check_split, split_of
-
-ROOMS = 7
+from natlang_envs.env import Outcome, Snapshot
+from natlang_envs.errors import UsageError
+from natlang_envs.tasks import Split
+from tests.natlang_envs.corridor import Corridor, CorridorTasks
 
 
 class Expected(NamedTuple):
@@ -59,89 +58,6 @@ def caught_by(check: str, words: str) -> Callable[[type], type]:
         return cls
 
     return register
-
-
-class CorridorTasks:
-    """A room to start in and a room with a lamp."""
-
-    def __init__(self, split: str) -> None:
-        check_split(split)
-        self.split = split
-        everything = [f"room-{a}/room-{b}" for a in range(ROOMS) for b in range(ROOMS) if a != b]
-        self._ids = [each for each in everything if split in ("all", self._split(each))]
-
-    @staticmethod
-    def _split(task_id: str) -> Split:
-        return split_of("corridor", task_id, Shares(0.4, 0.3))
-
-    def draw(self, uniform: Callable[[], float]) -> str:
-        return self._ids[int(uniform() * len(self._ids))]
-
-    def check(self, task_id: str) -> None:
-        one_of("task", task_id, self._ids)
-
-    def ids(self) -> Iterator[str]:
-        yield from self._ids
-
-
-class Corridor(NatLangEnv):
-    """Rooms in a row, and a lamp to light in one of them. This one keeps every promise."""
-
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
-    family = "corridor"
-
-    def __init__(
-        self, split: Split = "all", horizon: int = 9, render_mode: str | None = None, max_observation: int = 300
-    ) -> None:
-        super().__init__(
-            tasks=CorridorTasks(split),
-            horizon=horizon,
-            render_mode=render_mode,
-            max_observation=max_observation,
-            max_commands=3,
-            fallback_commands=("go west", "go east", "light the lamp"),
-        )
-        self._room = self._lamp = 0
-
-    @property
-    def task(self) -> str:
-        return "Light the lamp."
-
-    def _begin(self, task_id: str) -> str:
-        self._room, self._lamp = (int(part.removeprefix("room-")) for part in task_id.split("/"))
-        return self._text()
-
-    def _text(self) -> str:
-        return f"You are in room {self._room}. The lamp stands in room {self._lamp}."
-
-    def _act(self, command: str) -> Outcome:
-        if command not in self._admissible_commands():
-            return Outcome(f"You cannot {command[:40]!r} here.", -1.0)
-        if command == "light the lamp":
-            found = self._room == self._lamp
-            return Outcome("It shines." if found else "There is none here.", 1.0 if found else -1.0, found, found)
-        self._room += 1 if command == "go east" else -1
-        return Outcome("You walk on.", -1.0)
-
-    def _observe(self, outcome: Outcome) -> str:
-        return f"{outcome.feedback} {self._text()}"
-
-    def _admissible_commands(self) -> tuple[str, ...]:
-        west = ("go west",) if self._room > 0 else ()
-        east = ("go east",) if self._room < ROOMS - 1 else ()
-        return (*west, *east, "light the lamp")
-
-    def oracle(self) -> list[str]:
-        if self._ended:
-            return []
-        step = "go east" if self._lamp > self._room else "go west"
-        return [*[step] * abs(self._lamp - self._room), "light the lamp"]
-
-    def _get_state(self) -> tuple[Any, ...]:
-        return (self._room,)
-
-    def _set_state(self, state: tuple[Any, ...]) -> None:
-        (self._room,) = state
 
 
 HONEST = _register(Corridor)

@@ -119,20 +119,16 @@ def run_pytest(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command that a user runs, outside the checkout."""
     root = Path(__file__).parents[2]
     plugin = ["-p", "natlang_envs_pytest"] if "natlang_envs_pytest" not in _installed() else []
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        *plugin,
-        "--pyargs",
-        "natlang_envs.conformance",
-    ]
+    command = [sys.executable, "-m", "pytest", "-q", *plugin, "--pyargs", "natlang_envs.conformance"]
     environ = {"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
-        [*command, *arguments], capture_output=True, encoding="utf-8", env=environ, cwd="/tmp", timeout=120, check=False
+        [*command, "-p", "no:cacheprovider", *arguments],
+        capture_output=True,
+        encoding="utf-8",
+        env=environ,
+        cwd="/tmp",
+        timeout=120,
+        check=False,
     )
 
 
