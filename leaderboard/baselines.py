@@ -1,0 +1,77 @@
+"""Makes the entries of the built-in agents on every protocol again: they always stand in the tables.
+
+python -m leaderboard.baselines
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+from leaderboard.pack import pack
+from leaderboard.standings import RERUN_FILE
+from leaderboard.verify import sha256
+from natlang_envs.evaluation.agents import BUILT_IN, is_sampling, load_agent
+from natlang_envs.evaluation.protocols import protocol_names
+from natlang_envs.evaluation.runner import TRAJECTORIES_FILE, evaluate
+from natlang_envs.trajectory import write_whole
+
+_DESCRIPTIONS = {
+    "random": "Draws one of the listed commands, uniformly.",
+    "random-legal": "Draws among the commands that are not illegal; the environment tells it which those are.",
+    "oracle": "Follows the environment's own plan: the upper bound.",
+}
+_DISCLOSURE = "Nothing was trained."
+
+
+def make_baselines(submissions: Path) -> list[Path]:
+    """Run every built-in agent on every protocol, and write the entries in place of those that are there.
+
+    Maintainers who call this have run the agents themselves, so `rerun.json` beside the folder names these entries.
+
+    Args:
+        submissions: The folder of all entries.
+
+    Returns:
+        The entries' folders.
+    """
+    entries: list[Path] = []
+    with tempfile.TemporaryDirectory() as temporary:
+        for protocol in protocol_names():
+            for name in BUILT_IN:
+                run = Path(temporary) / protocol / name
+                agent = load_agent(name)
+                evaluate(agent, protocol, name=name, out=run)
+                shutil.rmtree(submissions / protocol / name, ignore_errors=True)
+                entries.append(
+                    pack(
+                        run,
+                        name=name,
+                        out=submissions,
+                        description=_DESCRIPTIONS[name],
+                        deterministic=not is_sampling(agent),
+                        disclosure=_DISCLOSURE,
+                    )
+                )
+    _note_rerun(submissions, entries)
+    return entries
+
+
+def _note_rerun(submissions: Path, entries: list[Path]) -> None:
+    path = submissions.parent / RERUN_FILE
+    noted: dict[str, str] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for entry in entries:
+        noted[entry.relative_to(submissions).as_posix()] = sha256((entry / TRAJECTORIES_FILE).read_bytes())
+    write_whole(path, (json.dumps(noted, indent=2, sort_keys=True) + "\n").encode())
+
+
+def main() -> None:
+    """Write the entries beside this file."""
+    for entry in make_baselines(Path(__file__).parent / "submissions"):
+        print(entry)
+
+
+if __name__ == "__main__":
+    main()

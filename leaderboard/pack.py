@@ -1,0 +1,87 @@
+"""Makes an entry of the leaderboard from a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from leaderboard.folders import SUBMISSIONS, whole_folder
+from leaderboard.schema import SUBMISSION_FILE, make_submission, one_line, read_bounded
+from leaderboard.verify import MAX_TRAJECTORIES_BYTES, check, sha256
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.protocols import load_protocol
+from natlang_envs.evaluation.runner import TRAJECTORIES_FILE, read_run
+from natlang_envs.trajectory import write_whole
+
+
+def pack(
+    run_folder: Path,
+    *,
+    name: str,
+    out: Path = SUBMISSIONS,
+    description: str = "",
+    authors: tuple[str, ...] = (),
+    contact: str | None = None,
+    link: str | None = None,
+    deterministic: bool = False,
+    disclosure: str = "",
+    model: str | None = None,
+    parameters: int | None = None,
+) -> Path:
+    """Verify a run by replay and write it as an entry.
+
+    Args:
+        run_folder: What `natlang evaluate --out` wrote.
+        name: The agent's name on the leaderboard; it becomes the name of the entry's folder.
+        out: The folder of all entries.
+        description: One line for people.
+        authors: Names.
+        contact: How to reach them.
+        link: A page about the agent, http or https.
+        deterministic: Whether the agent does the same each time.
+        disclosure: What the agent was trained on, and how the protocol's tasks may have got into it.
+        model: The language model's name.
+        parameters: How many parameters the model has.
+
+    Returns:
+        The entry's folder, `out/<protocol>/<name>`.
+
+    Raises:
+        UsageError: The run is not what the environment does, a fact is malformed, or the entry is already there.
+    """
+    run, trajectories = read_run(run_folder)
+    try:
+        packed = read_bounded(run_folder / TRAJECTORIES_FILE, MAX_TRAJECTORIES_BYTES)
+        submission = make_submission(
+            {
+                "protocol": run.protocol,
+                "protocol_digest": run.protocol_digest,
+                "name": name,
+                "description": description,
+                "authors": authors,
+                "contact": contact,
+                "link": link,
+                "deterministic": deterministic,
+                "disclosure": disclosure,
+                "model": model,
+                "parameters": parameters,
+                "run": {
+                    "agent": run.agent,
+                    "runs": run.runs,
+                    "versions": run.versions,
+                    "hardware": run.hardware,
+                    "tokens": run.tokens,
+                    "seconds": run.seconds,
+                },
+                "trajectories_sha256": sha256(packed),
+            }
+        )
+        check(submission, load_protocol(submission.protocol), trajectories)
+    except UsageError as error:
+        raise UsageError(one_line(f"{run_folder}: {error}")) from None
+    entry = out / submission.protocol / submission.name
+    if entry.exists():
+        raise UsageError(f"{entry} already exists: choose another --name, or delete it")
+    with whole_folder(entry) as folder:
+        write_whole(folder / TRAJECTORIES_FILE, packed)
+        write_whole(folder / SUBMISSION_FILE, submission.to_json().encode())
+    return entry

@@ -1,0 +1,180 @@
+"""What `submission.json` holds: who played, with what, and the digest of the recording. It holds no score."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from natlang_envs.errors import UsageError
+
+SUBMISSION_FILE = "submission.json"
+SCHEMA_VERSION = 1
+MAX_SUBMISSION_BYTES = 64 * 1024
+_MAX_LINE = 500
+
+# Characters that turn the direction of the text after them: a name could read as another one on the page.
+_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def _plain(text: str) -> str:
+    for character in text:
+        if character in _TURNING or unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp"):
+            raise ValueError(f"must be text without control characters, not with U+{ord(character):04X}")
+    return text
+
+
+def _plain_lines(text: str) -> str:
+    for line in text.split("\n"):
+        _plain(line)
+    return text
+
+
+def _web_address(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
+        raise ValueError("must be a web address that begins with http:// or https://")
+    if not text.isascii() or any(character in ' "<>\\^`{|}' for character in text):
+        raise ValueError("must be a web address in plain ASCII: percent-encode other characters")
+    return text
+
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$")]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Line = Annotated[str, Field(max_length=300), AfterValidator(_plain)]
+Link = Annotated[Line, AfterValidator(_web_address)]
+Text = Annotated[str, Field(max_length=4_000), AfterValidator(_plain_lines)]
+Count = Annotated[int, Field(ge=0, le=10**18)]
+
+
+class _Strict(BaseModel):
+    """Types are not converted, unknown keys are refused, and nothing changes afterwards."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class RunFacts(_Strict):
+    """What the runner wrote down while it played; stated by the submitter, never used for a score.
+
+    Attributes:
+        agent: What the agent was called in the run.
+        runs: How often each episode was played.
+        versions: Versions of Python and of packages.
+        hardware: The machine, in words.
+        tokens: Tokens read and written by the agent.
+        seconds: Wall-clock time.
+    """
+
+    agent: Line
+    runs: Annotated[int, Field(ge=1, le=1_000)]
+    versions: Annotated[dict[Line, Line], Field(max_length=50)]
+    hardware: Line
+    tokens: Count
+    seconds: Annotated[float, Field(ge=0)]
+
+
+class Submission(_Strict):
+    """An entry of the leaderboard without its episodes.
+
+    Attributes:
+        schema_version: Of this file.
+        protocol: The protocol's name, `environment/version`.
+        protocol_digest: Its digest when the run was made.
+        name: The agent's name on the leaderboard, and the name of the entry's folder.
+        description: One line for people.
+        authors: Names.
+        contact: How to reach them.
+        link: A page about the agent.
+        deterministic: Whether the agent does the same each time (it then plays each episode once).
+        disclosure: What the agent was trained on, and how the protocol's tasks may have got into it.
+        model: The language model's name.
+        parameters: How many parameters the model has.
+        run: What the runner wrote down.
+        trajectories_sha256: The SHA-256 of `trajectories.jsonl.gz`.
+    """
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    protocol: Line
+    protocol_digest: Digest
+    name: Name
+    description: Line = ""
+    authors: Annotated[tuple[Line, ...], Field(max_length=50)] = ()
+    contact: Line | None = None
+    link: Link | None = None
+    deterministic: bool = False
+    disclosure: Text = ""
+    model: Line | None = None
+    parameters: Count | None = None
+    run: RunFacts
+    trajectories_sha256: Digest
+
+    def to_json(self) -> str:
+        """Return the file's text."""
+        return self.model_dump_json(indent=2) + "\n"
+
+
+def make_submission(content: dict[str, Any]) -> Submission:
+    """Return a submission of these values.
+
+    Raises:
+        UsageError: A value is not what it should be; the message names it.
+    """
+    try:
+        return Submission.model_validate(content)
+    except ValidationError as error:
+        raise UsageError(_first_problem(error)) from None
+
+
+def read_submission(path: Path) -> Submission:
+    """Read `submission.json`.
+
+    Raises:
+        UsageError: The file is missing, too large or not a submission.
+    """
+    content = read_bounded(path, MAX_SUBMISSION_BYTES)
+    try:
+        return Submission.model_validate_json(content)
+    except ValidationError as error:
+        raise UsageError(one_line(f"{path.name}: {_first_problem(error)}")) from None
+
+
+def read_bounded(path: Path, limit: int) -> bytes:
+    """Return what a plain file holds.
+
+    Raises:
+        UsageError: The file is missing, is a link or a folder, or is larger than `limit` bytes.
+    """
+    if path.is_symlink() or not path.is_file():
+        raise UsageError(f"{path.name} is missing or is no plain file: make the entry with `natlang-leaderboard pack`")
+    with path.open("rb") as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise UsageError(f"{path.name} is larger than {limit} bytes: an entry is made by `natlang-leaderboard pack`")
+    return content
+
+
+def one_line(text: str) -> str:
+    """Return a message that quotes other people's text as one line of bounded length, without control characters."""
+    shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text[: 2 * _MAX_LINE])
+    return shown if len(shown) <= _MAX_LINE else shown[:_MAX_LINE] + "…"
+
+
+_INPUT_SAYS_NOTHING = ("missing", "extra_forbidden", "json_invalid")
+_REMEDIES = {
+    "name": "write up to 64 lower-case letters, digits, '-', '.' and '_', first and last a letter or digit",
+    "schema_version": f"this program reads schema version {SCHEMA_VERSION}; pack the run again with it",
+}
+
+
+def _first_problem(error: ValidationError) -> str:
+    problems = error.errors(include_url=False, include_input=True)
+    first = problems[0]
+    where = ".".join(map(str, first["loc"]))
+    message = first["msg"].removeprefix("Value error, ")
+    given = "" if first["type"] in _INPUT_SAYS_NOTHING else f" (given: {first['input']!r:.60})"
+    remedy = f": {_REMEDIES[where]}" if where in _REMEDIES else ""
+    more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
+    return one_line(f"{where + ': ' if where else ''}{message}{given}{remedy}{more}")

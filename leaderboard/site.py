@@ -1,0 +1,194 @@
+"""Writes the static site: the tables, a page an entry with its replayed episodes, and the files it was made from.
+
+Every page stands alone: no other address is loaded, and its content security policy admits nothing but the style and
+the script written into it. Names, descriptions and reflections come from strangers; the templates escape everything,
+and inside the inline JSON `<`, `>`, `&` and `'` are written as JSON escapes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from leaderboard.folders import whole_folder
+from leaderboard.schema import SUBMISSION_FILE, one_line, read_bounded
+from leaderboard.standings import Row, standings
+from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Verified, sha256
+from natlang_envs.env import unwrap
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.runner import TRAJECTORIES_FILE
+from natlang_envs.evaluation.statistics import Score
+from natlang_envs.trajectory import replay, write_whole
+
+INDEX_FILE = "index.html"
+_MARK = '<meta name="generator" content="natlang-leaderboard">'
+
+
+def build(submissions: Path, out: Path) -> Path:
+    """Verify all entries and write the site.
+
+    Args:
+        submissions: The folder of all entries.
+        out: The folder for the site. A site that is there is replaced as a whole; anything else there is left alone.
+
+    Returns:
+        The path of the index page.
+
+    Raises:
+        UsageError: An entry is broken, or `out` is something else than a site. Nothing was written then.
+    """
+    _check_out(out)
+    tables = standings(submissions)
+    templates = _templates()
+    with whole_folder(out, replace=True) as folder:
+        page = _render(templates, "index.html.j2", script="sort.js", tables=tables)
+        write_whole(folder / INDEX_FILE, page.encode())
+        for table in tables:
+            for row in table.rows:
+                _write_entry(templates, row, folder / "entries" / row.path)
+    return out / INDEX_FILE
+
+
+def _check_out(out: Path) -> None:
+    index = out / INDEX_FILE
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return
+    if not index.is_file() or _MARK not in index.read_text(encoding="utf-8", errors="replace"):
+        raise UsageError(one_line(f"{out} is there and is no site that this command wrote: choose another --out"))
+
+
+def _write_entry(templates: Environment, row: Row, folder: Path) -> None:
+    entry = row.entry
+    packed = read_bounded(row.folder / TRAJECTORIES_FILE, MAX_TRAJECTORIES_BYTES)
+    if sha256(packed) != entry.submission.trajectories_sha256:
+        raise UsageError(one_line(f"{row.folder} was changed while the site was built: build it again"))
+    page = _render(
+        templates,
+        "entry.html.j2",
+        script="viewer.js",
+        row=row,
+        entry=entry,
+        files=(SUBMISSION_FILE, TRAJECTORIES_FILE),
+        up="../" * (row.path.count("/") + 2),
+        episodes=_episodes(entry),
+    )
+    write_whole(folder / INDEX_FILE, page.encode())
+    write_whole(folder / TRAJECTORIES_FILE, packed)
+    write_whole(folder / SUBMISSION_FILE, entry.submission.to_json().encode())
+
+
+class _Transcript(gymnasium.ObservationWrapper[str, str, str]):
+    """Keeps the observations of an episode."""
+
+    def __init__(self, env: gymnasium.Env[str, str]) -> None:
+        super().__init__(env)
+        self.texts: list[str] = []
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        self.texts.clear()
+        return super().reset(seed=seed, options=options)
+
+    def observation(self, observation: str) -> str:
+        self.texts.append(observation)
+        return observation
+
+
+def _episodes(entry: Verified) -> list[dict[str, Any]]:
+    """Return what the viewer shows, as JSON values; the observations are those of another replay."""
+    env = _Transcript(entry.protocol.make_env())
+    episodes: list[dict[str, Any]] = []
+    for each in entry.trajectories:
+        replay(env, each)
+        episodes.append(
+            {
+                "task_id": each.task_id,
+                "task": unwrap(env).task,
+                "seed": each.seed,
+                "run": each.run,
+                "success": each.success,
+                "actions": each.actions,
+                "reflections": each.reflections,
+                "rewards": each.rewards,
+                "observations": _shortened(env.texts),
+            }
+        )
+    env.close()
+    return episodes
+
+
+def _shortened(texts: list[str]) -> list[tuple[int, str]]:
+    """Return each text as (what it shares with the beginning of the one before it, the rest).
+
+    An environment says most of its world again at every step; without this a page would hold megabytes. The shared
+    length counts UTF-16 units, as JavaScript does.
+    """
+    shortened: list[tuple[int, str]] = []
+    before = ""
+    for text in texts:
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, text, strict=False)))
+        shortened.append((len(text[:shared].encode("utf-16-le")) // 2, text[shared:]))
+        before = text
+    return shortened
+
+
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("leaderboard", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    filters: dict[str, Callable[..., str]] = {
+        "percent": _percent,
+        "interval": _interval,
+        "count": _count,
+        "decimal": _decimal,
+    }
+    environment.filters.update(filters)  # pyright: ignore[reportUnknownMemberType]
+    return environment
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}"
+
+
+def _interval(score: Score) -> str:
+    return f"{_percent(score.interval.low)} to {_percent(score.interval.high)}"
+
+
+def _count(value: int) -> str:
+    """Return a whole number with thin no-break spaces between the thousands."""
+    return f"{value:,}".replace(",", "\u202f")
+
+
+def _decimal(value: float | None) -> str:
+    """Return a number with two places and a true minus sign, or a dash for none."""
+    return "\u2013" if value is None else f"{value:.2f}".replace("-", "\u2212")
+
+
+def _render(templates: Environment, name: str, *, script: str, **values: Any) -> str:
+    """Return a page; `script` names the one script it may run."""
+    assert templates.loader is not None
+    style, code = (templates.loader.get_source(templates, file)[0] for file in ("style.css", script))
+    policy = (
+        f"default-src 'none'; style-src '{_policy_hash(style)}'; script-src '{_policy_hash(code)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    # Both are our own files, so they go in as they are.
+    return templates.get_template(name).render(
+        mark=Markup(_MARK), policy=policy, style=Markup(style), script=Markup(code), **values
+    )
+
+
+def _policy_hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
