@@ -156,6 +156,6 @@ def aec_env(id: str, history: History = "full", **kwargs: Any) -> AECEnv[str, di
 def parallel_env(id: str, history: History = "full", **kwargs: Any) -> Any:
     """Return the turn-based parallel form: one player speaks a step, the other's action is not looked at.
 
-    `infos[agent]["active_agent"]` names who is next.
+    After a step `infos[agent]["active_agent"]` names who is next; after a reset it is the reflector.
     """
     return turn_based_aec_to_parallel_wrapper(aec_env(id, history, **kwargs))

@@ -2,8 +2,9 @@
 
 What is tested here is what only this environment promises: its rules, its numbers, its words. The promises that all
 environments make (determinism, infos, snapshots, vector form …) are tested by the conformance checks, see
-`test_conformance.py`. Generated cities have a file of their own. Wherever it can be, the truth comes from outside the code under test: from Gymnasium's own
-`TaxiEnv`, from a search written here, or from a file under `tests/golden/` that only `--remake-golden` changes.
+`test_conformance.py`; generated cities have a file of their own. Wherever it can be, the truth comes from outside the
+code under test: from Gymnasium's own `TaxiEnv`, from a search written here, or from a file under `tests/golden/` that
+only `--remake-golden` changes.
 """
 
 from __future__ import annotations

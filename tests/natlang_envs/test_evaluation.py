@@ -1,0 +1,379 @@
+"""Evaluation: protocols that are pinned, runs that repeat, agents of every kind, intervals against textbook values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from natlang_envs import UsageError
+from natlang_envs.dangerous_taxi import protocols as taxi_protocols
+from natlang_envs.dangerous_taxi.tasks import split_of_task
+from natlang_envs.evaluation import (
+    Agent,
+    Decision,
+    Protocol,
+    View,
+    evaluate,
+    load_agent,
+    load_protocol,
+    protocol_names,
+    read_run,
+    score,
+)
+from natlang_envs.evaluation.agents import OracleAgent, RandomAgent, RandomLegalAgent
+from natlang_envs.evaluation.protocols import Episode
+from natlang_envs.evaluation.runner import RUN_FILE, TRAJECTORIES_FILE, plan_lengths, score_run
+from natlang_envs.evaluation.statistics import clustered_bootstrap, over_seeds, wilson
+from natlang_envs.trajectory import Trajectory, difference, replay
+
+NAMES = protocol_names()
+SMALL = replace(load_protocol("dangerous-taxi-dropoff/v1"), runs=3)
+SMALL = replace(SMALL, episodes=SMALL.episodes[:11])
+
+
+# Protocols.
+
+
+def test_the_protocol_files_are_what_the_generator_makes() -> None:
+    made = {protocol.name: protocol for protocol in taxi_protocols.protocols()}
+    assert sorted(made) == [name for name in NAMES if name.startswith("dangerous-taxi")]
+    folder = Path(taxi_protocols.__file__).parents[1] / "evaluation" / "protocols"
+    for name, protocol in made.items():
+        assert (folder / f"{name}.json").read_text(encoding="utf-8") == protocol.to_json(), (
+            f"{name}: run python -m natlang_envs.dangerous_taxi.protocols, and give it a new version"
+        )
+        assert load_protocol(name) == protocol
+
+
+def test_digests_are_pinned(golden: Callable[[str, str], None]) -> None:
+    golden("protocol-digests.txt", "".join(f"{load_protocol(name).digest} {name}\n" for name in NAMES))
+
+
+@pytest.mark.parametrize("change", [{"horizon": 14}, {"runs": 2}, {"kwargs": {}}, {"env_id": "x"}, {"name": "x"}])
+def test_a_digest_covers_everything_but_the_description(change: dict[str, Any]) -> None:
+    protocol = load_protocol(NAMES[0])
+    assert replace(protocol, **change).digest != protocol.digest
+    assert replace(protocol, episodes=protocol.episodes[1:]).digest != protocol.digest
+    assert replace(protocol, episodes=protocol.episodes[::-1]).digest != protocol.digest
+    assert replace(protocol, description="other words").digest == protocol.digest
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_protocol_holds_enough_held_out_tasks(name: str) -> None:
+    protocol = load_protocol(name)
+    tasks = [episode.task_id for episode in protocol.episodes]
+    assert len(tasks) == len(set(tasks)) >= 100
+    if name.startswith("dangerous-taxi"):
+        assert {split_of_task(task) for task in tasks} == {"test"}
+        assert len(tasks) == (100 if name.endswith("/paper") else 200)
+    if name.endswith("/v1"):
+        assert len({task.split("/")[0] for task in tasks}) == len(tasks), "one start in each city"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_oracle_is_perfect_on_every_protocol(name: str) -> None:
+    protocol = load_protocol(name)
+    run, trajectories = evaluate(OracleAgent(), protocol, name="oracle")
+    found = score_run(protocol, trajectories)
+    assert (found.success_rate, found.mean_regret, found.episodes) == (1.0, 0.0, len(protocol.episodes))
+    assert found.interval.high == 1.0
+    assert found.interval.low > 0.96
+    assert run.protocol_digest == protocol.digest
+    env = protocol.make_env()
+    for each in trajectories[:10]:
+        assert difference(each, replay(env, each)) is None
+
+
+def test_a_wrong_protocol_is_named_with_the_closest() -> None:
+    with pytest.raises(UsageError, match="unknown protocol 'dangerous-taxi-pickup/v2': choose one of dangerous"):
+        load_protocol("dangerous-taxi-pickup/v2")
+    with pytest.raises(UsageError, match="unknown protocol"):
+        load_protocol("../../secrets")
+
+
+# Agents.
+
+
+def first_command(view: View) -> str:
+    return view.admissible_commands[0]
+
+
+@dataclass
+class Batched:
+    """Decides for many episodes at a time, and notes what it was shown."""
+
+    seen: list[View]
+    sampling: bool = False
+
+    def act(self, views: Sequence[View]) -> list[Decision]:
+        self.seen += views
+        return [Decision(view.admissible_commands[0], "south, always", 7) for view in views]
+
+
+def test_a_function_is_an_agent_and_so_is_a_batch_agent() -> None:
+    _, plain = evaluate(first_command, SMALL)
+    batched = Batched([])
+    run, same = evaluate(batched, SMALL, name="batched")
+    assert [each.actions for each in same] == [each.actions for each in plain]
+    assert {each.reflections for each in plain} == {(None,) * len(each.actions) for each in plain}
+    assert {text for each in same for text in each.reflections} == {"south, always"}
+    assert run.tokens == 7 * sum(len(each.actions) for each in same)
+    assert (run.agent, run.runs) == ("batched", 1)
+
+
+def test_a_view_holds_what_the_player_sees_and_not_the_environment() -> None:
+    agent = Batched([])
+    _, trajectories = evaluate(agent, SMALL)
+    assert all(view.env is None for view in agent.seen)
+    starts = [view for view in agent.seen if not view.path]
+    assert len(starts) == len(SMALL.episodes)
+    later = next(view for view in agent.seen if view.path)
+    assert later.path[-1].action == "move south"
+    assert later.path[-1].feedback == "The taxi moved south."
+    assert later.prompt().endswith(f"Observation: {later.observation}")
+    assert "Previous path: none" in later.prompt(history="none")
+    assert [len(view.path) for view in agent.seen] == sorted(len(view.path) for view in agent.seen), "not in step"
+    assert trajectories[0].task_id == SMALL.episodes[0].task_id
+
+
+def test_only_a_privileged_agent_gets_the_environment() -> None:
+    views: list[View] = []
+
+    def spy(view: View) -> str:
+        views.append(view)
+        assert view.env is not None
+        return view.env.oracle()[0]
+
+    spy.privileged = True  # type: ignore[attr-defined]
+    _, trajectories = evaluate(spy, SMALL)
+    assert all(each.success for each in trajectories)
+
+
+@pytest.mark.parametrize(
+    ("agent", "words"),
+    [
+        (lambda view: 3, "a str or a Decision, not 3"),
+        (lambda view: None, "a str or a Decision, not None"),
+        (lambda view: ("move south", "why not"), "a str or a Decision"),
+    ],
+)
+def test_a_wrong_answer_raises(agent: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        evaluate(agent, SMALL)
+
+
+def test_a_missing_answer_raises() -> None:
+    class Lazy:
+        def act(self, views: Sequence[View]) -> list[str]:
+            return ["move south"] * (len(views) - 1)
+
+    with pytest.raises(TypeError, match="answered 11 views with 10 decisions"):
+        evaluate(Lazy(), SMALL)
+
+
+def test_unknown_words_are_an_action_like_any_other() -> None:
+    _, trajectories = evaluate(lambda view: "\ud800 fly", SMALL)
+    assert all(each.actions == ("\\ud800 fly",) and each.rewards == (-10.0,) for each in trajectories)
+    assert difference(trajectories[0], replay(SMALL.make_env(), trajectories[0])) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("orakel", "unknown agent 'orakel': choose one of oracle"),
+        ("oracle:fast", "agent 'oracle' takes no argument: write --agent oracle"),
+        ("", "unknown agent ''"),
+    ],
+)
+def test_a_wrong_agent_is_named(name: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        load_agent(name)
+
+
+def test_built_in_agents_are_found_by_name() -> None:
+    kinds = {"random": RandomAgent, "random-legal": RandomLegalAgent, "oracle": OracleAgent}
+    assert {name: type(load_agent(name)) for name in kinds} == kinds
+
+
+# Runs.
+
+
+def test_an_agent_that_samples_plays_every_run_and_repeats_exactly() -> None:
+    _, first = evaluate(RandomLegalAgent(), SMALL)
+    _, again = evaluate(RandomLegalAgent(), SMALL)
+    assert first == again
+    assert [(each.task_id, each.seed, each.run) for each in first] == [
+        (episode.task_id, episode.seed, run) for run in range(3) for episode in SMALL.episodes
+    ]
+    by_run = [[each.actions for each in first if each.run == run] for run in range(3)]
+    assert by_run[0] != by_run[1] != by_run[2], "the runs of a task are the same"
+
+
+def test_an_agent_that_does_not_sample_plays_once() -> None:
+    run, trajectories = evaluate(OracleAgent(), SMALL)
+    assert run.runs == 1
+    assert len(trajectories) == len(SMALL.episodes)
+
+
+@pytest.mark.parametrize("agent", [RandomAgent(), RandomLegalAgent(), OracleAgent(), first_command])
+@pytest.mark.parametrize("batch", [1, 4, 100])
+def test_the_batch_size_changes_nothing(agent: Agent, batch: int) -> None:
+    assert evaluate(agent, SMALL, batch=batch)[1] == evaluate(agent, SMALL)[1]
+
+
+def test_progress_counts_every_episode() -> None:
+    counted: list[tuple[int, int]] = []
+    evaluate(OracleAgent(), SMALL, batch=4, progress=lambda done, total: counted.append((done, total)))
+    assert counted == [(done, 11) for done in range(1, 12)]
+
+
+def test_a_run_is_written_and_read_again(tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "run"
+    run, trajectories = evaluate(RandomAgent(), SMALL, name="random", out=out)
+    assert read_run(out) == (run, trajectories)
+    assert sorted(path.name for path in out.iterdir()) == [RUN_FILE, TRAJECTORIES_FILE]
+    assert not {"score", "success_rate", "return"} & set(json.loads((out / RUN_FILE).read_text()))
+    assert {"python", "gymnasium", "numpy"} <= set(run.versions)
+
+
+def test_a_second_run_overwrites_nothing(tmp_path: Path) -> None:
+    evaluate(RandomAgent(), SMALL, out=tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(UsageError, match="already holds a run: choose another --out"):
+        evaluate(OracleAgent(), SMALL, out=tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "is missing"),
+        (b"{", "cannot be read"),
+        (b"\xff", "cannot be read"),
+        (b"[]", "must have exactly the keys"),
+        (b"{}", "must have exactly the keys"),
+    ],
+)
+def test_a_corrupt_run_is_refused_in_one_line(content: bytes | None, words: str, tmp_path: Path) -> None:
+    evaluate(OracleAgent(), SMALL, out=tmp_path)
+    path = tmp_path / RUN_FILE
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UsageError, match=words) as refused:
+        read_run(tmp_path)
+    assert "\n" not in str(refused.value)
+
+
+# Statistics.
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    [
+        # Newcombe (1998), Statistics in Medicine 17, table I, method 3.
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilson_gives_the_textbooks_values(successes: int, trials: int, low: float, high: float) -> None:
+    assert wilson(successes, trials) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(trials=st.integers(1, 5_000), data=st.data())
+def test_wilson_holds_the_rate_and_is_symmetric(trials: int, data: st.DataObject) -> None:
+    successes = data.draw(st.integers(0, trials))
+    low, high = wilson(successes, trials)
+    assert 0.0 <= low <= successes / trials <= high <= 1.0
+    assert low < high
+    mirrored = wilson(trials - successes, trials)
+    assert (1 - mirrored.high, 1 - mirrored.low) == pytest.approx((low, high))
+    wider = wilson(2 * successes, 2 * trials)
+    assert wider.high - wider.low < high - low, "twice the episodes, at the same rate, narrow the interval"
+
+
+def test_an_interval_needs_episodes() -> None:
+    with pytest.raises(UsageError, match="at least one episode"):
+        wilson(0, 0)
+
+
+groups = st.lists(st.lists(st.booleans(), min_size=1, max_size=5), min_size=1, max_size=20)
+
+
+@given(groups=groups)
+def test_the_bootstrap_is_the_same_each_time_and_in_bounds(groups: list[list[bool]]) -> None:
+    low, high = clustered_bootstrap(groups)
+    assert clustered_bootstrap(groups) == (low, high)
+    rates = [sum(group) / len(group) for group in groups]
+    assert min(rates) - 1e-9 <= low <= high <= max(rates) + 1e-9
+
+
+def test_the_bootstrap_resamples_tasks_and_not_episodes() -> None:
+    independent = clustered_bootstrap([[index % 2 == 0] for index in range(200)])
+    assert independent == pytest.approx(wilson(100, 200), abs=0.02)
+    # The same 200 episodes, but all ten of a task alike: only twenty of them are independent.
+    clustered = clustered_bootstrap([[index % 2 == 0] * 10 for index in range(20)])
+    assert clustered == pytest.approx(wilson(10, 20), abs=0.04)
+
+
+def test_over_seeds_is_students_t() -> None:
+    # Mean 0.5, standard deviation 0.1, t = 4.303 with two degrees of freedom.
+    half = 4.303 * 0.1 / np.sqrt(3)
+    assert over_seeds([0.4, 0.5, 0.6]) == pytest.approx((0.5 - half, 0.5 + half))
+    assert over_seeds([0.9, 1.0]) == pytest.approx((0.95 - 12.706 * 0.05, 1.0))
+    assert over_seeds([0.7] * 10) == pytest.approx((0.7, 0.7))
+    for wrong in ([], [0.5], [0.5] * 11):
+        with pytest.raises(UsageError, match="2 to 10 of them"):
+            over_seeds(wrong)
+
+
+def episode(task_id: str, run: int, steps: int, reward: float, success: bool) -> Trajectory:
+    return Trajectory(
+        task_id, 0, run, ("a",) * steps, (None,) * steps, (reward,) * steps, ("",) * (steps + 1), True, False, success
+    )
+
+
+def test_a_score_is_what_a_hand_calculates() -> None:
+    single = [episode("a", 0, 4, -1.0, True), episode("b", 0, 2, -2.0, False), episode("c", 0, 6, 0.5, True)]
+    found = score(single, {"a": 3, "b": 2, "c": 2})
+    assert found.success_rate == pytest.approx(2 / 3)
+    assert found.interval == wilson(2, 3)
+    assert (found.episodes, found.tasks) == (3, 3)
+    assert found.mean_return == pytest.approx((-4 - 4 + 3) / 3)
+    assert found.mean_steps == 4
+    assert found.mean_regret == pytest.approx((1 + 4) / 2), "over the successful episodes only"
+
+
+def test_repeated_tasks_are_resampled_as_one() -> None:
+    repeated = [episode(task, run, 2, 0.0, task == "a") for task in "ab" for run in range(5)]
+    found = score(repeated, {"a": 2, "b": 2})
+    assert (found.episodes, found.tasks) == (10, 2)
+    assert found.interval == (0.0, 1.0), "two tasks say next to nothing, however often they are played"
+    assert found.mean_regret == 0.0
+
+
+def test_without_success_there_is_no_regret() -> None:
+    assert score([episode("a", 0, 1, -10.0, False)], {"a": 1}).mean_regret is None
+
+
+def test_plan_lengths_are_those_of_the_environment() -> None:
+    lengths = plan_lengths(SMALL)
+    _, trajectories = evaluate(OracleAgent(), SMALL)
+    assert lengths == {each.task_id: len(each.actions) for each in trajectories}
+
+
+def test_a_protocol_of_ones_own_can_be_played() -> None:
+    mine = Protocol("mine/v1", "NatLang/DangerousTaxi-v0", {}, 2, 1, (Episode("classic/2.3/red-green", 5),), "")
+    _, (trajectory,) = evaluate(OracleAgent(), mine)
+    assert trajectory.truncated
+    assert len(trajectory.actions) == 2

@@ -1,0 +1,110 @@
+"""The text spaces: what they contain, what they sample, and how Gymnasium's machinery takes them."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from gymnasium.error import CustomSpaceError
+from gymnasium.spaces import Dict, Text, Tuple
+from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, create_shared_memory, iterate
+from hypothesis import given
+
+from natlang_envs.spaces import CommandText, UnicodeText, escape_surrogates
+from tests import strategies
+
+
+@given(text=strategies.any_text)
+def test_escaped_text_can_be_encoded_and_is_escaped_once(text: str) -> None:
+    escaped = escape_surrogates(text)
+    escaped.encode()
+    assert escape_surrogates(escaped) == escaped
+    assert escaped in UnicodeText(len(escaped))
+
+
+@given(text=strategies.valid_text)
+def test_text_that_can_be_encoded_stays_as_it_is(text: str) -> None:
+    assert escape_surrogates(text) == text
+
+
+@given(text=strategies.any_text)
+def test_a_space_contains_what_can_be_encoded_within_the_bound(text: str) -> None:
+    encodable = not any("\ud800" <= character <= "\udfff" for character in text)
+    assert (text in UnicodeText(60)) == encodable
+    assert text + "x" * 61 not in UnicodeText(60)
+    assert (text in CommandText(60, ("a",))) == encodable
+
+
+@pytest.mark.parametrize("thing", [None, 3, b"text", ["t"], ("t",), 1.0])
+def test_a_space_contains_strings_only(thing: Any) -> None:
+    assert thing not in UnicodeText(10)
+
+
+def test_the_bound_is_inclusive() -> None:
+    assert "12345" in UnicodeText(5)
+    assert "123456" not in UnicodeText(5)
+    assert "" in UnicodeText(5)
+
+
+def test_samples_are_contained_and_seeded() -> None:
+    for space in (UnicodeText(12, seed=1), CommandText(12, ("look", "wait"), seed=1)):
+        samples = [space.sample() for _ in range(50)]
+        assert all(sample in space for sample in samples)
+        assert len(set(samples)) > 1
+        space.seed(1)
+        assert [space.sample() for _ in range(50)] == samples
+
+
+def test_commands_are_sampled_uniformly() -> None:
+    space = CommandText(12, ("a", "b", "c"), seed=0)
+    drawn = Counter(space.sample() for _ in range(3_000))
+    assert set(drawn) == {"a", "b", "c"}
+    assert min(drawn.values()) > 900
+    space.commands = ("only",)
+    assert {space.sample() for _ in range(10)} == {"only"}
+
+
+def test_spaces_are_equal_by_kind_and_bound() -> None:
+    assert UnicodeText(5) == UnicodeText(5)
+    assert hash(UnicodeText(5)) == hash(UnicodeText(5))
+    assert UnicodeText(5) != UnicodeText(6)
+    assert UnicodeText(5) != CommandText(5, ("a",))
+    assert CommandText(5, ("a",)) == CommandText(5, ("b",)), "the commands of the moment are not part of the space"
+    assert UnicodeText(5) != Text(5)
+    assert repr(UnicodeText(5)) == "UnicodeText(5)"
+
+
+@pytest.mark.parametrize("copied", [deepcopy, lambda space: pickle.loads(pickle.dumps(space))])
+def test_spaces_can_be_copied(copied: Any) -> None:
+    space = CommandText(9, ("look", "wait"), seed=3)
+    twin = copied(space)
+    assert twin == space
+    assert [twin.sample() for _ in range(9)] == [space.sample() for _ in range(9)]
+
+
+def test_gymnasium_batches_them_as_tuples_of_strings() -> None:
+    space = UnicodeText(9)
+    batched = batch_space(space, 3)
+    assert isinstance(batched, Tuple)
+    texts = ("a", "ä\0", "日本")
+    assert texts in batched
+    assert tuple(iterate(batched, texts)) == texts
+    assert concatenate(space, texts, create_empty_array(space, 3)) == texts
+
+
+def test_shared_memory_is_refused_with_the_remedy() -> None:
+    for space in (UnicodeText(5), CommandText(5, ("a",)), Dict({"text": UnicodeText(5)}), Tuple([UnicodeText(5)])):
+        with pytest.raises(CustomSpaceError, match="shared_memory=False"):
+            create_shared_memory(space, n=2)
+
+
+def test_they_have_no_flat_form() -> None:
+    assert not UnicodeText(5).is_np_flattenable
+
+
+def test_a_large_bound_costs_nothing() -> None:
+    # Gymnasium's own Text builds a table of every character it may hold: seconds and megabytes for all of Unicode.
+    assert len(pickle.dumps(UnicodeText(10_000_000))) < 10_000
