@@ -1,0 +1,98 @@
+"""The documentation does what it says: every Python block runs, and the text block after one is its real output."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import runpy
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import natlang_envs
+
+ROOT = Path(__file__).parents[1]
+PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if path.exists()]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
+PATH = re.compile(
+    r"`((?:natlang_envs|reference_agent|leaderboard|tests|docs|examples|benchmarks|changes)/[\w./-]*[\w/])`"
+)
+
+
+def name(path: Path) -> str:
+    return path.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_python_blocks_run_and_print_what_is_shown(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    blocks = list(BLOCK.finditer(text))
+    namespace: dict[str, object] = {"__name__": "__docs__"}
+    for block, after in pairwise([*blocks, None]):
+        if block is None or block.group(1) != "python":
+            continue
+        line = text.count("\n", 0, block.start()) + 2
+        code = compile("\n" * (line - 1) + block.group(2), str(page), "exec")
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(code, namespace)
+        shown = after is not None and after.group(1) == "text" and not text[block.end() : after.start()].strip()
+        if shown and after is not None:
+            assert printed.getvalue().rstrip() == after.group(2).rstrip(), f"{page.name}, line {line}"
+
+
+def test_the_pages_hold_code() -> None:
+    pages = [path for path in PAGES if "```python" in path.read_text(encoding="utf-8")]
+    assert {"contract.md", "evaluation.md", "leaderboard.md", "two_players.md"} <= {path.name for path in pages}
+
+
+def test_the_environments_page_is_what_the_docstrings_say() -> None:
+    generated = runpy.run_path(str(ROOT / "docs" / "generate.py"))["page"]()
+    written = (ROOT / "docs" / "environments.md").read_text(encoding="utf-8")
+    assert written == generated, "run: python docs/generate.py"
+    for entry in natlang_envs.ENVIRONMENTS:
+        assert f"| `{entry.id}` |" in written
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=name)
+def test_named_files_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    linked = [page.parent / target for target in LINK.findall(text) if "://" not in target]
+    named = [ROOT / target for target in PATH.findall(text)]
+    assert [str(path) for path in (*linked, *named) if not path.exists()] == []
+
+
+def test_the_example_agent_plays() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "agent.py")], capture_output=True, text=True, timeout=120, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    found = re.search(r"crow on dangerous-taxi-pickup/v1: success ([\d.]+)%", done.stdout)
+    assert found, done.stdout
+    # It draws nothing, so it always earns the same: on every second map there is no wall in its way.
+    assert found.group(1) == "52.5"
+
+
+def test_every_shell_command_of_the_pages_exists() -> None:
+    """Console blocks are not run (they take long or write files), but what they call must be there."""
+    commands = {"natlang": "natlang_envs.cli", "natlang-leaderboard": "leaderboard.cli"}
+    called = {
+        (words[0], words[1])
+        for page in PAGES
+        for language, block in BLOCK.findall(page.read_text(encoding="utf-8"))
+        if language == "console"
+        for words in (line.removeprefix("$ ").split() for line in block.splitlines())
+        if words and words[0] in commands
+    }
+    assert called
+    for command, subcommand in called:
+        done = subprocess.run(
+            [sys.executable, "-m", commands[command], subcommand, "--help"], capture_output=True, text=True, cwd=ROOT
+        )
+        assert done.returncode == 0, f"{command} {subcommand}: {done.stderr}"
