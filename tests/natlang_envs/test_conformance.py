@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -121,15 +122,16 @@ def run_pytest(*arguments: str) -> subprocess.CompletedProcess[str]:
     plugin = ["-p", "natlang_envs_pytest"] if "natlang_envs_pytest" not in _installed() else []
     command = [sys.executable, "-m", "pytest", "-q", *plugin, "--pyargs", "natlang_envs.conformance"]
     environ = {"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(
-        [*command, "-p", "no:cacheprovider", *arguments],
-        capture_output=True,
-        encoding="utf-8",
-        env=environ,
-        cwd="/tmp",
-        timeout=120,
-        check=False,
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run(
+            [*command, "-p", "no:cacheprovider", *arguments],
+            capture_output=True,
+            encoding="utf-8",
+            env=environ,
+            cwd=folder,
+            timeout=120,
+            check=False,
+        )
 
 
 def _installed() -> set[str]:
