@@ -90,12 +90,14 @@ def reflection_prompt(state: str) -> str:
 
 
 def policy_prompt(state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
-    """Return what the policy completes with one label: p(s), the reflection if there is one, and α(A(s))."""
-    lines = [state]
+    """Return what the policy completes with one label: p(s), α(A(s)), and the reflection if there is one.
+
+    The reflection stands last: what it decides on is then next to the label, which small models need.
+    """
+    lines = [state, "Actions:"]
+    lines += [f"{choice.label}. {choice.command}" for choice in choices]
     if reflection is not None:
         lines.append(f"Reflection: {reflection}")
-    lines.append("Actions:")
-    lines += [f"{choice.label}. {choice.command}" for choice in choices]
     return "\n".join([*lines, "Choice:", ""])
 
 

@@ -79,13 +79,20 @@ def describe_state(city: City, state: int) -> str:
     """Return all of a state in words; two states of a city never read alike."""
     row, column, passenger, destination = city.decode(state)
     if passenger == IN_TAXI:
-        who = "The passenger is in the taxi."
+        who = "is in the taxi"
     elif passenger == destination:
-        who = f"The passenger has arrived at {LANDMARKS[passenger]}."
+        who = f"has arrived at {_place(city, passenger)}"
     else:
-        who = f"The passenger waits at {LANDMARKS[passenger]}."
-    where = f"The taxi is at row {row}, column {column}."
-    return f"{describe_city(city)} {where} {who} The destination is {LANDMARKS[destination]}."
+        who = f"waits at {_place(city, passenger)}"
+    return (
+        f"{describe_city(city)} The destination is {_place(city, destination)}. The passenger {who}. "
+        f"The taxi is at row {row}, column {column}."
+    )
+
+
+def _place(city: City, landmark: int) -> str:
+    row, column = city.landmarks[landmark]
+    return f"{LANDMARKS[landmark]} (row {row}, column {column})"
 
 
 class Descriptions:

@@ -39,7 +39,7 @@ def test_a_prompt_reads_like_this() -> None:
     assert reflection_prompt("p(s)") == "p(s)\nReflection: "
     choices = [Choice("B", "go west"), Choice("A", "wait")]
     assert policy_prompt("p(s)", "Be quick.", choices) == (
-        "p(s)\nReflection: Be quick.\nActions:\nB. go west\nA. wait\nChoice:\n"
+        "p(s)\nActions:\nB. go west\nA. wait\nReflection: Be quick.\nChoice:\n"
     )
     assert policy_prompt("p(s)", None, choices) == "p(s)\nActions:\nB. go west\nA. wait\nChoice:\n"
 

@@ -1,0 +1,5 @@
+"""`python -m reference_agent` is `reflect-rl`."""
+
+from reference_agent.cli import main
+
+main()

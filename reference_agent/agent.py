@@ -1,0 +1,62 @@
+"""The trained players as an agent for `natlang evaluate --agent reflect-rl:RUN`.
+
+`RUN` is a folder of `reflect-rl train`; `RUN/policy-sft` takes the policy as the warm start left it. Both players
+decide greedily with the labels in order, so an evaluation repeats exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.agents import Decision, View
+from reference_agent.model import LanguageModel
+from reference_agent.pipeline import CONFIG, load_reflector, read_config
+from reference_agent.players import decide
+
+
+class ReflectRLAgent:
+    """Two trained players.
+
+    Args:
+        run: The folder of a training run.
+        policy: The folder of the policy in it, `"policy"` or `"policy-sft"`.
+    """
+
+    def __init__(self, run: Path, policy: str = "policy") -> None:
+        self._config = read_config(run)
+        torch.set_num_threads(self._config.threads)
+        if not (run / policy).exists():
+            raise UsageError(f"{run / policy} is missing: finish training with `reflect-rl train --out {run}`")
+        self._policy = LanguageModel.load(run / policy)
+        self._policy.model.eval()
+        self._reflector = load_reflector(self._config, run)
+
+    def act(self, views: Sequence[View]) -> list[Decision]:
+        """Return a decision for each view."""
+        states = [view.prompt(self._config.history) for view in views]
+        commands = [view.admissible_commands for view in views]
+        decided = decide(self._policy, self._reflector, states, commands, None)
+        return [
+            Decision(listed[each.chosen], each.reflection, self._tokens(state, each.prompt, each.reflection))
+            for state, listed, each in zip(states, commands, decided, strict=True)
+        ]
+
+    def _tokens(self, state: str, prompt: str, reflection: str | None) -> int:
+        """Count what both players read and wrote, as if nothing were remembered."""
+        count = self._policy.count
+        spoken = 0 if reflection is None else count(state) + count(reflection)
+        return count(prompt) + 1 + spoken
+
+
+def load(argument: str) -> ReflectRLAgent:
+    """Return the agent of `reflect-rl:RUN` or `reflect-rl:RUN/policy-sft`."""
+    path = Path(argument)
+    if not argument:
+        raise UsageError("agent reflect-rl needs a run: write --agent reflect-rl:RUN")
+    if path.name in ("policy", "policy-sft") and not (path / CONFIG).exists():
+        return ReflectRLAgent(path.parent, path.name)
+    return ReflectRLAgent(path)

@@ -1,0 +1,128 @@
+"""Checkpoints of RL fine-tuning: weights and optimizer as safetensors, progress and random state as JSON.
+
+A checkpoint is a folder that is renamed into place whole, so a killed write leaves the one before. Resuming gives the
+same weights, bit for bit, as never having stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+
+from natlang_envs.errors import UsageError
+from reference_agent.model import LanguageModel
+
+PREFIX = "iteration-"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where training stands.
+
+    Attributes:
+        stage: Number of the stage of the curriculum.
+        iteration: Iterations done in it.
+        random: State of the generator that draws tasks, labels and actions.
+        reflections: The reflector's answers so far, by prompt: the cache.
+        curve: One row an iteration.
+    """
+
+    stage: int
+    iteration: int
+    random: dict[str, Any]
+    reflections: dict[str, str]
+    curve: list[dict[str, float]]
+
+
+def save(
+    folder: Path, policy: LanguageModel, optimizer: torch.optim.Optimizer, progress: Progress, keep: int = 2
+) -> Path:
+    """Write a checkpoint below `folder` and delete all but the newest `keep`."""
+    name = f"{PREFIX}{progress.stage}-{progress.iteration:06d}"
+    unfinished = folder / f".{name}"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    policy.save(unfinished)
+    moments = {
+        f"{index}.{key}": value
+        for index, state in optimizer.state_dict()["state"].items()
+        for key, value in state.items()
+    }
+    save_file(moments, unfinished / "optimizer.safetensors")
+    (unfinished / "progress.json").write_text(json.dumps(asdict(progress)), encoding="utf-8")
+    finished = folder / name
+    shutil.rmtree(finished, ignore_errors=True)
+    unfinished.rename(finished)
+    for old in sorted(folder.glob(f"{PREFIX}*"))[:-keep]:
+        shutil.rmtree(old)
+    return finished
+
+
+def newest(folder: Path) -> Path | None:
+    """Return the newest finished checkpoint below `folder`."""
+    return max(folder.glob(f"{PREFIX}*"), default=None)
+
+
+def load_progress(checkpoint: Path) -> Progress:
+    """Return where a checkpoint stands.
+
+    Raises:
+        UsageError: It is damaged.
+    """
+    try:
+        return Progress(**json.loads((checkpoint / "progress.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise UsageError(f"{checkpoint} is no checkpoint ({error}): delete it to go back to the one before") from None
+
+
+def load_weights(checkpoint: Path, policy: LanguageModel) -> None:
+    """Put a checkpoint's weights into `policy`.
+
+    Raises:
+        UsageError: They are of another model.
+    """
+    try:
+        saved = LanguageModel.load(checkpoint)
+        policy.model.load_state_dict(saved.model.state_dict())
+    except RuntimeError:
+        raise UsageError(
+            f"{checkpoint} is a checkpoint of another model: choose another --out for this config"
+        ) from None
+    if saved.tokenizer.get_vocab() != policy.tokenizer.get_vocab():
+        raise UsageError(f"{checkpoint} is a checkpoint with another tokenizer: choose another --out for this config")
+
+
+def load_optimizer(checkpoint: Path, optimizer: torch.optim.Optimizer) -> None:
+    """Put a checkpoint's moments into `optimizer`.
+
+    Raises:
+        UsageError: The file is damaged.
+    """
+    try:
+        moments = load_file(checkpoint / "optimizer.safetensors")
+    except Exception as error:  # safetensors raises its own classes
+        raise UsageError(f"{checkpoint} is damaged ({error}): delete it to go back to the one before") from None
+    state: dict[int, dict[str, torch.Tensor]] = {}
+    for name, value in moments.items():
+        index, key = name.split(".", 1)
+        state.setdefault(int(index), {})[key] = value
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+
+
+def random_state(rng: np.random.Generator) -> dict[str, Any]:
+    """Return a generator's state as JSON values."""
+    return dict(rng.bit_generator.state)
+
+
+def restore_random(state: dict[str, Any]) -> np.random.Generator:
+    """Return a generator in a saved state."""
+    rng = np.random.default_rng()
+    rng.bit_generator.state = state
+    return rng

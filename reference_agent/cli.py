@@ -1,0 +1,117 @@
+"""`reflect-rl`: train the two players, look at a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from natlang_envs.cli_support import run_app
+from natlang_envs.errors import UsageError
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+
+
+class Bars:
+    """A progress bar for each stage of training.
+
+    Args:
+        progress: The display.
+        run: What to call the run, where several are shown.
+    """
+
+    def __init__(self, progress: Progress, run: str = "") -> None:
+        self._progress = progress
+        self._run = run
+        self._bars: dict[str, TaskID] = {}
+
+    def __call__(self, stage: str, step: int, steps: int, value: float) -> None:
+        """Show that `step` of `steps` is done; `value` is the loss, accuracy or success rate."""
+        if stage not in self._bars:
+            self._bars[stage] = self._progress.add_task(f"{self._run} {stage}".strip(), total=steps, value="")
+        self._progress.update(self._bars[stage], completed=step, value=f"{value:.3f}")
+
+
+def bars() -> Progress:
+    """Return the display of training: stage, bar, steps, value, time."""
+    return Progress(
+        TextColumn("{task.description:>28}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+        TextColumn("{task.fields[value]}"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+    )
+
+
+@app.command()
+def train(
+    config: Annotated[
+        Path | None, typer.Argument(help="A TOML file; without it, the settings of the run in --out.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The run's folder. A run that was stopped there is resumed.")] = Path(
+        "runs/reflect-rl"
+    ),
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value, for example rl.batch=64; repeatable.")
+    ] = None,
+) -> None:
+    """Run Algorithm 1: warm up (tiny model), collect, fine-tune both players, reinforce the policy, draw the curve."""
+    # Imported here: torch takes seconds, and `--help` should not.
+    from reference_agent.config import load_config
+    from reference_agent.pipeline import CONFIG, read_config
+    from reference_agent.pipeline import train as run_training
+    from reference_agent.report import draw_curves
+    from reference_agent.rlft import Stopped
+
+    resuming = config is None and not setting and (out / CONFIG).exists()
+    settings = read_config(out) if resuming else load_config(config, setting)
+    with bars() as progress:
+        try:
+            policy = run_training(settings, out, Bars(progress))
+        except Stopped:
+            progress.stop()
+            typer.echo(f"Stopped and saved. Go on with: reflect-rl train --out {out}")
+            raise typer.Exit(130) from None
+    typer.echo(f"Policy:         {policy}")
+    typer.echo(f"Learning curve: {draw_curves({out.name: out}, out / 'curve.png')}")
+    typer.echo(
+        f"Evaluate it:    natlang evaluate --agent reflect-rl:{out} "
+        f"--protocol dangerous-taxi-pickup/paper --out {out}/evaluation"
+    )
+
+
+@app.command()
+def show(run: Annotated[Path, typer.Argument(help="A run's folder.")], examples: int = 4) -> None:
+    """Print a run's settings and some of what the teacher said, mistakes included."""
+    from reference_agent.collect import read_examples
+    from reference_agent.config import dump_config
+    from reference_agent.pipeline import read_config
+
+    typer.echo(dump_config(read_config(run)))
+    collected = read_examples(run / "data" / "examples.jsonl")
+    for wanted in (False, True):
+        for each in [each for each in collected if each.negative is wanted][:examples]:
+            typer.echo(f"{'after a mistake' if wanted else 'on the way'}: {each.reflection} -> {each.action}")
+
+
+@app.command()
+def plot(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs.")],
+    out: Annotated[Path, typer.Option(help="The picture.")] = Path("curve.png"),
+) -> None:
+    """Draw the learning curves of several runs into one picture."""
+    from reference_agent.report import draw_curves
+
+    names = {run.name: run for run in runs}
+    if len(names) < len(runs):
+        raise UsageError("two runs have the same folder name: rename one, the names are the legend")
+    typer.echo(draw_curves(names, out))
+
+
+def main() -> None:
+    """Run the command line."""
+    run_app(app, "reflect-rl")

@@ -1,0 +1,233 @@
+"""Settings of a training run: dataclasses, read from TOML files; an unknown key is an error that names near ones."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from natlang_envs.errors import UsageError, one_of
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The backbone: `name = "tiny"` makes a GPT-2 of the sizes below; any other name is a hub id or a folder."""
+
+    name: str = "tiny"
+    layers: int = 2
+    width: int = 128
+    inner: int = 512
+    heads: int = 4
+    positions: int = 512
+    initializer_range: float = 0.08
+
+
+@dataclass(frozen=True)
+class WarmupConfig:
+    """Teaches an untrained tiny model to read labels, before it sees the task; not used for pretrained models.
+
+    Attributes:
+        steps: The most steps it may take.
+        levels: Levels of difficulty after which it ends.
+        batch: Prompts a step.
+        learning_rate: Of AdamW.
+        direction_steps: Steps on telling directions from coordinates, labels beside them.
+        seed: Its own seed: runs of all seeds start from the same model, as they would from a pretrained one.
+    """
+
+    steps: int = 1500
+    levels: int = 8
+    direction_steps: int = 500
+    seed: int = 1
+    batch: int = 64
+    learning_rate: float = 2e-3
+
+
+@dataclass(frozen=True)
+class CollectConfig:
+    """Algorithm 1, lines 2 to 20.
+
+    Attributes:
+        trajectories: The teacher's trajectories, N.
+        policy_trajectories: So many of them, the first, warm-start the policy.
+        negatives: Wrong actions tried at each step; the paper tries 1, and 0 collects no negative examples.
+        policy_negatives: Whether the policy learns from the negative examples of its trajectories too.
+    """
+
+    trajectories: int = 25
+    policy_trajectories: int = 20
+    negatives: int = 5
+    policy_negatives: bool = False
+
+
+@dataclass(frozen=True)
+class SFTConfig:
+    """Supervised fine-tuning of one player (lines 21 and 22).
+
+    Attributes:
+        steps: Updates.
+        batch: Examples an update.
+        learning_rate: Of AdamW, falling to a twentieth.
+        weight_decay: Of AdamW.
+        clip: Largest norm of the gradient.
+        smoothing: Of the policy's targets. A policy that is certain after its warm start never tries anything else,
+            and REINFORCE has nothing to learn from.
+    """
+
+    steps: int = 400
+    batch: int = 32
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-3
+    clip: float = 1.0
+    smoothing: float = 0.0
+
+
+@dataclass(frozen=True)
+class StageConfig:
+    """One stage of the curriculum: an environment, and how long to train in it."""
+
+    env: str = "NatLang/DangerousTaxi-Pickup-v0"
+    iterations: int = 100
+
+
+@dataclass(frozen=True)
+class RLConfig:
+    """RL fine-tuning (lines 23 to 35) by REINFORCE on the reward-to-go.
+
+    Attributes:
+        batch: Episodes in step, B of Algorithm 1.
+        minibatch: Decisions an update; the steps of an iteration are taken last to first (section 4.1.2).
+        learning_rate: Of AdamW, falling linearly to a tenth over a stage.
+        weight_decay: Of AdamW.
+        clip: Largest norm of the gradient.
+        entropy: Weight of the entropy bonus.
+        reward_scale: Rewards are divided by it.
+        baseline: `"none"`, or `"step"`: the mean reward-to-go of the batch at the same step is taken off.
+        checkpoint_every: Iterations between checkpoints.
+    """
+
+    batch: int = 96
+    minibatch: int = 192
+    learning_rate: float = 5e-4
+    weight_decay: float = 1e-3
+    clip: float = 1.0
+    entropy: float = 0.03
+    reward_scale: float = 20.0
+    baseline: str = "step"
+    checkpoint_every: int = 20
+
+
+@dataclass(frozen=True)
+class Config:
+    """A whole training run.
+
+    Attributes:
+        seed: Everything that is drawn depends on it.
+        split: Where training tasks come from.
+        env_kwargs: Further arguments of the environments, such as `{"map": "generated"}`.
+        history: How many steps of the path p(s) shows.
+        reflect: Whether there is a reflector at all.
+        reflection_tokens: The longest reflection.
+        threads: Threads of torch; one is fastest on a busy machine, and the result depends on the number.
+        curriculum: The stages, in order; demonstrations are collected in the environment of the first.
+    """
+
+    seed: int = 0
+    split: str = "train"
+    env_kwargs: dict[str, Any] = field(default_factory=dict[str, Any])
+    history: int = 1
+    reflect: bool = True
+    reflection_tokens: int = 48
+    threads: int = 1
+    model: ModelConfig = ModelConfig()
+    warmup: WarmupConfig = WarmupConfig()
+    collect: CollectConfig = CollectConfig()
+    sft_reflector: SFTConfig = SFTConfig()
+    sft_policy: SFTConfig = SFTConfig(steps=120, smoothing=0.15)
+    rl: RLConfig = RLConfig()
+    curriculum: tuple[StageConfig, ...] = (StageConfig(),)
+
+    def __post_init__(self) -> None:
+        """Check what types cannot say."""
+        one_of("rl.baseline", self.rl.baseline, ("none", "step"))
+        if not self.curriculum:
+            raise UsageError("curriculum has no stage: give at least one [[curriculum]] with an env")
+        if self.collect.policy_trajectories > self.collect.trajectories:
+            raise UsageError("collect.policy_trajectories is larger than collect.trajectories: lower it")
+
+
+def load_config(path: Path | None, settings: list[str] | None = None) -> Config:
+    """Read a config file and apply `key=value` settings such as `rl.batch=64`.
+
+    Raises:
+        UsageError: The file is missing or no TOML, a key is unknown, a value has the wrong type.
+    """
+    content: dict[str, Any] = {}
+    if path is not None:
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise UsageError(f"{path} does not exist: name a config file such as those in {EXPERIMENTS}") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+            raise UsageError(f"{path} is not a TOML file: {error}") from None
+    for setting in settings or []:
+        key, separator, value = setting.partition("=")
+        if not separator:
+            raise UsageError(f"{setting!r} sets nothing: write key=value, for example rl.batch=64")
+        *parents, last = key.split(".")
+        inner = content
+        for parent in parents:
+            inner = inner.setdefault(parent, {})
+            if not isinstance(inner, dict):
+                raise UsageError(f"{key!r} is not a setting: {parent!r} holds no settings of its own")
+        inner[last] = _literal(value)
+    return parse_config(content)
+
+
+EXPERIMENTS = Path(__file__).parent / "experiments"
+
+
+def parse_config(content: dict[str, Any]) -> Config:
+    """Return the config of a parsed TOML or JSON document; see `load_config`."""
+    return _build(Config, content, "")
+
+
+def dump_config(config: Config) -> str:
+    """Return a config as JSON, which `parse_config` reads back."""
+    return json.dumps(asdict(config), indent=2) + "\n"
+
+
+def _literal(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _build(kind: type[Any], content: Any, where: str) -> Any:
+    if not isinstance(content, dict):
+        raise UsageError(f"{where or 'the config'} must be a table of settings, not {content!r}")
+    hints = get_type_hints(kind)
+    known = {each.name for each in fields(kind)}
+    values: dict[str, Any] = {}
+    for key, value in content.items():
+        one_of("config key", f"{where}{key}", [f"{where}{name}" for name in sorted(known)])
+        values[key] = _value(hints[key], value, f"{where}{key}")
+    return kind(**values)
+
+
+def _value(hint: Any, value: Any, where: str) -> Any:
+    if is_dataclass(hint):
+        return _build(hint, value, f"{where}.")
+    if hint == tuple[StageConfig, ...]:
+        if not isinstance(value, list):
+            raise UsageError(f"{where} must be a list of stages, not {value!r}")
+        return tuple(_build(StageConfig, each, f"{where}.") for each in value)
+    wanted = dict if hint == dict[str, Any] else hint
+    if wanted is float and type(value) is int:
+        value = float(value)
+    if type(value) is not wanted:
+        raise UsageError(f"{where} must be {wanted.__name__}, not {value!r}")
+    return value

@@ -1,0 +1,81 @@
+"""The two players together: the frozen reflector speaks, the policy chooses (Algorithm 1, lines 28 and 29)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from natlang_envs.enumeration import enumerate_actions
+from natlang_envs.prompt import policy_prompt, reflection_prompt
+from reference_agent.model import LanguageModel
+
+
+class Decision(NamedTuple):
+    """One choice of the policy, with what is needed to compute its probability again.
+
+    Attributes:
+        prompt: p(s), the reflection and α(A(s)).
+        labels: The labels listed in it.
+        chosen: The position of the chosen one.
+        reflection: The reflection, None without a reflector.
+    """
+
+    prompt: str
+    labels: list[str]
+    chosen: int
+    reflection: str | None
+
+
+class Reflector:
+    """A frozen model that is asked for each prompt once: its answers are kept by the exact prompt.
+
+    Args:
+        model: The trained reflector.
+        max_tokens: The longest reflection.
+    """
+
+    def __init__(self, model: LanguageModel, max_tokens: int) -> None:
+        self.model = model
+        self.model.model.eval().requires_grad_(False)
+        self.max_tokens = max_tokens
+        self.cache: dict[str, str] = {}
+
+    def reflect(self, states: Sequence[str]) -> list[str]:
+        """Return a reflection for each p(s)."""
+        new = sorted({state for state in states if state not in self.cache})
+        if new:
+            written = self.model.write([reflection_prompt(state) for state in new], self.max_tokens)
+            self.cache.update(zip(new, written, strict=True))
+        return [self.cache[state] for state in states]
+
+
+@torch.no_grad()
+def decide(
+    policy: LanguageModel,
+    reflector: Reflector | None,
+    states: Sequence[str],
+    commands: Sequence[tuple[str, ...]],
+    rng: np.random.Generator | None,
+) -> list[Decision]:
+    """Let both players answer each p(s).
+
+    Args:
+        policy: The policy's model.
+        reflector: The reflector, or None.
+        states: p(s) of each episode.
+        commands: A(s) of each episode.
+        rng: Draws labels and choices (temperature 1); without it labels are in order and the likeliest is chosen.
+    """
+    reflections: Sequence[str | None] = reflector.reflect(states) if reflector else [None] * len(states)
+    listed = [enumerate_actions(each, policy.labels_for(len(each)), rng) for each in commands]
+    prompts = [policy_prompt(*each) for each in zip(states, reflections, listed, strict=True)]
+    labels = [[choice.label for choice in each] for each in listed]
+    logits = policy.choice_logits(prompts, labels)
+    if rng is not None:
+        logits = logits + torch.from_numpy(rng.gumbel(size=tuple(logits.shape))).float()
+    chosen: Tensor = logits.argmax(dim=1)
+    return [Decision(*each) for each in zip(prompts, labels, chosen.tolist(), reflections, strict=True)]

@@ -1,0 +1,57 @@
+"""Pictures of training: the success of the sampled batches over the iterations, as in the paper's figures 2 to 4."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from natlang_envs.errors import UsageError
+from natlang_envs.trajectory import write_whole
+
+_SMOOTHING = 5  # iterations in the running mean
+
+
+def read_curve(run: Path) -> list[dict[str, float]]:
+    """Return the learning curve of a finished run.
+
+    Raises:
+        UsageError: There is none.
+    """
+    try:
+        return json.loads((run / "curve.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise UsageError(f"{run} has no learning curve: finish it with `reflect-rl train --out {run}`") from None
+
+
+def draw_curves(runs: Mapping[str, Path], picture: Path) -> Path:
+    """Draw the training success of each run; faint: every batch, strong: a running mean."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
+    for name, run in runs.items():
+        curve = read_curve(run)
+        success = np.array([100 * row["success"] for row in curve])
+        if not len(success):
+            continue
+        (line,) = axes.plot(np.arange(1, len(success) + 1), success, alpha=0.25)
+        width = min(_SMOOTHING, len(success))
+        mean = np.convolve(success, np.ones(width) / width, mode="valid")
+        axes.plot(np.arange(width, len(success) + 1), mean, color=line.get_color(), label=name)
+        changes = [i for i in range(1, len(curve)) if curve[i]["stage"] != curve[i - 1]["stage"]]
+        for change in changes:
+            axes.axvline(change + 0.5, color="0.7", linestyle=":")
+    axes.set(xlabel="iteration", ylabel="success of sampled episodes, %", ylim=(0, 100))
+    axes.grid(alpha=0.2)
+    axes.legend(loc="lower right")
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=120)
+    pyplot.close(figure)
+    write_whole(picture, content.getvalue())
+    return picture

@@ -1,0 +1,149 @@
+"""RL fine-tuning through a curriculum: Algorithm 1, lines 23 to 35, with checkpoints, exact resume, a learning curve.
+
+The reflector is frozen. Each stage of the curriculum goes on with the policy of the stage before; its own optimizer
+and learning-rate schedule begin anew.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.tensorboard import SummaryWriter
+
+from natlang_envs.errors import UsageError
+from reference_agent import checkpoint as checkpoints
+from reference_agent.checkpoint import Progress
+from reference_agent.config import Config
+from reference_agent.model import LanguageModel
+from reference_agent.players import Reflector
+from reference_agent.reinforce import update
+from reference_agent.rollout import make_envs, sample_episodes
+
+Row = dict[str, float]
+
+
+class Stopped(Exception):  # noqa: N818 (not an error: the user asked for it)
+    """Training was interrupted after a whole iteration and saved."""
+
+
+def fine_tune(
+    policy: LanguageModel, reflector: Reflector | None, config: Config, folder: Path, report: Callable[[Row], None]
+) -> list[Row]:
+    """Train `policy` in place.
+
+    Args:
+        policy: The policy's model, as the warm start left it.
+        reflector: The frozen reflector, or None.
+        config: The settings.
+        folder: Where checkpoints and TensorBoard events go; the newest checkpoint there is resumed.
+        report: Called after each iteration with its row of the learning curve.
+
+    Returns:
+        The learning curve: one row an iteration, with the training success rate and mean return.
+
+    Raises:
+        Stopped: Ctrl-C was pressed; the last whole iteration is saved.
+        UsageError: The checkpoint is damaged or of another model.
+    """
+    progress = Progress(0, 0, checkpoints.random_state(np.random.default_rng([config.seed, 4])), {}, [])
+    last = checkpoints.newest(folder)
+    if last is not None:
+        progress = checkpoints.load_progress(last)
+        checkpoints.load_weights(last, policy)
+    rng = checkpoints.restore_random(progress.random)
+    if reflector is not None:
+        reflector.cache.update(progress.reflections)
+    curve = list(progress.curve)
+    frozen = _fingerprint(reflector)
+    writer = SummaryWriter(str(folder / "tensorboard"), purge_step=len(curve))
+    with _interruptible() as interrupted:
+        for number in range(progress.stage, len(config.curriculum)):
+            stage = config.curriculum[number]
+            optimizer = torch.optim.AdamW(
+                policy.model.parameters(), lr=config.rl.learning_rate, weight_decay=config.rl.weight_decay
+            )
+            done = progress.iteration if number == progress.stage else 0
+            if last is not None and done:
+                checkpoints.load_optimizer(last, optimizer)
+            envs = make_envs(stage.env, config)
+            for iteration in range(done, stage.iterations):
+                for group in optimizer.param_groups:
+                    group["lr"] = config.rl.learning_rate * (1 - 0.9 * iteration / stage.iterations)
+                row = _iterate(envs, policy, optimizer, reflector, config, rng)
+                row |= {"stage": number, "iteration": iteration + 1}
+                curve.append(row)
+                for key, value in row.items():
+                    writer.add_scalar(f"rl/{key}", value, len(curve))
+                report(row)
+                finished = iteration + 1 == stage.iterations
+                if finished or interrupted() or (iteration + 1) % config.rl.checkpoint_every == 0:
+                    cache = reflector.cache if reflector else {}
+                    state = Progress(number, iteration + 1, checkpoints.random_state(rng), cache, curve)
+                    checkpoints.save(folder, policy, optimizer, state)
+                if interrupted():
+                    writer.close()
+                    raise Stopped
+            envs.close()
+    writer.close()
+    if _fingerprint(reflector) != frozen:
+        raise UsageError("the reflector's weights moved during RL fine-tuning: this is a bug, please report it")
+    return curve
+
+
+def _iterate(
+    envs: Any,
+    policy: LanguageModel,
+    optimizer: torch.optim.Optimizer,
+    reflector: Reflector | None,
+    config: Config,
+    rng: np.random.Generator,
+) -> Row:
+    """Sample a batch of trajectories and update the policy once through it."""
+    tasks = envs.unwrapped.tasks
+    task_ids = [tasks.draw(rng.random) for _ in range(config.rl.batch)]
+    episodes = sample_episodes(envs, task_ids, policy, reflector, config.history, rng)
+    result = update(policy, optimizer, episodes, config.rl)
+    return {
+        "success": float(np.mean([each.success for each in episodes])),
+        "return": float(np.mean([sum(each.rewards) for each in episodes])),
+        "steps": float(np.mean([len(each.rewards) for each in episodes])),
+        "loss": result.loss,
+        "entropy": result.entropy,
+        "gradient_norm": result.gradient_norm,
+    }
+
+
+def _fingerprint(reflector: Reflector | None) -> float | None:
+    """Return a sum over the reflector's weights, to see that they have not moved."""
+    if reflector is None:
+        return None
+    return float(sum(weight.double().abs().sum() for weight in reflector.model.model.parameters()))
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Turn the first Ctrl-C into a flag, so that an iteration ends whole; a second one stops at once."""
+    pressed = False
+
+    def on_interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    try:
+        before = signal.signal(signal.SIGINT, on_interrupt)
+    except ValueError:  # not in the main thread: somebody else handles Ctrl-C
+        yield lambda: False
+        return
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)

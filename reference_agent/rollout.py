@@ -1,0 +1,73 @@
+"""Samples a batch of trajectories in step: Algorithm 1, lines 24 to 33.
+
+One vector environment holds all episodes; at each step the episodes that still run are put to the players together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from natlang_envs.prompt import PathStep, state_prompt
+from reference_agent.config import Config
+from reference_agent.model import LanguageModel
+from reference_agent.players import Decision, Reflector, decide
+
+
+@dataclass
+class Episode:
+    """One sampled trajectory: what was decided at each step, what it earned, and whether it succeeded."""
+
+    decisions: list[Decision] = field(default_factory=list[Decision])
+    rewards: list[float] = field(default_factory=list[float])
+    success: bool = False
+
+
+def make_envs(env_id: str, config: Config) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
+    """Return the vector environment of a stage, `rl.batch` episodes wide."""
+    return gymnasium.make_vec(
+        env_id,
+        config.rl.batch,
+        vectorization_mode="vector_entry_point",
+        split=config.split,
+        autoreset_mode="NextStep",
+        **config.env_kwargs,
+    )
+
+
+def sample_episodes(
+    envs: gymnasium.vector.VectorEnv[Any, Any, Any],
+    task_ids: Sequence[str],
+    policy: LanguageModel,
+    reflector: Reflector | None,
+    history: int,
+    rng: np.random.Generator,
+) -> list[Episode]:
+    """Play one episode in each environment with the current policy, without gradient."""
+    observations, infos = envs.reset(options={"task_id": list(task_ids)})
+    episodes = [Episode() for _ in task_ids]
+    paths: list[list[PathStep]] = [[] for _ in task_ids]
+    running = list(range(len(task_ids)))
+    while running:
+        states = [
+            state_prompt(infos["task"][index], paths[index], observations[index], history=history) for index in running
+        ]
+        commands = [infos["admissible_commands"][index] for index in running]
+        decisions = decide(policy, reflector, states, commands, rng)
+        # An episode that has ended begins anew in its place and is not looked at; its action must only be some text.
+        actions = [""] * len(episodes)
+        for index, decision, listed in zip(running, decisions, commands, strict=True):
+            actions[index] = listed[decision.chosen]
+        observations, rewards, terminated, truncated, infos = envs.step(actions)
+        for index, decision in zip(running, decisions, strict=True):
+            episodes[index].decisions.append(decision)
+            episodes[index].rewards.append(float(rewards[index]))
+            episodes[index].success = bool(infos["success"][index])
+            paths[index].append(PathStep(actions[index], infos["feedback"][index]))
+        ended = terminated | truncated
+        running = [index for index in running if not ended[index]]
+    return episodes

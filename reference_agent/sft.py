@@ -1,0 +1,82 @@
+"""Supervised fine-tuning of the two players: Algorithm 1, lines 21 and 22; the loss is on the completion only.
+
+The reflector learns to write R after p(s). The policy learns to choose a's label after p(s), R and α(A(s)), with the
+labels drawn anew every time, and its loss is over the listed labels, as its distribution will be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from natlang_envs.enumeration import enumerate_actions
+from natlang_envs.prompt import policy_prompt, reflection_prompt
+from reference_agent.collect import Example
+from reference_agent.config import SFTConfig
+from reference_agent.model import LanguageModel
+
+Report = Callable[[int, float], None]
+
+
+def tune_reflector(
+    model: LanguageModel, examples: Sequence[Example], config: SFTConfig, seed: int, report: Report
+) -> None:
+    """Train `model` in place on {(R | p(s))}; `report` gets the step and the loss."""
+
+    def loss(batch: Sequence[Example]) -> Tensor:
+        return model.completion_loss(
+            [reflection_prompt(each.state) for each in batch], [each.reflection for each in batch]
+        )
+
+    _tune(model, examples, loss, config, np.random.default_rng([seed, 2]), report)
+
+
+def tune_policy(
+    model: LanguageModel, examples: Sequence[Example], reflect: bool, config: SFTConfig, seed: int, report: Report
+) -> None:
+    """Train `model` in place on {(a | p(s), R, α(A(s)))}, without R if `reflect` is False."""
+    rng = np.random.default_rng([seed, 3])
+
+    def loss(batch: Sequence[Example]) -> Tensor:
+        prompts: list[str] = []
+        labels: list[list[str]] = []
+        for each in batch:
+            choices = enumerate_actions(each.commands, model.labels_for(len(each.commands)), rng)
+            prompts.append(policy_prompt(each.state, each.reflection if reflect else None, choices))
+            labels.append([choice.label for choice in choices])
+        targets = torch.tensor([each.commands.index(each.action) for each in batch])
+        log_probabilities = torch.log_softmax(model.choice_logits(prompts, labels), dim=1)
+        certain = -log_probabilities.gather(1, targets[:, None]).mean()
+        even = -log_probabilities.where(log_probabilities.isfinite(), 0.0).sum(dim=1).mean() / len(labels[0])
+        return (1 - config.smoothing) * certain + config.smoothing * even
+
+    _tune(model, examples, loss, config, rng, report)
+
+
+def _tune(
+    model: LanguageModel,
+    examples: Sequence[Example],
+    loss_of: Callable[[Sequence[Example]], Tensor],
+    config: SFTConfig,
+    rng: np.random.Generator,
+    report: Report,
+) -> None:
+    optimizer = torch.optim.AdamW(model.model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
+    model.model.train()
+    order: list[int] = []
+    for step in range(config.steps):
+        for group in optimizer.param_groups:
+            group["lr"] = config.learning_rate * min(1.0, (step + 1) / 20, 1.05 - step / config.steps)
+        while len(order) < config.batch:
+            order += rng.permutation(len(examples)).tolist()
+        batch, order = [examples[index] for index in order[: config.batch]], order[config.batch :]
+        loss = loss_of(batch)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.model.parameters(), config.clip)
+        optimizer.step()
+        report(step + 1, float(loss.detach()))
+    model.model.eval()

@@ -1,0 +1,138 @@
+"""Teaches an untrained tiny model two things that a pretrained one knows: to read labels, and to tell directions.
+
+A model made from a config would spend its few demonstrations on learning them. Labels: a command is named at random,
+often after a sentence of the observation; find its label in the list. Directions: taxi and passenger are moved at
+random; say where the one lies from the other. The prompts have the shape of the real ones, but nothing here says which
+command is right or legal in any state: no plan, no wall and no teacher is involved.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from natlang_envs.enumeration import enumerate_actions
+from natlang_envs.prompt import policy_prompt, reflection_prompt
+from reference_agent.config import WarmupConfig
+from reference_agent.model import LanguageModel
+
+State = tuple[str, tuple[str, ...]]  # p(s) and A(s)
+Report = Callable[[str, int, int, float], None]
+
+_JOINTS = (". I {}.", ", so I {}.", ": {}.", ". Next I {}.")
+_LEVEL_UP = 0.9  # accuracy over the last steps at which the prompts become harder
+_WINDOW = 12
+_WAITS = re.compile(r"waits at \w+ \(row \d, column \d\)\. The taxi is at row \d, column \d\.")
+
+
+def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig, report: Report) -> None:
+    """Train `model` in place: labels alone until they are read well, then labels and directions together.
+
+    Args:
+        model: The untrained model.
+        states: Sample p(s), each with A(s). Where none has coordinates, there are no directions to learn.
+        config: How long, and the seed.
+        report: Called with a name, the step, the number of steps, and the accuracy or loss.
+    """
+    rng = np.random.default_rng(config.seed)
+    optimizer = torch.optim.AdamW(model.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
+    sentences = _short_sentences([state for state, _ in states])
+
+    def update(loss: Tensor, rate: float) -> None:
+        for group in optimizer.param_groups:
+            group["lr"] = config.learning_rate * rate
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.model.parameters(), 1.0)
+        optimizer.step()
+
+    level = 0
+    right: list[float] = []
+    for step in range(config.steps):
+        loss, accuracy = _label_loss(model, states, sentences, level, config.batch, rng)
+        update(loss, min(1.0, (step + 1) / 50))
+        right = [*right[-_WINDOW + 1 :], accuracy]
+        report("labels", step + 1, config.steps, float(np.mean(right)))
+        if len(right) == _WINDOW and np.mean(right) > _LEVEL_UP:
+            level += 1
+            right = []
+        if level == config.levels:
+            report("labels", config.steps, config.steps, _LEVEL_UP)
+            break
+    located = [state for state, _ in states if _WAITS.search(state)]
+    if not located:
+        return
+    for step in range(config.direction_steps):
+        read, _ = _label_loss(model, states, sentences, level, config.batch // 2, rng)
+        told = _direction_loss(model, located, config.batch, rng)
+        update(read + told, min(1.0, (step + 1) / 20, 1.1 - step / config.direction_steps))
+        report("directions", step + 1, config.direction_steps, float(told.detach()))
+
+
+def _label_loss(
+    model: LanguageModel,
+    states: Sequence[State],
+    sentences: Sequence[str],
+    level: int,
+    count: int,
+    rng: np.random.Generator,
+) -> tuple[Tensor, float]:
+    """Return the loss and the accuracy of finding a command's label, on `count` prompts.
+
+    At level 0 only the end of p(s) and a bare command are shown, at the positions they will have, or nothing is learned
+    for long; then all of p(s), and more and more often a sentence before the command.
+    """
+    prompts: list[str] = []
+    labels: list[list[str]] = []
+    offsets: list[int] = []
+    targets: list[int] = []
+    for _ in range(count):
+        state, commands = states[int(rng.integers(len(states)))]
+        target = int(rng.integers(len(commands)))
+        said = f"{commands[target]}."
+        if rng.random() < min(0.8, 0.2 * level):
+            joint = _JOINTS[int(rng.integers(len(_JOINTS)))]
+            said = sentences[int(rng.integers(len(sentences)))] + joint.format(commands[target])
+        choices = enumerate_actions(commands, model.labels_for(len(commands)), rng)
+        shown = state if level else _last_sentence(state)
+        prompts.append(policy_prompt(shown, said, choices))
+        labels.append([choice.label for choice in choices])
+        offsets.append(model.count(state) - model.count(shown))
+        targets.append(target)
+    wanted = torch.tensor(targets)
+    logits = model.choice_logits(prompts, labels, None if level else offsets)
+    accuracy = float((logits.argmax(dim=1) == wanted).float().mean())
+    return torch.nn.functional.cross_entropy(logits, wanted), accuracy
+
+
+def _direction_loss(model: LanguageModel, states: Sequence[str], count: int, rng: np.random.Generator) -> Tensor:
+    """Return the loss of saying where the passenger is, on `count` prompts."""
+    batch = [_moved(states[int(rng.integers(len(states)))], rng) for _ in range(count)]
+    return model.completion_loss([reflection_prompt(state) for state, _ in batch], [said for _, said in batch])
+
+
+def _moved(state: str, rng: np.random.Generator) -> tuple[str, str]:
+    """Return p(s) with other places for passenger and taxi, and a sentence on where the one lies from the other."""
+    row, column, taxi_row, taxi_column = (int(each) for each in rng.integers(5, size=4))
+    places = f"waits at Red (row {row}, column {column}). The taxi is at row {taxi_row}, column {taxi_column}."
+    far = {
+        "south": row - taxi_row,
+        "north": taxi_row - row,
+        "east": column - taxi_column,
+        "west": taxi_column - column,
+    }
+    bearing = " and ".join(word for word, distance in far.items() if distance > 0) or "here"
+    return _WAITS.sub(places, state), f"The passenger is {bearing}."
+
+
+def _last_sentence(state: str) -> str:
+    return state[state.rindex(".", 0, -1) + 1 :] if "." in state[:-1] else state
+
+
+def _short_sentences(states: Sequence[str]) -> list[str]:
+    found = {sentence.strip() for state in states for sentence in re.split(r"[.\n]", state)}
+    return sorted(sentence for sentence in found if 0 < len(sentence) < 60)
