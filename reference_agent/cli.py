@@ -84,6 +84,23 @@ def train(
     )
 
 
+@app.command("warm-up")
+def warm_up(
+    out: Annotated[Path, typer.Argument(help="Where the model goes; must not exist.")],
+    config: Annotated[Path | None, typer.Option(help="A TOML file; without it, the default settings.")] = None,
+) -> None:
+    """Make the tiny model that both players start from, and teach it to read labels and to tell directions."""
+    from reference_agent.config import load_config
+    from reference_agent.pipeline import make_tiny
+
+    if out.exists():
+        raise UsageError(f"{out} already exists: choose another folder")
+    settings = load_config(config)
+    with bars() as progress:
+        make_tiny(settings, Bars(progress)).save(out)
+    typer.echo(f"Model: {out}")
+
+
 @app.command()
 def show(run: Annotated[Path, typer.Argument(help="A run's folder.")], examples: int = 4) -> None:
     """Print a run's settings and some of what the teacher said, mistakes included."""

@@ -15,11 +15,14 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, GPT2Config, GPT2LMHeadModel
+from transformers.utils import logging
 
 from natlang_envs.enumeration import LABELS
 from natlang_envs.errors import UsageError
 from reference_agent.config import ModelConfig
 from reference_agent.tokenizer import make_tokenizer
+
+logging.disable_progress_bar()  # a tiny model is read and written in milliseconds; the bars would hide ours
 
 _SHARING = 4  # a prefix is computed apart when at least this many prompts share it, on average
 

@@ -1,6 +1,6 @@
 """Algorithm 1 from end to end, one folder a run; every stage that has finished is kept and not done again.
 
-OUT/config.json          the settings
+OUT/settings.json        the settings
 OUT/base/                the model before fine-tuning (a tiny one is warmed up first, and kept in the cache folder)
 OUT/data/examples.jsonl  D, lines 2 to 20
 OUT/reflector/           R̂, line 21
@@ -17,7 +17,7 @@ import os
 import shutil
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
 
@@ -37,7 +37,7 @@ from reference_agent.warmup import warm_up
 
 Report = Callable[[str, int, int, float], None]  # stage, step, steps, value
 
-CONFIG = "config.json"
+CONFIG = "settings.json"
 
 
 def cache_folder() -> Path:
@@ -126,28 +126,34 @@ def load_reflector(config: Config, out: Path) -> Reflector | None:
 def base_model(config: Config, report: Report) -> LanguageModel:
     """Return the model that both players start from.
 
-    A tiny model is made and warmed up, once for its settings: later runs, of any seed, find it in the cache.
+    A tiny model is made and warmed up once for its settings, and kept in the user's cache. The one of the default
+    settings comes with the package, because it takes some minutes to make; `reflect-rl warm-up` makes it again.
     """
     if config.model.name != "tiny":
         return LanguageModel.load(config.model.name)
-    settings = [asdict(config.model), asdict(config.warmup), config.history, config.env_kwargs, _VERSION]
-    digest = hashlib.sha256(json.dumps(settings).encode()).hexdigest()
-    folder = cache_folder() / f"tiny-{digest[:16]}"
-    _finished(folder, lambda path: _make_tiny(config, report).save(path))
+    settings = json.dumps([asdict(config.model), asdict(config.warmup), _VERSION])
+    name = f"tiny-{hashlib.sha256(settings.encode()).hexdigest()[:16]}"
+    shipped = SHIPPED / name
+    if shipped.exists():
+        return LanguageModel.load(shipped)
+    folder = cache_folder() / name
+    _finished(folder, lambda path: make_tiny(config, report).save(path))
     return LanguageModel.load(folder)
 
 
-_VERSION = 3  # raise when the warm-up, the tokenizer or the environment's texts change
+SHIPPED = Path(__file__).parent / "data" / "models"
+_VERSION = 1  # raise when the warm-up, the tokenizer or the environment's texts change
 
 
-def _make_tiny(config: Config, report: Report) -> LanguageModel:
-    seed = config.warmup.seed
-    examples = collect(replace(config, seed=seed))  # for sample prompts: nothing is learned from the teacher's choices
-    prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in examples]
+def make_tiny(config: Config, report: Report) -> LanguageModel:
+    """Return a tiny model with its tokenizer, warmed up; the same settings give the same model on the same machine."""
+    torch.set_num_threads(config.threads)
+    # Prompts of the classic map, for their words and shape: nothing is learned from the teacher's choices.
+    samples = collect(Config(seed=config.warmup.seed))
+    prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in samples]
     text = resources.files("reference_agent").joinpath("data/dangerous_taxi.toml").read_text(encoding="utf-8")
-    model = LanguageModel.tiny(config.model, prompts, tomllib.loads(text)["words"], seed)
-    states = [(each.state, each.commands) for each in examples]
-    warm_up(model, states, config.warmup, report)
+    model = LanguageModel.tiny(config.model, prompts, tomllib.loads(text)["words"], config.warmup.seed)
+    warm_up(model, [(each.state, each.commands) for each in samples], config.warmup, report)
     return model
 
 

@@ -69,7 +69,7 @@ def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig,
     for step in range(config.direction_steps):
         read, _ = _label_loss(model, states, sentences, level, config.batch // 2, rng)
         told = _direction_loss(model, located, config.batch, rng)
-        update(read + told, min(1.0, (step + 1) / 20, 1.1 - step / config.direction_steps))
+        update(read + told, 0.5 * min(1.0, (step + 1) / 20, 1.1 - step / config.direction_steps))
         report("directions", step + 1, config.direction_steps, float(told.detach()))
 
 

@@ -1,0 +1,68 @@
+"""A config that trains in seconds, and a model made from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from natlang_envs.enumeration import enumerate_actions
+from natlang_envs.prompt import policy_prompt
+from reference_agent.collect import Example, collect
+from reference_agent.config import Config, load_config
+from reference_agent.model import LanguageModel
+
+QUICK = [
+    "model.layers=1",
+    "model.width=32",
+    "model.inner=64",
+    "model.heads=2",
+    "warmup.steps=3",
+    "warmup.direction_steps=2",
+    "warmup.batch=8",
+    "collect.trajectories=3",
+    "collect.policy_trajectories=2",
+    "collect.negatives=2",
+    "sft_reflector.steps=4",
+    "sft_policy.steps=4",
+    "rl.batch=6",
+    "rl.minibatch=16",
+    "rl.checkpoint_every=1",
+    "reflection_tokens=6",
+]
+WORDS = ["south", "north", "east", "west", "pick", "drop", "Red", "Green", "Yellow", "Blue"]
+
+
+def quick_config(*settings: str, stages: tuple[int, ...] = (3,)) -> Config:
+    """Return a config of seconds, with so many iterations in each stage (pickup, then dropoff)."""
+    config = load_config(None, [*QUICK, *settings])
+    names = ("NatLang/DangerousTaxi-Pickup-v0", "NatLang/DangerousTaxi-Dropoff-v0")
+    curriculum = tuple(
+        type(config.curriculum[0])(env=name, iterations=count) for name, count in zip(names, stages, strict=False)
+    )
+    return type(config)(**{**vars(config), "curriculum": curriculum})
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep warmed-up models of tests out of the user's cache, and share them between tests."""
+    monkeypatch.setenv("NATLANG_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture(scope="session")
+def examples() -> list[Example]:
+    """What the teacher says on a few trajectories."""
+    return collect(quick_config())
+
+
+@pytest.fixture(scope="session")
+def model(examples: list[Example]) -> LanguageModel:
+    """An untrained tiny model."""
+    prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in examples]
+    return LanguageModel.tiny(quick_config().model, prompts, WORDS, 0)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """A folder for a run."""
+    return tmp_path / "run"

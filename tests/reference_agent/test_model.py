@@ -1,0 +1,110 @@
+"""The model's two sides: choosing among the listed labels, and completing text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import reference_agent.model as module
+from natlang_envs.enumeration import enumerate_actions
+from natlang_envs.errors import UsageError
+from natlang_envs.prompt import policy_prompt, reflection_prompt
+from reference_agent.collect import Example
+from reference_agent.model import LanguageModel
+from tests.reference_agent.conftest import WORDS, quick_config
+
+
+def prompts_of(model: LanguageModel, examples: list[Example]) -> tuple[list[str], list[list[str]]]:
+    listed = [enumerate_actions(each.commands, model.labels_for(len(each.commands))) for each in examples]
+    prompts = [
+        policy_prompt(each.state, each.reflection, choices) for each, choices in zip(examples, listed, strict=True)
+    ]
+    return prompts, [[choice.label for choice in choices] for choices in listed]
+
+
+def test_choice_logits_are_the_rows_of_the_head_at_the_last_position(
+    model: LanguageModel, examples: list[Example]
+) -> None:
+    prompts, labels = prompts_of(model, examples[:3])
+    with torch.no_grad():
+        logits = model.choice_logits(prompts, labels)
+        for row, (prompt, listed) in enumerate(zip(prompts, labels, strict=True)):
+            full = model.model(torch.tensor([model.encode(prompt)])).logits[0, -1]
+            expected = torch.stack([full[model.encode(f"\n{label}")[-1]] for label in listed])
+            torch.testing.assert_close(logits[row], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_labels_that_are_not_listed_have_no_probability(model: LanguageModel, examples: list[Example]) -> None:
+    prompts, labels = prompts_of(model, examples[:2])
+    with torch.no_grad():
+        logits = model.choice_logits(prompts, [labels[0][:2], labels[1]])
+    assert torch.isinf(logits[0, 2:]).all()
+    assert torch.isfinite(logits[1]).all()
+    assert torch.softmax(logits, dim=1)[0, :2].sum().item() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("side", ["choice", "completion"])
+def test_a_shared_prefix_changes_neither_values_nor_gradients(
+    model: LanguageModel, examples: list[Example], side: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = (examples * 4)[:48]
+    prompts, labels = prompts_of(model, batch)
+    results: list[tuple[torch.Tensor, torch.Tensor]] = []
+    for sharing in (2, 10**9):
+        monkeypatch.setattr(module, "_SHARING", sharing)
+        model.model.zero_grad()
+        if side == "choice":
+            value = torch.log_softmax(model.choice_logits(prompts, labels), dim=1)[:, 0].mean()
+        else:
+            value = model.completion_loss(
+                [reflection_prompt(each.state) for each in batch], [each.reflection for each in batch]
+            )
+        value.backward()
+        gradient = torch.cat([weight.grad.flatten() for weight in model.model.parameters()])
+        results.append((value.detach(), gradient))
+    torch.testing.assert_close(results[0], results[1], rtol=1e-4, atol=1e-6)
+
+
+def test_the_loss_is_on_the_completion_only(model: LanguageModel) -> None:
+    loss = model.completion_loss(["one prompt "], ["and its end"])
+    ids = [*model.encode("one prompt "), *model.encode("and its end"), model.end]
+    logits = model.model(torch.tensor([ids])).logits[0]
+    start = len(model.encode("one prompt "))
+    expected = torch.nn.functional.cross_entropy(logits[start - 1 : -1], torch.tensor(ids[start:]))
+    torch.testing.assert_close(loss, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_writing_a_batch_is_writing_one_by_one(model: LanguageModel, examples: list[Example]) -> None:
+    states = [reflection_prompt(each.state) for each in examples[:6]]
+    assert model.write(states, 8) == [model.write([state], 8)[0] for state in states]
+
+
+def test_a_model_reads_back_as_it_was_written(model: LanguageModel, examples: list[Example], tmp_path: Path) -> None:
+    model.save(tmp_path)
+    assert (tmp_path / "model.safetensors").exists()
+    again = LanguageModel.load(tmp_path)
+    prompts, labels = prompts_of(model, examples[:2])
+    assert torch.equal(again.choice_logits(prompts, labels), model.choice_logits(prompts, labels))
+    assert again.labels == model.labels
+
+
+def test_any_text_can_be_encoded_and_decoded(model: LanguageModel) -> None:
+    for text in ("naïve – 北京 🚕", "A. move south\nB. ", "Zebra", ""):
+        assert model.tokenizer.decode(list(model.encode(text))) == text
+
+
+def test_the_same_config_makes_the_same_weights(model: LanguageModel, examples: list[Example]) -> None:
+    texts = [each.state for each in examples]
+    first, second = (LanguageModel.tiny(quick_config().model, texts, WORDS, 3) for _ in range(2))
+    assert all(torch.equal(a, b) for a, b in zip(first.model.parameters(), second.model.parameters(), strict=True))
+
+
+def test_bad_input_is_named(model: LanguageModel, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no causal language model"):
+        LanguageModel.load(tmp_path / "nothing")
+    with pytest.raises(UsageError, match="need as many single-token labels"):
+        model.labels_for(1_000)
+    with pytest.raises(UsageError, match="does not fit the model's 512"):
+        model.completion_loss(["north " * 600], ["x"])

@@ -1,0 +1,92 @@
+"""The oracle teacher and what is collected from it: Algorithm 1, lines 2 to 20."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+import natlang_envs
+from natlang_envs.errors import UsageError
+from reference_agent.collect import Example, collect, read_examples, write_examples
+from reference_agent.teacher import make_teacher
+from tests.reference_agent.conftest import quick_config
+
+ALL_STARTS = list(natlang_envs.unwrap(gymnasium.make("NatLang/DangerousTaxi-v0")).tasks.ids())
+
+
+@pytest.mark.parametrize("env_id", ["NatLang/DangerousTaxi-Pickup-v0", "NatLang/DangerousTaxi-Dropoff-v0"])
+def test_every_reflection_agrees_with_its_action_on_the_whole_way_of_every_start(env_id: str) -> None:
+    env = natlang_envs.unwrap(gymnasium.make(env_id))
+    teacher = make_teacher(env, np.random.default_rng(0))
+    said: set[str] = set()
+    for task_id in ALL_STARTS:
+        _, info = env.reset(options={"task_id": task_id})
+        ended = False
+        while not ended:
+            lesson = teacher.teach(env)
+            assert lesson.action == env.oracle()[0]
+            named = [command for command in info["admissible_commands"] if command in lesson.reflection]
+            assert named == [lesson.action], lesson.reflection
+            assert "optimal" not in lesson.reflection.lower()
+            assert "  " not in lesson.reflection
+            assert "{" not in lesson.reflection
+            said.add(lesson.reflection)
+            _, _, terminated, truncated, info = env.step(lesson.action)
+            ended = terminated or truncated
+        assert info["success"]
+    assert len(said) > 100, "the wording varies"
+
+
+def test_a_negative_example_shows_the_wrong_step_in_its_path_and_says_so() -> None:
+    examples = collect(quick_config())
+    negatives = [each for each in examples if each.negative]
+    assert negatives
+    for each in negatives:
+        step = next(line for line in each.state.splitlines() if line.startswith("- "))
+        wrong = step.removeprefix("- ").partition(":")[0]
+        assert wrong in each.reflection.split(". ")[0], "the mistake is named first"
+        assert each.reflection.split(". ", 1)[1].find(each.action) >= 0
+    for text in (text for each in examples for text in (each.state, each.reflection)):
+        assert "spoiler" not in text
+        assert "oracle" not in text
+
+
+def test_negative_examples_are_kept_only_where_the_plan_got_longer_and_the_game_goes_on() -> None:
+    config = quick_config("collect.negatives=5", "collect.trajectories=6")
+    env = natlang_envs.unwrap(gymnasium.make("NatLang/DangerousTaxi-Pickup-v0"))
+    examples = collect(config)
+    for number in range(6):
+        mine = [each for each in examples if each.trajectory == number]
+        _, _ = env.reset(options={"task_id": mine[0].task_id})
+        assert sum(not each.negative for each in mine) == len(env.oracle())
+        for each in mine:
+            if each.negative:
+                assert "illegal, the game is over" not in each.state
+
+
+def test_tasks_come_from_the_split_and_are_all_different() -> None:
+    examples = collect(quick_config("collect.trajectories=20"))
+    tasks = {each.trajectory: each.task_id for each in examples}
+    assert len(set(tasks.values())) == 20
+    train = set(natlang_envs.unwrap(gymnasium.make("NatLang/DangerousTaxi-v0", split="train")).tasks.ids())
+    assert set(tasks.values()) <= train
+
+
+def test_the_same_seed_collects_the_same_and_files_hold_it(tmp_path: Path) -> None:
+    assert collect(quick_config()) == collect(quick_config())
+    assert collect(quick_config()) != collect(quick_config("seed=1"))
+    examples: list[Example] = collect(quick_config())
+    write_examples(tmp_path / "examples.jsonl", examples)
+    assert read_examples(tmp_path / "examples.jsonl") == examples
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"state": 1}', "[]"])
+def test_a_damaged_data_file_is_named(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "examples.jsonl"
+    if content:
+        path.write_text(content)
+    with pytest.raises(UsageError, match=r"examples\.jsonl holds no reflection data"):
+        read_examples(path)

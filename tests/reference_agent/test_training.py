@@ -1,0 +1,225 @@
+"""Fine-tuning by reward, checkpoints, exact resume, and the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation import evaluate, load_agent
+from reference_agent.checkpoint import newest
+from reference_agent.config import Config, RLConfig, StageConfig, dump_config, load_config, parse_config
+from reference_agent.pipeline import train
+from reference_agent.players import Decision
+from reference_agent.reinforce import advantages, rewards_to_go, update
+from reference_agent.rollout import Episode
+from tests.reference_agent.conftest import QUICK, quick_config
+
+
+def silent(*_: object) -> None:
+    """Report nothing."""
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / "model.safetensors")
+
+
+def same(first: Path, second: Path) -> bool:
+    a, b = weights(first), weights(second)
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+def test_rewards_to_go() -> None:
+    assert rewards_to_go([-1.0, -1.0, 20.0], 20.0).tolist() == pytest.approx([0.9, 0.95, 1.0])
+
+
+def test_the_steps_of_a_batch_are_taken_last_to_first_and_the_baseline_is_the_mean_of_a_step() -> None:
+    steps = [Decision(f"prompt {step}", ["A", "B"], 0, None) for step in range(3)]
+    episodes = [Episode(steps, [-1.0, -1.0, 20.0], True), Episode(steps[:1], [-10.0], False)]
+    rows = advantages(episodes, RLConfig(reward_scale=1.0, baseline="step"))
+    assert [step for step, _, _ in rows] == [2, 1, 0, 0]
+    assert [advantage for *_, advantage in rows] == pytest.approx([0.0, 0.0, 14.0, -14.0])
+    plain = advantages(episodes, RLConfig(reward_scale=1.0, baseline="none"))
+    assert [advantage for *_, advantage in plain] == pytest.approx([20.0, 19.0, 18.0, -10.0])
+
+
+def test_an_update_makes_what_was_rewarded_likelier(model, examples) -> None:  # type: ignore[no-untyped-def]
+    policy = model.copy()
+    prompt, labels = "Actions:\nA. one\nB. two\nChoice:\n", ["A", "B"]
+    good, bad = Decision(prompt, labels, 1, None), Decision(prompt, labels, 0, None)
+    episodes = [Episode([good], [20.0], True), Episode([bad], [-10.0], False)] * 4
+    optimizer = torch.optim.AdamW(policy.model.parameters(), lr=1e-2)
+    before = torch.softmax(policy.choice_logits([prompt], [labels]), dim=1)[0, 1].item()
+    for _ in range(3):
+        update(policy, optimizer, episodes, RLConfig(entropy=0.0))
+    assert torch.softmax(policy.choice_logits([prompt], [labels]), dim=1)[0, 1].item() > before + 0.05
+
+
+def test_training_makes_every_room_of_the_run_and_an_agent(out: Path) -> None:
+    seen: set[str] = set()
+    policy = train(quick_config(stages=(2, 1)), out, lambda stage, *_: seen.add(stage))
+    assert seen == {"labels", "directions", "collect", "reflector", "policy", "rl"}
+    assert policy == out / "policy"
+    curve = json.loads((out / "curve.json").read_text())
+    assert [(row["stage"], row["iteration"]) for row in curve] == [(0, 1), (0, 2), (1, 1)]
+    assert list((out / "rl" / "tensorboard").iterdir())
+    assert not same(out / "policy", out / "policy-sft"), "reward moved the policy"
+    _, played = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/paper")
+    assert len(played) == 100
+    assert all(isinstance(said, str) for each in played for said in each.reflections)
+    assert [each.actions for each in played] == [
+        each.actions for each in evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/paper", batch=9)[1]
+    ]
+    start = evaluate(load_agent(f"reflect-rl:{out}/policy-sft"), "dangerous-taxi-pickup/paper")[1]
+    assert len(start) == 100
+
+
+def test_the_reflector_does_not_move_and_there_may_be_none(out: Path) -> None:
+    train(quick_config(), out, silent)
+    again = out.with_name("again")
+    shutil.copytree(out, again)
+    shutil.rmtree(again / "policy")
+    shutil.rmtree(again / "rl")
+    train(quick_config(), again, silent)
+    assert same(out / "reflector", again / "reflector")
+    assert same(out / "policy", again / "policy"), "the same seed gives the same policy"
+    without = out.with_name("without")
+    train(quick_config("reflect=false"), without, silent)
+    assert not (without / "reflector").exists()
+    _, played = evaluate(load_agent(f"reflect-rl:{without}"), "dangerous-taxi-pickup/paper")
+    assert all(said is None for each in played for said in each.reflections)
+
+
+def test_resuming_is_exact(out: Path) -> None:
+    whole = out.with_name("whole")
+    train(quick_config(stages=(3, 2)), whole, silent)
+
+    class Crashed(Exception):
+        pass
+
+    for crash_at in (2, 4):
+        folder = out.with_name(f"crash-{crash_at}")
+
+        def crash(stage: str, step: int, *_: object, at: int = crash_at) -> None:
+            if stage == "rl" and step == at:
+                raise Crashed
+
+        with pytest.raises(Crashed):
+            train(quick_config(stages=(3, 2)), folder, crash)
+        assert not (folder / "policy").exists()
+        train(quick_config(stages=(3, 2)), folder, silent)
+        assert same(whole / "policy", folder / "policy")
+        curves = [json.loads((each / "curve.json").read_text()) for each in (whole, folder)]
+        assert curves[0] == curves[1]
+
+
+def test_ctrl_c_saves_says_how_to_go_on_and_loses_nothing(out: Path) -> None:
+    settings = [part for each in [*QUICK, "rl.checkpoint_every=1000"] for part in ("--set", each)]
+    stages = ["--set", "curriculum=[{env='NatLang/DangerousTaxi-Pickup-v0', iterations=400}]"]
+    command = [sys.executable, "-m", "reference_agent", "train", "--out", str(out)]
+    process = subprocess.Popen(
+        [*command, *settings, *stages], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
+    )
+    deadline = time.monotonic() + 120
+    while not (out / "rl" / "tensorboard").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    said, errors = process.communicate(timeout=120)
+    assert process.returncode == 130, errors
+    assert f"Go on with: reflect-rl train --out {out}" in said
+    saved = newest(out / "rl")
+    assert saved is not None
+    progress = json.loads((saved / "progress.json").read_text())
+    assert progress["iteration"] == len(progress["curve"]) >= 1
+
+
+def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "reference_agent", *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_bad_input_is_one_line_and_exit_code_2(out: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text("seed = ")
+    cases = {
+        "unknown config key": ["train", "--out", str(out), "--set", "rl.batchsize=4"],
+        "must be int": ["train", "--out", str(out), "--set", "rl.batch=many"],
+        "sets nothing": ["train", "--out", str(out), "--set", "rl.batch"],
+        "does not exist": ["train", "nowhere.toml", "--out", str(out)],
+        "is not a TOML file": ["train", str(bad), "--out", str(out)],
+        "holds no run": ["show", str(out)],
+        "no learning curve": ["plot", str(out)],
+    }
+    for words, arguments in cases.items():
+        result = run_command(*arguments)
+        assert result.returncode == 2, (words, result)
+        assert words in result.stderr
+        assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+    assert not out.exists()
+
+
+def test_a_folder_of_another_run_is_refused_and_stays(out: Path) -> None:
+    train(quick_config(), out, silent)
+    before = (out / "settings.json").read_bytes()
+    with pytest.raises(UsageError, match="holds a run with other settings"):
+        train(quick_config("seed=1"), out, silent)
+    assert (out / "settings.json").read_bytes() == before
+    other = out.with_name("other")
+    other.mkdir()
+    (other / "thesis.txt").write_text("mine")
+    with pytest.raises(UsageError, match="is not empty and holds no run"):
+        train(quick_config(), other, silent)
+
+
+def test_a_checkpoint_of_another_model_and_a_damaged_one_are_refused(out: Path) -> None:
+    train(quick_config(), out, silent)
+    other = out.with_name("other")
+    train(quick_config("model.width=48", "model.inner=96"), other, silent)
+    for damage, message in (("other", "another model"), ("truncated", "is damaged"), ("progress", "is no checkpoint")):
+        broken = out.with_name(f"broken-{damage}")
+        shutil.copytree(out, broken)
+        shutil.rmtree(broken / "policy")
+        saved = sorted((broken / "rl").glob("iteration-*"))
+        shutil.rmtree(saved[-1])  # the one before the end, so that training has something left to do
+        if damage == "other":
+            shutil.rmtree(saved[0])
+            shutil.copytree(sorted((other / "rl").glob("iteration-*"))[0], saved[0])
+        elif damage == "truncated":
+            path = saved[0] / "optimizer.safetensors"
+            path.write_bytes(path.read_bytes()[:100])
+        else:
+            (saved[0] / "progress.json").write_text("{")
+        with pytest.raises(UsageError, match=message):
+            train(quick_config(), broken, silent)
+
+
+def test_configs_read_back_and_name_what_is_wrong() -> None:
+    config = load_config(None, ["seed=3", "rl.learning_rate=1", "env_kwargs={map='generated'}"])
+    assert config.rl.learning_rate == 1.0
+    assert config.env_kwargs == {"map": "generated"}
+    assert parse_config(json.loads(dump_config(config))) == config
+    with pytest.raises(UsageError, match="curriculum has no stage"):
+        Config(curriculum=())
+    with pytest.raises(UsageError, match="unknown config key"):
+        parse_config({"curriculum": [{"environment": "x"}]})
+    assert Config(curriculum=(StageConfig(iterations=1),)).curriculum[0].iterations == 1
+
+
+def test_generated_maps_train_too(out: Path) -> None:
+    train(quick_config("env_kwargs={map='generated'}", stages=(1,)), out, silent)
+    _, played = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/v1")
+    assert len(played) == 200
+    assert np.isfinite(sum(sum(each.rewards) for each in played))
