@@ -123,7 +123,7 @@ def show(scores: dict[int, dict[str, Score]]) -> None:
         table.add_row(
             title,
             f"{100 * mean[0]:.0f}%{each}",
-            f"{100 * interval.low:.0f}–{100 * interval.high:.0f}%",
+            f"{100 * interval.low:.0f} to {100 * interval.high:.0f}%",
             f"{mean[1]:.1f}",
             f"{mean[2]:.1f}",
             PAPER.get(title, ""),

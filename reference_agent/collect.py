@@ -1,9 +1,9 @@
 """Collects the reflection data set: Algorithm 1, lines 2 to 20.
 
-Every step of a teacher's trajectory gives a positive example. Beside it, random wrong actions (the paper: one) are tried
-from a snapshot and the teacher reflects on where each led: a negative example, whose path shows the wrong step. Where the
-paper's lines 16 and 17 mix s_h, R_h with A(s'), this takes everything at s'. A wrong action that ends the game, or
-after which the plan is no longer, is skipped.
+Every step of a teacher's trajectory gives a positive example. Beside it, random wrong actions (the paper: one) are
+tried from a snapshot and the teacher reflects on where each led: a negative example, whose path shows the wrong step.
+Where the paper's lines 16 and 17 mix s_h, R_h with A(s'), this takes everything at s'. A wrong action that ends the
+game, or after which the plan is no longer, is skipped.
 """
 
 from __future__ import annotations

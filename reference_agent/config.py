@@ -145,7 +145,7 @@ class Config:
     warmup: WarmupConfig = WarmupConfig()
     collect: CollectConfig = CollectConfig()
     sft_reflector: SFTConfig = SFTConfig()
-    sft_policy: SFTConfig = SFTConfig(steps=120, smoothing=0.15)
+    sft_policy: SFTConfig = SFTConfig(steps=150, smoothing=0.1)
     rl: RLConfig = RLConfig()
     curriculum: tuple[StageConfig, ...] = (StageConfig(),)
 
@@ -219,7 +219,7 @@ def _build(kind: type[Any], content: Any, where: str) -> Any:
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:
-    if is_dataclass(hint):
+    if isinstance(hint, type) and is_dataclass(hint):
         return _build(hint, value, f"{where}.")
     if hint == tuple[StageConfig, ...]:
         if not isinstance(value, list):

@@ -20,7 +20,7 @@ from transformers.utils import logging
 from natlang_envs.enumeration import LABELS
 from natlang_envs.errors import UsageError
 from reference_agent.config import ModelConfig
-from reference_agent.tokenizer import make_tokenizer
+from reference_agent.tokenizer import END, make_tokenizer
 
 logging.disable_progress_bar()  # a tiny model is read and written in milliseconds; the bars would hide ours
 
@@ -53,6 +53,8 @@ class LanguageModel:
     def tiny(cls, config: ModelConfig, texts: Sequence[str], words: Sequence[str], seed: int) -> LanguageModel:
         """Make an untrained GPT-2 and its tokenizer; the same arguments give the same weights."""
         tokenizer = make_tokenizer(texts, words)
+        end = tokenizer.convert_tokens_to_ids(END)
+        assert isinstance(end, int)
         torch.manual_seed(seed)
         model = GPT2LMHeadModel(
             GPT2Config(
@@ -67,9 +69,9 @@ class LanguageModel:
                 resid_pdrop=0.0,
                 embd_pdrop=0.0,
                 attn_pdrop=0.0,
-                bos_token_id=tokenizer.eos_token_id,
-                eos_token_id=tokenizer.eos_token_id,
-                pad_token_id=tokenizer.pad_token_id,
+                bos_token_id=end,
+                eos_token_id=end,
+                pad_token_id=end,
             )
         )
         # Positions as sine waves from the start: "the token before" is then the same relation everywhere, and the

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from natlang_envs.dangerous_taxi.city import IN_TAXI, LANDMARKS
+from natlang_envs.dangerous_taxi.city import IN_TAXI
 from natlang_envs.dangerous_taxi.env import DangerousTaxiEnv
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
@@ -58,32 +58,36 @@ class TaxiTeacher:
         city, (row, column, passenger, destination) = env.city, env.city.decode(env.state)
         riding = passenger == IN_TAXI
         target = destination if riding else passenger
-        down, right = city.landmarks[target][0] - row, city.landmarks[target][1] - column
-        heading = action.split()[-1]
-        bearings = [
-            word
-            for word, far in zip(("south", "north", "east", "west"), (down, -down, right, -right), strict=True)
-            if far > 0
-        ]
-        goal = self._draw("goal_riding" if riding else "goal_waiting").format(place=LANDMARKS[target])
+        goal_row, goal_column = city.landmarks[target]
+        down = compare(row, goal_row, "south", "north")
+        right = compare(column, goal_column, "east", "west")
         if action.startswith("move"):
-            kind = "do" if heading in bearings else "around"
+            kind = "do" if action.split()[-1] in (down, right) else "around"
         else:
             kind = "drop_off" if riding else "pick_up"
         words = {
-            "goal": goal,
-            "Goal": goal[0].upper() + goal[1:],
-            "bearing": " and ".join(bearings),
-            "heading": heading,
+            "row": row,
+            "column": column,
+            "goal_row": goal_row,
+            "goal_column": goal_column,
+            "down": down,
+            "right": right,
+            "goal": self._draw("goal_riding" if riding else "goal_waiting"),
             "action": action,
             "last": wrong,
         }
+        words["way"] = self._draw("way").format(**words)
         sentences = [self._draw("regret")] if wrong else []
         return Lesson(" ".join([*sentences, self._draw(kind)]).format(**words), action)
 
     def _draw(self, kind: str) -> str:
         sentences = self._say[kind]
         return sentences[int(self._rng.integers(len(sentences)))]
+
+
+def compare(here: int, there: int, further: str, nearer: str) -> str:
+    """Return the direction from one coordinate to another, or `"level"`."""
+    return further if there > here else nearer if there < here else "level"
 
 
 def make_teacher(env: NatLangEnv, rng: np.random.Generator) -> Teacher:

@@ -19,6 +19,7 @@ from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.prompt import policy_prompt, reflection_prompt
 from reference_agent.config import WarmupConfig
 from reference_agent.model import LanguageModel
+from reference_agent.teacher import compare
 
 State = tuple[str, tuple[str, ...]]  # p(s) and A(s)
 Report = Callable[[str, int, int, float], None]
@@ -69,7 +70,7 @@ def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig,
     for step in range(config.direction_steps):
         read, _ = _label_loss(model, states, sentences, level, config.batch // 2, rng)
         told = _direction_loss(model, located, config.batch, rng)
-        update(read + told, 0.5 * min(1.0, (step + 1) / 20, 1.1 - step / config.direction_steps))
+        update(read + told, 0.75 * min(1.0, (step + 1) / 20, 1.1 - step / config.direction_steps))
         report("directions", step + 1, config.direction_steps, float(told.detach()))
 
 
@@ -96,7 +97,10 @@ def _label_loss(
         said = f"{commands[target]}."
         if rng.random() < min(0.8, 0.2 * level):
             joint = _JOINTS[int(rng.integers(len(_JOINTS)))]
-            said = sentences[int(rng.integers(len(sentences)))] + joint.format(commands[target])
+            # Half of the sentences name directions that are not the command: the last word counts, not the first.
+            compared = _compared(*(int(each) for each in rng.integers(5, size=4)))
+            before = compared if rng.random() < 0.5 else sentences[int(rng.integers(len(sentences)))]
+            said = before + joint.format(commands[target])
         choices = enumerate_actions(commands, model.labels_for(len(commands)), rng)
         shown = state if level else _last_sentence(state)
         prompts.append(policy_prompt(shown, said, choices))
@@ -119,14 +123,12 @@ def _moved(state: str, rng: np.random.Generator) -> tuple[str, str]:
     """Return p(s) with other places for passenger and taxi, and a sentence on where the one lies from the other."""
     row, column, taxi_row, taxi_column = (int(each) for each in rng.integers(5, size=4))
     places = f"waits at Red (row {row}, column {column}). The taxi is at row {taxi_row}, column {taxi_column}."
-    far = {
-        "south": row - taxi_row,
-        "north": taxi_row - row,
-        "east": column - taxi_column,
-        "west": taxi_column - column,
-    }
-    bearing = " and ".join(word for word, distance in far.items() if distance > 0) or "here"
-    return _WAITS.sub(places, state), f"The passenger is {bearing}."
+    return _WAITS.sub(places, state), f"{_compared(taxi_row, taxi_column, row, column)}."
+
+
+def _compared(row: int, column: int, other_row: int, other_column: int) -> str:
+    down, right = compare(row, other_row, "south", "north"), compare(column, other_column, "east", "west")
+    return f"From row {row} to row {other_row} is {down}, from column {column} to column {other_column} is {right}"
 
 
 def _last_sentence(state: str) -> str:

@@ -105,7 +105,7 @@ def test_resuming_is_exact(out: Path) -> None:
     whole = out.with_name("whole")
     train(quick_config(stages=(3, 2)), whole, silent)
 
-    class Crashed(Exception):
+    class CrashedError(Exception):
         pass
 
     for crash_at in (2, 4):
@@ -113,9 +113,9 @@ def test_resuming_is_exact(out: Path) -> None:
 
         def crash(stage: str, step: int, *_: object, at: int = crash_at) -> None:
             if stage == "rl" and step == at:
-                raise Crashed
+                raise CrashedError
 
-        with pytest.raises(Crashed):
+        with pytest.raises(CrashedError):
             train(quick_config(stages=(3, 2)), folder, crash)
         assert not (folder / "policy").exists()
         train(quick_config(stages=(3, 2)), folder, silent)
