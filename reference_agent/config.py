@@ -104,7 +104,9 @@ class RLConfig:
         clip: Largest norm of the gradient.
         entropy: Weight of the entropy bonus.
         reward_scale: Rewards are divided by it.
-        baseline: `"none"`, or `"step"`: the mean reward-to-go of the batch at the same step is taken off.
+        group: Episodes of each task in a batch.
+        baseline: What is taken off the reward-to-go: `"none"`, `"step"` (the batch's mean at the same step) or
+            `"state"` (its mean in the same p(s), and where that is met once only, at the same step).
         checkpoint_every: Iterations between checkpoints.
     """
 
@@ -115,7 +117,8 @@ class RLConfig:
     clip: float = 1.0
     entropy: float = 0.03
     reward_scale: float = 20.0
-    baseline: str = "step"
+    group: int = 8
+    baseline: str = "state"
     checkpoint_every: int = 20
 
 
@@ -151,7 +154,9 @@ class Config:
 
     def __post_init__(self) -> None:
         """Check what types cannot say."""
-        one_of("rl.baseline", self.rl.baseline, ("none", "step"))
+        one_of("rl.baseline", self.rl.baseline, ("none", "step", "state"))
+        if self.rl.group < 1 or self.rl.batch % self.rl.group:
+            raise UsageError(f"rl.group {self.rl.group} does not divide rl.batch {self.rl.batch}: change one of them")
         if not self.curriculum:
             raise UsageError("curriculum has no stage: give at least one [[curriculum]] with an env")
         if self.collect.policy_trajectories > self.collect.trajectories:

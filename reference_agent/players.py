@@ -18,12 +18,14 @@ class Decision(NamedTuple):
     """One choice of the policy, with what is needed to compute its probability again.
 
     Attributes:
-        prompt: p(s), the reflection and α(A(s)).
+        state: p(s).
+        prompt: p(s), α(A(s)) and the reflection.
         labels: The labels listed in it.
         chosen: The position of the chosen one.
         reflection: The reflection, None without a reflector.
     """
 
+    state: str
     prompt: str
     labels: list[str]
     chosen: int
@@ -78,4 +80,4 @@ def decide(
     if rng is not None:
         logits = logits + torch.from_numpy(rng.gumbel(size=tuple(logits.shape))).float()
     chosen: Tensor = logits.argmax(dim=1)
-    return [Decision(*each) for each in zip(prompts, labels, chosen.tolist(), reflections, strict=True)]
+    return [Decision(*each) for each in zip(states, prompts, labels, chosen.tolist(), reflections, strict=True)]

@@ -107,7 +107,8 @@ def _iterate(
 ) -> Row:
     """Sample a batch of trajectories and update the policy once through it."""
     tasks = envs.unwrapped.tasks
-    task_ids = [tasks.draw(rng.random) for _ in range(config.rl.batch)]
+    drawn = [tasks.draw(rng.random) for _ in range(config.rl.batch // config.rl.group)]
+    task_ids = [task_id for task_id in drawn for _ in range(config.rl.group)]
     episodes = sample_episodes(envs, task_ids, policy, reflector, config.history, rng)
     result = update(policy, optimizer, episodes, config.rl)
     return {

@@ -45,7 +45,7 @@ def test_rewards_to_go() -> None:
 
 
 def test_the_steps_of_a_batch_are_taken_last_to_first_and_the_baseline_is_the_mean_of_a_step() -> None:
-    steps = [Decision(f"prompt {step}", ["A", "B"], 0, None) for step in range(3)]
+    steps = [Decision(f"state {step}", f"prompt {step}", ["A", "B"], 0, None) for step in range(3)]
     episodes = [Episode(steps, [-1.0, -1.0, 20.0], True), Episode(steps[:1], [-10.0], False)]
     rows = advantages(episodes, RLConfig(reward_scale=1.0, baseline="step"))
     assert [step for step, _, _ in rows] == [2, 1, 0, 0]
@@ -57,7 +57,7 @@ def test_the_steps_of_a_batch_are_taken_last_to_first_and_the_baseline_is_the_me
 def test_an_update_makes_what_was_rewarded_likelier(model, examples) -> None:  # type: ignore[no-untyped-def]
     policy = model.copy()
     prompt, labels = "Actions:\nA. one\nB. two\nChoice:\n", ["A", "B"]
-    good, bad = Decision(prompt, labels, 1, None), Decision(prompt, labels, 0, None)
+    good, bad = Decision("s", prompt, labels, 1, None), Decision("s", prompt, labels, 0, None)
     episodes = [Episode([good], [20.0], True), Episode([bad], [-10.0], False)] * 4
     optimizer = torch.optim.AdamW(policy.model.parameters(), lr=1e-2)
     before = torch.softmax(policy.choice_logits([prompt], [labels]), dim=1)[0, 1].item()
