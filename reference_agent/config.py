@@ -111,8 +111,8 @@ class RLConfig:
     """
 
     batch: int = 96
-    minibatch: int = 192
-    learning_rate: float = 5e-4
+    minibatch: int = 128
+    learning_rate: float = 1e-3
     weight_decay: float = 1e-3
     clip: float = 1.0
     entropy: float = 0.03
