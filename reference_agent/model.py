@@ -22,7 +22,9 @@ from natlang_envs.errors import UsageError
 from reference_agent.config import ModelConfig
 from reference_agent.tokenizer import END, make_tokenizer
 
-logging.disable_progress_bar()  # a tiny model is read and written in milliseconds; the bars would hide ours
+# A tiny model is read and written in milliseconds, and its padding is masked: bars and reminders would hide our own.
+logging.disable_progress_bar()
+logging.set_verbosity_error()
 
 _SHARING = 4  # a prefix is computed apart when at least this many prompts share it, on average
 

@@ -308,10 +308,12 @@ def read(text: str) -> Read:
     walls = set()
     for west, _, first, last in re.findall(r"between columns (\d) and (\d) in rows? (\d)(?: to (\d))?", text):
         walls |= {(row, int(west)) for row in range(int(first), int(last or first) + 1)}
-    found = re.search(
-        r"The passenger (is in the taxi|waits at \w+|has arrived at \w+)\. The destination is (\w+)", text
-    )
+    found = re.search(r"The passenger (is in the taxi|waits at \w+|has arrived at \w+)", text)
+    goal = re.search(r"The destination is (\w+)", text)
     assert found
+    assert goal
+    for place, row, column in re.findall(r"(\w+) \(row (\d), column (\d)\)", text):
+        assert f"{place} is at row {row}, column {column}." in text, "a place that is said twice is the same place"
     (last_row,), (last_column,) = numbers(r"Rows 0 to (\d)"), numbers(r"columns 0 to (\d)")
     return Read(
         rows=last_row + 1,
@@ -320,7 +322,7 @@ def read(text: str) -> Read:
         walls=frozenset(walls),
         taxi=numbers(r"The taxi is at row (\d), column (\d)"),  # type: ignore[arg-type]
         passenger=found[1],
-        destination=found[2],
+        destination=goal[1],
     )
 
 
