@@ -104,11 +104,13 @@ class LanguageModel:
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
-    def copy(self) -> LanguageModel:
-        """Return an independent copy."""
-        twin = type(self.model)(self.model.config)
-        twin.load_state_dict(self.model.state_dict())
-        return LanguageModel(twin, self.tokenizer)
+    def descend(self, optimizer: torch.optim.Optimizer, loss: Tensor, clip: float) -> float:
+        """Take one step down `loss` with the gradient's norm cut to `clip`; return the norm before that."""
+        optimizer.zero_grad()
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), clip)
+        optimizer.step()
+        return float(norm)
 
     @property
     def positions(self) -> int:

@@ -15,10 +15,8 @@ import hashlib
 import json
 import os
 import shutil
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from importlib import resources
 from pathlib import Path
 
 import torch
@@ -33,9 +31,8 @@ from reference_agent.model import LanguageModel
 from reference_agent.players import Reflector
 from reference_agent.rlft import Row, fine_tune
 from reference_agent.sft import tune_policy, tune_reflector
-from reference_agent.warmup import warm_up
-
-Report = Callable[[str, int, int, float], None]  # stage, step, steps, value
+from reference_agent.teacher import phrases
+from reference_agent.warmup import Report, warm_up
 
 CONFIG = "settings.json"
 
@@ -77,12 +74,10 @@ def train(config: Config, out: Path, report: Report) -> Path:
         policy = LanguageModel.load(start)
         reflector = load_reflector(config, out)
         total = sum(stage.iterations for stage in config.curriculum)
-        rows = 0
 
         def on_row(row: Row) -> None:
-            nonlocal rows
-            rows = sum(stage.iterations for stage in config.curriculum[: int(row["stage"])]) + int(row["iteration"])
-            report("rl", rows, total, row["success"])
+            done = sum(stage.iterations for stage in config.curriculum[: int(row["stage"])]) + int(row["iteration"])
+            report("rl", done, total, row["success"])
 
         curve = fine_tune(policy, reflector, config, out / "rl", on_row)
         write_whole(out / "curve.json", json.dumps(curve).encode())
@@ -151,8 +146,7 @@ def make_tiny(config: Config, report: Report) -> LanguageModel:
     # Prompts of the classic map, for their words and shape: nothing is learned from the teacher's choices.
     samples = collect(Config(seed=config.warmup.seed))
     prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in samples]
-    text = resources.files("reference_agent").joinpath("data/dangerous_taxi.toml").read_text(encoding="utf-8")
-    model = LanguageModel.tiny(config.model, prompts, tomllib.loads(text)["words"], config.warmup.seed)
+    model = LanguageModel.tiny(config.model, prompts, phrases()["words"], config.warmup.seed)
     warm_up(model, [(each.state, each.commands) for each in samples], config.warmup, report)
     return model
 

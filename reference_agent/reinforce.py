@@ -73,9 +73,6 @@ def update(
         probabilities = log_probabilities.exp()
         entropy = -(probabilities * log_probabilities.masked_fill(probabilities == 0, 0.0)).sum(dim=1).mean()
         loss = -(weight * chosen).mean() - config.entropy * entropy
-        optimizer.zero_grad()
-        loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(policy.model.parameters(), config.clip)
-        optimizer.step()
-        parts.append((float(loss.detach()), float(entropy.detach()), float(norm)))
+        norm = policy.descend(optimizer, loss, config.clip)
+        parts.append((float(loss.detach()), float(entropy.detach()), norm))
     return Update(*np.mean(parts, axis=0).tolist())

@@ -74,9 +74,6 @@ def _tune(
             order += rng.permutation(len(examples)).tolist()
         batch, order = [examples[index] for index in order[: config.batch]], order[config.batch :]
         loss = loss_of(batch)
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.model.parameters(), config.clip)
-        optimizer.step()
+        model.descend(optimizer, loss, config.clip)
         report(step + 1, float(loss.detach()))
     model.model.eval()

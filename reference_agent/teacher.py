@@ -8,12 +8,13 @@ OpenAI-compatible endpoint would be another class with the same method. One teac
 from __future__ import annotations
 
 import tomllib
+from functools import cache
 from importlib import resources
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from natlang_envs.dangerous_taxi.city import IN_TAXI
+from natlang_envs.dangerous_taxi.city import IN_TAXI, Cell
 from natlang_envs.dangerous_taxi.env import DangerousTaxiEnv
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
@@ -47,8 +48,7 @@ class TaxiTeacher:
     """
 
     def __init__(self, rng: np.random.Generator) -> None:
-        text = resources.files("reference_agent").joinpath("data/dangerous_taxi.toml").read_text(encoding="utf-8")
-        self._say: dict[str, list[str]] = tomllib.loads(text)
+        self._say = phrases()
         self._rng = rng
 
     def teach(self, env: NatLangEnv, wrong: str | None = None) -> Lesson:
@@ -58,25 +58,17 @@ class TaxiTeacher:
         city, (row, column, passenger, destination) = env.city, env.city.decode(env.state)
         riding = passenger == IN_TAXI
         target = destination if riding else passenger
-        goal_row, goal_column = city.landmarks[target]
-        down = compare(row, goal_row, "south", "north")
-        right = compare(column, goal_column, "east", "west")
+        directions = bearings((row, column), city.landmarks[target])
         if action.startswith("move"):
-            kind = "do" if action.split()[-1] in (down, right) else "around"
+            kind = "do" if action.split()[-1] in directions else "around"
         else:
             kind = "drop_off" if riding else "pick_up"
         words = {
-            "row": row,
-            "column": column,
-            "goal_row": goal_row,
-            "goal_column": goal_column,
-            "down": down,
-            "right": right,
+            "way": comparison((row, column), city.landmarks[target]),
             "goal": self._draw("goal_riding" if riding else "goal_waiting"),
             "action": action,
             "last": wrong,
         }
-        words["way"] = self._draw("way").format(**words)
         sentences = [self._draw("regret")] if wrong else []
         return Lesson(" ".join([*sentences, self._draw(kind)]).format(**words), action)
 
@@ -85,9 +77,27 @@ class TaxiTeacher:
         return sentences[int(self._rng.integers(len(sentences)))]
 
 
-def compare(here: int, there: int, further: str, nearer: str) -> str:
-    """Return the direction from one coordinate to another, or `"level"`."""
-    return further if there > here else nearer if there < here else "level"
+@cache
+def phrases() -> dict[str, list[str]]:
+    """Return what is said about DangerousTaxi, by kind, and the words of the tiny tokenizer."""
+    text = resources.files("reference_agent").joinpath("data/dangerous_taxi.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def bearings(here: Cell, there: Cell) -> tuple[str, str]:
+    """Return south, north or level, and east, west or level: where one cell lies from another."""
+
+    def compare(from_: int, to: int, further: str, nearer: str) -> str:
+        return further if to > from_ else nearer if to < from_ else "level"
+
+    return compare(here[0], there[0], "south", "north"), compare(here[1], there[1], "east", "west")
+
+
+def comparison(here: Cell, there: Cell) -> str:
+    """Return the sentence that compares two cells, without its full stop."""
+    (row, column), (goal_row, goal_column), (down, right) = here, there, bearings(here, there)
+    (sentence,) = phrases()["way"]
+    return sentence.format(row=row, column=column, goal_row=goal_row, goal_column=goal_column, down=down, right=right)
 
 
 def make_teacher(env: NatLangEnv, rng: np.random.Generator) -> Teacher:

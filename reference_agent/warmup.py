@@ -19,10 +19,10 @@ from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.prompt import policy_prompt, reflection_prompt
 from reference_agent.config import WarmupConfig
 from reference_agent.model import LanguageModel
-from reference_agent.teacher import compare
+from reference_agent.teacher import comparison
 
 State = tuple[str, tuple[str, ...]]  # p(s) and A(s)
-Report = Callable[[str, int, int, float], None]
+Report = Callable[[str, int, int, float], None]  # stage, step, steps, value
 
 _JOINTS = (". I {}.", ", so I {}.", ": {}.", ". Next I {}.")
 _LEVEL_UP = 0.9  # accuracy over the last steps at which the prompts become harder
@@ -46,10 +46,7 @@ def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig,
     def update(loss: Tensor, rate: float) -> None:
         for group in optimizer.param_groups:
             group["lr"] = config.learning_rate * rate
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.model.parameters(), 1.0)
-        optimizer.step()
+        model.descend(optimizer, loss, 1.0)
 
     level = 0
     right: list[float] = []
@@ -98,7 +95,8 @@ def _label_loss(
         if rng.random() < min(0.8, 0.2 * level):
             joint = _JOINTS[int(rng.integers(len(_JOINTS)))]
             # Half of the sentences name directions that are not the command: the last word counts, not the first.
-            compared = _compared(*(int(each) for each in rng.integers(5, size=4)))
+            row, column, other_row, other_column = (int(each) for each in rng.integers(5, size=4))
+            compared = comparison((row, column), (other_row, other_column))
             before = compared if rng.random() < 0.5 else sentences[int(rng.integers(len(sentences)))]
             said = before + joint.format(commands[target])
         choices = enumerate_actions(commands, model.labels_for(len(commands)), rng)
@@ -123,12 +121,7 @@ def _moved(state: str, rng: np.random.Generator) -> tuple[str, str]:
     """Return p(s) with other places for passenger and taxi, and a sentence on where the one lies from the other."""
     row, column, taxi_row, taxi_column = (int(each) for each in rng.integers(5, size=4))
     places = f"waits at Red (row {row}, column {column}). The taxi is at row {taxi_row}, column {taxi_column}."
-    return _WAITS.sub(places, state), f"{_compared(taxi_row, taxi_column, row, column)}."
-
-
-def _compared(row: int, column: int, other_row: int, other_column: int) -> str:
-    down, right = compare(row, other_row, "south", "north"), compare(column, other_column, "east", "west")
-    return f"From row {row} to row {other_row} is {down}, from column {column} to column {other_column} is {right}"
+    return _WAITS.sub(places, state), f"{comparison((taxi_row, taxi_column), (row, column))}."
 
 
 def _last_sentence(state: str) -> str:

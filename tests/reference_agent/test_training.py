@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
@@ -55,7 +56,7 @@ def test_the_steps_of_a_batch_are_taken_last_to_first_and_the_baseline_is_the_me
 
 
 def test_an_update_makes_what_was_rewarded_likelier(model, examples) -> None:  # type: ignore[no-untyped-def]
-    policy = model.copy()
+    policy = copy.deepcopy(model)
     prompt, labels = "Actions:\nA. one\nB. two\nChoice:\n", ["A", "B"]
     good, bad = Decision("s", prompt, labels, 1, None), Decision("s", prompt, labels, 0, None)
     episodes = [Episode([good], [20.0], True), Episode([bad], [-10.0], False)] * 4
