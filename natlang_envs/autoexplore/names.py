@@ -1,7 +1,7 @@
-"""Names of files as text: what is shown, and back to the bytes of the disk.
+r"""Names of files as text: what is shown, and back to the bytes of the disk.
 
 A name may hold any byte but `/` and NUL. Bytes that are no UTF-8, control characters and characters that reorder or
-break a line are shown as `\\xNN`, and so is the backslash itself, so that no two names look alike.
+break a line are shown as `\xNN`, and so is the backslash itself, so that no two names look alike.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import re
 
 # A fixed set, not `str.isprintable`: that one differs between versions of Python.
 _ODD = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\\\\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-_ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
+# Only what `shown` escapes: `\x2f` and `\x2e` must never turn into `/` and `.`, nor `\x00` into the end of a name.
+_ESCAPED = re.compile(rb"\\x(0[1-9a-f]|1[0-9a-f]|5c|7f|[89a-f][0-9a-f])")
 
 
 def shown(name: str) -> str:
@@ -22,7 +23,8 @@ def shown(name: str) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
-    encoded = match.group().encode("utf-8", "surrogateescape" if match.group() >= "\udc80" else "surrogatepass")
+    errors = "surrogateescape" if "\udc80" <= match.group() <= "\udcff" else "surrogatepass"
+    encoded = match.group().encode("utf-8", errors)
     return "".join(f"\\x{byte:02x}" for byte in encoded)
 
 
@@ -35,7 +37,7 @@ def on_disk(name: str) -> bytes:
 
 
 def same(name: str) -> str:
-    """Return how a typed name is shown: `a\\b` and `a\\x5cb` are one name."""
+    r"""Return how a typed name is shown: `a\b` and `a\x5cb` are one name."""
     if "\\" not in name and name.isascii() and name.isprintable():
         return name
     return shown(on_disk(name).decode("utf-8", "surrogateescape"))

@@ -10,11 +10,11 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from natlang_envs.autoexplore.names import is_git, of_entry, on_disk, shown
 from natlang_envs.errors import UsageError
@@ -27,13 +27,17 @@ _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: opening a FIFO that was put in a file's place must not wait for a writer.
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
+Kind = Literal["file", "folder", "other"]  # other: symbolic links, devices, sockets, files without permission
+LINK = "Symbolic links are not followed here"
+NOT_REGULAR = "Not a regular file"
+
 
 class RepositoryChanged(UsageError):  # noqa: N818 - a UsageError that says what happened
     """The original changed since it was indexed; the message names the file."""
 
 
 class Folder(NamedTuple):
-    """One folder: its path ("" for the root), and the sorted names of the folders and files in it."""
+    """A folder: its path ("" for the root), and the sorted names of the folders and files in it."""
 
     path: str
     folders: tuple[str, ...]
@@ -55,7 +59,7 @@ class Mark(NamedTuple):
 
 
 @contextmanager
-def open_beneath(root: int, parts: Sequence[bytes]) -> Iterator[int]:
+def open_beneath(root: int, parts: Sequence[bytes]) -> Generator[int]:
     """Open the folder that `parts` lead to below the open folder `root`, following no symbolic link.
 
     Raises:
@@ -73,7 +77,7 @@ def open_beneath(root: int, parts: Sequence[bytes]) -> Iterator[int]:
 
 
 @contextmanager
-def open_folder(path: str | Path) -> Iterator[int]:
+def open_folder(path: str | Path) -> Generator[int]:
     """Open a folder that the caller trusts, whatever leads to it."""
     opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -100,6 +104,7 @@ class Repository:
         self.name = shown(path.name) or "root"
         self._folders: dict[str, Folder] = {}
         self._marks: dict[str, Mark] = {}
+        self._others: dict[str, tuple[str, ...]] = {}
         self._links: dict[str, str] = {}
         self._barred: dict[str, str] = {}
         self._contents: dict[str, bytes] = {}
@@ -116,15 +121,21 @@ class Repository:
             path, parts = waiting.pop()
             folders: list[str] = []
             files: list[str] = []
+            others: list[str] = []
             try:
                 with open_beneath(root, parts) as opened, os.scandir(opened) as entries:
                     for entry in entries:
-                        self._add(path, entry, opened, folders, files)
+                        name = of_entry(entry)
+                        kind = None if is_git(name) else self._add(f"{path}/{name}" if path else name, entry, opened)
+                        if kind is not None:
+                            {"folder": folders, "file": files, "other": others}[kind].append(name)
             except OSError as error:
                 if not path:
                     raise
                 self._barred[path] = error.strerror or "cannot be read"
             self._folders[path] = Folder(path, tuple(sorted(folders)), tuple(sorted(files)))
+            if others:
+                self._others[path] = tuple(sorted(others))
             if len(self._marks) + len(self._folders) + len(waiting) > MAX_ENTRIES:
                 raise UsageError(f"{self.path} holds more than {MAX_ENTRIES:,} files: choose a folder in it")
             if folders and len(parts) == MAX_DEPTH:
@@ -132,23 +143,23 @@ class Repository:
             prefix = f"{path}/" if path else ""
             waiting.extend((prefix + name, (*parts, on_disk(name))) for name in folders)
 
-    def _add(self, path: str, entry: os.DirEntry[str], folder: int, folders: list[str], files: list[str]) -> None:
-        name = of_entry(entry)
-        if is_git(name):
-            return
-        whole = f"{path}/{name}" if path else name
-        status = entry.stat(follow_symlinks=False)
+    def _add(self, path: str, entry: os.DirEntry[str], folder: int) -> Kind | None:
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:  # deleted while this was indexed
+            return None
         if stat.S_ISDIR(status.st_mode):
-            folders.append(name)
-        elif stat.S_ISLNK(status.st_mode):
-            self._links[whole] = shown(os.readlink(entry.name, dir_fd=folder))
+            return "folder"
+        if stat.S_ISLNK(status.st_mode):
+            self._links[path] = shown(os.readlink(entry.name, dir_fd=folder))
         elif not stat.S_ISREG(status.st_mode):
-            self._barred[whole] = "Not a regular file"
+            self._barred[path] = NOT_REGULAR
         elif not os.access(entry.name, os.R_OK, dir_fd=folder):
-            self._barred[whole] = "Permission denied"
+            self._barred[path] = "Permission denied"
         else:
-            files.append(name)
-            self._marks[whole] = Mark.of(status)
+            self._marks[path] = Mark.of(status)
+            return "file"
+        return "other"
 
     def __repr__(self) -> str:
         return f"<Repository {self.name}: {len(self.files)} files>"
@@ -161,13 +172,17 @@ class Repository:
         """
         return self._folders[path]
 
-    def __contains__(self, path: object) -> bool:
-        """Return whether there is a file of this path."""
-        return path in self._marks
+    def others(self, path: str) -> tuple[str, ...]:
+        """Return the sorted names of what is neither folder nor file in a folder."""
+        return self._others.get(path, ())
 
-    def is_folder(self, path: str) -> bool:
-        """Return whether there is a folder of this path."""
-        return path in self._folders
+    def kind(self, path: str) -> Kind | None:
+        """Return what there is of this path, or None."""
+        if path in self._marks:
+            return "file"
+        if path in self._folders:
+            return "folder"
+        return "other" if path in self._links or path in self._barred else None
 
     def mark(self, path: str) -> Mark:
         """Return what was indexed of a file.
