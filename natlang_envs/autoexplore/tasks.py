@@ -165,7 +165,8 @@ def make_tasks(
         return RepositoryTasks(split, depth)
     if repository is None or question is None or target is None:
         raise UsageError("a repository of your own needs all three of repository, question and target")
-    if check_split(split) or split != "all":
+    check_split(split)
+    if split != "all":
         raise UsageError(f"a repository of your own has no split {split!r}: leave split out")
     return OwnTask(repository, question, target, depth)
 

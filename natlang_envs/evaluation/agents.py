@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Protocol, cast, runtime_checkable
 
@@ -134,10 +135,18 @@ class OracleAgent:
         return env.reference()[0]
 
 
+def _from(module: str, name: str) -> Callable[[], Agent]:
+    """Return what makes an agent of an environment's package, which is imported only then."""
+    return lambda: cast("Agent", getattr(import_module(module), name)())
+
+
+_EXPLORERS = "natlang_envs.autoexplore.baselines"
 BUILT_IN: dict[str, Callable[[], Agent]] = {
     "random": RandomAgent,
     "random-legal": RandomLegalAgent,
     "oracle": OracleAgent,
+    "bm25": _from(_EXPLORERS, "Bm25Agent"),
+    "depth-first": _from(_EXPLORERS, "DepthFirstAgent"),
 }
 
 
