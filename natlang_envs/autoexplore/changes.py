@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from natlang_envs.autoexplore.isolation import PACKAGES
 from natlang_envs.autoexplore.names import on_disk
 from natlang_envs.autoexplore.view import View
 from natlang_envs.trajectory import write_whole
@@ -56,6 +57,8 @@ def changed_files(view: View) -> tuple[ChangedFile, ...]:
 def _changed_files(view: View) -> Iterator[ChangedFile]:
     repository = view.repository
     for path in sorted(view.changes):
+        if path.startswith(f"{PACKAGES}/"):  # what pip installed is no change to the repository
+            continue
         after = view.read(path) if view.kind(path) == "file" else None
         if repository.kind(path) != "file":
             if after is not None:

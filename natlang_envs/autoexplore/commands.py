@@ -41,7 +41,8 @@ def cd(session: Session, words: Sequence[str], output: Output) -> int:
 
 def ls(session: Session, words: Sequence[str], output: Output) -> int:
     """List folders, one name a line, sorted by code points."""
-    flags, _, operands = read_options("ls", words, "1aAFplR", code=2)
+    given, _, operands = read_options("ls", words, "1aAFplR", code=2)
+    flags = frozenset(given)
     code = 0
     files: list[tuple[str, str]] = []
     folders: list[tuple[str, str]] = []
@@ -81,9 +82,11 @@ def ls(session: Session, words: Sequence[str], output: Output) -> int:
     return code
 
 
-def _listed(files: Files, name: str, path: str, flags: str) -> str:
+def _listed(files: Files, name: str, path: str, flags: frozenset[str]) -> str:
+    if flags.isdisjoint("Fpl"):
+        return name
     kind = files.kind(path)
-    if ("F" in flags or "p" in flags) and kind == "folder":
+    if kind == "folder" and not flags.isdisjoint("Fp"):
         name += "/"
     if "l" not in flags:
         return name

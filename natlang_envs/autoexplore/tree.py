@@ -95,6 +95,7 @@ class Repository:
         name: The name of the folder.
         path: The real path of the folder.
         files: All regular files that can be read, sorted by code points.
+        size: The bytes of all files together.
         links: The symbolic links, which are neither files nor folders here, and what each points to.
         barred: What else is there but cannot be read (devices, sockets, no permission), and why.
     """
@@ -112,6 +113,7 @@ class Repository:
         with open_folder(path) as root:
             self._index(root)
         self.files: tuple[str, ...] = tuple(sorted(self._marks))
+        self.size = sum(mark.size for mark in self._marks.values())
         self.links: Mapping[str, str] = MappingProxyType(self._links)
         self.barred: Mapping[str, str] = MappingProxyType(self._barred)
 

@@ -146,13 +146,21 @@ class View:
         Raises:
             OSError: The changed files would hold more than the limit.
         """
-        before = self._contents.get(path)
-        used = self._used + len(content) + FILE_COST - (0 if before is None else len(before) + FILE_COST)
-        if used > self._limit:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.check_room(path, len(content))
         self._set(path, "file")
         self._contents[path] = content
-        self._used = used
+        self._used += len(content) + FILE_COST
+
+    def check_room(self, path: str, size: int) -> None:
+        """Check that a file of `size` bytes may be written.
+
+        Raises:
+            OSError: The changed files would hold more than the limit.
+        """
+        before = self._contents.get(path)
+        freed = 0 if before is None else len(before) + FILE_COST
+        if self._used - freed + size + FILE_COST > self._limit:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def add_folder(self, path: str) -> None:
         """Make an empty folder in an existing one."""
@@ -175,7 +183,8 @@ class View:
             self._used -= len(dropped) + FILE_COST
         self._reasons.pop(path, None)
         if kind == before:
-            self._kinds[path] = kind
+            if kind != "folder":
+                self._kinds[path] = kind
             return
         parent, name = parent_of(path)
         folder = self.folder(parent)
