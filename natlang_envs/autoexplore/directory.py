@@ -30,7 +30,7 @@ class DirectoryFiles:
         try:
             with self._work.open(parent) as folder:
                 return os.stat(on_disk(name), dir_fd=folder, follow_symlinks=False)
-        except (FileNotFoundError, NotADirectoryError):
+        except OSError:  # also where something else put a link or a file in the place of a folder
             return None
 
     def _barred(self, path: str) -> bool:

@@ -14,7 +14,7 @@ from natlang_envs.autoexplore.directory import DirectoryFiles
 from natlang_envs.autoexplore.isolation import Completed, Isolation, Limits, find_isolation
 from natlang_envs.autoexplore.names import on_disk
 from natlang_envs.autoexplore.parser import ParseError, parse
-from natlang_envs.autoexplore.session import CommandError, Output, OutputFull, Session, resolve_target
+from natlang_envs.autoexplore.session import MISSING, CommandError, Output, OutputFull, Session, resolve_target
 from natlang_envs.autoexplore.tree import Repository, open_repository
 from natlang_envs.autoexplore.view import State, View, parent_of
 from natlang_envs.autoexplore.workfolder import TooMuch, WorkFolder
@@ -164,7 +164,7 @@ class AutoExploreSandbox:
             code = error.code
         except OutputFull:
             code, stopped = 1, f"it wrote more than {limit} bytes"
-        except OSError as error:  # only a real folder, in which a program or another user did something
+        except (OSError, KeyError) as error:  # someone changes the real folder at this moment
             output.fail(f"{name}: {_reason(error)}")
             code = 1
         errors = "".join(f"{line}\n" for line in output.errors)
@@ -180,7 +180,7 @@ class AutoExploreSandbox:
                 content = files.part(target, 0, size) + content
             files.write(target, content)
         except (OSError, KeyError) as error:  # KeyError: the program before it removed the folder
-            return _reason(error) if isinstance(error, OSError) else "No such file or directory"
+            return _reason(error)
         if self.backend == "memory" and self._work is not None:
             self._waiting[target] = None
         return ""
@@ -304,7 +304,9 @@ def _usable(folder: Path, repository: Repository) -> Path:
     return real
 
 
-def _reason(error: OSError) -> str:
+def _reason(error: OSError | KeyError) -> str:
+    if isinstance(error, KeyError):
+        return MISSING
     return os.strerror(error.errno) if error.errno else "Input/output error"
 
 

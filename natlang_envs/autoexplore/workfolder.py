@@ -25,6 +25,7 @@ from natlang_envs.autoexplore.tree import (
     open_folder,
 )
 from natlang_envs.autoexplore.view import View, parent_of
+from natlang_envs.errors import UsageError
 
 MORE_ENTRIES = 20_000  # how many files and folders programs may add
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -32,7 +33,7 @@ _UNFINISHED = b".natlang-explore-unfinished"
 
 
 class TooMuch(Exception):  # noqa: N818 - a limit, not an error of ours
-    """A program left more than the limits allow; the message is a plain sentence."""
+    """A program left more than can be taken over; the message is a plain sentence."""
 
 
 class Seen(NamedTuple):
@@ -64,7 +65,7 @@ class WorkFolder:
         process: The id of the process that made it.
 
     Raises:
-        UsageError: No folder can be made there.
+        UsageError: No folder can be made there, or there is no room for the files.
         RepositoryChanged: The original changed before a file was first read.
     """
 
@@ -81,6 +82,12 @@ class WorkFolder:
             self.path.mkdir()
             with open_folder(self.path) as root:
                 self._fill(root)
+        except OSError as error:
+            self.close()
+            reason = error.strerror or "no access"
+            raise UsageError(
+                f"the sandbox cannot be copied to {str(place)!r} ({reason}): choose another folder"
+            ) from None
         except BaseException:
             self.close()
             raise
@@ -149,13 +156,16 @@ class WorkFolder:
         """Bring the view in step with what programs did here.
 
         Raises:
-            TooMuch: They left more than the limits allow; the view is as it was.
+            TooMuch: They left more than the limits allow, or what cannot be read; the view is as it was.
         """
         found: dict[str, Seen] = {}
         contents: dict[str, bytes] = {}
         reasons: dict[str, str] = {}
-        with open_folder(self.path) as root:
-            self._scan(root, found, contents, reasons)
+        try:
+            with open_folder(self.path) as root:
+                self._scan(root, found, contents, reasons)
+        except OSError as error:
+            raise TooMuch(f"the program left what cannot be read ({error.strerror})") from None
         before = self._view.state()
         try:
             for path in sorted(self._known.keys() - found.keys(), reverse=True):

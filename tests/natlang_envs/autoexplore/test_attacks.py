@@ -5,6 +5,13 @@ What Python code tries inside is in the tests of the isolation.
 
 from __future__ import annotations
 
+import os
+import signal
+import tempfile
+import traceback
+from contextlib import suppress
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -138,22 +145,83 @@ def test_there_are_enough():
     assert len(ATTACKS) == len(set(ATTACKS)) >= 60
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_no_line_gets_out(repo, backend):
-    base = repo.parent
+def attack(base: Path, repo: Path, backend: str) -> None:
+    """Try every line, from two folders."""
     before = hostile.tree_hash(base)
     with AutoExploreSandbox(repo, backend=backend) as sandbox:
         for start in ("cd /work", "cd /work/src/deep"):
-            for attack in ATTACKS:
+            for line in ATTACKS:
                 if sandbox.changed_files():
                     sandbox.reset()
                 sandbox.execute(start)
-                done = sandbox.execute(attack.replace("{base}", str(base)))
-                assert hostile.SECRET not in done.stdout + done.stderr, attack
-                assert "root:" not in done.stdout, attack
-                assert hostile.tree_hash(base) == before, attack
-                assert not (base.parent / "made-by-attack").exists()
+                done = sandbox.execute(line.replace("{base}", str(base)))
+                assert hostile.SECRET not in done.stdout + done.stderr, line
+                assert "root:" not in done.stdout, line
+                assert hostile.tree_hash(base) == before, line
+                assert not (base.parent / "made-by-attack").exists(), line
                 assert sandbox.view.kind(sandbox.cwd) == "folder"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_no_line_gets_out(repo, backend):
+    attack(repo.parent, repo, backend)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the present user is an ordinary one already")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_no_line_gets_out_as_an_ordinary_user(backend):
+    child = os.fork()
+    if not child:
+        failed = 1
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            with tempfile.TemporaryDirectory() as base:
+                attack(Path(base), hostile.make(Path(base)), backend)
+            failed = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(failed)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def swap(path: Path, kept: Path, target: Path) -> None:
+    """Put a link to `target` in the place of `path`, and `path` back, until killed."""
+    moves = [
+        *(lambda: kept.rename(path), lambda: path.rename(kept)),
+        *(lambda: path.symlink_to(target), lambda: path.unlink()),
+    ]
+    while True:
+        for move in moves:
+            with suppress(OSError):
+                move()
+
+
+@pytest.mark.parametrize("what", ["src/main.py", "src"])
+def test_a_link_swapped_in_while_reading_and_writing_is_not_followed(repo, what):
+    """Another process changes the real folder all the time; nothing outside may be shown or written."""
+    base = repo.parent
+    (base / "outer" / "main.py").write_text(hostile.SECRET)
+    before = hostile.tree_hash(base)
+    with AutoExploreSandbox(repo, backend="directory") as sandbox:
+        work = sandbox._real_folder().path
+        child = os.fork()
+        if not child:
+            try:
+                swap(work / what, work / "kept", base / ("outer" if what == "src" else "secret.txt"))
+            finally:
+                os._exit(1)
+        try:
+            lines = ("cat src/main.py", "ls src", "echo x > src/main.py")
+            answers = [sandbox.execute(line) for _ in range(1_000) for line in lines]
+        finally:
+            os.kill(child, signal.SIGKILL)
+            assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    assert not any(hostile.SECRET in done.stdout or "inside.txt" in done.stdout for done in answers)
+    assert hostile.tree_hash(base) == before
+    assert {done.exit_code for done in answers} > {0}  # it was there at some moments, and not at others
 
 
 @pytest.fixture(scope="module")
