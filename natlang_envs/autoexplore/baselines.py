@@ -147,6 +147,7 @@ class DepthFirstSearch:
         self._pages: dict[tuple[str, ...], int] = {}  # the page of the folder above that lists a folder
         self._read: set[tuple[tuple[str, ...], str]] = set()
         self._best: Seen | None = None
+        self._decided = False
 
     @property
     def files_read(self) -> int:
@@ -160,8 +161,10 @@ class DepthFirstSearch:
             self._here, self._page = self._here[:-1], 0
         elif command in (NEXT, PREVIOUS):
             self._page += 1 if command == NEXT else -1
+            self._decided |= command == PREVIOUS  # the search itself never turns back
         elif verb == "cd":
             here = (*self._here, name)
+            self._decided |= here in self._pages  # nor enters a folder twice
             self._pages[here] = self._page
             self._here, self._page = here, 0
         elif verb == "cat":
@@ -173,7 +176,7 @@ class DepthFirstSearch:
     def choose(self, commands: tuple[str, ...], steps_left: int) -> str:
         """Return the next command."""
         best = self._best
-        if best is not None and (best.share >= ENOUGH or self._steps_to(best) >= steps_left - 1):
+        if best is not None and (self._decided or best.share >= ENOUGH or self._steps_to(best) >= steps_left - 1):
             return self._towards(best, commands)
         for command in commands:
             if command.startswith("cat ") and (self._here, command[4:]) not in self._read:
