@@ -140,13 +140,16 @@ def _from(module: str, name: str) -> Callable[[], Agent]:
     return lambda: cast("Agent", getattr(import_module(module), name)())
 
 
-_EXPLORERS = "natlang_envs.autoexplore.baselines"
+# These play every environment; every protocol of the leaderboard has a row of each.
 BUILT_IN: dict[str, Callable[[], Agent]] = {
     "random": RandomAgent,
     "random-legal": RandomLegalAgent,
     "oracle": OracleAgent,
-    "bm25": _from(_EXPLORERS, "Bm25Agent"),
-    "depth-first": _from(_EXPLORERS, "DepthFirstAgent"),
+}
+# These play AutoExplore alone, and refuse others in words.
+EXPLORERS: dict[str, Callable[[], Agent]] = {
+    "bm25": _from("natlang_envs.autoexplore.baselines", "Bm25Agent"),
+    "depth-first": _from("natlang_envs.autoexplore.baselines", "DepthFirstAgent"),
 }
 
 
@@ -157,12 +160,13 @@ def load_agent(name: str) -> Agent:
         UsageError: There is no such agent, or it refuses its argument.
     """
     kind, _, argument = name.partition(":")
-    if kind in BUILT_IN:
+    ours = {**BUILT_IN, **EXPLORERS}
+    if kind in ours:
         if argument:
             raise UsageError(f"agent {kind!r} takes no argument: write --agent {kind}")
-        return BUILT_IN[kind]()
+        return ours[kind]()
     found = {each.name: each for each in entry_points(group=ENTRY_POINTS)}
-    one_of("agent", kind, [*BUILT_IN, *sorted(found)])
+    one_of("agent", kind, [*ours, *sorted(found)])
     try:
         factory = cast("Callable[[str], Agent]", found[kind].load())
     except ImportError as error:
