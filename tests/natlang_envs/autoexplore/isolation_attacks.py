@@ -31,7 +31,7 @@ PRELUDE = """
 import json, os, sys, time
 P = json.loads(sys.argv[1])
 def leak(data):
-    if P["secret"] in (data if isinstance(data, str) else bytes(data).decode(errors="replace")): print("ESCAPED: read")
+    if "".join(P["secret"]) in (data if isinstance(data, str) else bytes(data).decode(errors="replace")): print("ESCAPED: read")
 def reached(what): print("ESCAPED:", what)
 def quiet(call, *arguments):
     try: return call(*arguments)
@@ -99,7 +99,8 @@ READING = {
         "leak(os.read(os.open(P['canary'][1:], os.O_RDONLY, dir_fd=fd), 99))"
     ),
     "ctypes open": Attack(
-        "fd = libc.open(P['canary'].encode(), 0); b = ctypes.create_string_buffer(99)\nlibc.read(fd, b, 99); leak(b.raw)"
+        "fd = libc.open(P['canary'].encode(), 0); b = ctypes.create_string_buffer(99)\n"
+        "libc.read(fd, b, 99); leak(b.raw)"
     ),
     "subprocess": Attack("leak(subprocess.run(['cat', P['canary']], capture_output=True).stdout)"),
     "os.system": Attack("os.system('cat ' + P['canary'] + ' > got'); leak(open('got').read())"),
@@ -126,8 +127,16 @@ READING = {
         "for n in range(3, 4096):\n    if quiet(os.fstat, n): reached(os.readlink(f'/proc/self/fd/{n}'))"
     ),
     "standard input": blocked("if sys.stdin.buffer.read(): reached('stdin')"),
-    "descriptors of pid 1": blocked("for n in os.listdir('/proc/1/fd'): os.open(f'/proc/1/fd/{n}', 0); reached(n)"),
-    "memory of pid 1": blocked("open('/proc/1/mem', 'rb').read(1); reached('mem')"),
+    "descriptors of pid 1": blocked(
+        "for n in os.listdir('/proc/1/fd'):\n    to = os.readlink(f'/proc/1/fd/{n}')\n"
+        "    if not to.startswith(('pipe:', 'anon_inode:[eventfd]')): reached(to)"
+    ),
+    # As an ordinary user pid 1, bubblewrap's, is the same user's: it must know nothing.
+    "memory of pid 1": blocked(
+        "m = open('/proc/1/mem', 'rb', 0)\n"
+        "for line in open('/proc/1/maps'):\n    a, b = (int(x, 16) for x in line.split()[0].split('-'))\n"
+        "    quiet(m.seek, a); leak(quiet(m.read, min(b - a, 1 << 22)) or b'')"
+    ),
 }
 
 WRITING = {
@@ -146,7 +155,7 @@ WRITING = {
     "into /dev": blocked("open('/dev/new', 'w'); reached('dev')"),
     "kernel settings": blocked("open('/proc/sys/kernel/core_pattern', 'w').write('x'); reached('sysctl')"),
     "sysrq": blocked("open('/proc/sysrq-trigger', 'w'); reached('sysrq')"),
-    "out-of-memory score of pid 1": blocked("open('/proc/1/oom_score_adj', 'w').write('0'); reached('oom')"),
+    "out-of-memory score of pid 1": blocked("open('/proc/1/oom_score_adj', 'wb', 0).write(b'-999'); reached('oom')"),
     "the folder itself": blocked("os.rmdir('/work'); reached('rmdir')"),
     "the folder renamed": blocked("os.rename('/work', '/elsewhere'); reached('rename')"),
     "zip with dots": Attack(
@@ -456,7 +465,7 @@ class Arena:
         (self.outside / "socket").chmod(0o777)
         self.before = self.state()
         self.facts = {
-            "canary": str(self.canary), "outside": str(self.outside), "secret": SECRET, "abstract": abstract,
+            "canary": str(self.canary), "outside": str(self.outside), "secret": (SECRET[:6], SECRET[6:]), "abstract": abstract,
             "unix": str(self.outside / "socket"), "tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1],
             "hostpid": os.getpid(), "hostline": Path("/proc/self/cmdline").read_bytes().hex(),
         }  # fmt: skip

@@ -19,7 +19,7 @@ from natlang_envs.autoexplore import isolation
 from natlang_envs.autoexplore.isolation import Unsafe, find_isolation, remove_folder
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.autoexplore import isolation_attacks
-from tests.natlang_envs.autoexplore.isolation_attacks import ATTACKS, GROUPS, Arena, Outcome, verdict
+from tests.natlang_envs.autoexplore.isolation_attacks import ATTACKS, Arena, Outcome, verdict
 
 ORDINARY = 54321  # a user id that nothing on the machine has
 
@@ -67,7 +67,8 @@ def as_ordinary_user() -> Iterator[dict[str, Any]]:
                 shutil.copy(each, target)
         for package in [each for each in top.rglob("*") if each.is_dir()]:
             (package / "__init__.py").touch()  # empty: the real ones import what another Python may lack
-        drop = ["setpriv", f"--reuid={ORDINARY}", f"--regid={ORDINARY}", "--clear-groups"]
+        # setpriv itself still finds programs with root's rights; what it starts, env, does not.
+        drop = ["setpriv", f"--reuid={ORDINARY}", f"--regid={ORDINARY}", "--clear-groups", "env"]
         for program in (sys.executable, "/usr/local/bin/python3", "/usr/bin/python3"):
             begin = [*drop, program, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
             if subprocess.run(begin, cwd="/", capture_output=True, check=False).returncode == 0:
@@ -86,10 +87,10 @@ def as_ordinary_user() -> Iterator[dict[str, Any]]:
         remove_folder(top)
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_an_ordinary_users_are_held(as_ordinary_user: dict[str, Any], group: str) -> None:
+def test_an_ordinary_users_are_held(as_ordinary_user: dict[str, Any]) -> None:
+    # One test: divided among the workers of pytest-xdist the attacks would run once in each.
     assert as_ordinary_user["user"] == ORDINARY
-    outcomes = {name: Outcome(**each) for name, each in as_ordinary_user["outcomes"].items() if name.startswith(group)}
-    assert len(outcomes) == len(GROUPS[group])
+    outcomes = {name: Outcome(**each) for name, each in as_ordinary_user["outcomes"].items()}
+    assert set(outcomes) == set(ATTACKS)
     wrong = {name: verdict(ATTACKS[name], outcome) for name, outcome in outcomes.items()}
     assert not {name: found for name, found in wrong.items() if found}
