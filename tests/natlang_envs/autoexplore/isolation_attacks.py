@@ -31,7 +31,9 @@ PRELUDE = """
 import json, os, sys, time
 P = json.loads(sys.argv[1])
 def leak(data):
-    if "".join(P["secret"]) in (data if isinstance(data, str) else bytes(data).decode(errors="replace")): print("ESCAPED: read")
+    # In two parts in the arguments, or their own copy in the memory of others would look like a find.
+    text = data if isinstance(data, str) else bytes(data).decode(errors="replace")
+    if "".join(P["secret"]) in text: print("ESCAPED: read")
 def reached(what): print("ESCAPED:", what)
 def quiet(call, *arguments):
     try: return call(*arguments)
@@ -465,8 +467,8 @@ class Arena:
         (self.outside / "socket").chmod(0o777)
         self.before = self.state()
         self.facts = {
-            "canary": str(self.canary), "outside": str(self.outside), "secret": (SECRET[:6], SECRET[6:]), "abstract": abstract,
-            "unix": str(self.outside / "socket"), "tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1],
+            "canary": str(self.canary), "outside": str(self.outside), "secret": (SECRET[:6], SECRET[6:]),
+            "abstract": abstract, "unix": str(self.outside / "socket"), "tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1],
             "hostpid": os.getpid(), "hostline": Path("/proc/self/cmdline").read_bytes().hex(),
         }  # fmt: skip
         os.environ["NATLANG_SECRET"] = SECRET
