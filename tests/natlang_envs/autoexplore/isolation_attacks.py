@@ -468,7 +468,8 @@ class Arena:
         self.before = self.state()
         self.facts = {
             "canary": str(self.canary), "outside": str(self.outside), "secret": (SECRET[:6], SECRET[6:]),
-            "abstract": abstract, "unix": str(self.outside / "socket"), "tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1],
+            "abstract": abstract, "unix": str(self.outside / "socket"),
+            "tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1],
             "hostpid": os.getpid(), "hostline": Path("/proc/self/cmdline").read_bytes().hex(),
         }  # fmt: skip
         os.environ["NATLANG_SECRET"] = SECRET
