@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from natlang_envs.autoexplore.env import AutoExploreEnv
@@ -17,13 +18,16 @@ from natlang_envs.evaluation.agents import Decision, View
 LARGEST = 1 << 20  # bytes of a file that are looked at
 ENOUGH = 0.6  # the share of a question's words at which the depth-first search stops looking
 _SATURATION, _LENGTH = 1.5, 0.75  # BM25's k1 and b
+_OPENING = 5  # lines with something on them, at the top of a file, whose words count twice: they say what it is about
 _WORD = re.compile(r"[^\W_]+")
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|e|s)$")  # crude, and the same for questions and files
 _COMMON = frozenset(
     _WORD.findall(
         "a an and are as at be been by can did do does for from get has have how i if in is it its long many may more "
         "most much must my no not of on or somebody someone than that the their there this to was were what when where "
-        "which who whom whose why will with you your"
+        "which who whom whose why will with you your "
+        # What questions about code ask with: the file in question does a thing, and does not say that it does.
+        "calculate calculated compute computed define defined done happen happens implement implemented made"
     )
 )
 
@@ -45,6 +49,11 @@ def question_words(question: str) -> tuple[str, ...]:
     return tuple(sorted({stem(word) for word in distinct - _COMMON or distinct}))
 
 
+def _opening(text: str) -> str:
+    lines = (line for line in text[: 1 << 14].splitlines() if line.strip())
+    return "\n".join(islice(lines, _OPENING))
+
+
 class Ranked(NamedTuple):
     """A file and how well it fits a question."""
 
@@ -54,6 +63,8 @@ class Ranked(NamedTuple):
 
 class Bm25:
     """The word counts of every file of a repository, which all have to be read for it.
+
+    The words of a file's first lines count twice.
 
     Args:
         repository: The repository.
@@ -65,6 +76,7 @@ class Bm25:
             content = repository.part(path, 0, LARGEST)
             text = "" if b"\0" in content else content.decode("utf-8", "ignore")
             self._counts[path] = Counter(words_of(text))
+            self._counts[path].update(words_of(_opening(text)))
         self._lengths = {path: counts.total() for path, counts in self._counts.items()}
         self._found_in = Counter(word for counts in self._counts.values() for word in counts)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from natlang_envs.autoexplore.ignore import Rule, is_ignored, rules_in
 from natlang_envs.autoexplore.names import is_git, of_entry, on_disk, shown
 from natlang_envs.errors import UsageError
 
@@ -91,6 +92,10 @@ class Repository:
 
     Paths are POSIX paths below the folder, without a leading slash, as `names.shown` shows them. `.git` is hidden.
 
+    Args:
+        path: The real path of the folder.
+        ignored: Whether what `.gitignore` files name is there, too.
+
     Attributes:
         name: The name of the folder.
         path: The real path of the folder.
@@ -100,8 +105,9 @@ class Repository:
         barred: What else is there but cannot be read (devices, sockets, no permission), and why.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, ignored: bool = True) -> None:
         self.path = path
+        self._ignored = ignored
         self.name = shown(path.name) or "root"
         self._folders: dict[str, Folder] = {}
         self._marks: dict[str, Mark] = {}
@@ -118,17 +124,22 @@ class Repository:
         self.barred: Mapping[str, str] = MappingProxyType(self._barred)
 
     def _index(self, root: int) -> None:
-        waiting: list[tuple[str, tuple[bytes, ...]]] = [("", ())]
+        waiting: list[tuple[str, tuple[bytes, ...], tuple[Rule, ...]]] = [("", (), ())]
         while waiting:
-            path, parts = waiting.pop()
+            path, parts, rules = waiting.pop()
             folders: list[str] = []
             files: list[str] = []
             others: list[str] = []
             try:
                 with open_beneath(root, parts) as opened, os.scandir(opened) as entries:
+                    if not self._ignored:
+                        rules += rules_in(opened, len(parts))
                     for entry in entries:
                         name = of_entry(entry)
-                        kind = None if is_git(name) else self._add(f"{path}/{name}" if path else name, entry, opened)
+                        whole = f"{path}/{name}" if path else name
+                        if is_git(name) or (rules and is_ignored(rules, whole, entry.is_dir(follow_symlinks=False))):
+                            continue
+                        kind = self._add(whole, entry, opened)
                         if kind is not None:
                             {"folder": folders, "file": files, "other": others}[kind].append(name)
             except OSError as error:
@@ -143,7 +154,7 @@ class Repository:
             if folders and len(parts) == MAX_DEPTH:
                 raise UsageError(f"{self.path} holds folders more than {MAX_DEPTH} deep: choose a folder in it")
             prefix = f"{path}/" if path else ""
-            waiting.extend((prefix + name, (*parts, on_disk(name))) for name in folders)
+            waiting.extend((prefix + name, (*parts, on_disk(name)), rules) for name in folders)
 
     def _add(self, path: str, entry: os.DirEntry[str], folder: int) -> Kind | None:
         try:
@@ -251,8 +262,8 @@ class Repository:
 
     def _changed(self, path: str) -> RepositoryChanged:
         with _lock:  # the next one to open this folder gets it as it is then
-            if _opened.get(self.path) is self:
-                del _opened[self.path]
+            if _opened.get((self.path, self._ignored)) is self:
+                del _opened[self.path, self._ignored]
         return RepositoryChanged(f"{path} of {self.path} changed since it was indexed: open the repository again")
 
     @property
@@ -271,16 +282,17 @@ class Repository:
         return self._digest
 
 
-_opened: dict[Path, Repository] = {}
+_opened: dict[tuple[Path, bool], Repository] = {}
 _lock = threading.Lock()
 
 
-def open_repository(path: str | Path, *, again: bool = False) -> Repository:
+def open_repository(path: str | Path, *, again: bool = False, ignored: bool = True) -> Repository:
     """Index a folder, or return the index that this process already has.
 
     Args:
         path: The folder.
         again: Index it anew, for what changed since.
+        ignored: Index what `.gitignore` files name, too; without it they are not there.
 
     Raises:
         UsageError: It is missing, is a file, cannot be read, or holds no file.
@@ -289,11 +301,11 @@ def open_repository(path: str | Path, *, again: bool = False) -> Repository:
         raise UsageError(f"repository {str(path)!r} is no path: give a folder")
     real = Path(os.path.realpath(path))
     with _lock:
-        known = _opened.get(real)
+        known = _opened.get((real, ignored))
     if known is not None and not again:
         return known
     try:
-        repository = Repository(real)
+        repository = Repository(real, ignored)
     except FileNotFoundError:
         raise UsageError(f"repository {str(path)!r} does not exist: give an existing folder") from None
     except NotADirectoryError:
@@ -306,6 +318,6 @@ def open_repository(path: str | Path, *, again: bool = False) -> Repository:
         raise UsageError(f"repository {str(path)!r} holds no readable file: give a folder with files")
     with _lock:
         if not again:
-            return _opened.setdefault(real, repository)
-        _opened[real] = repository
+            return _opened.setdefault((real, ignored), repository)
+        _opened[real, ignored] = repository
     return repository
