@@ -45,6 +45,10 @@ format: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/taxi.py
+	$(BIN)/python benchmarks/autoexplore.py
+	$(BIN)/python benchmarks/autoexplore_env.py
+	$(BIN)/python benchmarks/autoexplore_isolation.py
+	$(BIN)/python benchmarks/autoexplore_search.py
 
 changelog: $(INSTALLED)
 	$(BIN)/towncrier build --yes
@@ -56,7 +60,7 @@ oldest: $(OLDEST_INSTALLED)
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/$(PIP_INSTALL) -c constraints.txt setuptools
-	$(BIN)/$(PIP_INSTALL) -c constraints.txt --no-build-isolation -e ".[agent,leaderboard,docs,dev]"
+	$(BIN)/$(PIP_INSTALL) -c constraints.txt --no-build-isolation -e ".[agent,explore,leaderboard,docs,dev]"
 	touch $@
 
 $(OLDEST_INSTALLED): pyproject.toml constraints-oldest.txt

@@ -1,4 +1,4 @@
-"""The `natlang` command: list the environments, play one, evaluate an agent, replay a run."""
+"""The `natlang` command: list the environments, play one, evaluate an agent, replay a run, explore a repository."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from natlang_envs.evaluation.agents import load_agent
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
 from natlang_envs.evaluation.runner import Run, evaluate, prepare_folder, read_run, score_run
 from natlang_envs.evaluation.statistics import Score
+from natlang_envs.explore_cli import explore_command
 from natlang_envs.registration import ENVIRONMENTS
 from natlang_envs.tasks import SPLITS
 from natlang_envs.trajectory import Trajectory, difference, replay
@@ -25,10 +26,12 @@ from natlang_envs.trajectory import Trajectory, difference, replay
 _SHOWN_PROBLEMS = 10
 
 app = typer.Typer(
-    help="Natural-language environments: list them, play them, evaluate agents, replay runs.",
+    help="Natural-language environments: list them, play them, evaluate agents, replay runs, explore a repository.",
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.command("explore")(explore_command)
 
 
 @app.command("envs")

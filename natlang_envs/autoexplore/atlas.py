@@ -60,20 +60,20 @@ class Place(NamedTuple):
     moves: dict[str, Move]
 
 
-class _Page(NamedTuple):
+class Page(NamedTuple):
     """The names on a page."""
 
     folders: tuple[str, ...]
     files: tuple[str, ...]
 
 
-def _pages(folders: tuple[str, ...], files: tuple[str, ...]) -> list[_Page]:
-    """Fill pages with the folders and then the files, each page with as many as its commands allow."""
-    pages: list[_Page] = []
+def pages_of(folders: tuple[str, ...], files: tuple[str, ...]) -> list[Page]:
+    """Fill pages with a folder's folders and then the files, each page with as many as its commands allow."""
+    pages: list[Page] = []
     while folders or files or not pages:
         some = folders[:PAGE_SLOTS]
         count = (PAGE_SLOTS - len(some)) // 2
-        pages.append(_Page(some, files[:count]))
+        pages.append(Page(some, files[:count]))
         folders, files = folders[len(some) :], files[count:]
     return pages
 
@@ -89,7 +89,7 @@ class Atlas:
     def __init__(self, repository: Repository, budget: int) -> None:
         self.repository = repository
         self._budget = budget
-        self._paged: dict[str, list[_Page]] = {}
+        self._paged: dict[str, list[Page]] = {}
         self._places: dict[Key, Place] = {}
         self._texts: dict[str, str] = {}
 
@@ -143,7 +143,7 @@ class Atlas:
         pages = self._paged.get(folder)
         if pages is None:
             _, folders, files = self.repository.folder(folder)
-            pages = self._paged[folder] = _pages(folders, files)
+            pages = self._paged[folder] = pages_of(folders, files)
         if not 0 <= number < len(pages):
             raise KeyError(key)
         page, prefix = pages[number], f"{folder}/" if folder else ""

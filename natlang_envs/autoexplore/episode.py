@@ -6,7 +6,7 @@ from typing import Any
 
 from natlang_envs.autoexplore.atlas import Atlas, atlas_of
 from natlang_envs.autoexplore.tasks import ExploreTask
-from natlang_envs.autoexplore.tree import open_repository
+from natlang_envs.autoexplore.tree import Repository, open_repository
 from natlang_envs.autoexplore.words import (
     LAST_STEP,
     LEFT,
@@ -29,6 +29,7 @@ class Episode:
     Args:
         task: What is asked.
         budget: The largest number of characters of a file that `cat` shows.
+        repository: The index to use; None opens the task's folder.
 
     Raises:
         UsageError: The task's repository cannot be opened.
@@ -36,10 +37,10 @@ class Episode:
 
     __slots__ = ("atlas", "files_read", "goal", "place", "task")
 
-    def __init__(self, task: ExploreTask, budget: int) -> None:
+    def __init__(self, task: ExploreTask, budget: int, repository: Repository | None = None) -> None:
         self.goal = task
         self.task = task_text(task.question)
-        self.atlas: Atlas = atlas_of(open_repository(task.folder), budget)
+        self.atlas: Atlas = atlas_of(repository or open_repository(task.folder), budget)
         self.place = self.atlas.place(("", 0))
         self.files_read: tuple[str, ...] = ()
 

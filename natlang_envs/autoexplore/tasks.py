@@ -106,7 +106,36 @@ class RepositoryTasks:
         return _embedded()[task_id]
 
 
-class OwnTask:
+class OneTask:
+    """One question about one folder.
+
+    Args:
+        task: The question.
+    """
+
+    def __init__(self, task: ExploreTask) -> None:
+        self._task = task
+
+    def draw(self, uniform: Callable[[], float]) -> str:
+        """Return the id of the task; a number is drawn all the same, as other tasks do."""
+        uniform()
+        return self._task.id
+
+    def check(self, task_id: str) -> None:
+        """Raise `UsageError` unless it is this task's id."""
+        if task_id != self._task.id:
+            raise UsageError(f"unknown task {str(task_id)!a}: this question has the id {self._task.id!r}")
+
+    def ids(self) -> Iterator[str]:
+        """Yield the one id."""
+        yield self._task.id
+
+    def load(self, task_id: str) -> ExploreTask:
+        """Return the task."""
+        return self._task
+
+
+class OwnTask(OneTask):
     """One question about a folder of the user's own.
 
     Its id depends on the question and the targets alone, so it is the same on every machine and wherever the folder is.
@@ -127,30 +156,21 @@ class OwnTask:
         given = (target,) if isinstance(target, str) else tuple(target)
         if not given:
             raise UsageError("target is empty: name at least one file of the repository")
-        targets = tuple(sorted({_target(repository, each) for each in given}))
-        asked = clean_question(question)
-        digest = hashlib.sha256("\n".join((asked, *targets)).encode()).hexdigest()
-        self._task = ExploreTask(f"own/{digest[:12]}", Path(repository), asked, targets)
-        if not _is_of_depth(self._task, depth):
-            raise UsageError(f"target {targets[0]!r} has depth {self._task.depth}: {_other_id(self._task.depth)}")
+        task = own_task(Path(repository), question, tuple(sorted({_target(repository, each) for each in given})))
+        super().__init__(task)
+        if not _is_of_depth(task, depth):
+            raise UsageError(f"target {task.targets[0]!r} has depth {task.depth}: {_other_id(task.depth)}")
 
-    def draw(self, uniform: Callable[[], float]) -> str:
-        """Return the id of the task; a number is drawn all the same, as other tasks do."""
-        uniform()
-        return self._task.id
 
-    def check(self, task_id: str) -> None:
-        """Raise `UsageError` unless it is this task's id."""
-        if task_id != self._task.id:
-            raise UsageError(f"unknown task {str(task_id)!a}: this question has the id {self._task.id!r}")
+def own_task(folder: Path, question: str, targets: tuple[str, ...]) -> ExploreTask:
+    """Return a question about a folder of the user's own; without targets, nobody has told the answer.
 
-    def ids(self) -> Iterator[str]:
-        """Yield the one id."""
-        yield self._task.id
-
-    def load(self, task_id: str) -> ExploreTask:
-        """Return the task."""
-        return self._task
+    Raises:
+        UsageError: The question is empty or too long.
+    """
+    asked = clean_question(question)
+    digest = hashlib.sha256("\n".join((asked, *targets)).encode()).hexdigest()
+    return ExploreTask(f"own/{digest[:12]}", folder, asked, targets)
 
 
 def make_tasks(

@@ -153,6 +153,11 @@ EXPLORERS: dict[str, Callable[[], Agent]] = {
 }
 
 
+def agent_names() -> list[str]:
+    """Return the names of all agents: ours, then those of the entry points, sorted."""
+    return [*BUILT_IN, *EXPLORERS, *sorted({each.name for each in entry_points(group=ENTRY_POINTS)})]
+
+
 def load_agent(name: str) -> Agent:
     """Return an agent by `name` or `name:argument`.
 
@@ -166,7 +171,7 @@ def load_agent(name: str) -> Agent:
             raise UsageError(f"agent {kind!r} takes no argument: write --agent {kind}")
         return ours[kind]()
     found = {each.name: each for each in entry_points(group=ENTRY_POINTS)}
-    one_of("agent", kind, [*ours, *sorted(found)])
+    one_of("agent", kind, agent_names())
     try:
         factory = cast("Callable[[str], Agent]", found[kind].load())
     except ImportError as error:
