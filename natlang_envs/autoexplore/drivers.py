@@ -122,5 +122,7 @@ class AgentDriver:
         self._commands = info["admissible_commands"]
         self._path = (*self._path, PathStep(decision.action, info["feedback"]))
         said = f"<think>{decision.reflection}</think>\n" if decision.reflection else ""
-        # What is not listed must not move the sandbox: the agent would lose its way.
-        return said + (decision.action if listed else f"Not listed: {decision.action!a}")
+        if listed:
+            return said + decision.action
+        # It must not move the sandbox, or the agent would lose its way: so it is quoted such that no command is in it.
+        return said + f"Not listed: {decision.action!a}".replace("`", "'")

@@ -59,7 +59,7 @@ def read_reply(text: str, choices: Sequence[Choice] = ()) -> Reply:
         return Reply(chosen, before.strip())
     if _is_command(said):
         return Reply(_bare(said), before.strip())
-    found = _from_action(said) or _from_fence(said) or _from_line(said)
+    found = _from_action(said) or _from_fence(said, choices) or _from_line(said)
     if found is None:
         last = said.rpartition("\n")[2].strip()  # a label at the end of a reasoning
         chosen = _choice(last, choices)
@@ -132,11 +132,12 @@ def _from_action(said: str) -> Found | None:
     return (command, around, left_over if fence else 0) if command else None
 
 
-def _from_fence(said: str) -> Found | None:
+def _from_fence(said: str, choices: Sequence[Choice]) -> Found | None:
     """Return the first command of the first block that holds one."""
     for block in _FENCE.finditer(said):
         command, left_over = _first_command(block[2])
-        if _first_word(command) in WORDS or (command and not left_over and _PROGRAM.fullmatch(_first_word(command))):
+        word = _first_word(command)
+        if word in WORDS or _choice(command, choices) or (not left_over and _PROGRAM.fullmatch(word)):
             return command, said[: block.start()] + said[block.end() :], left_over
     return None
 
@@ -166,9 +167,24 @@ def _first_command(text: str) -> tuple[str, int]:
     first = _bare(lines[0])
     if _first_word(first) == "answer":
         return "\n".join([first, *lines[1:]]).strip(), 0
-    if not _parses(first):
-        for count in range(2, len(lines) + 1):
-            whole = "\n".join([first, *lines[1:count]])
-            if _parses(whole):
-                return whole, sum(1 for line in lines[count:] if line.strip())
-    return first, sum(1 for line in lines[1:] if line.strip())
+    count = _lines_of_one([first, *lines[1:]])
+    return "\n".join([first, *lines[1:count]]), sum(1 for line in lines[count:] if line.strip())
+
+
+def _lines_of_one(lines: Sequence[str]) -> int:
+    """Return how many lines the first command takes: an open quote goes on in the next; 1 where none closes it."""
+    quote = ""
+    for number, line in enumerate(lines, 1):
+        escaped = False
+        for character in line:
+            if escaped:
+                escaped = False
+            elif character == "\\" and quote != "'":
+                escaped = True
+            elif quote:
+                quote = "" if character == quote else quote
+            elif character in "'\"":
+                quote = character
+        if not quote:
+            return number
+    return 1
