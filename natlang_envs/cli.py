@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +19,6 @@ from natlang_envs.evaluation.agents import load_agent
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
 from natlang_envs.evaluation.runner import Run, evaluate, prepare_folder, read_run, score_run
 from natlang_envs.evaluation.statistics import Score
-from natlang_envs.explore_cli import explore_command
 from natlang_envs.registration import ENVIRONMENTS
 from natlang_envs.tasks import SPLITS
 from natlang_envs.trajectory import Trajectory, difference, replay
@@ -31,7 +31,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-app.command("explore")(explore_command)
+# By name, as environments are registered: what all share does not import the package of one.
+app.command("explore")(import_module("natlang_envs.autoexplore.explore_cli").explore_command)
 
 
 @app.command("envs")
