@@ -6,6 +6,8 @@ The `openai` package is imported only here, and only when a driver is made.
 from __future__ import annotations
 
 import os
+import re
+import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 from natlang_envs.autoexplore.copilot import AutoExploreCopilot
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletion
 
 ATTEMPTS = 3  # requests for one answer
+_PAUSE = 60.0  # seconds that an overloaded endpoint may ask for between two of them
+_KEYS = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN")
 
 
 class Tokens(NamedTuple):
@@ -57,7 +61,7 @@ class OpenAIDriver:
     @property
     def endpoint(self) -> str:
         """The address of the endpoint."""
-        return str(self._client.base_url)
+        return re.sub("//[^/@]*@", "//", str(self._client.base_url))  # a password may stand in it
 
     def reply(self, copilot: AutoExploreCopilot) -> str:
         """Return the model's answer to the present prompt.
@@ -77,14 +81,8 @@ class OpenAIDriver:
         import openai
 
         try:
-            done = self._client.chat.completions.create(
-                model=self._model,
-                messages=[
-                    {"role": "system", "content": copilot.instructions},
-                    {"role": "user", "content": copilot.prompt()},
-                ],
-            )
-        except openai.APITimeoutError:
+            done = self._request(copilot.instructions, copilot.prompt())
+        except (openai.APITimeoutError, TimeoutError):
             raise UsageError(
                 f"{self.endpoint} did not answer within {self._timeout:g} seconds ({self._attempts} times): "
                 "allow more with --timeout"
@@ -100,6 +98,34 @@ class OpenAIDriver:
             return None, f"answers with what is no chat completion ({type(error).__name__})"
         self._count(done)
         return _text_of(done)
+
+    def _request(self, system: str, prompt: str) -> ChatCompletion:
+        """Make one request, with the retries of the package.
+
+        It is made in a thread of its own: the package's timeout is for each piece of an answer, and an endpoint may
+        send one byte a second for ever.
+        """
+        done: list[ChatCompletion | BaseException] = []
+
+        def make() -> None:
+            try:
+                done.append(
+                    self._client.chat.completions.create(
+                        model=self._model,
+                        messages=[{"role": "system", "content": system}, {"role": "user", "content": prompt}],
+                    )
+                )
+            except BaseException as error:
+                done.append(error)
+
+        thread = threading.Thread(target=make, daemon=True)
+        thread.start()
+        thread.join(self._attempts * (self._timeout + _PAUSE) - _PAUSE)
+        if not done:
+            raise TimeoutError
+        if isinstance(done[0], BaseException):
+            raise done[0]
+        return done[0]
 
     def _count(self, done: ChatCompletion) -> None:
         usage = getattr(done, "usage", None)
@@ -134,6 +160,10 @@ def _client(timeout: float, retries: int) -> openai.OpenAI:
         raise UsageError(
             "agent 'openai' needs the package openai: install it with pip install 'natlang-envs[explore]'"
         ) from None
+    for name in _KEYS:
+        given = os.environ.get(name, "").strip()
+        if not (given.isascii() and given.isprintable()):
+            raise UsageError(f"{name} holds a character that no key has: set it again")
     azure = os.environ.get("AZURE_OPENAI_ENDPOINT")
     base = os.environ.get("OPENAI_BASE_URL")
     key = os.environ.get("OPENAI_API_KEY")

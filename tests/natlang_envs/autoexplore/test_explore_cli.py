@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
@@ -11,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -18,6 +20,8 @@ import pytest
 
 import natlang_envs
 from natlang_envs import UsageError
+from natlang_envs.autoexplore.copilot import AutoExploreCopilot
+from natlang_envs.autoexplore.endpoint import OpenAIDriver
 from natlang_envs.autoexplore.isolation import find_isolation
 from natlang_envs.autoexplore.places import PREFIX
 from natlang_envs.cli import main
@@ -392,6 +396,36 @@ def test_an_empty_and_an_unreadable_repository(tmp_path: Path) -> None:
         tmp_path.chmod(0)
         assert "cannot be read" in refused(explore_here("--repo", str(tmp_path), "Q"))
         tmp_path.chmod(0o700)
+
+
+def test_a_key_that_is_none_and_a_password_are_not_shown(sums: Path) -> None:
+    given = ("Q", "--repo", str(sums), "--agent", "openai", "--model", "m")
+    line = refused(explore_here(*given, OPENAI_API_KEY="secr\u00e9t"))
+    assert "OPENAI_API_KEY holds a character that no key has" in line
+    assert "secr" not in line
+    line = refused(explore_here(*given, OPENAI_BASE_URL="http://me:secret@127.0.0.1:1"))
+    assert "http://127.0.0.1:1" in line
+    assert "secret" not in line
+
+
+def test_an_endpoint_that_drips_is_left(sums: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte comes in time, the answer never."""
+    pytest.importorskip("openai")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            taken, _ = server.accept()
+            with taken, contextlib.suppress(OSError):
+                taken.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n")
+                for _ in range(100):
+                    taken.sendall(b" ")
+                    time.sleep(0.1)
+
+        threading.Thread(target=drip, daemon=True).start()
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}/v1")
+        driver = OpenAIDriver("m", timeout=0.5, attempts=1)
+        with AutoExploreCopilot("Q", sums) as copilot, pytest.raises(UsageError, match=r"did not answer within 0\.5"):
+            copilot.run(driver)
 
 
 def test_half_an_azure_is_named(sums: Path) -> None:
