@@ -1,4 +1,4 @@
-"""The `natlang` command: list the environments, play one, evaluate an agent, replay a run, explore a repository."""
+"""The `natlang` command: list the environments, play one, evaluate an agent, replay a run, explore a repository, keep data."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ app = typer.Typer(
 
 # By name, as environments are registered: what all share does not import the package of one.
 app.command("explore")(import_module("natlang_envs.autoexplore.explore_cli").explore_command)
+app.add_typer(import_module("natlang_envs.autoexplore.dataset.cli").data_app, name="data")
 
 
 @app.command("envs")

@@ -1,0 +1,142 @@
+"""Which repositories the dataset is about, and where they lie on this machine.
+
+`repositories.toml` pins each one: a source distribution by name, version and SHA-256, and the digest of its files. What
+packaging adds to a distribution is left out, since it repeats files of the project.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.tasks import Split
+
+COFFEE = "coffee-company"  # the one that is built, not fetched
+CACHE_VARIABLE = "NATLANG_CACHE"
+_KEYS = {"name", "version", "licence", "split", "about", "sha256", "digest", "files"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A repository of the dataset.
+
+    Attributes:
+        name: Its name in the dataset, and in the packaging index.
+        version: The version that is pinned.
+        licence: Its SPDX identifier.
+        split: `train`, `validation` or `test`: declared, for ever.
+        about: A few words on what it is.
+        sha256: Of the archive; empty for the Coffee Company, which is built.
+        digest: Of the files' names and contents: see `tree.Repository.digest`.
+        files: How many they are.
+    """
+
+    name: str
+    version: str
+    licence: str
+    split: Split
+    about: str
+    sha256: str
+    digest: str
+    files: int
+
+    @property
+    def archive(self) -> str:
+        """What the archive is called in the cache."""
+        return f"{self.name}-{self.version}.tar.gz"
+
+    @property
+    def folder(self) -> Path:
+        """Where its files lie once they are there; the name holds the pin, so another pin is another folder."""
+        pin = self.sha256 or _coffee_sources()
+        return cache_folder() / "repositories" / f"{self.name}-{self.version}-{pin[:12]}"
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether its files are there: they are put there whole, or not at all."""
+        return self.folder.is_dir()
+
+
+def data_folder() -> Path:
+    """Return the folder of the dataset's own files: in the checkout, or where the wheel put them."""
+    checkout = Path(__file__).parents[3] / "datasets" / "autoexplore"
+    return checkout if checkout.is_dir() else Path(__file__).parent / "data"
+
+
+def cache_folder() -> Path:
+    """Return the folder for what is fetched and built: `NATLANG_CACHE`, or `natlang_envs` in the user's cache folder."""
+    given = os.environ.get(CACHE_VARIABLE)
+    if given:
+        return Path(given).expanduser().absolute()
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "natlang_envs"
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "natlang_envs"
+
+
+@cache
+def catalogue() -> dict[str, Entry]:
+    """Return the repositories by name, in the order of the file."""
+    return read_catalogue(data_folder() / "repositories.toml")
+
+
+def read_catalogue(path: Path) -> dict[str, Entry]:
+    """Read a file such as `repositories.toml`.
+
+    Raises:
+        UsageError: It is missing, is no such file, or a repository in it lacks something.
+    """
+    try:
+        tables: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["repository"]
+    except (OSError, ValueError, KeyError) as error:
+        raise UsageError(f"{path} is no list of repositories ({error}): install natlang_envs again") from None
+    entries: dict[str, Entry] = {}
+    for table in tables:
+        if set(table) != _KEYS:
+            raise UsageError(f"{path}: repository {table.get('name')!r} has the keys {sorted(table)}, not {sorted(_KEYS)}")
+        entries[table["name"]] = Entry(**table)
+    return entries
+
+
+def entry_of(name: str) -> Entry:
+    """Return a repository of the dataset.
+
+    Raises:
+        UsageError: There is none of this name; the message names the closest ones.
+    """
+    return catalogue()[one_of("repository", name, catalogue())]
+
+
+def repository_folder(name: str) -> Path:
+    """Return the folder with a repository's files; the Coffee Company is built when it is first asked for.
+
+    Raises:
+        UsageError: There is no such repository, or it has not been fetched.
+    """
+    entry = entry_of(name)
+    if not entry.is_cached:
+        if name != COFFEE:
+            raise UsageError(f"the files of {name} {entry.version} are not here: run natlang data fetch {name}")
+        from natlang_envs.autoexplore.dataset.unpack import build_coffee_company
+
+        build_coffee_company(entry.folder)
+    return entry.folder
+
+
+@cache
+def _coffee_sources() -> str:
+    """Return a digest of what the Coffee Company is built from."""
+    total = hashlib.sha256()
+    sources = data_folder() / "coffee_company"
+    files = [path for path in sorted(sources.rglob("*")) if path.is_file()]
+    for path in [*files, Path(__file__).with_name("coffee.py")]:
+        if path.is_file():
+            total.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()

@@ -1,0 +1,167 @@
+"""What must hold for a label. Some of it needs the files of its repository, some does not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from natlang_envs.autoexplore.atlas import atlas_of
+from natlang_envs.autoexplore.baselines import LARGEST, bm25_of, question_words, words_of
+from natlang_envs.autoexplore.dataset.labels import RANKED, Difficulty, Evidence, Label
+from natlang_envs.autoexplore.dataset.near import near_pairs
+from natlang_envs.autoexplore.tree import Repository
+from natlang_envs.autoexplore.words import FILE_BUDGET, MAX_QUESTION
+
+HORIZON = 15  # steps of an episode: a longer way can never be walked
+SHORTEST_QUESTION, SHORTEST_EVIDENCE, LONGEST_EVIDENCE = 15, 10, 300  # characters
+_WORD = re.compile(r"[\w./-]+")
+
+
+def shortest_path(repository: Repository, targets: Sequence[str]) -> tuple[str, ...]:
+    """Return the fewest commands to the nearest target, with `cat` before `id`.
+
+    Raises:
+        KeyError: A target is no file of the repository.
+    """
+    *moves, last = atlas_of(repository, FILE_BUDGET).route(("", 0), tuple(targets))
+    return (*moves, f"cat {last.removeprefix('id ')}", last)
+
+
+def depth_of(targets: Iterable[str]) -> int:
+    """Return the folders to enter for the nearest target."""
+    return min(target.count("/") for target in targets)
+
+
+def difficulty_of(question: str, targets: Iterable[str]) -> Difficulty:
+    """Return whether the question shares a word with the path of a target."""
+    words = {word for target in targets for word in words_of(target)}
+    return "shares" if words.intersection(question_words(question)) else "no words shared with the path"
+
+
+def ranked_paths(repository: Repository, question: str) -> tuple[str, ...]:
+    """Return the files that BM25 ranks highest, best first."""
+    return tuple(each.path for each in bm25_of(repository).rank(question)[:RANKED])
+
+
+def question_problems(question: str) -> Iterator[str]:
+    """Yield what is wrong with a question by itself."""
+    if question != " ".join(question.split()):
+        yield "the question is not one line with single spaces"
+    if not SHORTEST_QUESTION <= len(question) <= MAX_QUESTION:
+        yield f"the question has {len(question)} characters, not {SHORTEST_QUESTION} to {MAX_QUESTION}"
+
+
+def named_files(question: str, paths: Iterable[str]) -> list[str]:
+    """Return the words of a question that name a file or a path.
+
+    A name with a dot, or a path with a slash, counts in any case of letters; a name such as `LICENSE` as it is written.
+    """
+    dotted, plain, whole = _names(tuple(paths))
+    found: list[str] = []
+    for match in _WORD.findall(question):
+        word = match.strip("./-")
+        if (
+            word in plain
+            or word.lower() in dotted
+            or match.lower().rstrip("./-") in dotted
+            or ("/" in word and f"/{word.lower()}" in whole)
+        ):
+            found.append(match)
+    return found
+
+
+@lru_cache(maxsize=64)
+def _names(paths: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the names with a dot, the names without that stand out from words, and the ends of paths and folders."""
+    names = {path.rpartition("/")[2] for path in paths}
+    dotted = frozenset(name.lower() for name in names if "." in name)
+    plain = frozenset(name for name in names if "." not in name and name != name.lower())
+    whole: set[str] = set()
+    for path in paths:
+        parts = path.lower().split("/")
+        for end in range(2, len(parts) + 1):
+            whole.update("/" + "/".join(parts[start:end]) for start in range(end - 1))
+    return dotted, plain, frozenset(whole)
+
+
+def evidence_problems(targets: Sequence[str], evidence: Sequence[Evidence]) -> Iterator[str]:
+    """Yield what is wrong with the evidence, without the files."""
+    for path, text in evidence:
+        if path not in targets:
+            yield f"evidence is from {path}, which is no target"
+        if not SHORTEST_EVIDENCE <= len(text) <= LONGEST_EVIDENCE:
+            yield (
+                f"the evidence {text[:30]!r}… has {len(text)} characters, "
+                f"not {SHORTEST_EVIDENCE} to {LONGEST_EVIDENCE}"
+            )
+    yield from (f"target {path} has no evidence" for path in targets if path not in {each.path for each in evidence})
+
+
+def file_problems(repository: Repository, targets: Sequence[str], evidence: Sequence[Evidence]) -> Iterator[str]:
+    """Yield what the files of the repository show to be wrong with targets and evidence."""
+    for path in targets:
+        if repository.kind(path) != "file":
+            yield f"target {path} is no file of the repository"
+    for path, text in evidence:
+        if repository.kind(path) == "file" and text not in text_of(repository, path):
+            yield f"the evidence {text[:40]!r} is not in {path}"
+
+
+def text_of(repository: Repository, path: str) -> str:
+    """Return a file as text, its lines ended by line feeds."""
+    return repository.part(path, 0, LARGEST * 8).decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def label_problems(label: Label) -> Iterator[str]:
+    """Yield what is wrong with a label, as far as that can be seen without the files."""
+    yield from question_problems(label.question)
+    if not label.answer.strip():
+        yield "there is no answer"
+    if not label.targets:
+        yield "there is no target"
+        return
+    if list(label.targets) != sorted(set(label.targets)):
+        yield "the targets are not sorted, or one stands there twice"
+    yield from evidence_problems(label.targets, label.evidence)
+    if names := named_files(label.question, label.targets):
+        yield f"the question names a file: {', '.join(names)}"
+    if label.depth != depth_of(label.targets):
+        yield f"depth is {label.depth}, the nearest target has {depth_of(label.targets)}"
+    if label.difficulty != difficulty_of(label.question, label.targets):
+        yield f"difficulty is {label.difficulty!r}, not {difficulty_of(label.question, label.targets)!r}"
+    if len(label.path) < 2 or len(label.path) > HORIZON:
+        yield f"the way has {len(label.path)} steps, not 2 to {HORIZON}"
+    elif (label.path[-2], label.path[-1]) != tuple(f"{verb} {label.path[-1][3:]}" for verb in ("cat", "id")):
+        yield "the way does not end in cat and id of one file"
+    yield from verdict_problems(label)
+
+
+def verdict_problems(label: Label) -> Iterator[str]:
+    """Yield what is wrong with the verdicts."""
+    for path, answers, why in label.bm25:
+        if answers != (path in label.targets):
+            yield f"{path} {'answers, but is no target' if answers else 'is a target, but the verdict says no'}"
+        if not why.strip():
+            yield f"the verdict on {path} has no reason"
+
+
+def repository_problems(repository: Repository, label: Label) -> Iterator[str]:
+    """Yield what the files of its repository show to be wrong with a label."""
+    problems = list(file_problems(repository, label.targets, label.evidence))
+    yield from problems
+    if names := named_files(label.question, repository.files):
+        yield f"the question names a file: {', '.join(names)}"
+    if any(repository.kind(path) != "file" for path in label.targets):
+        return
+    if label.path != (path := shortest_path(repository, label.targets)):
+        yield f"the way is {list(label.path)}, the shortest is {list(path)}"
+    if (ranked := ranked_paths(repository, label.question)) != tuple(each.path for each in label.bm25):
+        yield f"bm25 should hold, in this order: {', '.join(ranked)}"
+
+
+def duplicate_problems(questions: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield the positions of questions that say nearly what an earlier one says."""
+    for first, second, near in near_pairs(questions):
+        yield second, f"the question is nearly another one ({near:.0%} alike): {questions[first]}"
+

@@ -1,0 +1,97 @@
+"""Fetches the archives of the dataset's repositories into the cache, and checks what is there."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, Entry, cache_folder
+from natlang_envs.autoexplore.dataset.index import Index
+from natlang_envs.autoexplore.dataset.unpack import build_coffee_company, told, unpack
+from natlang_envs.autoexplore.tree import open_repository
+from natlang_envs.errors import UsageError
+
+MAX_ARCHIVE = 128 << 20  # bytes
+Progress = Callable[[int, int | None], None]  # bytes that are here, bytes in all where that is known
+
+
+def fetch(entry: Entry, index: Callable[[], Index], progress: Progress = lambda done, total: None) -> Path:
+    """Bring a repository's files into the cache, unless they are there.
+
+    A download that was interrupted goes on where it stopped. Only a verified archive is unpacked, and it is deleted then.
+
+    Args:
+        entry: The repository.
+        index: Returns the packaging index; called only when something is to be downloaded.
+        progress: Told of each piece.
+
+    Returns:
+        The folder with the files.
+
+    Raises:
+        UsageError: The archive cannot be had, is not the pinned one, or cannot be unpacked; the cache is as before.
+    """
+    if entry.is_cached:
+        return entry.folder
+    if entry.name == COFFEE:
+        build_coffee_company(entry.folder)
+        return entry.folder
+    archive = cache_folder() / "archives" / entry.archive
+    try:
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        _download(entry, archive, index, progress)
+    except OSError as error:
+        raise UsageError(told(error, archive.parent)) from None
+    unpack(archive, entry.folder)
+    archive.unlink(missing_ok=True)
+    return entry.folder
+
+
+def _download(entry: Entry, archive: Path, index: Callable[[], Index], progress: Progress) -> None:
+    if archive.is_file() and _sha256(archive) == entry.sha256:
+        return
+    part = archive.with_name(f"{archive.name}.{entry.sha256[:12]}.part")
+    opened = index()
+    address = opened.address(entry.name, entry.version)
+    for attempt in ("resumed", "anew"):
+        have = part.stat().st_size if part.is_file() else 0
+        with opened.open(address, have) as (begin, total, pieces), part.open("r+b" if begin else "wb") as file:
+            done = file.seek(begin)
+            for piece in pieces:
+                done += len(piece)
+                if done > MAX_ARCHIVE:
+                    raise UsageError(f"{archive.name} is larger than {MAX_ARCHIVE:,} bytes: that is not the pinned archive")
+                file.write(piece)
+                progress(done, total)
+            file.truncate()
+        if total is not None and done < total:
+            raise UsageError(
+                f"{archive.name} ended after {done:,} of {total:,} bytes: run natlang data fetch {entry.name} again, "
+                "it goes on from there"
+            )
+        found = _sha256(part)
+        if found == entry.sha256:
+            part.replace(archive)
+            return
+        part.unlink()
+        if not begin or attempt == "anew":
+            raise UsageError(
+                f"{archive.name} has the SHA-256 {found[:12]}…, not the pinned {entry.sha256[:12]}…: the index serves "
+                "another file, see pip config list; nothing was unpacked"
+            )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def problem_of(entry: Entry) -> str | None:
+    """Return in one line how the files in the cache differ from the pinned ones, or None."""
+    repository = open_repository(entry.folder, again=True)
+    if len(repository.files) != entry.files or repository.links or repository.barred:
+        return f"{entry.folder} holds {len(repository.files):,} files, {entry.files:,} are pinned"
+    if repository.digest != entry.digest:
+        return f"{entry.folder} has the digest {repository.digest[:12]}…, {entry.digest[:12]}… is pinned"
+    return None

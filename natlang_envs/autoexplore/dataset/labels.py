@@ -1,0 +1,198 @@
+"""Labels: a question about a repository, the files that answer it, and what shows that they do.
+
+One JSON object a line. What a labeller writes and what a command fills in stand in one object: see `Label`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar, cast
+
+from natlang_envs.autoexplore.dataset.catalogue import data_folder
+from natlang_envs.errors import UsageError
+from natlang_envs.trajectory import write_whole
+
+T = TypeVar("T")
+Kind = Literal["documentation", "code", "data"]
+Difficulty = Literal["shares", "no words shared with the path"]
+Part = Literal["train", "validation", "test", "test_seen"]
+KINDS: tuple[Kind, ...] = ("documentation", "code", "data")
+DIFFICULTIES: tuple[Difficulty, ...] = ("shares", "no words shared with the path")
+PARTS: tuple[Part, ...] = ("train", "validation", "test", "test_seen")
+RANKED = 5  # files of BM25's ranking that stand in a label with a verdict
+
+WRITTEN = ("repository", "question", "answer", "targets", "evidence", "kind")  # what a labeller writes
+MADE = ("path", "depth", "difficulty", "bm25")  # what a command fills in
+
+
+class Evidence(NamedTuple):
+    """A span of a target that supports the answer: the text as it stands in the file."""
+
+    path: str
+    text: str
+
+
+class Verdict(NamedTuple):
+    """A file that BM25 ranks high, whether it answers the question, and why, in a few words."""
+
+    path: str
+    answers: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class Label:
+    """A question.
+
+    Attributes:
+        repository: Its name in `repositories.toml`.
+        question: One line.
+        answer: What the files say.
+        targets: All files that answer it, sorted.
+        evidence: At least one span for each target.
+        path: The fewest commands to the nearest target, with `cat` before `id`.
+        depth: The folders to enter for it.
+        kind: Of the nearest target.
+        difficulty: Whether the question shares a word with the path of a target.
+        bm25: The files that BM25 ranks highest, best first.
+    """
+
+    repository: str
+    question: str
+    answer: str
+    targets: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+    path: tuple[str, ...]
+    depth: int
+    kind: Kind
+    difficulty: Difficulty
+    bm25: tuple[Verdict, ...]
+
+    @property
+    def id(self) -> str:
+        """The id of its task: the repository, and 8 hex digits of the question; other labels do not change it."""
+        return f"{self.repository}/{hashlib.sha256(self.question.encode()).hexdigest()[:8]}"
+
+    def to_json(self) -> str:
+        """Return its line."""
+        content = asdict(self)
+        content["evidence"] = [each._asdict() for each in self.evidence]
+        content["bm25"] = [each._asdict() for each in self.bm25]
+        return json.dumps(content, ensure_ascii=False)
+
+
+def parse(value: object) -> Label:
+    """Return a label from the object of its line.
+
+    Raises:
+        ValueError: Something in it is missing, unknown, or of another type; the message names it.
+    """
+    content = _object(value, (*WRITTEN, *MADE), "a label")
+    for name in ("repository", "question", "answer", "kind", "difficulty"):
+        _check(content[name], str, name)
+    _check(content["depth"], int, "depth")
+    _member(content["kind"], KINDS, "kind")
+    _member(content["difficulty"], DIFFICULTIES, "difficulty")
+    for name in ("targets", "path"):
+        content[name] = tuple(_check(each, str, f"each of {name}") for each in _list(content[name], name))
+    content["evidence"] = tuple(evidence_of(each) for each in _list(content["evidence"], "evidence"))
+    content["bm25"] = tuple(_verdict(each) for each in _list(content["bm25"], "bm25"))
+    return Label(**content)
+
+
+def evidence_of(value: object) -> Evidence:
+    """Return a span from its object.
+
+    Raises:
+        ValueError: It is none.
+    """
+    content = _object(value, ("path", "text"), "evidence")
+    return Evidence(_check(content["path"], str, "evidence's path"), _check(content["text"], str, "evidence's text"))
+
+
+def _verdict(value: object) -> Verdict:
+    content = _object(value, ("path", "answers", "why"), "a file of bm25")
+    return Verdict(
+        _check(content["path"], str, "bm25's path"),
+        _check(content["answers"], bool, "bm25's answers"),
+        _check(content["why"], str, "bm25's why"),
+    )
+
+
+def _object(value: object, names: Iterable[str], what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} is a JSON object, not {json.dumps(value)[:60]}")
+    content = dict(cast("dict[str, Any]", value))
+    missing, unknown = sorted(set(names) - set(content)), sorted(set(content) - set(names))
+    if missing or unknown:
+        raise ValueError(f"{what} has exactly the keys {', '.join(names)}; missing {missing}, unknown {unknown}")
+    return content
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    return cast("list[Any]", _check(value, list, name))
+
+
+def _check(value: Any, kind: type, name: str) -> Any:
+    if type(value) is not kind:
+        raise ValueError(f"{name} must be {kind.__name__}, not {json.dumps(value)[:60]}")
+    return value
+
+
+def _member(value: str, known: tuple[str, ...], name: str) -> None:
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}; not {value!r}")
+
+
+def read_lines(path: Path, parse_one: Callable[[object], T]) -> Iterator[tuple[int, T]]:
+    """Yield the number and the content of each line of a file of JSON objects.
+
+    Raises:
+        UsageError: The file cannot be read, or a line is no such object; the message names its number.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read ({error}): give a file of one JSON object a line") from None
+    # Not `splitlines`: an answer may hold U+2028 and its like, which JSON leaves as they are.
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                yield number, parse_one(json.loads(line))
+            except (ValueError, RecursionError) as error:
+                raise UsageError(f"{path}, line {number}: {error}") from None
+
+
+def read_labels(path: Path) -> list[Label]:
+    """Return the labels of a file.
+
+    Raises:
+        UsageError: The file cannot be read, or a line is no label; the message names its number.
+    """
+    return [label for _, label in read_lines(path, parse)]
+
+
+def write_labels(path: Path, labels: Iterable[Label]) -> None:
+    """Write one label a line."""
+    write_whole(path, "".join(f"{label.to_json()}\n" for label in labels).encode())
+
+
+def part_file(part: Part) -> Path:
+    """Return the file of a part."""
+    return data_folder() / f"{part}.jsonl"
+
+
+@cache
+def load_labels(part: Part) -> tuple[Label, ...]:
+    """Return the labels of a part of the dataset.
+
+    Raises:
+        UsageError: A line is no label; the message names the file and the line's number.
+    """
+    path = part_file(part)
+    return tuple(read_labels(path)) if path.exists() else ()

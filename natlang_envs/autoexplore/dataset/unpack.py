@@ -1,0 +1,127 @@
+"""Unpacks a source distribution, of which nothing is trusted, and builds the Coffee Company: whole, or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Generator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path, PurePosixPath
+
+from natlang_envs.errors import UsageError
+
+MAX_MEMBERS = 20_000
+MAX_BYTES = 512 << 20  # of all files together
+MAX_DEPTH = 32  # folders in folders
+_CHUNK = 1 << 20
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack the files of an archive's one top folder, without what packaging added.
+
+    Args:
+        archive: A gzipped tar file.
+        folder: A folder that does not exist; it comes into being when all is there.
+
+    Raises:
+        UsageError: The archive is truncated or damaged, leads outside its top folder, holds links or devices, or is too
+            large, or there is no room for it.
+    """
+    with _made_whole(folder) as unfinished:
+        try:
+            with tarfile.open(archive, "r|gz") as tar:
+                _write_all(tar, unfinished, archive.name)
+        except (tarfile.TarError, EOFError, zlib.error) as error:
+            raise UsageError(f"{archive.name} is truncated or damaged ({error}): fetch it again") from None
+
+
+def build_coffee_company(folder: Path, scale: str | int = "small") -> None:
+    """Build the Coffee Company, from its hand-written files and generated tables, in a folder that does not exist.
+
+    Raises:
+        UsageError: There is no room for it.
+    """
+    coffee = import_module("natlang_envs.autoexplore.dataset.coffee")
+    with _made_whole(folder) as unfinished:
+        coffee.build_coffee(unfinished, scale)
+
+
+@contextmanager
+def _made_whole(folder: Path) -> Generator[Path]:
+    """Give an empty folder to fill, and move it into place when that succeeded; nothing is left when it did not."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        try:
+            yield unfinished
+            unfinished.chmod(0o755)
+            _move(unfinished, folder)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+    except OSError as error:
+        raise UsageError(told(error, folder.parent)) from None
+
+
+def _move(unfinished: Path, folder: Path) -> None:
+    try:
+        unfinished.rename(folder)
+    except OSError as error:
+        # Another process was quicker: the same pin gives the same files.
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not folder.is_dir():
+            raise
+
+
+def told(error: OSError, folder: Path) -> str:
+    """Return in one line why something cannot be written to the cache, and what to do."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"no space is left in {folder}: make room, or set NATLANG_CACHE to another folder"
+    return f"{folder} cannot be written to ({error.strerror or error}): set NATLANG_CACHE to a folder of yours"
+
+
+def _write_all(tar: tarfile.TarFile, folder: Path, name: str) -> None:
+    top: str | None = None
+    total = 0
+    for count, member in enumerate(tar, 1):
+        parts = _parts_of(member, name)
+        top = parts[0] if top is None else top
+        if parts[0] != top:
+            raise UsageError(f"{name} holds {member.name!r} beside its folder {top!r}: it is no source distribution")
+        total += member.size
+        if count > MAX_MEMBERS or total > MAX_BYTES or len(parts) > MAX_DEPTH:
+            raise UsageError(f"{name} unpacks to more than any repository of the dataset holds: do not use it")
+        if member.isfile() and not _is_of_packaging(parts[1:]):
+            _write(tar, member, folder.joinpath(*parts[1:]))
+
+
+def _parts_of(member: tarfile.TarInfo, name: str) -> tuple[str, ...]:
+    if not (member.isfile() or member.isdir()):
+        raise UsageError(f"{name} holds {member.name!r}, which is a link or a device: do not use it")
+    parts = PurePosixPath(member.name).parts
+    if not parts or member.name.startswith("/") or ".." in parts or "\0" in member.name:
+        raise UsageError(f"{name} holds {member.name!r}, which leads outside its folder: do not use it")
+    if member.isfile() and len(parts) == 1:
+        raise UsageError(f"{name} holds the file {member.name!r} in no folder: it is no source distribution")
+    return parts
+
+
+def _is_of_packaging(parts: tuple[str, ...]) -> bool:
+    """Whether packaging added a file: the index's description repeats the README, a list of sources names every file."""
+    return parts == ("PKG-INFO",) or any(part.endswith(".egg-info") for part in parts)
+
+
+def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
+    content = tar.extractfile(member)
+    if content is None:
+        raise tarfile.ReadError(member.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # O_EXCL: a member given twice, or twice on a disk that ignores case, must not replace what is there.
+    opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    with os.fdopen(opened, "wb") as file:
+        shutil.copyfileobj(content, file, _CHUNK)
+    if path.stat().st_size != member.size:
+        raise tarfile.ReadError(f"{member.name} ends early")
