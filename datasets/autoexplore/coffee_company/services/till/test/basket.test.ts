@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { Basket, BasketError } from "../src/basket.js";
+
+const flatWhite = { sku: "DR-104", name: "Flat white", unitPence: 370 };
+const coldBrew = { sku: "DR-111", name: "Cold brew", unitPence: 420 };
+const filter = { sku: "DR-109", name: "Batch filter", unitPence: 290 };
+const bun = { sku: "FD-203", name: "Cinnamon bun", unitPence: 340 };
+
+const quietDay = new Date("2026-01-20T11:00:00Z");
+
+describe("adding", () => {
+  it("merges equal lines and keeps different ones apart", () => {
+    const basket = new Basket("C03");
+    basket.add(flatWhite, ["OAT", "SHOT"]);
+    basket.add(flatWhite, ["SHOT", "OAT"]);
+    basket.add(flatWhite);
+    expect(basket.lines.map((l) => l.quantity)).toEqual([2, 1]);
+    expect(basket.totals(quietDay).duePence).toBe(2 * 470 + 370);
+  });
+
+  it("takes 30p off for an own cup", () => {
+    const basket = new Basket("C10");
+    basket.add(filter, ["OWN_CUP"]);
+    expect(basket.totals(quietDay).duePence).toBe(260);
+  });
+
+  it("refuses two own cups, a fourth shot and oat drink in a bun", () => {
+    const basket = new Basket("C03");
+    expect(() => basket.add(flatWhite, ["OWN_CUP", "OWN_CUP"])).toThrow(BasketError);
+    expect(() => basket.add(flatWhite, ["SHOT", "SHOT", "SHOT", "SHOT"])).toThrow("at most 3");
+    expect(() => basket.add(bun, ["OAT"])).toThrow("drinks only");
+  });
+
+  it("ignores the echo of the bar code reader", () => {
+    const basket = new Basket("C03");
+    expect(basket.scan(bun, 1000)).toBe(true);
+    expect(basket.scan(bun, 1299)).toBe(false);
+    expect(basket.scan(bun, 1700)).toBe(true);
+    expect(basket.lines[0]?.quantity).toBe(2);
+  });
+});
+
+describe("offers", () => {
+  it("gives £1 off each drink until 07:59 in Foghorn Mornings, nothing off food", () => {
+    const basket = new Basket("C04");
+    basket.add(flatWhite);
+    basket.add(filter);
+    basket.add(bun);
+    expect(basket.totals(new Date("2025-01-14T07:59:59Z")).discountPence).toBe(200);
+    expect(basket.totals(new Date("2025-01-14T08:00:00Z")).discountPence).toBe(0);
+  });
+
+  it("halves every second cold brew in summer, by local time", () => {
+    const basket = new Basket("C06");
+    for (let i = 0; i < 3; i += 1) basket.add(coldBrew);
+    // 23:30 UTC on 8 June is already 9 June in Brackmouth.
+    expect(basket.totals(new Date("2025-06-08T23:30:00Z")).discountPence).toBe(210);
+    expect(basket.totals(new Date("2025-06-08T22:30:00Z")).discountPence).toBe(0);
+  });
+
+  it("keeps the night filter to the Infirmary", () => {
+    for (const [cafe, off] of [["C09", 50], ["C01", 0]] as const) {
+      const basket = new Basket(cafe);
+      basket.add(filter);
+      expect(basket.totals(new Date("2026-01-20T19:30:00Z")).discountPence).toBe(off);
+    }
+  });
+});
