@@ -1,4 +1,4 @@
-"""The `natlang` command: list the environments, play one, evaluate an agent, replay a run, explore a repository, keep data."""
+"""The `natlang` command: list the environments, play one, evaluate an agent, replay a run, explore, get data."""
 
 from __future__ import annotations
 
@@ -79,12 +79,13 @@ def play_command(
     id: Annotated[str, typer.Argument(help="The environment, for example NatLang/DangerousTaxi-Pickup-v0.")],
     task: Annotated[str | None, typer.Option(help="The id of a task; without it one is drawn.")] = None,
     split: Annotated[str | None, typer.Option(help="train, validation, test or all.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Of AutoExplore: embedded, labelled or a repository.")] = None,
     map: Annotated[str | None, typer.Option(help="The kind of map, where the environment has several.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Draws the same task again.")] = None,
     hints: Annotated[bool, typer.Option("--hints", help="Let ? show the next step of the environment's plan.")] = False,
 ) -> None:
     """Play an environment yourself."""
-    given = {"split": split, "map": map}
+    given = {"split": split, "dataset": dataset, "map": map}
     arguments = {name: value for name, value in given.items() if value is not None}
     env = make_env(id, **arguments)
     if "ansi" in env.metadata["render_modes"]:

@@ -64,24 +64,28 @@ class OpenAIDriver:
         return re.sub("//[^/@]*@", "//", str(self._client.base_url))  # a password may stand in it
 
     def reply(self, copilot: AutoExploreCopilot) -> str:
-        """Return the model's answer to the present prompt.
+        """Return the model's answer to the present prompt; see `answer`."""
+        return self.answer(copilot.instructions, copilot.prompt())
+
+    def answer(self, system: str, prompt: str) -> str:
+        """Return the model's answer to a prompt, below a system message.
 
         Raises:
             UsageError: The endpoint does not answer, refuses, or answers with nothing that is a chat completion.
         """
         problem = ""
         for _ in range(self._attempts):
-            text, problem = self._ask(copilot)
+            text, problem = self._ask(system, prompt)
             if text is not None:
                 return text
         raise UsageError(f"{self.endpoint} {problem} ({self._attempts} times): is it an OpenAI-compatible endpoint?")
 
-    def _ask(self, copilot: AutoExploreCopilot) -> tuple[str | None, str]:
+    def _ask(self, system: str, prompt: str) -> tuple[str | None, str]:
         """Return one answer, or what was wrong with it."""
         import openai
 
         try:
-            done = self._request(copilot.instructions, copilot.prompt())
+            done = self._request(system, prompt)
         except (openai.APITimeoutError, TimeoutError):
             raise UsageError(
                 f"{self.endpoint} did not answer within {self._timeout:g} seconds ({self._attempts} times): "

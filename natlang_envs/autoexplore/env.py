@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from natlang_envs.autoexplore.episode import GOAL_REWARD, Episode
-from natlang_envs.autoexplore.tasks import FAMILY, make_tasks
+from natlang_envs.autoexplore.tasks import FAMILY, ExploreSplit, make_tasks
 from natlang_envs.autoexplore.tree import Repository
 from natlang_envs.autoexplore.words import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
 from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.errors import UsageError
-from natlang_envs.tasks import Split
 
 
 def check_budget(file_budget: int) -> int:
@@ -29,8 +28,8 @@ class AutoExploreEnv(NatLangEnv):
     r"""Find the file of a repository that answers a question, by walking through its folders.
 
     ## Description
-    The file identification of section 5 and appendix B of the Reflect-RL paper, over the embedded repositories or over
-    any folder of the user's own. Nothing is ever written: the commands only go, read, name and leave.
+    The file identification of section 5 and appendix B of the Reflect-RL paper, over labelled or embedded repositories
+    or over any folder of the user's own. Nothing is ever written: the commands only go, read, name and leave.
 
     ## Observation Space
     `UnicodeText`: the task, the current folder, the folders and files in it (of a long folder, one page), the steps
@@ -50,8 +49,8 @@ class AutoExploreEnv(NatLangEnv):
       file, for `exit`, and for a last step within the horizon that is none of these.
 
     ## Starting State
-    The top folder, and a task drawn from the split: `repository/number`; for your own folder `own/` and a number that
-    depends on the question and the targets alone.
+    The top folder, and a task drawn from the split: `repository/number`, the number of a label depending on its
+    question alone; for your own folder `own/` and a number that depends on the question and the targets alone.
 
     ## Episode End
     Termination: a file was named, the player left, or `horizon` steps were taken (the steps left stand in the
@@ -63,7 +62,11 @@ class AutoExploreEnv(NatLangEnv):
     ## Arguments
     - `depth`: 1 for targets in the top folder or one below, 2 for targets two folders below, None for any. The three
       registered ids set it.
-    - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository.
+    - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository; of the labelled dataset also
+      `"test_seen"`, held-out files of the repositories in train.
+    - `dataset`: `"labelled"`, real repositories that `natlang data fetch` brings; the name of one of them;
+      `"embedded"`, small ones in the package. Without it a named split is of the labelled dataset, and `"all"` draws
+      from the embedded repositories, which need no download, and accepts any task's id.
     - `repository`, `question`, `target`: a folder of your own, what is asked, and the path of the file that answers it
       (or a list of paths, any of which is right). The folder is indexed once per process.
     - `horizon`: 15 steps.
@@ -81,7 +84,8 @@ class AutoExploreEnv(NatLangEnv):
     def __init__(
         self,
         depth: int | None = None,
-        split: Split = "all",
+        split: ExploreSplit = "all",
+        dataset: str | None = None,
         repository: str | None = None,
         question: str | None = None,
         target: str | Sequence[str] | None = None,
@@ -90,7 +94,7 @@ class AutoExploreEnv(NatLangEnv):
         render_mode: str | None = None,
     ) -> None:
         self._budget = check_budget(file_budget)
-        self._tasks = make_tasks(depth, split, repository, question, target)
+        self._tasks = make_tasks(depth, split, dataset, repository, question, target)
         super().__init__(
             tasks=self._tasks,
             horizon=horizon,

@@ -1,7 +1,7 @@
 """The tasks of AutoExplore: a repository, a question and the files that answer it.
 
-Each embedded repository is a folder and a JSON file of questions in `repositories/`. Their test split is too small
-for an evaluation protocol: protocols come with the labelled dataset, in a `protocols.py` beside this file.
+Each embedded repository is a folder and a JSON file of questions in `repositories/`: few and small, they need nothing
+but the package. The labelled dataset (`dataset/`) has real repositories, and what protocols evaluate on.
 """
 
 from __future__ import annotations
@@ -11,15 +11,19 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
+from natlang_envs.autoexplore.dataset.catalogue import catalogue, repository_folder
+from natlang_envs.autoexplore.dataset.labels import PARTS, Part, load_labels
 from natlang_envs.autoexplore.names import same
 from natlang_envs.autoexplore.tree import open_repository
 from natlang_envs.autoexplore.words import MAX_QUESTION
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.spaces import escape_surrogates
-from natlang_envs.tasks import Shares, Split, Tasks, check_split, split_of
+from natlang_envs.tasks import SPLITS, Shares, Split, Tasks, split_of
 
+ExploreSplit = Split | Literal["test_seen"]
+EMBEDDED, LABELLED = "embedded", "labelled"
 FAMILY = "autoexplore"
 SHARES = Shares(train=0.5, validation=0.2)
 DEPTHS: dict[int, tuple[int, ...]] = {1: (0, 1), 2: (2,)}  # what the two variants hold, counted in folders to enter
@@ -30,7 +34,7 @@ class ExploreTask(NamedTuple):
     """A question about a repository.
 
     Attributes:
-        id: `repository/number`, or `own/` and 12 hex digits for a user's own.
+        id: `repository/number`, `repository/` and 8 hex digits for a label, `own/` and 12 for a user's own.
         folder: Where the repository lies on this machine; no player is told.
         question: One line.
         targets: The files that answer it, any one of which is right.
@@ -56,31 +60,43 @@ class ExploreTasks(Tasks, Protocol):
 
 
 def split_of_task(task_id: str) -> Split:
-    """Return the split of a task, by its repository."""
+    """Return the split of an embedded task, by its repository."""
     return split_of(FAMILY, task_id.partition("/")[0], SHARES)
 
 
 class RepositoryTasks:
-    """The questions about the embedded repositories, of one split.
+    """The questions about the embedded repositories, or those of the labelled dataset, of one split.
 
     Args:
-        split: `"train"`, `"validation"`, `"test"` or `"all"`.
+        split: `"train"`, `"validation"`, `"test"` or `"all"`; of labels also `"test_seen"`.
         depth: 1, 2 or None for any: see `DEPTHS`.
+        dataset: `"embedded"`, `"labelled"`, or the name of a repository for its labels alone. None draws embedded tasks
+            in the split `"all"`, where it accepts the ids of labels too, and labels in any other.
 
     Raises:
-        UsageError: There is no such split or depth.
+        UsageError: There is no such split, depth or dataset, or no task of this kind.
     """
 
-    def __init__(self, split: str, depth: int | None) -> None:
-        check_split(split)
+    def __init__(self, split: str, depth: int | None, dataset: str | None = EMBEDDED) -> None:
         _check_depth(depth)
+        drawn = dataset or (EMBEDDED if split == "all" else LABELLED)
+        tables = _tables(drawn)
+        one_of("split", split, dict.fromkeys((*SPLITS, *tables)))
         self.split = split
         self._depth = depth
+        self._known = tables
         self.pool = tuple(
-            task.id
-            for task in _embedded().values()
-            if split in ("all", split_of_task(task.id)) and _is_of_depth(task, depth)
+            sorted(
+                task.id
+                for part, tasks in tables.items()
+                if split in ("all", part)
+                for task in tasks.values()
+                if _is_of_depth(task, depth)
+            )
         )
+        if not self.pool:
+            raise UsageError(f"the dataset {drawn!r} has no task of the split {split!r} and this depth: choose others")
+        self._accepts_labels = dataset is None and split == "all"
 
     def draw(self, uniform: Callable[[], float]) -> str:
         """Return the id of a task, uniformly."""
@@ -88,22 +104,35 @@ class RepositoryTasks:
 
     def check(self, task_id: str) -> None:
         """Raise `UsageError` unless the task exists, in this split and of this depth."""
-        task = _embedded().get(task_id)
+        part, task = self._find(task_id)
         if task is None:
             raise UsageError(f"unknown task {str(task_id)!a}: an id reads like {self.pool[0]!r}")
         if not _is_of_depth(task, self._depth):
             raise UsageError(f"task {task_id!r} has a target of depth {task.depth}: {_other_id(task.depth)}")
-        split = split_of_task(task_id)
-        if self.split not in ("all", split):
-            raise UsageError(f"task {task_id!r} is in the split {split!r}, not {self.split!r}: pass split={split!r}")
+        if self.split not in ("all", part):
+            raise UsageError(f"task {task_id!r} is in the split {part!r}, not {self.split!r}: pass split={part!r}")
+
+    def _find(self, task_id: str) -> tuple[str, ExploreTask | None]:
+        tables = self._known
+        if self._accepts_labels and not any(task_id in tasks for tasks in tables.values()):
+            tables = _tables(LABELLED)
+        return next(((part, tasks[task_id]) for part, tasks in tables.items() if task_id in tasks), ("", None))
 
     def ids(self) -> Iterator[str]:
         """Yield every task id of the split."""
         yield from self.pool
 
     def load(self, task_id: str) -> ExploreTask:
-        """Return a task."""
-        return _embedded()[task_id]
+        """Return a task.
+
+        Raises:
+            UsageError: The files of its repository have not been fetched.
+        """
+        task = self._find(task_id)[1]
+        if task is None:
+            raise KeyError(task_id)
+        name = task_id.partition("/")[0]
+        return task if task.folder.is_relative_to(_EMBEDDED) else task._replace(folder=repository_folder(name))
 
 
 class OneTask:
@@ -174,7 +203,12 @@ def own_task(folder: Path, question: str, targets: tuple[str, ...]) -> ExploreTa
 
 
 def make_tasks(
-    depth: int | None, split: Split, repository: str | None, question: str | None, target: str | Sequence[str] | None
+    depth: int | None,
+    split: ExploreSplit,
+    dataset: str | None,
+    repository: str | None,
+    question: str | None,
+    target: str | Sequence[str] | None,
 ) -> ExploreTasks:
     """Return the tasks that the arguments of an environment describe.
 
@@ -182,10 +216,12 @@ def make_tasks(
         UsageError: They are incomplete or do not fit together; see `RepositoryTasks` and `OwnTask`.
     """
     if repository is None and question is None and target is None:
-        return RepositoryTasks(split, depth)
+        return RepositoryTasks(split, depth, dataset)
     if repository is None or question is None or target is None:
         raise UsageError("a repository of your own needs all three of repository, question and target")
-    check_split(split)
+    if dataset is not None:
+        raise UsageError(f"a repository of your own is in no dataset {dataset!r}: leave dataset out")
+    one_of("split", split, SPLITS)
     if split != "all":
         raise UsageError(f"a repository of your own has no split {split!r}: leave split out")
     return OwnTask(repository, question, target, depth)
@@ -246,3 +282,35 @@ def _embedded() -> dict[str, ExploreTask]:
             name = f"{file.stem}/{number}"
             tasks[name] = ExploreTask(name, file.with_suffix(""), each["question"], tuple(each["targets"]))
     return tasks
+
+
+def _tables(dataset: str) -> dict[str, dict[str, ExploreTask]]:
+    """Return the tasks of a dataset by split and id.
+
+    Raises:
+        UsageError: There is no such dataset.
+    """
+    if dataset == EMBEDDED:
+        return _embedded_by_split()
+    one_of("dataset", dataset, (EMBEDDED, LABELLED, *catalogue()))
+    tables = {part: _labelled(part) for part in PARTS}
+    if dataset == LABELLED:
+        return tables
+    return {
+        part: {name: task for name, task in tasks.items() if name.startswith(f"{dataset}/")}
+        for part, tasks in tables.items()
+    }
+
+
+@cache
+def _embedded_by_split() -> dict[str, dict[str, ExploreTask]]:
+    tables: dict[str, dict[str, ExploreTask]] = {split: {} for split in SPLITS if split != "all"}
+    for name, task in _embedded().items():
+        tables[split_of_task(name)][name] = task
+    return tables
+
+
+@cache
+def _labelled(part: Part) -> dict[str, ExploreTask]:
+    """Return the labelled tasks of a part; where their files are is asked when one is loaded."""
+    return {each.id: ExploreTask(each.id, Path(), each.question, each.targets) for each in load_labels(part)}

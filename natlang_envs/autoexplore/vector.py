@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from natlang_envs.autoexplore.env import check_budget
 from natlang_envs.autoexplore.episode import Episode
-from natlang_envs.autoexplore.tasks import make_tasks
+from natlang_envs.autoexplore.tasks import ExploreSplit, make_tasks
 from natlang_envs.autoexplore.words import EXIT, FILE_BUDGET, max_observation
-from natlang_envs.tasks import Split
 from natlang_envs.vector import Indices, NatLangVectorEnv, Outcomes, object_array
 
 _NOWHERE = (EXIT,)  # the commands of an episode that has not begun
@@ -31,7 +30,8 @@ class AutoExploreVectorEnv(NatLangVectorEnv):
         self,
         num_envs: int = 1,
         depth: int | None = None,
-        split: Split = "all",
+        split: ExploreSplit = "all",
+        dataset: str | None = None,
         repository: str | None = None,
         question: str | None = None,
         target: str | Sequence[str] | None = None,
@@ -41,7 +41,7 @@ class AutoExploreVectorEnv(NatLangVectorEnv):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
     ) -> None:
         self._budget = check_budget(file_budget)
-        self._tasks = make_tasks(depth, split, repository, question, target)
+        self._tasks = make_tasks(depth, split, dataset, repository, question, target)
         super().__init__(
             num_envs,
             tasks=self._tasks,

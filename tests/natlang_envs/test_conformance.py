@@ -19,15 +19,16 @@ from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
 from tests.natlang_envs import broken
 
 GENERATED: dict[str, Any] = {"map": "generated"}
+EMBEDDED: dict[str, Any] = {"dataset": "embedded"}  # the labelled dataset needs a download
 CASES = [
-    *(Case(entry.id) for entry in ENVIRONMENTS),
+    *(Case(entry.id, EMBEDDED if "AutoExplore" in entry.id else {}) for entry in ENVIRONMENTS),
     *(Case(entry.id, GENERATED) for entry in ENVIRONMENTS if "DangerousTaxi" in entry.id),
     Case("NatLang/DangerousTaxi-Pickup-v0", {"split": "train"}),
     Case("NatLang/DangerousTaxi-Dropoff-v0", {**GENERATED, "split": "validation"}),
     Case("NatLang/DangerousTaxi-v0", {**GENERATED, "split": "test", "horizon": 5}),
-    Case("NatLang/AutoExplore-v0", {"split": "train"}),
-    Case("NatLang/AutoExplore-Depth1-v0", {"split": "validation", "file_budget": 40}),
-    Case("NatLang/AutoExplore-Depth2-v0", {"split": "test"}),
+    Case("NatLang/AutoExplore-v0", {**EMBEDDED, "split": "train"}),
+    Case("NatLang/AutoExplore-Depth1-v0", {**EMBEDDED, "split": "validation", "file_budget": 40}),
+    Case("NatLang/AutoExplore-Depth2-v0", {**EMBEDDED, "split": "test"}),
 ]
 BY_NAME = {check.__name__: check for check in CHECKS}
 TOO_SHORT = {"plans_succeed"}  # with a horizon of five steps most plans do not fit

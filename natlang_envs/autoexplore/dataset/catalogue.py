@@ -71,7 +71,7 @@ def data_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """Return the folder for what is fetched and built: `NATLANG_CACHE`, or `natlang_envs` in the user's cache folder."""
+    """Return the folder for what is fetched and built: `NATLANG_CACHE`, or one in the user's cache folder."""
     given = os.environ.get(CACHE_VARIABLE)
     if given:
         return Path(given).expanduser().absolute()
@@ -100,7 +100,9 @@ def read_catalogue(path: Path) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
     for table in tables:
         if set(table) != _KEYS:
-            raise UsageError(f"{path}: repository {table.get('name')!r} has the keys {sorted(table)}, not {sorted(_KEYS)}")
+            raise UsageError(
+                f"{path}: repository {table.get('name')!r} has the keys {sorted(table)}, not {sorted(_KEYS)}"
+            )
         entries[table["name"]] = Entry(**table)
     return entries
 
@@ -136,7 +138,7 @@ def _coffee_sources() -> str:
     total = hashlib.sha256()
     sources = data_folder() / "coffee_company"
     files = [path for path in sorted(sources.rglob("*")) if path.is_file()]
-    for path in [*files, Path(__file__).with_name("coffee.py")]:
+    for path in [*files, *sorted(Path(__file__).parent.glob("coffee*.py"))]:
         if path.is_file():
             total.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return total.hexdigest()

@@ -92,8 +92,7 @@ def evidence_problems(targets: Sequence[str], evidence: Sequence[Evidence]) -> I
             yield f"evidence is from {path}, which is no target"
         if not SHORTEST_EVIDENCE <= len(text) <= LONGEST_EVIDENCE:
             yield (
-                f"the evidence {text[:30]!r}… has {len(text)} characters, "
-                f"not {SHORTEST_EVIDENCE} to {LONGEST_EVIDENCE}"
+                f"the evidence {text[:30]!r}… has {len(text)} characters, not {SHORTEST_EVIDENCE} to {LONGEST_EVIDENCE}"
             )
     yield from (f"target {path} has no evidence" for path in targets if path not in {each.path for each in evidence})
 
@@ -164,4 +163,3 @@ def duplicate_problems(questions: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the positions of questions that say nearly what an earlier one says."""
     for first, second, near in near_pairs(questions):
         yield second, f"the question is nearly another one ({near:.0%} alike): {questions[first]}"
-

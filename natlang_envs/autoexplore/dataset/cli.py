@@ -1,8 +1,7 @@
-"""`natlang data`: fetch the dataset's repositories, make labels, check and measure them."""
+"""`natlang data`: the repositories of the dataset; what concerns labels is in `label_cli.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Annotated
@@ -14,13 +13,16 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 from rich.table import Column, Table
 
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, Entry, cache_folder, catalogue, entry_of
-from natlang_envs.autoexplore.dataset.drafts import Filled, fill_file, write_filled
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.index import Index
+from natlang_envs.autoexplore.dataset.label_cli import add_commands
+from natlang_envs.autoexplore.dataset.unpack import build_coffee_company
 from natlang_envs.cli_support import printable
 from natlang_envs.errors import UsageError
 
 data_app = typer.Typer(help="The labelled dataset of AutoExplore: fetch its repositories, make and check labels.")
+
+add_commands(data_app)
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of repositories; all without any.")]
 
@@ -60,7 +62,9 @@ def fetch_command(names: Names = None) -> None:
                 task = progress.tasks[bar]
                 progress.update(bar, total=task.total or 1, completed=task.total or 1)
     if problems:
-        raise UsageError(f"{len(problems)} of {len(missing)} repositories could not be fetched; the first: {problems[0]}")
+        raise UsageError(
+            f"{len(problems)} of {len(missing)} repositories could not be fetched; the first: {problems[0]}"
+        )
     typer.echo(f"All {len(entries)} are here.")
 
 
@@ -93,41 +97,16 @@ def path_command(name: Annotated[str, typer.Argument(help="The name of a reposit
     typer.echo(str(fetch(entry, cache(Index))))
 
 
-@data_app.command("draft")
-def draft_command(
-    drafts: Annotated[Path, typer.Argument(help="A file with one draft a line, which is filled in in place.")],
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write here instead.")] = None,
+@data_app.command("coffee")
+def coffee_command(
+    folder: Annotated[Path, typer.Argument(help="A folder that does not exist yet.")],
+    scale: Annotated[str, typer.Option(help="small, paper (12 million tokens), or a number of times small.")] = "small",
 ) -> None:
-    """Fill in drafts of labels, and say for each line what is still wrong with it."""
-    filled = fill_file(drafts)
-    write_filled(drafts if out is None else out, filled)
-    for each in filled:
-        for problem in each.problems:
-            typer.echo(f"line {each.number}: {printable(problem)}")
-    _print_counts(filled)
-    if any(each.problems for each in filled):
-        raise typer.Exit(1)
-
-
-def _print_counts(filled: list[Filled]) -> None:
-    clean = [each for each in filled if not each.problems]
-    typer.echo(f"{len(clean)} of {len(filled)} lines are finished.")
-    if not filled:
-        return
-    for name in ("depth", "kind", "difficulty"):
-        values = [str(each.content[name]) for each in filled if name in each.content]
-        typer.echo(f"  {name}: {_shares(values)}")
-    first = [each.content["bm25"][0]["path"] in each.content["targets"] for each in filled if each.content.get("bm25")]
-    if first:
-        typer.echo(f"  BM25 ranks a target first in {sum(first) / len(first):.0%}")
-
-
-def _shares(values: list[str]) -> str:
-    return ", ".join(f"{value} {values.count(value)} ({values.count(value) / len(values):.0%})" for value in _known(values))
-
-
-def _known(values: Iterable[str]) -> list[str]:
-    return sorted(set(values))
+    """Build the Coffee Company in a folder of yours, with tables as large as you like."""
+    if folder.exists() or folder.is_symlink():
+        raise UsageError(f"{folder} exists: choose another folder")
+    build_coffee_company(folder.absolute(), int(scale) if scale.isascii() and scale.isdigit() else scale)
+    typer.echo(str(folder))
 
 
 def _entries(names: list[str] | None) -> list[Entry]:

@@ -92,7 +92,7 @@ def _fill(number: int, content: dict[str, Any]) -> Filled:
         found = (*file_problems(repository, targets, evidence), *evidence_problems(targets, evidence))
         return Filled(number, content, found, None)
     question = " ".join(content["question"].split())
-    made = {
+    made: dict[str, Any] = {
         "question": question,
         "targets": targets,
         "path": list(shortest_path(repository, targets)),
@@ -100,7 +100,7 @@ def _fill(number: int, content: dict[str, Any]) -> Filled:
         "difficulty": difficulty_of(question, targets),
         "bm25": _verdicts(repository, question, targets, content.get("bm25")),
     }
-    whole = {name: (content | made)[name] for name in (*WRITTEN, *MADE)}
+    whole: dict[str, Any] = {name: (content | made)[name] for name in (*WRITTEN, *MADE)}
     open_verdicts = [each["path"] for each in whole["bm25"] if not isinstance(each["answers"], bool)]
     if open_verdicts:
         # The rest is checked as if nothing else answered, so that all problems are told at once.
@@ -156,9 +156,11 @@ def _verdicts(repository: Repository, question: str, targets: list[str], given: 
         answers, why = before.get("answers"), before.get("why")
         if path in targets:
             answers, why = True, (why if answers is True and why else _IS_TARGET)
-        rows.append({
-            "path": path,
-            "answers": answers if isinstance(answers, bool) else None,
-            "why": why if isinstance(why, str) else "",
-        })
+        rows.append(
+            {
+                "path": path,
+                "answers": answers if isinstance(answers, bool) else None,
+                "why": why if isinstance(why, str) else "",
+            }
+        )
     return rows

@@ -19,7 +19,7 @@ Progress = Callable[[int, int | None], None]  # bytes that are here, bytes in al
 def fetch(entry: Entry, index: Callable[[], Index], progress: Progress = lambda done, total: None) -> Path:
     """Bring a repository's files into the cache, unless they are there.
 
-    A download that was interrupted goes on where it stopped. Only a verified archive is unpacked, and it is deleted then.
+    A download that was interrupted goes on where it stopped. Only a verified archive is unpacked, and then deleted.
 
     Args:
         entry: The repository.
@@ -61,7 +61,9 @@ def _download(entry: Entry, archive: Path, index: Callable[[], Index], progress:
             for piece in pieces:
                 done += len(piece)
                 if done > MAX_ARCHIVE:
-                    raise UsageError(f"{archive.name} is larger than {MAX_ARCHIVE:,} bytes: that is not the pinned archive")
+                    raise UsageError(
+                        f"{archive.name} is larger than {MAX_ARCHIVE:,} bytes: that is not the pinned archive"
+                    )
                 file.write(piece)
                 progress(done, total)
             file.truncate()

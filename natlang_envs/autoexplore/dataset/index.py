@@ -121,10 +121,11 @@ class Index:
                 options["cert"] = chosen.client_certificate
             if chosen.proxy:
                 options["proxy"] = chosen.proxy
-            self._client = PyPIClient(trusted_hosts=chosen.trusted, **options)
+            client = PyPIClient(trusted_hosts=chosen.trusted, **options)
         except (OSError, ValueError) as error:
             raise UsageError(f"pip's settings cannot be used ({error}): see pip config list") from None
-        self._client.auth = MultiDomainBasicAuth(prompting=False, index_urls=list(chosen.indexes))
+        client.auth = MultiDomainBasicAuth(prompting=False, index_urls=list(chosen.indexes))
+        self._client: Any = client  # the library's own client lacks a detail of its own protocol
         self._finder: PackageFinder = PackageFinder(
             self._client,
             index_urls=chosen.indexes,

@@ -110,7 +110,7 @@ def _parts_of(member: tarfile.TarInfo, name: str) -> tuple[str, ...]:
 
 
 def _is_of_packaging(parts: tuple[str, ...]) -> bool:
-    """Whether packaging added a file: the index's description repeats the README, a list of sources names every file."""
+    """Whether packaging added a file: a description that repeats the README, a list that names every file."""
     return parts == ("PKG-INFO",) or any(part.endswith(".egg-info") for part in parts)
 
 

@@ -1,0 +1,69 @@
+"""The second, blind reading: somebody given a question and the tree alone names a file; the label is compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from natlang_envs.autoexplore.dataset.catalogue import data_folder
+from natlang_envs.autoexplore.dataset.labels import Label, read_lines
+from natlang_envs.autoexplore.dataset.report import Rate
+from natlang_envs.tasks import hash_fraction
+from natlang_envs.trajectory import write_whole
+
+
+class Reading(NamedTuple):
+    """What a reader named: the label's id, its repository and question, and a file; empty where it is still open."""
+
+    id: str
+    repository: str
+    question: str
+    file: str
+
+
+def readings_file() -> Path:
+    """Return the file of the second reading."""
+    return data_folder() / "second_reading.jsonl"
+
+
+def sample(labels: Iterable[Label]) -> list[Reading]:
+    """Return a tenth of each repository's labels, by a hash of their ids, without anything that tells the answer."""
+    by_repository: dict[str, list[Label]] = {}
+    for label in labels:
+        by_repository.setdefault(label.repository, []).append(label)
+    chosen = [
+        label
+        for group in by_repository.values()
+        for label in sorted(group, key=lambda each: hash_fraction(f"second/{each.id}"))[: -(-len(group) // 10)]
+    ]
+    return [Reading(each.id, each.repository, each.question, "") for each in chosen]
+
+
+def write_readings(path: Path, readings: Iterable[Reading]) -> None:
+    """Write one reading a line."""
+    lines = (f"{json.dumps(each._asdict(), ensure_ascii=False)}\n" for each in readings)
+    write_whole(path, "".join(lines).encode())
+
+
+def read_readings(path: Path) -> list[Reading]:
+    """Return the readings of a file; none where it does not exist.
+
+    Raises:
+        UsageError: A line is no reading; the message names its number.
+    """
+    return [reading for _, reading in read_lines(path, _parse)] if path.exists() else []
+
+
+def _parse(value: object) -> Reading:
+    content = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    if tuple(content) != Reading._fields or not all(isinstance(each, str) for each in content.values()):
+        raise ValueError(f"a reading has the keys {', '.join(Reading._fields)}, all text")
+    return Reading(**content)
+
+
+def agreement(readings: Iterable[Reading], labels: Mapping[str, Label]) -> Rate:
+    """Return how often the file named is a target; readings of labels that are gone, and open ones, do not count."""
+    told = [each for each in readings if each.file and each.id in labels]
+    return Rate(sum(each.file in labels[each.id].targets for each in told), len(told))
