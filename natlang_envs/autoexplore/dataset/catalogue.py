@@ -132,13 +132,17 @@ def repository_folder(name: str) -> Path:
     return entry.folder
 
 
+def coffee_files() -> list[Path]:
+    """Return the hand-written files of the Coffee Company, sorted; pip compiles Python files where it installs them."""
+    found = (data_folder() / "coffee_company").rglob("*")
+    return sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts)
+
+
 @cache
 def _coffee_sources() -> str:
     """Return a digest of what the Coffee Company is built from."""
     total = hashlib.sha256()
-    sources = data_folder() / "coffee_company"
-    files = [path for path in sorted(sources.rglob("*")) if path.is_file()]
-    for path in [*files, *sorted(Path(__file__).parent.glob("coffee*.py"))]:
-        if path.is_file():
-            total.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    for path in (*coffee_files(), *sorted(Path(__file__).parent.glob("coffee*.py"))):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        total.update(f"{content} {path.parent.name}/{path.name}\n".encode())
     return total.hexdigest()
