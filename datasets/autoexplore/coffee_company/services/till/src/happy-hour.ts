@@ -5,13 +5,21 @@
 
 import type { Line } from "./basket.js";
 
+interface Moment {
+  day: string;
+  minute: number;
+  weekday: boolean;
+}
+
 interface Offer {
   name: string;
   first: string; // both days included, Brackmouth's calendar
   last: string;
-  cafes: "all" | readonly string[];
-  pence(lines: readonly Line[], minuteOfDay: number): number;
+  pence(lines: readonly Line[], at: Moment): number;
 }
+
+const EIGHT = 8 * 60;
+const drinks = (sku: string): boolean => sku.startsWith("DR-");
 
 /** Two offers never add up: the guest gets the better one. */
 const OFFERS: readonly Offer[] = [
@@ -19,39 +27,42 @@ const OFFERS: readonly Offer[] = [
     name: "Foghorn Mornings",
     first: "2025-01-13",
     last: "2025-02-28",
-    // C02 opens at 08:00, C06 and C07 too: they are in the list so that the report shows a zero for them.
-    cafes: "all",
-    // £1 off any drink, each drink on the receipt, while the clock says 07:59 or earlier.
-    pence: (lines, minute) => (minute < 8 * 60 ? 100 * units(lines, (sku) => sku.startsWith("DR-")) : 0),
+    // £1 off once a person, and a receipt is a person. The time is the receipt's, not the wall clock's.
+    pence: (lines, at) => (at.minute < EIGHT && units(lines, drinks) > 0 ? 100 : 0),
   },
   {
-    name: "Cold Brew Summer",
+    name: "Cold Brew Summer 2025",
     first: "2025-06-09",
     last: "2025-08-31",
-    cafes: "all",
     // Every second cold brew at half price: 420 / 2 = 210 for each full pair.
-    pence: (lines) => {
-      const cold = lines.filter((l) => l.sku === "DR-111");
-      const pairs = Math.floor(units(cold, () => true) / 2);
-      return pairs * Math.floor((cold[0]?.unitPence ?? 0) / 2);
-    },
+    pence: (lines) => pairs(lines) * Math.floor(coldBrewPence(lines) / 2),
   },
   {
-    // Agreed with Ruth Kamau as a trial and extended twice; ends with the winter rota.
-    name: "Night Ward Filter",
-    first: "2025-10-27",
-    last: "2026-03-28",
-    cafes: ["C09"],
-    // 50p off each batch filter from 19:30 to closing, for the change of shift.
-    pence: (lines, minute) => (minute >= 19 * 60 + 30 ? 50 * units(lines, (sku) => sku === "DR-109") : 0),
+    name: "Early Tide",
+    first: "2026-01-12",
+    last: "2026-02-27",
+    pence: (lines, at) => (at.weekday && at.minute < EIGHT && units(lines, drinks) > 0 ? 80 : 0),
+  },
+  {
+    name: "Fifteen on the Quay",
+    first: "2026-05-07",
+    last: "2026-05-07",
+    // Espresso at £1.50, every one of them; the difference is taken from the list price of the day.
+    pence: (lines) =>
+      lines.filter((l) => l.sku === "DR-101").reduce((sum, l) => sum + Math.max(0, l.unitPence - 150) * l.quantity, 0),
+  },
+  {
+    name: "Cold Brew Summer 2026",
+    first: "2026-06-08",
+    last: "2026-08-30",
+    // A pair for £6.30 from 13:00 on, which is 13:00:00 and not 13:01.
+    pence: (lines, at) => (at.minute >= 13 * 60 ? pairs(lines) * Math.max(0, 2 * coldBrewPence(lines) - 630) : 0),
   },
 ];
 
-export function discountFor(lines: readonly Line[], cafe: string, at: Date): number {
-  const { day, minute } = local(at);
-  const amounts = OFFERS.filter((o) => o.first <= day && day <= o.last)
-    .filter((o) => o.cafes === "all" || o.cafes.includes(cafe))
-    .map((o) => o.pence(lines, minute));
+export function discountFor(lines: readonly Line[], _cafe: string, at: Date): number {
+  const moment = local(at);
+  const amounts = OFFERS.filter((o) => o.first <= moment.day && moment.day <= o.last).map((o) => o.pence(lines, moment));
   return Math.max(0, ...amounts);
 }
 
@@ -59,10 +70,19 @@ function units(lines: readonly Line[], fits: (sku: string) => boolean): number {
   return lines.reduce((sum, l) => sum + (fits(l.sku) ? l.quantity : 0), 0);
 }
 
-function local(at: Date): { day: string; minute: number } {
+function pairs(lines: readonly Line[]): number {
+  return Math.floor(units(lines, (sku) => sku === "DR-111") / 2);
+}
+
+function coldBrewPence(lines: readonly Line[]): number {
+  return lines.find((l) => l.sku === "DR-111")?.unitPence ?? 0;
+}
+
+function local(at: Date): Moment {
   // The Swedish locale writes 2025-01-13 07:59:00, which sorts and splits well.
   const text = at.toLocaleString("sv-SE", { timeZone: "Europe/London" });
   const [day = "", clock = ""] = text.split(" ");
   const [hours, minutes] = clock.split(":").map(Number);
-  return { day, minute: (hours ?? 0) * 60 + (minutes ?? 0) };
+  const dayOfWeek = new Date(`${day}T12:00:00Z`).getUTCDay();
+  return { day, minute: (hours ?? 0) * 60 + (minutes ?? 0), weekday: dayOfWeek > 0 && dayOfWeek < 6 };
 }

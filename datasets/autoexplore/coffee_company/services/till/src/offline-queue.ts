@@ -3,18 +3,27 @@
 import Database from "better-sqlite3";
 
 const HOUR_MS = 3_600_000;
+/** Eight hours after the oldest unsent order the till goes on for cash only. */
 export const MAX_AGE_MS = 8 * HOUR_MS;
 export const WARN_AGE_MS = 7 * HOUR_MS;
+/** Sending takes a moment even on a good line; nobody should see a cloud for that. */
+const CALM_MS = 60_000;
 
 export type SendResult = "stored" | "refused" | "unreachable";
 export type Send = (key: string, body: string, replay: boolean) => Promise<SendResult>;
-export type Light = "grey" | "yellow" | "orange" | "red" | "stopped";
+export type Cloud = "green" | "grey" | "blinking" | "red";
 
 interface Row {
   seq: number;
   key: string;
   body: string;
   placedMs: number;
+}
+
+export interface Replay {
+  sent: number;
+  /** Key of the order that order-api refused and that now blocks the queue. */
+  blockedBy?: string;
 }
 
 export class OfflineQueue {
@@ -30,61 +39,67 @@ export class OfflineQueue {
       CREATE TABLE IF NOT EXISTS waiting (
         seq INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, body TEXT NOT NULL, placedMs INTEGER NOT NULL);
       CREATE TABLE IF NOT EXISTS parked (
-        key TEXT PRIMARY KEY, body TEXT NOT NULL, placedMs INTEGER NOT NULL, parkedMs INTEGER NOT NULL);`);
+        key TEXT PRIMARY KEY, body TEXT NOT NULL, placedMs INTEGER NOT NULL, ticket TEXT NOT NULL);`);
   }
 
-  /** Throws when the oldest waiting order is too old for the till to go on selling. */
+  /** A sale is finished when it stands here. */
   put(key: string, body: string, nowMs: number): void {
-    if (this.light(nowMs) === "stopped") throw new Error("offline for 8 hours: the till may not sell");
     this.db.prepare("INSERT OR IGNORE INTO waiting (key, body, placedMs) VALUES (?, ?, ?)").run(key, body, nowMs);
   }
 
-  /** Sends in the order of ringing up and stops at the first order that cannot be delivered. */
-  async replay(send: Send, nowMs: number): Promise<number> {
-    if (this.busy) return 0; // two replays at once would overtake each other
+  /** Sends in the order of ringing up and stops at the first order that is not taken. */
+  async replay(send: Send, nowMs: number): Promise<Replay> {
+    if (this.busy) return { sent: 0 }; // two replays at once would overtake each other
     this.busy = true;
-    let done = 0;
+    let sent = 0;
     try {
       for (let row = this.first(); row; row = this.first()) {
-        const late = nowMs - row.placedMs > 10_000;
-        const result = await send(row.key, row.body, late);
-        if (result === "unreachable") break;
-        if (result === "refused") this.park(row, nowMs);
+        const result = await send(row.key, row.body, nowMs - row.placedMs > CALM_MS);
+        if (result === "unreachable") return { sent };
+        if (result === "refused") return { sent, blockedBy: row.key };
         this.db.prepare("DELETE FROM waiting WHERE seq = ?").run(row.seq);
-        done += 1;
+        sent += 1;
       }
+      return { sent };
     } finally {
       this.busy = false;
     }
-    return done;
   }
 
   waiting(): number {
     return (this.db.prepare("SELECT count(*) AS n FROM waiting").get() as { n: number }).n;
   }
 
-  light(nowMs: number): Light {
-    const oldest = this.first();
-    if (!oldest) return "grey";
-    const age = nowMs - oldest.placedMs;
-    if (age >= MAX_AGE_MS) return "stopped";
-    if (age >= WARN_AGE_MS) return "red";
-    return this.waiting() > 20 || age > 15 * 60_000 ? "orange" : "yellow";
+  cloud(nowMs: number): Cloud {
+    const age = nowMs - (this.first()?.placedMs ?? nowMs);
+    if (age >= MAX_AGE_MS) return "red";
+    if (age >= WARN_AGE_MS) return "blinking";
+    return age >= CALM_MS ? "grey" : "green";
   }
 
-  /** Printed at closing; the manager keys these in by hand. */
+  /** Cards and free drinks are refused while this is false. */
+  cardsAllowed(nowMs: number): boolean {
+    return this.cloud(nowMs) !== "red";
+  }
+
+  /** Sets the head aside; a person decides this and names the ticket. */
+  parkHead(ticket: string): void {
+    const head = this.first();
+    if (!head) throw new Error("nothing is waiting");
+    if (!/^T-\d{5}$/.test(ticket)) throw new Error(`"${ticket}" is not a ticket number`);
+    this.db.transaction(() => {
+      this.db.prepare("INSERT INTO parked VALUES (?, ?, ?, ?)").run(head.key, head.body, head.placedMs, ticket);
+      this.db.prepare("DELETE FROM waiting WHERE seq = ?").run(head.seq);
+    })();
+  }
+
+  /** For the closing slip. */
   parkedSlip(): string[] {
-    const rows = this.db.prepare("SELECT key, placedMs FROM parked ORDER BY placedMs").all() as Row[];
-    return rows.map((r) => `${new Date(r.placedMs).toISOString().slice(11, 16)} ${r.key.slice(0, 8)}`);
+    const rows = this.db.prepare("SELECT key, ticket FROM parked ORDER BY placedMs").all() as { key: string; ticket: string }[];
+    return rows.map((r) => `${r.ticket} ${r.key.slice(0, 8)}`);
   }
 
   private first(): Row | undefined {
     return this.db.prepare("SELECT * FROM waiting ORDER BY seq LIMIT 1").get() as Row | undefined;
-  }
-
-  private park(row: Row, nowMs: number): void {
-    this.db
-      .prepare("INSERT OR REPLACE INTO parked (key, body, placedMs, parkedMs) VALUES (?, ?, ?, ?)")
-      .run(row.key, row.body, row.placedMs, nowMs);
   }
 }

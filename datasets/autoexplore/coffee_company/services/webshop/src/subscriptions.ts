@@ -39,7 +39,7 @@ function isDispatchDay(plan: Plan, day: number): boolean {
 
 export function nextDispatch(s: Subscription, today: string): string | undefined {
   const first = Math.max(toDay(today) + CUT_OFF_DAYS, toDay(s.start));
-  // 120 days hold the longest pause and one month more, so the loop always finds a day if there is one.
+  // This many days hold the longest pause and one dispatch more, so the loop always finds a day if there is one.
   for (let day = first; day <= first + LONGEST_PAUSE_DAYS + 28 + 7; day += 1) {
     const iso = toIso(day);
     if (s.cancelledAfter !== undefined && iso > s.cancelledAfter) return undefined;

@@ -14,7 +14,7 @@ export interface Voucher {
   validFrom: string;
   validTo: string;
   usesLeft: number;
-  /** Gift vouchers may pay for everything; campaign vouchers not for courses, which are sold at cost in January. */
+  /** Gift vouchers may pay for everything; campaign vouchers not for courses or subscriptions. */
   campaign: boolean;
 }
 

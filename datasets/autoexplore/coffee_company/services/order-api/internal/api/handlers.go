@@ -100,7 +100,7 @@ func (h handler) refundOrder(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusServiceUnavailable, map[string]string{"error": "try again"})
 		return
 	}
-	body := map[string]any{"order_id": o.ID, "cafe": o.Cafe, "amount_pence": req.Amount, "reason": req.Reason}
+	body := map[string]any{"order_id": o.ID, "cafe": o.Cafe, "amount_pence": req.Amount, "reason": req.Reason, "by": req.By}
 	h.events.Publish(r.Context(), "order.refunded", body)
 	answer(w, http.StatusCreated, body)
 }
