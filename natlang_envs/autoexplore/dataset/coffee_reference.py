@@ -53,6 +53,7 @@ class Employee:
     id: str
     role: str
     site: str
+    started: date
     hours: int
 
 
@@ -101,7 +102,7 @@ def read_registers(folder: Path) -> Registers:
         for row in _rows(folder / "cafes.csv")
     )
     employees = tuple(
-        Employee(row["id"], row["role"], row["site"], _tenths(row["hours_a_week"]))
+        Employee(row["id"], row["role"], row["site"], date.fromisoformat(row["started"]), _tenths(row["hours_a_week"]))
         for row in _rows(folder / "employees.csv")
     )
     contracts = tuple(

@@ -161,7 +161,10 @@ def probe_rows(made: Sequence[Batch]) -> Iterator[Row]:
 
 
 def timesheet_rows(registers: Registers) -> Iterator[Row]:
-    """Yield a row for each month and each café employee who is paid by the hour: hours in quarters, wages in pence."""
+    """Yield a row for each month and each café employee who is paid by the hour; wages in pence.
+
+    Until the month in which somebody started, a person who has left since worked in their place: `former`.
+    """
     for person in registers.employees:
         if person.role in _HOURLY:
             draws = Draws(f"timesheets {person.id}")
@@ -177,7 +180,8 @@ def _timesheet(registers: Registers, draws: Draws, person: Employee, first: date
     rate = registers.pay[person.role, f"{_RAISE if first >= _RAISE else date(YEAR, 1, 1)}"]
     extra = registers.pay["night supplement", f"{YEAR}-01-01"]
     wages = (quarters * rate + nights * extra + 2) // 4
-    return f"{first:%Y-%m}", person.id, person.site, _hours(quarters), _hours(nights), rate, wages
+    who = person.id if f"{person.started:%Y-%m}" <= f"{first:%Y-%m}" else "former"
+    return f"{first:%Y-%m}", who, person.site, _hours(quarters), _hours(nights), rate, wages
 
 
 def payroll_rows(timesheets: Sequence[Row]) -> Iterator[Row]:
@@ -196,6 +200,8 @@ def absence_rows(registers: Registers) -> Iterator[Row]:
         draws = Draws(f"absences {person.id}")
         count = draws.one(0, 9) // 3
         for first in plain(np.sort(draws.below(350, count))):
+            if DAYS[first] < person.started:
+                continue
             reason = int(draws.pick((45, 20, 12, 3, 10, 10), 1)[0])
             days = 1 if reason > 3 else draws.one(1, 4) + (draws.one(1, 6) if reason in (2, 3) else 0)
             yield person.id, person.site, _working_day(DAYS[first]), days, reasons[reason]
@@ -218,7 +224,8 @@ def training_rows(registers: Registers) -> Iterator[Row]:
         draws = Draws(f"training {person.id}")
         for topic in plain(np.sort(draws.order(len(topics))[: draws.one(1, 3)])):
             score = int(draws.bell(58, 100, 1)[0])
-            yield person.id, person.site, topics[topic], DAYS[draws.one(10, 350)], score, "yes" if score >= 70 else "no"
+            day = max(DAYS[draws.one(10, 350)], min(person.started, DAYS[-40]) + timedelta(draws.one(3, 30)))
+            yield person.id, person.site, topics[topic], day, score, "yes" if score >= 70 else "no"
 
 
 def waste_rows(registers: Registers, sales: Sales) -> Iterator[Row]:
