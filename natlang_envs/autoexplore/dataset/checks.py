@@ -151,7 +151,7 @@ def repository_problems(repository: Repository, label: Label) -> Iterator[str]:
     yield from problems
     if names := named_files(label.question, repository.files):
         yield f"the question names a file: {', '.join(names)}"
-    if any(repository.kind(path) != "file" for path in label.targets):
+    if not label.targets or any(repository.kind(path) != "file" for path in label.targets):
         return
     if label.path != (path := shortest_path(repository, label.targets)):
         yield f"the way is {list(label.path)}, the shortest is {list(path)}"

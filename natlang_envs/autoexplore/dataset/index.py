@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _DEFAULT_INDEX = "https://pypi.org/simple"
 _LINE = re.compile(r"(?P<section>[^=]*)\.(?P<name>[^.=]+)=(?P<value>.*)")
-_CHUNK = 1 << 16
 
 
 class Unreachable(UsageError):  # noqa: N818 - a UsageError that says what happened
@@ -173,7 +172,7 @@ class Index:
                 answer.raise_for_status()
                 begin = start if answer.status_code == 206 else 0
                 length = answer.headers.get("content-length")
-                yield begin, None if length is None else begin + int(length), answer.iter_raw(_CHUNK)
+                yield begin, None if length is None else begin + int(length), answer.iter_raw()
         except (OSError, UsageError, GeneratorExit):
             raise
         except Exception as error:

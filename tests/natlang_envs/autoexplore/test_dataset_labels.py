@@ -1,0 +1,434 @@
+"""Labels: their file format, the checks on each, drafts, splits, and what ships."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+from natlang_envs import UsageError
+from natlang_envs.autoexplore.dataset.assemble import assemble, held_out_files, leaks
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, repository_folder
+from natlang_envs.autoexplore.dataset.checks import (
+    difficulty_of,
+    label_problems,
+    named_files,
+    ranked_paths,
+    repository_problems,
+    shortest_path,
+)
+from natlang_envs.autoexplore.dataset.drafts import fill_file, write_filled
+from natlang_envs.autoexplore.dataset.export import card, state_actions, write_parquet
+from natlang_envs.autoexplore.dataset.labels import (
+    PARTS,
+    Evidence,
+    Label,
+    Verdict,
+    load_labels,
+    parse,
+    read_labels,
+    write_labels,
+)
+from natlang_envs.autoexplore.dataset.near import NEAR, letter_groups, near_pairs, share
+from natlang_envs.autoexplore.dataset.reading import Reading, agreement, read_readings, sample, write_readings
+from natlang_envs.autoexplore.dataset.report import (
+    DEPTHS,
+    all_parts,
+    bm25_right,
+    check,
+    depth_first_right,
+    rates,
+)
+from natlang_envs.autoexplore.tasks import LABELLED, RepositoryTasks
+from natlang_envs.autoexplore.tree import Repository, open_repository
+from tests.natlang_envs.autoexplore.test_env import write
+
+FILES = {
+    "README.md": "# Teapots\nA shop that mends teapots of every size.\n",
+    "docs/care/cleaning.md": "Rinse a teapot with hot water.\nNever use soap, it stays in the clay.\n",
+    "docs/care/storing.md": "Keep the lid beside the pot, so that air gets in.\n",
+    "src/pour.py": "def pour(cups):\n    # a cup is a fifth of a litre\n    return cups * 0.2\n",
+    "data/prices/repairs/2031.csv": "repair,price\nspout,14.50\nhandle,11.00\n",
+    "LICENSE": "Do with it what you like.\n",
+}
+SOAP = "Is it a good idea to wash mine with dish liquid?"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Repository:
+    write(tmp_path / "shop", FILES)
+    return open_repository(tmp_path / "shop")
+
+
+def label_of(repository: Repository, question: str, target: str, evidence: str) -> Label:
+    ranked = ranked_paths(repository, question)
+    return Label(
+        repository=repository.name,
+        question=question,
+        answer="No, soap stays in the clay.",
+        targets=(target,),
+        evidence=(Evidence(target, evidence),),
+        path=shortest_path(repository, (target,)),
+        depth=target.count("/"),
+        kind="documentation",
+        difficulty=difficulty_of(question, (target,)),
+        bm25=tuple(Verdict(path, path == target, "it is about something else") for path in ranked),
+    )
+
+
+def soap(repository: Repository, **changes: Any) -> Label:
+    label = label_of(repository, SOAP, "docs/care/cleaning.md", "Never use soap, it stays in the clay.")
+    return replace(label, **changes)
+
+
+def problems(repository: Repository, label: Label) -> list[str]:
+    return [*label_problems(label), *repository_problems(repository, label)]
+
+
+def test_a_label_is_the_same_after_a_file(tmp_path: Path, shop: Repository) -> None:
+    label = soap(shop)
+    write_labels(tmp_path / "labels.jsonl", [label, replace(label, question="Was it\u2028so?")])
+    assert read_labels(tmp_path / "labels.jsonl") == [label, replace(label, question="Was it\u2028so?")]
+    assert label.id.startswith("shop/")
+    assert replace(label, targets=("README.md",)).id == label.id
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda line: line[:-5], "line 2: "),
+        (lambda line: "[]", "line 2: a label is a JSON object"),
+        (lambda line: line.replace('"depth": 2', '"depth": "2"'), "line 2: depth must be int"),
+        (lambda line: line.replace('"answer"', '"anser"'), r"line 2: .*missing \['answer'\], unknown \['anser'\]"),
+        (lambda line: line.replace('"documentation"', '"prose"'), "line 2: kind must be one of documentation, code"),
+        (lambda line: line.replace('"answers": false', '"answers": null'), "line 2: bm25's answers must be bool"),
+        (lambda line: line.replace('"text"', '"span"'), r"line 2: evidence has exactly the keys path, text"),
+        (lambda line: "[" * 100_000, "line 2: "),
+    ],
+)
+def test_a_bad_line_is_named_by_its_number(
+    tmp_path: Path, shop: Repository, change: Callable[[str], str], words: str
+) -> None:
+    line = soap(shop).to_json()
+    path = tmp_path / "labels.jsonl"
+    path.write_text(f"{line}\n{change(line)}\n")
+    with pytest.raises(UsageError, match=words):
+        read_labels(path)
+
+
+def test_a_good_label_has_no_problem(shop: Repository) -> None:
+    assert problems(shop, soap(shop)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"question": "Soap?  "}, "not one line with single spaces"),
+        ({"question": "Is soap bad?"}, "has 12 characters"),
+        ({"question": "What does cleaning.md say about it?"}, "names a file: cleaning.md"),
+        ({"question": "Is it docs/care where the soap is?"}, "names a file: docs/care"),
+        ({"answer": " "}, "there is no answer"),
+        ({"targets": ()}, "there is no target"),
+        ({"targets": ("docs/care/cleaning.md",) * 2}, "stands there twice"),
+        ({"targets": ("README.md", "docs/care/cleaning.md")}, "target README.md has no evidence"),
+        ({"evidence": ()}, "has no evidence"),
+        ({"evidence": (Evidence("docs/care/cleaning.md", "Use a lot of soap."),)}, "is not in docs/care/cleaning.md"),
+        ({"evidence": (Evidence("docs/care/cleaning.md", "soap"),)}, "has 4 characters"),
+        ({"evidence": (Evidence("README.md", "A shop that mends teapots"),)}, "from README.md, which is no target"),
+        ({"depth": 1}, "depth is 1, the nearest target has 2"),
+        ({"difficulty": "shares"}, "difficulty is 'shares'"),
+        ({"path": ("cd docs", "cd care", "id cleaning.md")}, "does not end in cat and id"),
+        ({"path": ("cd src", "cd ..", "cd docs", "cd care", "cat cleaning.md", "id cleaning.md")}, "the shortest is"),
+        ({"path": ("cat x",) * 16}, "the way has 16 steps"),
+    ],
+)
+def test_a_wrong_label_is_told(shop: Repository, changes: dict[str, Any], words: str) -> None:
+    assert any(words in problem for problem in problems(shop, soap(shop, **changes)))
+
+
+def test_verdicts_and_targets_agree(shop: Repository) -> None:
+    label = soap(shop)
+    first, *others = label.bm25
+    assert any("bm25 should hold" in each for each in problems(shop, replace(label, bm25=(*others, first))))
+    flipped = replace(label, bm25=(first._replace(answers=not first.answers), *others))
+    assert any("but" in each for each in problems(shop, flipped))
+    silent = replace(label, bm25=(first._replace(why=" "), *others))
+    assert any("has no reason" in each for each in problems(shop, silent))
+
+
+def test_a_target_that_is_gone_is_told(shop: Repository) -> None:
+    gone = soap(shop, targets=("docs/care/soap.md",))
+    assert "target docs/care/soap.md is no file of the repository" in problems(shop, gone)
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("What is in POUR.PY, roughly?", ["POUR.PY"]),
+        ("What does the LICENSE allow?", ["LICENSE"]),
+        ("Under which license may I copy it?", []),
+        ("What is in care/cleaning.md.", ["care/cleaning.md."]),
+        ("How do I pour two cups and/or three?", []),
+        ("Where are prices/repairs of 2031?", ["prices/repairs"]),
+    ],
+)
+def test_names_of_files_are_found(shop: Repository, question: str, named: list[str]) -> None:
+    assert named_files(question, shop.files) == named
+
+
+def test_near_duplicates_are_those_that_comparing_all_pairs_finds() -> None:
+    words = "how do i keep the lid of my old teapot from breaking when it is hot or cold".split()  # noqa: SIM905
+    texts = [" ".join(words[at : at + 9]) for at in range(8)] + [" ".join(words[at:]) for at in range(8)]
+    texts += ["Where is the price of a new spout?", "where is the price of a new spout", "Who mends handles?"]
+    groups = [letter_groups(text) for text in texts]
+    wanted = {
+        (first, second)
+        for second in range(len(texts))
+        for first in range(second)
+        if share(groups[first], groups[second]) >= NEAR
+    }
+    found = {(pair.first, pair.second) for pair in near_pairs(texts)}
+    assert found <= wanted
+    assert len(wanted - found) <= len(wanted) // 100
+    assert (len(texts) - 3, len(texts) - 2) in found
+    assert len(wanted) > 10
+
+
+@pytest.fixture(scope="module")
+def coffee(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NATLANG_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield open_repository(repository_folder(COFFEE))
+
+
+def draft_lines(coffee: Repository, count: int) -> list[dict[str, Any]]:
+    """Return drafts on the first documents of the Coffee Company: what a labeller would write."""
+    lines: list[dict[str, Any]] = []
+    for path in [each for each in coffee.files if each.endswith(".md")][-count:]:
+        text = next(each for each in coffee.read(path).decode().splitlines() if 30 <= len(each) <= 300)
+        question = f"Where is {hashlib.sha256(path.encode()).hexdigest()} told?"
+        lines.append(
+            {
+                "repository": COFFEE,
+                "question": question,
+                "answer": "x",
+                "targets": [path],
+                "evidence": [{"path": path, "text": text}],
+                "kind": "documentation",
+            }
+        )
+    return lines
+
+
+def judged(path: Path) -> Path:
+    """Fill a file of drafts in, and give every verdict that is open."""
+    filled = fill_file(path)
+    for each in filled:
+        for verdict in each.content["bm25"]:
+            if verdict["answers"] is None:
+                verdict.update(answers=False, why="it is about something else")
+    write_filled(path, filled)
+    return path
+
+
+def test_a_draft_is_finished_in_two_rounds(coffee: Repository, tmp_path: Path) -> None:
+    path = tmp_path / f"{COFFEE}.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in draft_lines(coffee, 2)))
+    first = fill_file(path)
+    assert all("no verdict yet" in each.problems[-1] and each.label is None for each in first)
+    second = fill_file(judged(path))
+    assert [each.problems for each in second] == [(), ()]
+    third = fill_file(path)
+    assert [each.label for each in third] == [each.label for each in second]
+    assert all(problems(coffee, each.label) == [] for each in third if each.label)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"targets": "README.md"}, "targets must be a list"),
+        ({"targets": ["REDME.md"]}, "REDME.md is no file of the repository"),
+        ({"kind": "prose"}, "kind must be one of"),
+        ({"evidence": [{"path": "README.md"}]}, "missing ['text']"),
+        ({"qestion": "x"}, "qestion is no key of a label"),
+        ({"answer": 3}, "answer must be text"),
+    ],
+)
+def test_a_wrong_draft_is_told_and_kept(
+    coffee: Repository, tmp_path: Path, changes: dict[str, Any], words: str
+) -> None:
+    path = tmp_path / "drafts.jsonl"
+    line = draft_lines(coffee, 1)[0] | changes
+    path.write_text(json.dumps(line))
+    (filled,) = fill_file(path)
+    assert any(words in problem for problem in filled.problems)
+    assert filled.label is None
+    assert {name: filled.content[name] for name in line} == line
+
+
+def test_splits_hold_every_finished_draft_once(coffee: Repository, tmp_path: Path) -> None:
+    path = tmp_path / f"{COFFEE}.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in draft_lines(coffee, 30)))
+    judged(path)
+    left_out: list[str] = []
+    parts = assemble(tmp_path, left_out)
+    assert sum(map(len, parts.values())) + len(left_out) == 30
+    assert parts["train"]
+    assert parts["test_seen"]
+    assert leaks(parts) == []
+    assert check(parts).problems == ()
+    moved = {**parts, "test": parts["train"][:1]}
+    assert any("is of a repository of the split train" in line for line in leaks(moved))
+    shared = {**parts, "test_seen": [*parts["test_seen"], replace(parts["train"][0], question="Another one, please?")]}
+    assert any("is in train and in test_seen" in line for line in leaks(shared))
+    broken = replace(parts["train"][0], depth=7)
+    assert any(line.startswith("train.jsonl, line 1: depth is 7") for line in check({"train": [broken]}).problems)
+    path.write_text(path.read_text() + json.dumps(draft_lines(coffee, 1)[0] | {"answer": ""}))
+    with pytest.raises(UsageError, match=r"line 31: .*see natlang data draft"):
+        assemble(tmp_path)
+
+
+def test_files_that_share_a_question_are_held_out_together(shop: Repository) -> None:
+    names = [f"f{number}" for number in range(400)]
+    labels = [soap(shop, targets=(left, right)) for left, right in zip(names[::2], names[1::2], strict=True)]
+    labels += [soap(shop, targets=(names[0], names[2])), soap(shop, targets=(names[4], names[6], names[9]))]
+    held = held_out_files("shop", labels)
+    assert all(len(held.intersection(label.targets)) in (0, len(label.targets)) for label in labels)
+    assert 30 <= len(held) <= 90
+    assert held_out_files("shop", labels[::-1]) == held
+
+
+def test_state_action_pairs_lead_to_the_target(coffee: Repository, tmp_path: Path) -> None:
+    path = tmp_path / f"{COFFEE}.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in draft_lines(coffee, 6)))
+    labels = [each for part in assemble(judged(path).parent, []).values() for each in part]
+    pairs = list(state_actions(labels))
+    assert len(pairs) == sum(len(label.path) for label in labels) > 12
+    for pair in pairs:
+        assert pair.action in pair.commands
+        assert ("Previous path: none." in pair.prompt) == (pair.step == 0)
+    label = next(label for label in labels if label.depth)
+    env = gymnasium.make(
+        "NatLang/AutoExplore-v0", repository=str(coffee.path), question=label.question, target=list(label.targets)
+    )
+    observation, _ = env.reset(seed=0)
+    for pair in (each for each in pairs if each.id == label.id):
+        assert pair.prompt.endswith(f"Observation: {observation}")
+        observation, _, terminated, _, info = env.step(pair.action)
+    assert terminated
+    assert info["success"]
+    rate = rates(labels, depth_first_right)["any"]
+    assert rate.trials == len(labels)
+    assert rates(labels, bm25_right)["any"].trials == len(labels)
+
+
+def test_the_export_is_read_back(coffee: Repository, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "drafts").mkdir()
+    path = tmp_path / "drafts" / f"{COFFEE}.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in draft_lines(coffee, 12)))
+    parts = assemble(judged(path).parent, [])
+    written = write_parquet(tmp_path / "out", parts)
+    for file in written:
+        labels = next(labels for part, labels in parts.items() if part == file.stem)
+        rows = parquet.read_table(file).to_pylist()
+        assert [row.pop("id") for row in rows] == [label.id for label in labels]
+        assert [parse(row) for row in rows] == labels
+    text = (tmp_path / "out" / "README.md").read_text()
+    assert text == card(parts)
+    assert "path: train.parquet" in text
+    assert "{" not in text
+    with pytest.raises(UsageError, match="is not empty"):
+        write_parquet(tmp_path / "out", parts)
+
+
+def test_a_second_reading_counts_what_was_read(shop: Repository, tmp_path: Path) -> None:
+    labels = [soap(shop, question=f"Is it a good idea to wash number {number}?") for number in range(25)]
+    chosen = sample(labels)
+    assert len(chosen) == 3
+    assert chosen == sample(labels[::-1])
+    assert all(each.file == "" for each in chosen)
+    told = [chosen[0]._replace(file="docs/care/cleaning.md"), chosen[1]._replace(file="README.md"), chosen[2]]
+    write_readings(tmp_path / "readings.jsonl", [*told, Reading("shop/gone", "shop", "x", "README.md")])
+    known = {label.id: label for label in labels}
+    rate = agreement(read_readings(tmp_path / "readings.jsonl"), known)
+    assert (rate.successes, rate.trials) == (1, 2)
+    (tmp_path / "readings.jsonl").write_text('{"id": "x"}\n')
+    with pytest.raises(UsageError, match="line 1: a reading has the keys"):
+        read_readings(tmp_path / "readings.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"dataset": "coffee"}, "unknown dataset 'coffee': choose one of coffee-company"),
+        ({"dataset": "embedded", "split": "test_seen"}, "unknown split 'test_seen'"),
+        ({"dataset": "labelled", "repository": ".", "question": "x", "target": "y"}, "leave dataset out"),
+    ],
+)
+def test_wrong_datasets_are_named(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        gymnasium.make("NatLang/AutoExplore-v0", **arguments)
+
+
+SHIPPED = all_parts(load_labels)
+have_labels = pytest.mark.skipif(not SHIPPED["train"], reason="no labels are written yet")
+
+
+def test_every_shipped_label_holds() -> None:
+    """What needs the files of a repository is checked where they were fetched: `natlang data check` says where not."""
+    assert check(SHIPPED).problems == ()
+
+
+@have_labels
+def test_the_dataset_is_as_large_as_promised() -> None:
+    everything = [label for labels in SHIPPED.values() for label in labels]
+    by_repository = [label.repository for label in everything]
+    assert len(everything) >= 1_500
+    assert sum(by_repository.count(name) >= 80 for name in set(by_repository)) >= 12
+    shares = [
+        sum(low <= label.depth <= high for label in everything) / len(everything) for low, high in ((0, 1), (2, 2))
+    ]
+    assert min(shares) >= 0.3
+    assert sum(label.depth >= 3 for label in everything) / len(everything) >= 0.15
+    assert all(SHIPPED[part] for part in PARTS)
+    for labels in SHIPPED.values():
+        for group in DEPTHS:
+            rate = rates(labels, bm25_right)[group]
+            assert rate.successes <= 0.7 * rate.trials, "BM25 alone answers too many: rewrite those questions"
+
+
+@have_labels
+def test_tasks_are_the_labels_of_a_split() -> None:
+    for split, labels in SHIPPED.items():
+        assert set(RepositoryTasks(split, None, LABELLED).ids()) == {label.id for label in labels}
+    everything = RepositoryTasks("all", None, None)
+    for labels in SHIPPED.values():
+        everything.check(labels[0].id)
+    with pytest.raises(UsageError, match=r"is in the split 'train', not 'test': pass split='train'"):
+        RepositoryTasks("test", None, LABELLED).check(SHIPPED["train"][0].id)
+
+
+@have_labels
+def test_the_coffee_company_is_played_without_a_network(coffee: Repository) -> None:
+    env = gymnasium.make("NatLang/AutoExplore-v0", dataset=COFFEE, split="train")
+    for seed in range(5):
+        _, info = env.reset(seed=seed)
+        assert info["task_id"].startswith(f"{COFFEE}/")
+        for command in env.unwrapped.demonstration():  # type: ignore[attr-defined]
+            _, _, _, _, info = env.step(command)
+        assert info["success"]
+
+
+@have_labels
+def test_what_was_not_fetched_says_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NATLANG_CACHE", str(tmp_path))
+    env = gymnasium.make("NatLang/AutoExplore-v0", split="test")
+    with pytest.raises(UsageError, match="are not here: run natlang data fetch"):
+        env.reset(seed=0)
