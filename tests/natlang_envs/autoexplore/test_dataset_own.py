@@ -1,0 +1,219 @@
+"""`natlang data label`: labels of one's own repository, made by a model behind a real endpoint on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import natlang_envs
+from natlang_envs import UsageError
+from natlang_envs.autoexplore.dataset.checks import label_problems, repository_problems
+from natlang_envs.autoexplore.dataset.labels import Label, read_labels
+from natlang_envs.autoexplore.dataset.own import files_to_ask, journal_of, make_labels
+from natlang_envs.autoexplore.tree import Repository, open_repository
+from tests.natlang_envs.autoexplore.chat_server import Body, Chat, completion, serve
+from tests.natlang_envs.autoexplore.test_dataset_labels import FILES
+from tests.natlang_envs.autoexplore.test_env import write
+
+ROOT = Path(natlang_envs.__file__).parents[1]
+GOOD = {
+    "README.md": ("Who mends broken china of every size?", "A shop that mends teapots of every size."),
+    "docs/care/cleaning.md": ("Is dish liquid bad for the material?", "Never use soap, it stays in the clay."),
+    "docs/care/storing.md": ("How do I keep mould away when it is not in use?", "Keep the lid beside the pot"),
+    "src/pour.py": ("How much liquid is one serving?", "# a cup is a fifth of a litre"),
+    "data/prices/repairs/2031.csv": ("What does a new grip cost?", "handle,11.00"),
+    "LICENSE": ("May I sell copies of it?", "Do with it what you like."),
+}
+
+
+def said(question: str, evidence: str, kind: str = "documentation") -> str:
+    return json.dumps({"question": question, "answer": "As it says.", "evidence": evidence, "kind": kind})
+
+
+def verdict(answers: bool, evidence: str = "") -> str:
+    return json.dumps({"answers": answers, "why": "it is about something else", "evidence": evidence})
+
+
+class Labeller:
+    """A model that asks the prepared questions, and says of every other file that it does not answer."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.fails_after: int | None = None
+
+    def answer(self, system: str, prompt: str) -> str:
+        return self.reply(prompt)
+
+    def reply(self, prompt: str) -> str:
+        path = next(line for line in prompt.splitlines() if line.startswith("# The file ")).removeprefix("# The file ")
+        if prompt.startswith("# Question"):
+            return verdict(False)
+        if self.fails_after is not None and len(self.asked) == self.fails_after:
+            raise UsageError("the endpoint is gone")
+        self.asked.append(path)
+        return said(*GOOD[path])
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Repository:
+    write(tmp_path / "shop", FILES)
+    return open_repository(tmp_path / "shop")
+
+
+def hold(repository: Repository, labels: list[Label]) -> bool:
+    return not [each for label in labels for each in (*label_problems(label), *repository_problems(repository, label))]
+
+
+def test_every_file_is_asked_about_and_what_is_written_holds(shop: Repository, tmp_path: Path) -> None:
+    model, out = Labeller(), tmp_path / "labels.jsonl"
+    told: list[tuple[int, int]] = []
+    labels, done = make_labels(shop, model, out, count=1, progress=lambda *counts: told.append(counts))
+    assert read_labels(out) == labels
+    assert [(label.question, label.targets) for label in labels] == [(GOOD[path][0], (path,)) for path in shop.files]
+    assert hold(shop, labels)
+    assert [each.path for each in done] == list(shop.files) == model.asked
+    assert told == [(number, 6) for number in range(7)]
+
+
+def test_a_stopped_run_goes_on_where_it_was(shop: Repository, tmp_path: Path) -> None:
+    out, whole = tmp_path / "labels.jsonl", tmp_path / "whole.jsonl"
+    make_labels(shop, Labeller(), whole, count=1)
+    model = Labeller()
+    model.fails_after = 2
+    with pytest.raises(UsageError, match="the endpoint is gone"):
+        make_labels(shop, model, out, count=1)
+    # A kill between the two files: a label whose file the journal does not name.
+    out.write_text(out.read_text() + whole.read_text().splitlines()[4] + "\n")
+    model = Labeller()
+    make_labels(shop, model, out, count=1)
+    assert out.read_text() == whole.read_text()
+    assert model.asked == list(shop.files[2:])
+
+
+def test_what_does_not_hold_is_told_and_asked_again(shop: Repository, tmp_path: Path) -> None:
+    prompts: list[str] = []
+
+    class Careless(Labeller):
+        def reply(self, prompt: str) -> str:
+            if prompt.startswith("# Question"):
+                return verdict(False)
+            prompts.append(prompt)
+            if "# What was wrong with it" in prompt:
+                return said(*GOOD["LICENSE"])
+            return "\n".join(
+                [
+                    "Here you are:",
+                    said("Where is the LICENSE of this?", "Do with it"),
+                    '{"question": 3}',
+                    "{nonsense",
+                    said("May I sell copies of it, please?", "this is nowhere in it", "prose"),
+                ]
+            )
+
+    labels, done = make_labels(shop, Careless(), tmp_path / "labels.jsonl", count=1, limit=1)
+    assert [label.question for label in labels] == [GOOD["LICENSE"][0]]
+    assert hold(shop, labels)
+    assert len(prompts) == 2
+    assert "names a file: LICENSE" in prompts[1]
+    assert prompts[1].count("no such JSON object") == 3
+    assert done[0].dropped == ()
+
+
+def test_another_file_that_answers_becomes_a_target(shop: Repository, tmp_path: Path) -> None:
+    class Thorough(Labeller):
+        def reply(self, prompt: str) -> str:
+            if prompt.startswith("# Question") and "# The file docs/care/storing.md" in prompt:
+                return "Surely: " + verdict(True, "Keep the lid beside the pot")
+            return super().reply(prompt)
+
+    labels, _ = make_labels(shop, Thorough(), tmp_path / "labels.jsonl", count=1, limit=2)
+    assert labels[0].targets == ("LICENSE", "docs/care/storing.md")
+    assert hold(shop, labels)
+
+
+@pytest.mark.parametrize("reply", ["I cannot say.", verdict(True, "this is nowhere in it"), '{"answers": true}'])
+def test_a_question_without_verdicts_is_dropped(shop: Repository, tmp_path: Path, reply: str) -> None:
+    class Unsure(Labeller):
+        def reply(self, prompt: str) -> str:
+            return reply if prompt.startswith("# Question") else super().reply(prompt)
+
+    labels, done = make_labels(shop, Unsure(), tmp_path / "labels.jsonl", count=1, limit=1)
+    assert labels == []
+    assert "no verdict was given on" in done[0].dropped[0]
+
+
+def test_the_same_question_is_not_asked_of_two_files(shop: Repository, tmp_path: Path) -> None:
+    class Repeating(Labeller):
+        def reply(self, prompt: str) -> str:
+            if prompt.startswith("# Question"):
+                return verdict(False)
+            path = super().reply(prompt) and self.asked[-1]
+            return said("What would a customer want to know first?", GOOD[path][1])
+
+    labels, done = make_labels(shop, Repeating(), tmp_path / "labels.jsonl", count=1)
+    assert len(labels) == 1
+    assert all("is nearly another one (100% alike)" in each.dropped[0] for each in done[1:])
+
+
+def test_files_without_text_are_left_out(tmp_path: Path) -> None:
+    write(tmp_path / "x", {"a.txt": "text", "empty": "", "long": "x" * 100_000, "binary": "x\0y"})
+    assert files_to_ask(open_repository(tmp_path / "x")) == ["a.txt"]
+
+
+def run(chat: Chat | None, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "AZURE"))}
+    environment["OPENAI_BASE_URL"] = chat.url if chat else "http://127.0.0.1:9/v1"
+    command = [sys.executable, "-m", "natlang_envs.cli", "data", "label", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, cwd=ROOT, check=False)
+
+
+def test_the_command_with_a_real_endpoint(shop: Repository, tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    out = tmp_path / "labels.jsonl"
+    before = {path: shop.read(path) for path in shop.files}
+    model = Labeller()
+
+    def broken(prompt: str) -> str | Body:
+        return Body(b'{"error": {"message": "no money left"}}', 401) if len(model.asked) == 3 else model.reply(prompt)
+
+    arguments = ("--repo", str(shop.path), "-o", str(out), "--model", "m", "--questions", "1")
+    with serve(broken) as chat:
+        done = run(chat, *arguments)
+    assert done.returncode == 2
+    assert "no money left" in done.stderr.splitlines()[-1]
+    assert "the same command goes on from there" in done.stderr
+    finished = len(read_labels(out))
+    assert finished in (2, 3)  # the endpoint may break at a verdict on the third file
+    model = Labeller()
+    with serve(lambda prompt: completion(model.reply(prompt))) as chat:
+        done = run(chat, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert "6 labels of 6 files are in" in done.stdout
+    assert model.asked == list(shop.files[finished:])
+    assert journal_of(out).is_file()
+    assert {path: open_repository(shop.path, again=True).read(path) for path in shop.files} == before
+
+
+@pytest.mark.parametrize(
+    ("place", "existing", "words"),
+    [
+        ("shop/labels.jsonl", None, "which is never modified: choose a file outside it"),
+        ("labels.jsonl", "mine\n", "exists and has no journal"),
+    ],
+)
+def test_nothing_of_the_user_is_overwritten(
+    shop: Repository, tmp_path: Path, place: str, existing: str | None, words: str
+) -> None:
+    pytest.importorskip("openai")
+    out = tmp_path / place
+    if existing:
+        out.write_text(existing)
+    done = run(None, "--repo", str(shop.path), "-o", str(out), "--model", "m")
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert (out.read_text() if out.exists() else None) == existing
