@@ -16,11 +16,11 @@ SHUT_WEEKDAYS: dict[str, frozenset[int]] = {
 ALWAYS_OPEN = frozenset({"C09"})
 SHUT_DATES = frozenset({(1, 1), (12, 25), (12, 26)})
 
-# One café, one day. Filled in from Oscar Lindgren's list.
-SINGLE_CLOSURES: dict[tuple[str, date], str] = {
-    ("C05", date(2026, 4, 3)): "campus locked on Good Friday",
-    ("C08", date(2026, 5, 4)): "Civic Square is a stage for the May concert",
-}
+SUNDAY = 6
+# Cafés keep Sunday hours on these days, so those shut on Sundays stay shut.
+PUBLIC_HOLIDAYS = frozenset(
+    date(2026, month, day) for month, day in ((4, 3), (4, 6), (5, 4), (5, 25), (8, 31), (12, 28))
+)
 
 # Days on which everything sells more or less than the weekday says.
 FACTORS: dict[date, tuple[float, str]] = {
@@ -56,7 +56,7 @@ def closed(cafe: str, day: date) -> bool:
     return (
         (day.month, day.day) in SHUT_DATES
         or day.weekday() in SHUT_WEEKDAYS.get(cafe, frozenset())
-        or (cafe, day) in SINGLE_CLOSURES
+        or (day in PUBLIC_HOLIDAYS and SUNDAY in SHUT_WEEKDAYS.get(cafe, frozenset()))
     )
 
 

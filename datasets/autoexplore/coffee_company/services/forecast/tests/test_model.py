@@ -67,6 +67,12 @@ def test_the_infirmary_is_open_at_christmas():
     assert holidays.closed("C01", date(2026, 12, 25))
 
 
+def test_public_holidays_are_sundays():
+    easter_monday = date(2026, 4, 6)
+    assert holidays.closed("C02", easter_monday) and holidays.closed("C08", easter_monday)
+    assert not holidays.closed("C03", easter_monday) and not holidays.closed("C10", easter_monday)
+
+
 def test_christmas_does_not_teach_january():
     day = date(2026, 1, 17)
     sold = {day - timedelta(weeks=n): 40.0 for n in range(1, 9)}

@@ -73,7 +73,8 @@ func TestReplayAfterALongOutage(t *testing.T) {
 
 func TestOwnCupTakesThirtyPenceOff(t *testing.T) {
 	o := good()
-	o.Lines = []Line{{SKU: "DR-109", Quantity: 1, Unit: 290, Modifiers: []string{"OWN_CUP"}}}
+	o.Lines = o.Lines[:1]
+	o.Lines[0] = Line{SKU: "DR-109", Quantity: 1, Unit: 290, Modifiers: []string{"OWN_CUP"}}
 	o.Total = 260
 	if err := Validate(o, now, false); err != nil {
 		t.Fatal(err)
