@@ -14,7 +14,7 @@ import pytest
 
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.dataset.assemble import assemble, held_out_files, leaks
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, repository_folder
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, entry_of, repository_folder
 from natlang_envs.autoexplore.dataset.checks import (
     difficulty_of,
     label_problems,
@@ -375,6 +375,11 @@ def test_a_second_reading_counts_what_was_read(shop: Repository, tmp_path: Path)
 def test_wrong_datasets_are_named(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         gymnasium.make("NatLang/AutoExplore-v0", **arguments)
+
+
+@pytest.mark.skipif(not entry_of(COFFEE).digest, reason="repositories.toml does not pin it yet")
+def test_the_coffee_company_is_the_same_on_every_machine(coffee: Repository) -> None:
+    assert (coffee.digest, len(coffee.files)) == (entry_of(COFFEE).digest, entry_of(COFFEE).files)
 
 
 SHIPPED = all_parts(load_labels)
