@@ -50,8 +50,15 @@ def build_coffee(folder: Path, scale: str | int = "small") -> None:
     _write_roasting(data / "roasting")
     _write_people(data / "people", registers, timesheets)
     _write_guests(data, registers)
-    spent = (_by_month(timesheets, 0), _by_month(deliveries, 1, 7), _by_month(waste, 0))
-    ledger = books.ledger_rows(registers, monthly, *spent)
+    booked = {
+        **_booked_sales(registers, sales),
+        books.WHOLESALE: monthly["wholesale"],
+        books.COURSES: monthly["courses"],
+        books.GREEN: [-amount for amount in _by_month(deliveries, 1, 7)],
+        books.WASTE: [-amount for amount in _by_month(waste, 0)],
+        books.WAGES: [-amount for amount in _by_month(timesheets, 0)],
+    }
+    ledger = books.ledger_rows(registers, booked)
     write_rows(data / "finance" / "ledger.csv", "month,account,amount_pence", ledger)
     header = "invoice,supplier,date,due,amount_pence,paid"
     write_rows(data / "finance" / "supplier_invoices.csv", header, books.invoice_rows(deliveries))
@@ -61,8 +68,6 @@ def build_coffee(folder: Path, scale: str | int = "small") -> None:
 
 def _days(scale: str | int) -> int:
     days = SCALES.get(scale) if isinstance(scale, str) else scale
-    if days is None and isinstance(scale, str) and scale.isascii() and scale.isdigit():
-        days = int(scale)
     if days is None or not 1 <= days <= len(DAYS):
         raise UsageError(f"scale {scale!r}: take {', '.join(SCALES)}, or days of receipts from 1 to {len(DAYS)}")
     return days
@@ -104,7 +109,7 @@ def _write_roasting(folder: Path) -> None:
     batches = work.batches()
     header = "lot,date,roaster,coffee,person,green_g,roasted_g,loss_percent,drop_c,seconds,state"
     write_rows(folder / "roast_batches.csv", header, work.batch_rows(batches))
-    write_rows(folder / "cuppings.csv", "date,lot,coffee,person,points,passed", work.cupping_rows(batches))
+    write_rows(folder / "cuppings.csv", "date,lot,coffee,points,passed", work.cupping_rows(batches))
     write_rows(folder.parent / "sensors" / "roaster_probe.csv", "lot,second,bean_c", work.probe_rows(batches))
 
 
@@ -124,6 +129,18 @@ def _write_guests(data: Path, registers: Registers) -> None:
     write_rows(data / "loyalty" / "members.csv", header, books.member_rows(registers))
     header = "date,cafe,sensor,coldest_c,warmest_c,minutes_over,alarm"
     write_rows(data / "sensors" / "fridges.csv", header, books.fridge_rows(registers))
+
+
+def _booked_sales(registers: Registers, sales: shop.Sales) -> dict[int, list[int]]:
+    """Return what cafés and shop took in each month, in pence, by the account of what was sold."""
+    rows = [*shop.product_rows(registers, sales), *shop.online_product_rows(registers)]
+    kinds = {False: books.COUNTER, True: books.ONLINE}
+    booked: dict[int, list[int]] = {}
+    for row in rows:
+        online = len(row) == 4
+        account = kinds[online][registers.products[str(row[-3])].category]
+        booked.setdefault(account, [0] * 12)[int(str(row[0])[5:7]) - 1] += int(str(row[-1]))
+    return booked
 
 
 def _by_month(rows: Sequence[Row], when: int, amount: int = -1) -> list[int]:

@@ -12,7 +12,11 @@ from natlang_envs.autoexplore.dataset.coffee_reference import DAYS, FIRST_DAYS, 
 from natlang_envs.autoexplore.dataset.coffee_sales import Row
 
 CHANNELS = ("cafes", "wholesale", "online", "courses")
-_ACCOUNTS = {"cafes": 4000, "wholesale": 4100, "online": 4200, "courses": 4300}
+# Accounts of the ledger, see finance/chart-of-accounts.md: those of takings by what was sold.
+COUNTER = {"drink": 4010, "food": 4020, "beans": 4030, "merchandise": 4030}
+ONLINE = {"beans": 4200, "merchandise": 4200, "subscription": 4210}
+WHOLESALE, COURSES, GREEN, WASTE, WAGES = 4100, 4300, 1010, 5200, 6010
+_RENT, _MARKETING = 7010, 7110
 _QUARTER_DAYS = (1, 4, 7, 10)
 # Other suppliers: the days between invoices, and the usual amount in pence.
 _INVOICES = {
@@ -27,7 +31,13 @@ _INVOICES = {
     "SUP-15": (91, 128000),
     "SUP-16": (60, 215000),
 }
-_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that is mistaken for another
+_MEMBERS = 5200  # who joined at other times and places than these
+_DOUBLE = ("C05", "C08")
+_FAIRS = ((date(2024, 9, 9), 402), (date(2025, 9, 8), 1046))  # four weeks from the first day of term
+# Tokens are made as services/loyalty does: eleven characters, the first no A, and a check letter.
+_LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_CHECK_LETTERS = "ABCDEFGHJKMNPQRSTVWXYZ"
+_WEIGHTS = (1, 3, 5, 7, 9, 13, 15, 17, 19, 21, 1)
 
 _GOOD = (
     "Best flat white in town",
@@ -66,23 +76,21 @@ def quarters(monthly: dict[str, list[int]]) -> dict[str, dict[str, int]]:
     }
 
 
-def ledger_rows(
-    registers: Registers,
-    monthly: dict[str, list[int]],
-    wages: Sequence[int],
-    green: Sequence[int],
-    waste: Sequence[int],
-) -> Iterator[Row]:
-    """Yield what went to each account in each month, in pence; what comes in is positive."""
+def ledger_rows(registers: Registers, booked: dict[int, list[int]]) -> Iterator[Row]:
+    """Yield what went to each account in each month, in pence; what comes in is positive.
+
+    Args:
+        registers: For rents and campaigns.
+        booked: The other accounts, with the amounts of the twelve months.
+    """
     rent = sum(cafe.rent for cafe in registers.cafes)
     for number, first in enumerate(FIRST_DAYS):
-        spent = sum(campaign.spend for campaign in registers.campaigns if campaign.start.month == first.month)
-        amounts = {_ACCOUNTS[channel]: monthly[channel][number] for channel in CHANNELS}
-        amounts |= {5000: -green[number], 6000: -wages[number], 6300: -spent, 6800: -waste[number]}
-        amounts[6100] = -rent // 4 if first.month in _QUARTER_DAYS else 0
+        amounts = {account: months[number] for account, months in booked.items()}
+        amounts[_MARKETING] = -sum(c.spend for c in registers.campaigns if c.start.month == first.month)
+        amounts[_RENT] = -rent // 4 if first.month in _QUARTER_DAYS else 0
         for account, amount in sorted(amounts.items()):
             if amount:
-                yield f"{first:%Y-%m}", account, amount
+                yield f"{first:%Y-%m}", f"{account:04}", amount
 
 
 def invoice_rows(deliveries: Sequence[Row]) -> Iterator[Row]:
@@ -120,15 +128,34 @@ def review_rows(registers: Registers) -> Iterator[Row]:
 def member_rows(registers: Registers) -> Iterator[Row]:
     """Yield the members of the loyalty programme at the end of the year, by the day they joined."""
     draws = Draws("members")
-    count, first = 2640, date(2022, 5, 2)
-    joined = plain(np.sort(draws.below((DAYS[-1] - first).days + 1, count)))
-    sites = plain(draws.pick((15, 5, 13, 12, 16, 8, 7, 5, 12, 7), count))
+    first = date(2018, 9, 3)
+    sites = plain(draws.pick((17, 5, 14, 13, 9, 9, 8, 4, 14, 7), _MEMBERS))
+    days = plain(draws.below((DAYS[-1] - first).days + 1, _MEMBERS))
+    joined: list[tuple[date, str]] = []
+    for site, day in zip(sites, days, strict=True):
+        code = registers.cafes[site].code
+        when = first + timedelta(day)
+        joined.append((when, "C01" if code in _DOUBLE and any(_in_term(when, start) for start, _ in _FAIRS) else code))
+    for start, count in _FAIRS:
+        for day, lot in zip(plain(draws.below(28, count)), plain(draws.below(100, count)), strict=True):
+            joined.append((start + timedelta(day), _DOUBLE[lot < 28]))
+    count = len(joined)
     stamps, mail = plain(draws.below(9, count)), plain(draws.below(100, count))
-    letters = plain(draws.below(len(_LETTERS), 12 * count))
-    for number in range(count):
-        token = "".join(_LETTERS[letter] for letter in letters[12 * number : 12 * number + 12])
-        day = first + timedelta(joined[number])
-        yield token, day, registers.cafes[sites[number]].code, stamps[number], "yes" if mail[number] < 58 else "no"
+    bodies = plain(draws.below(len(_LETTERS), len(_WEIGHTS) * count))
+    for number, (day, code) in enumerate(sorted(joined)):
+        token = _token(bodies[len(_WEIGHTS) * number : len(_WEIGHTS) * (number + 1)])
+        yield token, day, code, stamps[number], "yes" if mail[number] < 58 else "no"
+
+
+def _token(body: list[int]) -> str:
+    if _LETTERS[body[0]] == "A":
+        body[0] += 1
+    check = sum(weight * place for weight, place in zip(_WEIGHTS, body, strict=True)) % len(_CHECK_LETTERS)
+    return "".join(_LETTERS[place] for place in body) + _CHECK_LETTERS[check]
+
+
+def _in_term(day: date, start: date) -> bool:
+    return 0 <= (day - start).days < 28
 
 
 def fridge_rows(registers: Registers) -> Iterator[Row]:

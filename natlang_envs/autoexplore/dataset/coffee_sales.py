@@ -48,11 +48,11 @@ _DRINKS = (28, 10, 40, 175, 90, 135, 95, 25, 45, 12, 22, 26, 32, 16, 40, 14, 12,
 _FOOD = (62, 28, 36, 30, 24, 18, 16, 12, 12, 26, 15, 14)
 _SHELF = (12, 3, 5, 3, 3, 2, 2, 3, 2, 2, 1, 1)
 _COUNTER = ("drink", "food", "beans", "merchandise")
-_KITCHEN = {"FD-208", "FD-209", "FD-210", "FD-211", "FD-212"}
+KITCHEN = {"FD-208", "FD-209", "FD-210", "FD-211", "FD-212"}
 _NOT_SOLD = {
-    "C02": _KITCHEN,
-    "C04": _KITCHEN | {"DR-110", "DR-117", "DR-118"},
-    "C08": _KITCHEN,
+    "C02": KITCHEN,
+    "C04": KITCHEN | {"DR-110", "DR-117", "DR-118"},
+    "C08": KITCHEN,
     "C09": {"DR-110", "FD-202", "FD-204"},
 }
 # Hundredths of the usual share, month by month.
@@ -64,24 +64,19 @@ _SEASONS: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("DR-108", "DR-113", "DR-114", "FD-209", "FD-212"), _WARM),
 }
 
-_ONLINE_ITEMS = (
-    96,
-    26,
-    44,
-    31,
-    26,
-    21,
-    22,
-    25,
-    8,
-    9,
-    4,
-    5,
-    176,
-    58,
-    92,
-)  # tenths a day: beans, merchandise, subscriptions
-_ONLINE_YEAR = (940, 930, 930, 940, 950, 940, 930, 940, 1000, 1050, 1180, 1480)
+# Hundredths of a usual day: a payment failure, ships in the harbour, road works, a cut line, a storm.
+_EVENTS = (
+    ("C01 C02 C03 C04 C05 C06 C07 C08 C09", date(2025, 2, 11), 1, 94),
+    ("C07", date(2025, 5, 6), 46, 88),
+    ("C01", date(2025, 8, 1), 3, 132),
+    ("C04", date(2025, 8, 16), 1, 82),
+    ("C06", date(2025, 11, 14), 1, 58),
+    ("C10", date(2025, 11, 14), 1, 46),
+)
+
+_ONLINE_GOODS = (86, 23, 40, 28, 23, 19, 20, 22, 7, 8, 4, 5)  # tenths a day: beans, merchandise
+_ONLINE_YEAR = (1100, 980, 930, 680, 620, 580, 450, 440, 500, 920, 1900, 2950)
+_ONLINE_PLANS = (184, 62, 98)  # the same all the year
 
 # For each wholesale customer: weeks between orders, kilograms of an order, and how much of what (Foghorn first).
 _WHOLESALE = (
@@ -96,9 +91,18 @@ _WHOLESALE = (
     (3, 34, (6, 1, 1, 0)),
     (3, 34, (2, 1, 3, 3)),
 )
+_TERM_ONLY = "W08"  # a school
 _LEAST_KG = 6
-_CASH_PERCENT = 14  # of receipts
+_CASH_PERCENT = 11  # of receipts
 _DISCOUNT_FROM_KG, _DISCOUNT_PERCENT = 60, 5
+
+
+# What, on which weekday (Saturdays; Sundays; Mondays and Tuesdays), how often in each quarter, places booked.
+_COURSES = (
+    ("SC-701", 5, (12, 11, 8, 11), (6, 8)),
+    ("SC-702", 6, (11, 9, 7, 11), (6, 8)),
+    ("SC-703", 0, (7, 5, 4, 8), (4, 6)),
+)
 
 
 class Sales(NamedTuple):
@@ -133,8 +137,14 @@ def counter_sales(registers: Registers) -> Sales:
         share = np.where(sold, weights, 0)
         week = np.array(_WEEK.get(cafe.code, _TOWN))[weekdays]
         year = np.array(_MONTHS.get(cafe.code, _YEAR))[months]
-        opened = np.array([cafe.open_on(day) is not None for day in DAYS])
-        guests = _ITEMS[cafe.code] * week * year * draws.bell(820, 1180, len(DAYS)) // 10**6 * opened  # thousandths
+        opened = np.array([0 if cafe.open_on(day) is None else 100 for day in DAYS], dtype=np.int64)
+        for codes, first, length, percent in _EVENTS:
+            if cafe.code in codes:
+                span = slice(DAYS.index(first), DAYS.index(first) + length)
+                opened[span] = opened[span] * percent // 100
+        guests = (
+            _ITEMS[cafe.code] * week * year * draws.bell(820, 1180, len(DAYS)) // 10**6 * opened // 100
+        )  # thousandths
         expected = guests[:, None] * share * seasons.T[months] // (100 * int(share.sum()))
         noise = draws.bell(700, 1300, expected.size).reshape(expected.shape)
         chance = draws.below(1000, expected.size).reshape(expected.shape)  # rounds up as often as it should
@@ -203,7 +213,9 @@ def online_items(registers: Registers) -> tuple[tuple[str, ...], Integers]:
     skus = tuple(sku for sku, product in registers.products.items() if product.category in kinds)
     draws = Draws("online")
     year = np.array([_ONLINE_YEAR[day.month - 1] for day in DAYS])
-    expected = year[:, None] * np.array(_ONLINE_ITEMS) // 10  # thousandths
+    goods = year[:, None] * np.array(_ONLINE_GOODS) // 10  # thousandths
+    plans = np.tile(np.array(_ONLINE_PLANS) * 100, (len(DAYS), 1))
+    expected = np.concatenate([goods, plans], axis=1)
     noise = draws.bell(500, 1500, expected.size).reshape(expected.shape)
     return skus, (expected * noise // 1000 + draws.below(1000, expected.size).reshape(expected.shape)) // 1000
 
@@ -238,7 +250,8 @@ def wholesale_rows(registers: Registers) -> Iterator[Row]:
             kilograms = usual * draws.one(80, 120) // 100
             parts = [kilograms * part // sum(mix) for part in mix]
             parts[0] += max(kilograms, _LEAST_KG) - sum(parts)
-            orders.append((day, customer, parts))
+            if customer != _TERM_ONLY or day.month != 8:
+                orders.append((day, customer, parts))
             day += timedelta(7 * weeks)
     for number, (day, customer, parts) in enumerate(sorted(orders), 1):
         percent = _DISCOUNT_PERCENT if sum(parts) >= _DISCOUNT_FROM_KG else 0
@@ -267,12 +280,11 @@ def subscription_rows() -> Iterator[Row]:
 def course_rows(registers: Registers) -> Iterator[Row]:
     """Yield a row for each course that the school held, with the places that were booked."""
     held: list[tuple[date, str, int]] = []
-    plan = (("SC-701", (5,), 0, (5, 8)), ("SC-702", (2,), 5, (5, 8)), ("SC-703", (0,), 30, (4, 6)))
-    for sku, weekdays, left_out, (low, high) in plan:
+    for sku, weekday, counts, (low, high) in _COURSES:
         draws = Draws(f"courses {sku}")
-        days = [day for day in DAYS[8:-9] if day.weekday() in weekdays]
-        skipped = set(plain(draws.order(len(days))[:left_out]))
-        held += [(day, sku, draws.one(low, high)) for number, day in enumerate(days) if number not in skipped]
+        for quarter, count in enumerate(counts):
+            days = [day for day in DAYS[8:-9] if day.weekday() == weekday and (day.month - 1) // 3 == quarter]
+            held += [(days[place], sku, draws.one(low, high)) for place in plain(draws.order(len(days))[:count])]
     for number, (day, sku, places) in enumerate(sorted(held), 1):
         yield f"CB-{number:03}", day, sku, places, places * registers.products[sku].price
 

@@ -10,35 +10,74 @@ import numpy as np
 
 from natlang_envs.autoexplore.dataset.coffee_draws import Draws, plain
 from natlang_envs.autoexplore.dataset.coffee_reference import DAYS, FIRST_DAYS, YEAR, Employee, Registers
-from natlang_envs.autoexplore.dataset.coffee_sales import Row, Sales
+from natlang_envs.autoexplore.dataset.coffee_sales import KITCHEN, Row, Sales
 
 BAG_KG = 60
-# Bags of each delivery, by contract; Kenya stayed four bags short.
-_DELIVERIES = ((40, 40, 40, 40), (40, 40), (40, 40, 40, 40, 40, 40), (50, 50), (36,), (20, 20, 20))
+# Month and day on which each contract's coffee came, and the bags of each time; Kenya stayed four bags short.
+_DELIVERIES = (
+    (("02-18", "04-08", "06-03", "08-26"), 40),
+    (("06-24", "12-09"), 40),
+    (("02-04", "03-18", "07-01", "11-11"), 60),
+    (("06-10", "10-07"), 50),
+    (("07-04",), 36),
+    (("01-28", "03-25", "05-13", "07-29", "09-16", "12-02"), 10),
+)
+_GIVES = ("C01", "C03", "C05", "C07")  # to the food pantry
 _RAISE = date(YEAR, 4, 1)
 _HOURLY = ("shift lead", "senior barista", "barista")
-_ROASTERS = ("E025", "E026", "E027")
 
 
 class Profile(NamedTuple):
-    """How a coffee is roasted: its drop temperature in tenths of a degree, and its time in seconds."""
+    """How a coffee is roasted.
+
+    Attributes:
+        name: The coffee.
+        drop: The temperature at the end, in tenths of a degree.
+        seconds: The time until then.
+        loss: The loss of weight that is aimed at, in thousandths.
+        charge: The temperature at the start, in tenths of a degree.
+        turn: When the beans are at their coldest, in seconds.
+        low: How cold that is, in tenths of a degree.
+    """
 
     name: str
     drop: int
     seconds: int
+    loss: int
+    charge: int
+    turn: int
+    low: int
 
 
-_MARJORIE = (Profile("Foghorn", 2120, 680), Profile("Ropewalk Filter", 2050, 585))
-_BERTHA = (
-    Profile("Slack Tide", 2080, 630),
-    Profile("Ethiopia Guji Halo", 2030, 575),
-    Profile("Colombia Huila La Pradera", 2050, 590),
-    Profile("Guatemala Cumbre Alta", 2060, 600),
-    Profile("Kenya Nyeri Gatumbi", 2040, 570),
-    Profile("Brazil Boa Maré", 2060, 605),
+_FOGHORN = Profile("Foghorn", 2120, 680, 152, 2040, 85, 920)
+_ROPEWALK = Profile("Ropewalk Filter", 2050, 585, 138, 1980, 80, 940)
+_DECAF = Profile("Slack Tide", 2080, 630, 139, 1820, 100, 860)
+_GUJI = Profile("Ethiopia Guji Halo", 2030, 550, 132, 1880, 80, 930)
+_HUILA = Profile("Colombia Huila La Pradera", 2050, 580, 137, 1940, 85, 930)
+_CUMBRE = Profile("Guatemala Cumbre Alta", 2060, 600, 140, 1950, 90, 920)
+_NYERI = Profile("Kenya Nyeri Gatumbi", 2040, 560, 135, 1970, 85, 930)
+_BRAZIL = Profile("Brazil Boa Maré", 2060, 610, 140, 1950, 90, 920)
+
+
+class Turn(NamedTuple):
+    """What one roaster does on a day of the week: at least and at most so many batches, of these kinds."""
+
+    machine: str
+    person: str
+    least: int
+    most: int
+    kinds: tuple[Profile, ...]
+    shares: tuple[int, ...]
+
+
+_MARJORIE, _BERTHA = 22_000, 10_000  # grams of a batch
+_WEEK = (
+    (Turn("M", "E025", 7, 9, (_FOGHORN,), (1,)), Turn("B", "E027", 6, 8, (_DECAF,), (1,))),
+    (Turn("M", "E025", 7, 9, (_FOGHORN,), (1,)), Turn("B", "E026", 8, 10, (_GUJI, _NYERI), (55, 45))),
+    (Turn("M", "E026", 4, 5, (_ROPEWALK,), (1,)), Turn("B", "E027", 3, 4, (_HUILA, _CUMBRE), (30, 70))),
+    (Turn("M", "E026", 4, 6, (_FOGHORN, _BRAZIL), (80, 20)), Turn("B", "E027", 3, 5, (_GUJI, _CUMBRE), (50, 50))),
 )
-# Letter of the lot code, kilograms of a batch, batches a day, what is roasted on it and how often.
-_MACHINES = (("M", 22, (6, 7), _MARJORIE, (86, 14)), ("B", 10, (5, 6), _BERTHA, (33, 23, 4, 8, 18, 14)))
+_LATE_WEEKS = (date(YEAR, 4, 21), date(YEAR, 5, 5), date(YEAR, 5, 26), date(YEAR, 8, 25))  # Monday is a holiday
 
 
 class Batch(NamedTuple):
@@ -46,6 +85,7 @@ class Batch(NamedTuple):
 
     lot: str
     day: date
+    tasted: date
     machine: str
     profile: Profile
     roaster: str
@@ -67,46 +107,42 @@ class Batch(NamedTuple):
 def delivery_rows(registers: Registers) -> Iterator[Row]:
     """Yield a row for each delivery of green coffee, by date."""
     draws = Draws("deliveries")
-    arrived: list[tuple[date, str, str, int, int]] = []
-    for contract, parts in zip(registers.contracts, _DELIVERIES, strict=True):
-        for number, bags in enumerate(parts):
-            day = DAYS[(2 * number + 1) * 330 // (2 * len(parts)) + draws.one(0, 20)]
-            arrived.append((_working_day(day), contract.supplier, contract.id, bags, contract.price))
-    for number, (day, supplier, contract_id, bags, price) in enumerate(sorted(arrived), 1):
+    arrived = sorted(
+        (date.fromisoformat(f"{YEAR}-{day}"), contract, bags)
+        for contract, (days, bags) in enumerate(_DELIVERIES)
+        for day in days
+    )
+    for number, (day, place, bags) in enumerate(arrived, 1):
+        contract = registers.contracts[place]
         moisture = draws.one(101, 118)
         kilograms = bags * BAG_KG
-        yield (
-            f"GD-{number:02}",
-            day,
-            supplier,
-            contract_id,
-            bags,
-            kilograms,
-            price,
-            kilograms * price,
-            f"{moisture // 10}.{moisture % 10}",
-        )
+        amount = kilograms * contract.price
+        percent = f"{moisture // 10}.{moisture % 10}"
+        yield f"GD-{number:02}", day, contract.supplier, contract.id, bags, kilograms, contract.price, amount, percent
 
 
 def batches() -> list[Batch]:
     """Draw the batches of the year, in the order in which they were roasted."""
     draws = Draws("roasting")
     made: list[Batch] = []
-    for day in DAYS[5:-12]:
-        if day.weekday() > 3 or day in (date(YEAR, 4, 21), date(YEAR, 5, 5), date(YEAR, 5, 26), date(YEAR, 8, 25)):
-            continue
-        for letter, kilograms, (least, most), profiles, shares in _MACHINES:
-            count = draws.one(least, most)
-            kinds = plain(np.sort(draws.pick(shares, count)))  # of one kind one after the other
-            losses = plain(draws.bell(132, 158, count))
-            scores = plain(draws.bell(334, 350, count))
-            faults = plain(draws.below(1000, count))
-            for number in range(count):
-                lot = f"{day:%y%m%d}{letter}{number + 1:02}"
-                score = draws.one(314, 327) if faults[number] < 9 else scores[number]
-                profile = profiles[kinds[number]]
-                roaster = "E027" if profile.name == "Slack Tide" else _ROASTERS[draws.one(0, 1)]
-                made.append(Batch(lot, day, letter, profile, roaster, kilograms * 1000, losses[number], score))
+    for monday in DAYS[5:-12:7]:
+        late = monday in _LATE_WEEKS
+        for weekday, turns in enumerate(_WEEK):
+            day = monday + timedelta(weekday + late)
+            for machine, person, least, most, kinds, shares in turns:
+                count = draws.one(least, most)
+                chosen = plain(np.sort(draws.pick(shares, count)))  # of one kind one after the other
+                losses = plain(draws.bell(-9, 9, count))
+                scores = plain(draws.bell(336, 352, count))
+                faults = plain(draws.below(1000, count))
+                for number in range(count):
+                    lot = f"{day:%y%m%d}{machine}{number + 1:02}"
+                    score = draws.one(314, 327) if faults[number] < 9 else scores[number]
+                    profile = kinds[chosen[number]]
+                    green = _MARJORIE if machine == "M" else _BERTHA
+                    tasted = monday + timedelta(4 + late)
+                    loss = profile.loss + losses[number]
+                    made.append(Batch(lot, day, tasted, machine, profile, person, green, loss, score))
     return made
 
 
@@ -125,21 +161,12 @@ def batch_rows(made: Sequence[Batch]) -> Iterator[Row]:
 
 
 def cupping_rows(made: Sequence[Batch]) -> Iterator[Row]:
-    """Yield a row for each batch that was cupped: every rejected one, and about one in six of the others."""
-    chosen = plain(Draws("cuppings").below(6, len(made)))
-    cuppers = ("E028", "E025", "E002")
-    for place, batch in enumerate(made):
-        if batch.is_rejected or chosen[place] == 0:
-            friday = batch.day + timedelta(4 - batch.day.weekday())
+    """Yield a row for each batch that was cupped: every rejected one, and two in seven of the others."""
+    chosen = plain(Draws("cuppings").below(7, len(made)))
+    for batch, lot in zip(made, chosen, strict=True):
+        if batch.is_rejected or lot < 2:
             points = f"{batch.score // 4}.{batch.score % 4 * 25:02}"
-            yield (
-                friday,
-                batch.lot,
-                batch.profile.name,
-                cuppers[place % 3],
-                points,
-                "no" if batch.is_rejected else "yes",
-            )
+            yield batch.tasted, batch.lot, batch.profile.name, points, "no" if batch.is_rejected else "yes"
 
 
 def probe_rows(made: Sequence[Batch]) -> Iterator[Row]:
@@ -148,14 +175,14 @@ def probe_rows(made: Sequence[Batch]) -> Iterator[Row]:
         if batch.day != made[-1].day:
             continue
         noise = Draws(f"probe {batch.lot}")
-        charge, turn, low = 1950, 75, 920 + noise.one(-20, 20)
-        for second in range(0, batch.profile.seconds + 1, 15):
-            if second <= turn:
-                heat = charge - (charge - low) * second // turn
+        profile = batch.profile
+        for second in range(0, profile.seconds + 1, 15):
+            if second <= profile.turn:
+                heat = profile.charge - (profile.charge - profile.low) * second // profile.turn
             else:
                 # Rises fast at first, and slower and slower until the drop.
-                part = 1000 * (second - turn) // (batch.profile.seconds - turn)
-                heat = low + (batch.profile.drop - low) * part * (1500 - part // 2) // 10**6
+                part = 1000 * (second - profile.turn) // (profile.seconds - profile.turn)
+                heat = profile.low + (profile.drop - profile.low) * part * (1500 - part // 2) // 10**6
             heat += noise.one(-4, 4)
             yield batch.lot, second, f"{heat // 10}.{heat % 10}"
 
@@ -234,15 +261,16 @@ def waste_rows(registers: Registers, sales: Sales) -> Iterator[Row]:
     for place, cafe in enumerate(registers.cafes):
         draws = Draws(f"waste {cafe.code}")
         for number, first in enumerate(FIRST_DAYS):
-            last = FIRST_DAYS[number + 1] if number < 11 else date(YEAR + 1, 1, 1)
-            span = slice(DAYS.index(first), DAYS.index(first) + (last - first).days)
+            start = DAYS.index(first)
+            span = slice(start, DAYS.index(FIRST_DAYS[number + 1]) if number < 11 else len(DAYS))
             for column in food:
+                sku = sales.skus[column]
                 sold = int(sales.items[place, span, column].sum())
-                items = sold * draws.one(15, 70) // 1000
+                items = sold * (draws.one(24, 54) if sku in KITCHEN else draws.one(40, 78)) // 1000
                 if items:
-                    given = items * draws.one(30, 70) // 100
-                    cost = items * ((registers.products[sales.skus[column]].price + 1) // 3)
-                    yield f"{first:%Y-%m}", cafe.code, sales.skus[column], items, given, cost
+                    given = 0 if sku in KITCHEN or cafe.code not in _GIVES else items * draws.one(30, 70) // 100
+                    cost = items * ((registers.products[sku].price + 1) // 3)
+                    yield f"{first:%Y-%m}", cafe.code, sku, items, given, cost
 
 
 def stock_rows(registers: Registers) -> Iterator[Row]:
@@ -264,9 +292,10 @@ def stock_rows(registers: Registers) -> Iterator[Row]:
         last = (FIRST_DAYS[number + 1] if number < 11 else date(YEAR + 1, 1, 1)) - timedelta(1)
         sunday = last - timedelta((last.weekday() + 1) % 7)
         for cafe in registers.cafes:
+            day = sunday if cafe.hours[6] else sunday - timedelta(1)
             counts = plain(Draws(f"count {cafe.code} {sunday}").bell(40, 160, len(things)))
             for thing, amount, percent in zip(things, usual, counts, strict=True):
-                yield sunday, cafe.code, thing, amount * percent // 100
+                yield day, cafe.code, thing, amount * percent // 100
 
 
 def _working_day(day: date) -> date:

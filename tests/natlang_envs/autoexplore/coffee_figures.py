@@ -74,6 +74,7 @@ def _sold(folder: Path) -> dict[str, str]:
 def _done(folder: Path) -> dict[str, str]:
     batches, reviews = read(folder, "roasting/roast_batches.csv"), read(folder, "feedback/reviews.csv")
     sheets, incidents = read(folder, "people/timesheets.csv"), read(folder, "it/incidents.csv")
+    members = read(folder, "loyalty/members.csv")
     stars = sum(int(row["stars"]) for row in reviews)
     average = (200 * stars + len(reviews)) // (2 * len(reviews))
     return {
@@ -83,8 +84,11 @@ def _done(folder: Path) -> dict[str, str]:
         "hours_worked_2025": f"{int(sum(float(row['hours']) for row in sheets) + 0.5):,}",
         "wages_2025": pounds(sum(int(row["wages_pence"]) for row in sheets)),
         "absence_days_2025": f"{sum(int(row['days']) for row in read(folder, 'people/absences.csv')):,}",
+        "pantry_pieces_2025": f"{sum(int(row['given_away']) for row in read(folder, 'stock/waste.csv')):,}",
+        "starters_2025": str(sum(row["started"] >= "2025" for row in read(folder, "reference/employees.csv"))),
         "waste_cost_2025": pounds(sum(int(row["cost_pence"]) for row in read(folder, "stock/waste.csv"))),
-        "members_2025": f"{len(read(folder, 'loyalty/members.csv')):,}",
+        "stamps_owed_2025": pounds(sum(int(row["stamps"]) for row in members) * 31 // 10),  # 31p for ten
+        "members_2025": f"{len(members):,}",
         "subscribers_2025": f"{sum(row['state'] == 'active' for row in read(folder, 'sales/subscriptions.csv')):,}",
         "incidents_2025": f"{len(incidents):,}",
         "incidents_sev1_2025": f"{sum(row['severity'] == '1' for row in incidents):,}",
