@@ -24,6 +24,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import Decision, View, evaluate, load_protocol, protocol_names
 from natlang_envs.evaluation.agents import BUILT_IN
 from natlang_envs.evaluation.runner import TRAJECTORIES_FILE
+from tests.archives import needs_repositories
 from tests.leaderboard.conftest import NAME, Finished
 from tests.leaderboard.forge import PROTOCOL, Forged
 
@@ -35,6 +36,9 @@ PAYLOAD = "</script><img src=x onerror=\"document.title='taken'\"><!--<script>'&
 
 def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+all_repositories = needs_repositories(*protocol_names())  # every entry is replayed
 
 
 def add(submissions: Path, run: Path, player: Callable[[View], str | Decision], name: str, **facts: str) -> Path:
@@ -51,6 +55,7 @@ def say(reflection: str) -> Callable[[View], Decision]:
 # Entries and tables.
 
 
+@all_repositories
 def test_committed_baselines_hold_and_are_what_the_agents_do_today(tmp_path: Path) -> None:
     again = make_baselines(tmp_path / "submissions")
     assert len(again) == len(BUILT_IN) * len(protocol_names())
@@ -64,11 +69,13 @@ def test_committed_baselines_hold_and_are_what_the_agents_do_today(tmp_path: Pat
         assert made.submission == committed.submission.model_copy(update=stated), path
 
 
+@all_repositories
 def test_committed_rerun_file_is_current() -> None:
     rows = [row for table in standings(COMMITTED) for row in table.rows]
     assert {row.entry.submission.name for row in rows if row.rerun} >= set(BUILT_IN)
 
 
+@all_repositories
 def test_baselines_made_again_replace_those_that_are_there(tmp_path: Path) -> None:
     submissions = tmp_path / "submissions"
     first = make_baselines(submissions)

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from natlang_envs import UsageError
 from natlang_envs.autoexplore import protocols as explore_protocols
 from natlang_envs.autoexplore.dataset.catalogue import catalogue as load_catalogue
-from natlang_envs.autoexplore.dataset.catalogue import entry_of
 from natlang_envs.dangerous_taxi import protocols as taxi_protocols
 from natlang_envs.dangerous_taxi.tasks import split_of_task
 from natlang_envs.evaluation import (
@@ -36,28 +35,10 @@ from natlang_envs.evaluation.protocols import Episode
 from natlang_envs.evaluation.runner import RUN_FILE, TRAJECTORIES_FILE, plan_lengths, score_run
 from natlang_envs.evaluation.statistics import clustered_bootstrap, over_seeds, wilson
 from natlang_envs.trajectory import Trajectory, difference, replay
+from tests.archives import needs_repositories
 
 NAMES = protocol_names()
-
-
-def repositories_missing(name: str) -> list[str]:
-    """Return the repositories of a protocol that have not been fetched."""
-    protocol = load_protocol(name)
-    if "dataset" not in protocol.kwargs:
-        return []
-    names = sorted({episode.task_id.partition("/")[0] for episode in protocol.episodes})
-    return [each for each in names if not entry_of(each).is_cached]
-
-
-PLAYABLE = [
-    pytest.param(
-        name,
-        marks=pytest.mark.skipif(
-            bool(missing := repositories_missing(name)), reason=f"run natlang data fetch {' '.join(missing)}"
-        ),
-    )
-    for name in NAMES
-]
+PLAYABLE = [pytest.param(name, marks=needs_repositories(name)) for name in NAMES]
 SMALL = replace(load_protocol("dangerous-taxi-dropoff/v1"), runs=3)
 SMALL = replace(SMALL, episodes=SMALL.episodes[:11])
 
