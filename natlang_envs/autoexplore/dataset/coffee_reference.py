@@ -14,6 +14,13 @@ DAYS = tuple(date(YEAR, 1, 1) + timedelta(days) for days in range(365))
 FIRST_DAYS = tuple(date(YEAR, month, 1) for month in range(1, 13))
 PRICE_RISE = date(YEAR, 3, 3)
 HOLIDAYS = {date(YEAR, 1, 1), date(YEAR, 12, 25), date(YEAR, 12, 26)}  # cafés are closed
+PUBLIC_HOLIDAYS = {
+    date(YEAR, 4, 18),
+    date(YEAR, 4, 21),
+    date(YEAR, 5, 5),
+    date(YEAR, 5, 26),
+    date(YEAR, 8, 25),
+}  # Sunday hours
 ALWAYS_OPEN = "C09"  # the hospital
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -43,7 +50,7 @@ class Cafe:
     def open_on(self, day: date) -> tuple[int, int] | None:
         """Return when it opens and closes on a day, in minutes after midnight; None: it does not."""
         closed = day in HOLIDAYS and self.code != ALWAYS_OPEN
-        return None if closed else self.hours[day.weekday()]
+        return None if closed else self.hours[6 if day in PUBLIC_HOLIDAYS else day.weekday()]
 
 
 @dataclass(frozen=True)

@@ -45,21 +45,23 @@ _TERMS = (900, 1100, 1080, 850, 1020, 700, 420, 440, 950, 1200, 1160, 800)
 _MONTHS = {"C05": _TERMS, "C06": _BY_THE_SEA, "C10": _BY_THE_SEA}
 
 _DRINKS = (28, 10, 40, 175, 90, 135, 95, 25, 45, 12, 22, 26, 32, 16, 40, 14, 12, 6)
-_FOOD = (62, 28, 36, 30, 24, 18, 16, 12, 12, 26, 15, 14)
-_SHELF = (12, 3, 5, 3, 3, 2, 2, 3, 2, 2, 1, 1)
+_FOOD = (108, 58, 73, 26, 16, 60, 6, 14, 14, 44, 30, 40)
+_SHELF = (12, 3, 5, 3, 3, 2, 2, 3, 3, 2, 1, 1)
 _COUNTER = ("drink", "food", "beans", "merchandise")
 KITCHEN = {"FD-208", "FD-209", "FD-210", "FD-211", "FD-212"}
 _NOT_SOLD = {
     "C02": KITCHEN,
     "C04": KITCHEN | {"DR-110", "DR-117", "DR-118"},
     "C08": KITCHEN,
-    "C09": {"DR-110", "FD-202", "FD-204"},
+    "C09": {"DR-110"},
 }
 # Hundredths of the usual share, month by month.
 _COLD = (20, 25, 45, 75, 115, 165, 215, 205, 110, 50, 25, 20)
 _WARM = (150, 145, 125, 100, 75, 55, 40, 40, 80, 120, 145, 155)
 _GIFTS = (80, 80, 85, 90, 90, 90, 90, 90, 90, 95, 140, 240)
+_BOXES = (45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 330, 620)  # keep cups, mostly in gift boxes
 _SEASONS: dict[str, tuple[int, ...]] = {
+    "MR-401": _BOXES,
     **dict.fromkeys(("DR-111", "DR-112", "DR-118"), _COLD),
     **dict.fromkeys(("DR-108", "DR-113", "DR-114", "FD-209", "FD-212"), _WARM),
 }
@@ -69,12 +71,12 @@ _EVENTS = (
     ("C01 C02 C03 C04 C05 C06 C07 C08 C09", date(2025, 2, 11), 1, 94),
     ("C07", date(2025, 5, 6), 46, 88),
     ("C01", date(2025, 8, 1), 3, 132),
-    ("C04", date(2025, 8, 16), 1, 82),
+    ("C04", date(2025, 8, 16), 1, 96),
     ("C06", date(2025, 11, 14), 1, 58),
     ("C10", date(2025, 11, 14), 1, 46),
 )
 
-_ONLINE_GOODS = (86, 23, 40, 28, 23, 19, 20, 22, 7, 8, 4, 5)  # tenths a day: beans, merchandise
+_ONLINE_GOODS = (86, 23, 40, 28, 23, 19, 20, 22, 45, 8, 4, 5)  # tenths a day: beans, merchandise
 _ONLINE_YEAR = (1100, 980, 930, 680, 620, 580, 450, 440, 500, 920, 1900, 2950)
 _ONLINE_PLANS = (184, 62, 98)  # the same all the year
 

@@ -1,7 +1,7 @@
 """Looks for stamps that no guest can have earned.
 
-A finding holds the stamps of that receipt until a person at the shop desk has looked at it on Monday;
-three findings for one employee within 28 days also go to Oscar Lindgren. The thresholds come from the
+A finding blocks nothing and accuses nobody: it goes on the list that Oscar Lindgren reads on Mondays;
+three findings for one employee within 28 days stand at its top. The thresholds come from the
 case of autumn 2023, when one till gave 212 stamps to a single card in nine days.
 """
 
