@@ -38,7 +38,7 @@ pub struct Lot {
 }
 
 impl Lot {
-    /// Number 0 and numbers above 99 do not fit the label; the most on one day was 19.
+    /// Number 0 and numbers above 99 do not fit the label; the most on one day was 18.
     pub fn new(year: u16, month: u8, day: u8, roaster: Roaster, number: u8) -> Result<Self, String> {
         // The first logged roast was in 2022; a smaller year is a clock that was reset.
         if !(2022..=2099).contains(&year) {

@@ -1,6 +1,6 @@
 /**
  * Offers that take money off at the till. Offers that give something else (a tasting card, double
- * stamps, the gift box) are not here: they need no arithmetic.
+ * stamps, the refill of Early Tide, the gift box) are not here: they need no arithmetic.
  */
 
 import type { Line } from "./basket.js";
@@ -8,7 +8,6 @@ import type { Line } from "./basket.js";
 interface Moment {
   day: string;
   minute: number;
-  weekday: boolean;
 }
 
 interface Offer {
@@ -36,12 +35,6 @@ const OFFERS: readonly Offer[] = [
     last: "2025-08-31",
     // Every second cold brew at half price: 420 / 2 = 210 for each full pair.
     pence: (lines) => pairs(lines) * Math.floor(coldBrewPence(lines) / 2),
-  },
-  {
-    name: "Early Tide",
-    first: "2026-01-12",
-    last: "2026-02-27",
-    pence: (lines, at) => (at.weekday && at.minute < EIGHT && units(lines, drinks) > 0 ? 80 : 0),
   },
   {
     name: "Fifteen on the Quay",
@@ -83,6 +76,5 @@ function local(at: Date): Moment {
   const text = at.toLocaleString("sv-SE", { timeZone: "Europe/London" });
   const [day = "", clock = ""] = text.split(" ");
   const [hours, minutes] = clock.split(":").map(Number);
-  const dayOfWeek = new Date(`${day}T12:00:00Z`).getUTCDay();
-  return { day, minute: (hours ?? 0) * 60 + (minutes ?? 0), weekday: dayOfWeek > 0 && dayOfWeek < 6 };
+  return { day, minute: (hours ?? 0) * 60 + (minutes ?? 0) };
 }

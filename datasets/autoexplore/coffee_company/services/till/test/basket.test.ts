@@ -71,10 +71,9 @@ describe("offers", () => {
     expect(basket.totals(new Date("2026-07-01T11:59:00Z")).duePence).toBe(840);
   });
 
-  it("keeps Early Tide to weekdays", () => {
-    const basket = new Basket("C03");
+  it("takes nothing off for Early Tide, whose offer is a refill", () => {
+    const basket = new Basket("C01");
     basket.add(flatWhite);
-    expect(basket.totals(new Date("2026-01-16T07:30:00Z")).discountPence).toBe(80);
-    expect(basket.totals(new Date("2026-01-17T07:30:00Z")).discountPence).toBe(0);
+    expect(basket.totals(new Date("2026-01-16T07:30:00Z")).discountPence).toBe(0);
   });
 });
