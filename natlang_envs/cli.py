@@ -1,8 +1,9 @@
-"""The `natlang` command: list the environments, play one, evaluate an agent, replay a run."""
+"""The `natlang` command: list the environments, play one, evaluate an agent, replay a run, explore a repository."""
 
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,10 +26,13 @@ from natlang_envs.trajectory import Trajectory, difference, replay
 _SHOWN_PROBLEMS = 10
 
 app = typer.Typer(
-    help="Natural-language environments: list them, play them, evaluate agents, replay runs.",
+    help="Natural-language environments: list them, play them, evaluate agents, replay runs, explore a repository.",
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+# By name, as environments are registered: what all share does not import the package of one.
+app.command("explore")(import_module("natlang_envs.autoexplore.explore_cli").explore_command)
 
 
 @app.command("envs")

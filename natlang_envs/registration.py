@@ -30,12 +30,26 @@ def _taxi(name: str, stage: str, horizon: int, summary: str) -> Registration:
     )
 
 
+def _explore(name: str, depth: int | None, summary: str) -> Registration:
+    package = "natlang_envs.autoexplore"
+    return Registration(
+        f"NatLang/{name}-v0",
+        f"{package}.env:AutoExploreEnv",
+        f"{package}.vector:AutoExploreVectorEnv",
+        {"depth": depth, "horizon": 15},
+        summary,
+    )
+
+
 ENVIRONMENTS: tuple[Registration, ...] = (
     _taxi("DangerousTaxi-Pickup", "pickup", 15, "Drive to the passenger; one illegal command ends the game."),
     _taxi(
         "DangerousTaxi-Dropoff", "dropoff", 30, "Pick up and deliver, both are paid; one illegal command ends the game."
     ),
     _taxi("DangerousTaxi", "delivery", 30, "Deliver, only that is paid; one illegal command ends the game."),
+    _explore("AutoExplore-Depth1", 1, "Find the file that answers a question, at most one folder below the top."),
+    _explore("AutoExplore-Depth2", 2, "Find the file that answers a question, two folders below the top."),
+    _explore("AutoExplore", None, "Find the file of a repository that answers a question, wherever it is."),
 )
 
 

@@ -29,6 +29,22 @@ path = st.lists(st.builds(PathStep, valid_text, valid_text), max_size=8)
 history = st.one_of(st.sampled_from(["full", "none"]), st.integers(0, 10))
 command_lists = st.lists(valid_text, min_size=1, max_size=60, unique=True)
 
+# Command lines made of what matters to a shell, to paths and to the sandbox's own commands.
+_shell_piece = st.one_of(
+    st.sampled_from(["cd", "ls", "cat", "head", "tail", "echo", "-n", "-c", "-e", "-5", "+3", "--", "-laR", "5"]),
+    st.sampled_from([" ", " ", "  ", "\t", "\n", "'", '"', "\\", ">", ">>", ";", "|", "&", "$", "`", "(", "<", "*"]),
+    st.sampled_from(["..", "/", ".", "//", "/work", "/etc/passwd", "../secret.txt", "~", "src", "main.py", "-"]),
+    st.sampled_from(["to-file", "to-folder/", "to-root", "to-up/secret.txt", "loop", "dangling", "fifo", "README.md"]),
+    st.sampled_from([".git", ".git/config", "empty/", "data.bin", "\\x2e", "\\x2f", "\udcff", "ümlaut", "\0"]),
+    any_text,
+)
+shell_like = st.lists(_shell_piece, max_size=12).map("".join)
+native_line = st.builds(
+    lambda name, words: " ".join([name, *words]),
+    st.sampled_from(["cd", "ls", "cat", "head", "tail", "echo"]),
+    st.lists(_shell_piece, max_size=5),
+)
+
 _hash = st.text("0123456789abcdef", min_size=64, max_size=64)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Protocol, cast, runtime_checkable
 
@@ -134,11 +135,27 @@ class OracleAgent:
         return env.reference()[0]
 
 
+def _from(module: str, name: str) -> Callable[[], Agent]:
+    """Return what makes an agent of an environment's package, which is imported only then."""
+    return lambda: cast("Agent", getattr(import_module(module), name)())
+
+
+# These play every environment; every protocol of the leaderboard has a row of each.
 BUILT_IN: dict[str, Callable[[], Agent]] = {
     "random": RandomAgent,
     "random-legal": RandomLegalAgent,
     "oracle": OracleAgent,
 }
+# These play AutoExplore alone, and refuse others in words.
+EXPLORERS: dict[str, Callable[[], Agent]] = {
+    "bm25": _from("natlang_envs.autoexplore.baselines", "Bm25Agent"),
+    "depth-first": _from("natlang_envs.autoexplore.baselines", "DepthFirstAgent"),
+}
+
+
+def agent_names() -> list[str]:
+    """Return the names of all agents: ours, then those of the entry points, sorted."""
+    return [*BUILT_IN, *EXPLORERS, *sorted({each.name for each in entry_points(group=ENTRY_POINTS)})]
 
 
 def load_agent(name: str) -> Agent:
@@ -148,12 +165,13 @@ def load_agent(name: str) -> Agent:
         UsageError: There is no such agent, or it refuses its argument.
     """
     kind, _, argument = name.partition(":")
-    if kind in BUILT_IN:
+    ours = {**BUILT_IN, **EXPLORERS}
+    if kind in ours:
         if argument:
             raise UsageError(f"agent {kind!r} takes no argument: write --agent {kind}")
-        return BUILT_IN[kind]()
+        return ours[kind]()
     found = {each.name: each for each in entry_points(group=ENTRY_POINTS)}
-    one_of("agent", kind, [*BUILT_IN, *sorted(found)])
+    one_of("agent", kind, agent_names())
     try:
         factory = cast("Callable[[str], Agent]", found[kind].load())
     except ImportError as error:

@@ -25,6 +25,9 @@ CASES = [
     Case("NatLang/DangerousTaxi-Pickup-v0", {"split": "train"}),
     Case("NatLang/DangerousTaxi-Dropoff-v0", {**GENERATED, "split": "validation"}),
     Case("NatLang/DangerousTaxi-v0", {**GENERATED, "split": "test", "horizon": 5}),
+    Case("NatLang/AutoExplore-v0", {"split": "train"}),
+    Case("NatLang/AutoExplore-Depth1-v0", {"split": "validation", "file_budget": 40}),
+    Case("NatLang/AutoExplore-Depth2-v0", {"split": "test"}),
 ]
 BY_NAME = {check.__name__: check for check in CHECKS}
 TOO_SHORT = {"plans_succeed"}  # with a horizon of five steps most plans do not fit

@@ -1,0 +1,1 @@
+"""AutoExplore: a sandbox, a copilot and an environment over any repository."""

@@ -1,0 +1,161 @@
+"""AutoExplore as a Gymnasium environment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from natlang_envs.autoexplore.episode import GOAL_REWARD, Episode
+from natlang_envs.autoexplore.tasks import FAMILY, make_tasks
+from natlang_envs.autoexplore.tree import Repository
+from natlang_envs.autoexplore.words import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
+from natlang_envs.env import NatLangEnv, Outcome
+from natlang_envs.errors import UsageError
+from natlang_envs.tasks import Split
+
+
+def check_budget(file_budget: int) -> int:
+    """Return the largest number of characters of a file that is shown.
+
+    Raises:
+        UsageError: It is no whole number of at least 1.
+    """
+    if not isinstance(file_budget, int) or file_budget < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(f"file_budget must be a whole number of at least 1, not {file_budget!r}")
+    return file_budget
+
+
+class AutoExploreEnv(NatLangEnv):
+    r"""Find the file of a repository that answers a question, by walking through its folders.
+
+    ## Description
+    The file identification of section 5 and appendix B of the Reflect-RL paper, over the embedded repositories or over
+    any folder of the user's own. Nothing is ever written: the commands only go, read, name and leave.
+
+    ## Observation Space
+    `UnicodeText`: the task, the current folder, the folders and files in it (of a long folder, one page), the steps
+    left and what the last command showed, each below a heading. `cat` shows the first `file_budget` characters of a
+    file and says so when there are more; bytes that are no UTF-8 are shown as `\xNN`, binary files are named as such.
+
+    ## Action Space
+    `CommandText`, in this order: `cd FOLDER` for each folder here, `cd ..`, then `cat FILE` and `id FILE` for each file
+    here, `next page`, `previous page`, `exit`; each only where it leads somewhere, and `exit` always. Names are sorted
+    by code points, folders before files; odd characters in them are shown as `\xNN`. There are never more than 40:
+    a longer folder has pages, turning one is a step, and `cd` opens the first page. `.git`, symbolic links, devices and
+    unreadable files are not listed.
+
+    ## Rewards
+    - -1 for each step, also for any other text, which does nothing;
+    - in its place, for the last step, +15 for `id` of a file that answers the question, and -15 for `id` of any other
+      file, for `exit`, and for a last step within the horizon that is none of these.
+
+    ## Starting State
+    The top folder, and a task drawn from the split: `repository/number`; for your own folder `own/` and a number that
+    depends on the question and the targets alone.
+
+    ## Episode End
+    Termination: a file was named, the player left, or `horizon` steps were taken (the steps left stand in the
+    observation). There is no truncation.
+
+    ## Information
+    `admissible_commands`, `success`, `task_id`, `task`, `feedback`: see `NatLangEnv`.
+
+    ## Arguments
+    - `depth`: 1 for targets in the top folder or one below, 2 for targets two folders below, None for any. The three
+      registered ids set it.
+    - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository.
+    - `repository`, `question`, `target`: a folder of your own, what is asked, and the path of the file that answers it
+      (or a list of paths, any of which is right). The folder is indexed once per process.
+    - `horizon`: 15 steps.
+    - `file_budget`: 2,000 characters.
+    - `render_mode`: None.
+
+    ## Version History
+    - v0: initial version.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # pyright: ignore[reportIncompatibleVariableOverride]
+    family = FAMILY
+    reward_scale = GOAL_REWARD
+
+    def __init__(
+        self,
+        depth: int | None = None,
+        split: Split = "all",
+        repository: str | None = None,
+        question: str | None = None,
+        target: str | Sequence[str] | None = None,
+        horizon: int = 15,
+        file_budget: int = FILE_BUDGET,
+        render_mode: str | None = None,
+    ) -> None:
+        self._budget = check_budget(file_budget)
+        self._tasks = make_tasks(depth, split, repository, question, target)
+        super().__init__(
+            tasks=self._tasks,
+            horizon=horizon,
+            render_mode=render_mode,
+            max_observation=max_observation(file_budget),
+            max_commands=MAX_COMMANDS,
+            fallback_commands=(EXIT,),
+        )
+        self._episode: Episode
+
+    @property
+    def task(self) -> str:
+        """What is asked."""
+        return self._episode.task
+
+    @property
+    def question(self) -> str:
+        """The question alone."""
+        return self._episode.goal.question
+
+    @property
+    def repository(self) -> Repository:
+        """The repository of the current task (privileged knowledge)."""
+        return self._episode.atlas.repository
+
+    @property
+    def files_read(self) -> tuple[str, ...]:
+        """The files that `cat` has shown in this episode, in order."""
+        return self._episode.files_read
+
+    def _begin(self, task_id: str) -> str:
+        self._episode = Episode(self._tasks.load(task_id), self._budget)
+        return self._episode.observe(self.horizon, "")
+
+    def _act(self, command: str) -> Outcome:
+        return self._episode.act(command, self._steps + 1 >= self.horizon)
+
+    def _observe(self, outcome: Outcome) -> str:
+        return self._episode.observe(self.horizon - self._steps, outcome.feedback)
+
+    def _admissible_commands(self) -> tuple[str, ...]:
+        return self._episode.place.commands
+
+    def safe_commands(self) -> tuple[str, ...]:
+        """Return the commands that do not lose at once: no `exit`, no `id` of a wrong file (privileged knowledge)."""
+        targets = self._episode.goal.targets
+        moves = self._episode.place.moves.items()
+        return tuple(
+            command for command, move in moves if move.kind != "exit" and (move.kind != "id" or move.path in targets)
+        )
+
+    def oracle(self) -> list[str]:
+        """Return the fewest commands to the `id` of the nearest target, by search; `cat` is not needed for it."""
+        return [] if self._ended else self._episode.plan()
+
+    def demonstration(self) -> list[str]:
+        """Return the oracle's plan with `cat` before `id`, so that evidence is read, where it is not yet and fits."""
+        return [] if self._ended else self._episode.demonstration(self.horizon - self._steps)
+
+    def route(self, path: str) -> list[str]:
+        """Return the fewest commands from here to the `id` of any file (privileged knowledge)."""
+        return self._episode.atlas.route(self._episode.place.key, (path,))
+
+    def _get_state(self) -> tuple[Any, ...]:
+        return self._episode.state()
+
+    def _set_state(self, state: tuple[Any, ...]) -> None:
+        self._episode.set_state(state)

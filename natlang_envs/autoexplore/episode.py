@@ -1,0 +1,103 @@
+"""The rules of AutoExplore, for one episode; the environment holds one, its vector form one an episode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from natlang_envs.autoexplore.atlas import Atlas, atlas_of
+from natlang_envs.autoexplore.tasks import ExploreTask
+from natlang_envs.autoexplore.tree import Repository, open_repository
+from natlang_envs.autoexplore.words import (
+    LAST_STEP,
+    LEFT,
+    RIGHT,
+    WRONG,
+    observation,
+    task_text,
+    unknown_command,
+)
+from natlang_envs.env import Outcome
+from natlang_envs.errors import UsageError
+
+STEP_REWARD = -1.0
+GOAL_REWARD = 15.0
+
+
+class Episode:
+    """Where the player is, and what was read.
+
+    Args:
+        task: What is asked.
+        budget: The largest number of characters of a file that `cat` shows.
+        repository: The index to use; None opens the task's folder.
+
+    Raises:
+        UsageError: The task's repository cannot be opened.
+    """
+
+    __slots__ = ("atlas", "files_read", "goal", "place", "task")
+
+    def __init__(self, task: ExploreTask, budget: int, repository: Repository | None = None) -> None:
+        self.goal = task
+        self.task = task_text(task.question)
+        self.atlas: Atlas = atlas_of(repository or open_repository(task.folder), budget)
+        self.place = self.atlas.place(("", 0))
+        self.files_read: tuple[str, ...] = ()
+
+    def act(self, command: str, last: bool) -> Outcome:
+        """Apply a command; `last` says that the horizon is reached with it."""
+        move = self.place.moves.get(command)
+        feedback = unknown_command(command)
+        if move is not None:
+            if move.kind == "id":
+                right = move.path in self.goal.targets
+                answer = (RIGHT if right else WRONG).format(move.path)
+                return Outcome(answer, GOAL_REWARD if right else -GOAL_REWARD, terminated=True, success=right)
+            if move.kind == "exit":
+                return Outcome(LEFT, -GOAL_REWARD, terminated=True)
+            feedback = move.feedback
+            if move.kind == "go":
+                self.place = self.atlas.place((move.path, move.page))
+            else:
+                feedback = self.atlas.text(move.path)
+                if move.path not in self.files_read:
+                    self.files_read = (*self.files_read, move.path)
+        if last:
+            return Outcome(f"{feedback}\n{LAST_STEP}", -GOAL_REWARD, terminated=True)
+        return Outcome(feedback, STEP_REWARD)
+
+    def observe(self, steps_left: int, feedback: str) -> str:
+        """Return the observation after a command that showed `feedback`, `""` at the start."""
+        return observation(self.task, self.place.text, steps_left, feedback)
+
+    def plan(self) -> list[str]:
+        """Return the fewest commands from here to the `id` of a target."""
+        return self.atlas.route(self.place.key, self.goal.targets)
+
+    def demonstration(self, steps_left: int) -> list[str]:
+        """Return `plan` with `cat` before `id`, unless the file was read before or no step is left for it."""
+        *way, name = self.plan()
+        place = self.place
+        for command in way:
+            move = place.moves[command]
+            place = self.atlas.place((move.path, move.page))
+        if place.moves[name].path in self.files_read or len(way) + 2 > steps_left:
+            return [*way, name]
+        return [*way, f"cat {name.removeprefix('id ')}", name]
+
+    def state(self) -> tuple[Any, ...]:
+        """Return the folder, the page and the files read."""
+        return (*self.place.key, self.files_read)
+
+    def set_state(self, state: tuple[Any, ...]) -> None:
+        """Return to a state.
+
+        Raises:
+            UsageError: The repository has no such place.
+        """
+        folder, page, files_read = state
+        try:
+            self.place = self.atlas.place((folder, page))
+        except KeyError:
+            raise UsageError(f"page {page} of the folder {folder!a} is not in this repository") from None
+        self.files_read = tuple(files_read)

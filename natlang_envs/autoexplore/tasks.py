@@ -1,0 +1,248 @@
+"""The tasks of AutoExplore: a repository, a question and the files that answer it.
+
+Each embedded repository is a folder and a JSON file of questions in `repositories/`. Their test split is too small
+for an evaluation protocol: protocols come with the labelled dataset, in a `protocols.py` beside this file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from natlang_envs.autoexplore.names import same
+from natlang_envs.autoexplore.tree import open_repository
+from natlang_envs.autoexplore.words import MAX_QUESTION
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.spaces import escape_surrogates
+from natlang_envs.tasks import Shares, Split, Tasks, check_split, split_of
+
+FAMILY = "autoexplore"
+SHARES = Shares(train=0.5, validation=0.2)
+DEPTHS: dict[int, tuple[int, ...]] = {1: (0, 1), 2: (2,)}  # what the two variants hold, counted in folders to enter
+_EMBEDDED = Path(__file__).parent / "repositories"
+
+
+class ExploreTask(NamedTuple):
+    """A question about a repository.
+
+    Attributes:
+        id: `repository/number`, or `own/` and 12 hex digits for a user's own.
+        folder: Where the repository lies on this machine; no player is told.
+        question: One line.
+        targets: The files that answer it, any one of which is right.
+    """
+
+    id: str
+    folder: Path
+    question: str
+    targets: tuple[str, ...]
+
+    @property
+    def depth(self) -> int:
+        """The number of folders to enter for the nearest target."""
+        return min(target.count("/") for target in self.targets)
+
+
+class ExploreTasks(Tasks, Protocol):
+    """Tasks that can be loaded by id."""
+
+    def load(self, task_id: str) -> ExploreTask:
+        """Return a task that `check` accepts."""
+        ...
+
+
+def split_of_task(task_id: str) -> Split:
+    """Return the split of a task, by its repository."""
+    return split_of(FAMILY, task_id.partition("/")[0], SHARES)
+
+
+class RepositoryTasks:
+    """The questions about the embedded repositories, of one split.
+
+    Args:
+        split: `"train"`, `"validation"`, `"test"` or `"all"`.
+        depth: 1, 2 or None for any: see `DEPTHS`.
+
+    Raises:
+        UsageError: There is no such split or depth.
+    """
+
+    def __init__(self, split: str, depth: int | None) -> None:
+        check_split(split)
+        _check_depth(depth)
+        self.split = split
+        self._depth = depth
+        self.pool = tuple(
+            task.id
+            for task in _embedded().values()
+            if split in ("all", split_of_task(task.id)) and _is_of_depth(task, depth)
+        )
+
+    def draw(self, uniform: Callable[[], float]) -> str:
+        """Return the id of a task, uniformly."""
+        return self.pool[int(uniform() * len(self.pool))]
+
+    def check(self, task_id: str) -> None:
+        """Raise `UsageError` unless the task exists, in this split and of this depth."""
+        task = _embedded().get(task_id)
+        if task is None:
+            raise UsageError(f"unknown task {str(task_id)!a}: an id reads like {self.pool[0]!r}")
+        if not _is_of_depth(task, self._depth):
+            raise UsageError(f"task {task_id!r} has a target of depth {task.depth}: {_other_id(task.depth)}")
+        split = split_of_task(task_id)
+        if self.split not in ("all", split):
+            raise UsageError(f"task {task_id!r} is in the split {split!r}, not {self.split!r}: pass split={split!r}")
+
+    def ids(self) -> Iterator[str]:
+        """Yield every task id of the split."""
+        yield from self.pool
+
+    def load(self, task_id: str) -> ExploreTask:
+        """Return a task."""
+        return _embedded()[task_id]
+
+
+class OneTask:
+    """One question about one folder.
+
+    Args:
+        task: The question.
+    """
+
+    def __init__(self, task: ExploreTask) -> None:
+        self._task = task
+
+    def draw(self, uniform: Callable[[], float]) -> str:
+        """Return the id of the task; a number is drawn all the same, as other tasks do."""
+        uniform()
+        return self._task.id
+
+    def check(self, task_id: str) -> None:
+        """Raise `UsageError` unless it is this task's id."""
+        if task_id != self._task.id:
+            raise UsageError(f"unknown task {str(task_id)!a}: this question has the id {self._task.id!r}")
+
+    def ids(self) -> Iterator[str]:
+        """Yield the one id."""
+        yield self._task.id
+
+    def load(self, task_id: str) -> ExploreTask:
+        """Return the task."""
+        return self._task
+
+
+class OwnTask(OneTask):
+    """One question about a folder of the user's own.
+
+    Its id depends on the question and the targets alone, so it is the same on every machine and wherever the folder is.
+
+    Args:
+        repository: The folder.
+        question: What is asked.
+        target: The file that answers it, relative to the folder; or several of which any is right.
+        depth: As in `RepositoryTasks`.
+
+    Raises:
+        UsageError: The folder cannot be used, the question is empty, a target is no file of the folder, or the depth
+            does not fit.
+    """
+
+    def __init__(self, repository: str, question: str, target: str | Sequence[str], depth: int | None) -> None:
+        _check_depth(depth)
+        given = (target,) if isinstance(target, str) else tuple(target)
+        if not given:
+            raise UsageError("target is empty: name at least one file of the repository")
+        task = own_task(Path(repository), question, tuple(sorted({_target(repository, each) for each in given})))
+        super().__init__(task)
+        if not _is_of_depth(task, depth):
+            raise UsageError(f"target {task.targets[0]!r} has depth {task.depth}: {_other_id(task.depth)}")
+
+
+def own_task(folder: Path, question: str, targets: tuple[str, ...]) -> ExploreTask:
+    """Return a question about a folder of the user's own; without targets, nobody has told the answer.
+
+    Raises:
+        UsageError: The question is empty or too long.
+    """
+    asked = clean_question(question)
+    digest = hashlib.sha256("\n".join((asked, *targets)).encode()).hexdigest()
+    return ExploreTask(f"own/{digest[:12]}", folder, asked, targets)
+
+
+def make_tasks(
+    depth: int | None, split: Split, repository: str | None, question: str | None, target: str | Sequence[str] | None
+) -> ExploreTasks:
+    """Return the tasks that the arguments of an environment describe.
+
+    Raises:
+        UsageError: They are incomplete or do not fit together; see `RepositoryTasks` and `OwnTask`.
+    """
+    if repository is None and question is None and target is None:
+        return RepositoryTasks(split, depth)
+    if repository is None or question is None or target is None:
+        raise UsageError("a repository of your own needs all three of repository, question and target")
+    check_split(split)
+    if split != "all":
+        raise UsageError(f"a repository of your own has no split {split!r}: leave split out")
+    return OwnTask(repository, question, target, depth)
+
+
+def clean_question(question: str) -> str:
+    """Return a question as one line of valid Unicode.
+
+    Raises:
+        UsageError: It is empty, too long, or not a string.
+    """
+    if not isinstance(question, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(f"question must be a str, not {question!r}")
+    line = escape_surrogates(" ".join(question.split()))
+    if not line:
+        raise UsageError("question is empty: ask something that a file of the repository answers")
+    if len(line) > MAX_QUESTION:
+        raise UsageError(f"question has {len(line):,} characters: use at most {MAX_QUESTION:,}")
+    return line
+
+
+def _target(repository: str, given: str) -> str:
+    """Return a target as the repository writes it."""
+    opened = open_repository(repository)
+    if not isinstance(given, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(f"target must be a path or a list of paths, not {given!r}")
+    parts = [part for part in given.split("/") if part not in ("", ".")]
+    if given.startswith("/") or ".." in parts:
+        raise UsageError(f"target {given!r} may lie outside the repository: write it relative to {repository}")
+    path = same("/".join(parts))
+    if opened.kind(path) == "folder":
+        raise UsageError(f"target {given!r} is a folder: name a file in it")
+    return one_of(f"target in {repository}", path, opened.files)
+
+
+def _check_depth(depth: int | None) -> None:
+    if depth is not None and depth not in DEPTHS:
+        raise UsageError(f"unknown depth {depth!r}: choose one of {', '.join(map(str, DEPTHS))}, or None for any")
+
+
+def _is_of_depth(task: ExploreTask, depth: int | None) -> bool:
+    return depth is None or task.depth in DEPTHS[depth]
+
+
+def _other_id(depth: int) -> str:
+    """Return which environment has targets of a depth."""
+    fitting = [f"NatLang/AutoExplore-Depth{name}-v0" for name, depths in DEPTHS.items() if depth in depths]
+    return f"use {' or '.join([*fitting, 'NatLang/AutoExplore-v0'])}"
+
+
+@cache
+def _embedded() -> dict[str, ExploreTask]:
+    """Return the tasks of the embedded repositories by id, in order."""
+    tasks: dict[str, ExploreTask] = {}
+    for file in sorted(_EMBEDDED.glob("*.json"), key=lambda path: path.name):
+        questions: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+        for number, each in questions.items():
+            name = f"{file.stem}/{number}"
+            tasks[name] = ExploreTask(name, file.with_suffix(""), each["question"], tuple(each["targets"]))
+    return tasks

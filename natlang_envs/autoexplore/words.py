@@ -1,0 +1,99 @@
+"""What AutoExplore says: folders, files, questions and answers in words."""
+
+from __future__ import annotations
+
+import re
+
+PAGE_SLOTS = 36  # a folder takes one, its `cd`; a file two, its `cat` and `id`
+UP, NEXT, PREVIOUS, EXIT = "cd ..", "next page", "previous page", "exit"
+MAX_COMMANDS = PAGE_SLOTS + 4
+MAX_QUESTION = 2_000
+FILE_BUDGET = 2_000
+_MAX_NAME = 4 * 255  # a name has at most 255 bytes, and each may be shown as `\xNN`
+_MAX_PATH = 4 * 4_096
+_SENTENCES = 2_000  # more than the headings and sentences around names and contents
+_QUOTED = 80
+_SNIFFED = 8_192  # bytes in which a NUL makes a file binary
+
+RIGHT = "Yes, {} answers the question."
+WRONG = "No, {} does not answer the question. The search is over."
+LEFT = "You left without naming a file. The search is over."
+LAST_STEP = "That was the last step. The search is over."
+_STEPS_LEFT = re.compile(r"^# Steps left\n(\d+)$", re.MULTILINE)
+
+
+def max_observation(file_budget: int) -> int:
+    """Return the largest number of characters of an observation."""
+    return MAX_QUESTION + 2 * _MAX_PATH + PAGE_SLOTS * (_MAX_NAME + 1) + file_budget + _SENTENCES
+
+
+def task_text(question: str) -> str:
+    """Return what is asked of the player."""
+    return f"Find a file that answers this question, and name it with the command id: {question}"
+
+
+def observation(task: str, place: str, steps_left: int, result: str) -> str:
+    """Return a whole observation; `place` is from `describe_place`, `result` what the last command showed."""
+    return f"# Task\n{task}\n{place}\n# Steps left\n{steps_left}\n# Last result\n{result or '(no command yet)'}"
+
+
+def read_steps_left(text: str) -> int:
+    """Return the steps left that an observation tells.
+
+    Raises:
+        ValueError: It is no observation of AutoExplore.
+    """
+    found = _STEPS_LEFT.search(text)
+    if found is None:
+        raise ValueError("no steps left are told: this is no observation of AutoExplore")
+    return int(found[1])
+
+
+def describe_place(folder: str, folders: tuple[str, ...], files: tuple[str, ...], page: int, pages: int) -> str:
+    """Return a page of a folder in words; two pages of a repository never read alike."""
+    lines = ["# Current folder", folder or "."]
+    if pages > 1:
+        lines += ["# Page", f"{page + 1} of {pages}"]
+    lines += ["# Folders here", *(folders or ("(none)",)), "# Files here", *(files or ("(none)",))]
+    return "\n".join(lines)
+
+
+def entered(folder: str) -> str:
+    """Return the answer to a `cd`."""
+    return f"You are in the folder {folder} now." if folder else "You are in the top folder now."
+
+
+def turned(page: int, pages: int) -> str:
+    """Return the answer to a turned page."""
+    return f"You see page {page + 1} of {pages} of this folder now."
+
+
+def contents(name: str, head: bytes, size: int, budget: int) -> str:
+    """Return the answer to a `cat`.
+
+    Args:
+        name: The file's name.
+        head: Its first bytes, `bytes_shown(budget)` of them or all.
+        size: Its size in bytes.
+        budget: The largest number of characters of it to show.
+    """
+    if not size:
+        return f"{name} is empty."
+    if b"\0" in head[:_SNIFFED]:
+        return f"{name} is a binary file of {size:,} bytes and is not shown."
+    text = head.decode("utf-8", "backslashreplace")
+    if len(text) <= budget and len(head) == size:
+        return f"{name} reads:\n{text}"
+    shown = text[:budget]
+    return f"{name} begins:\n{shown}\n[cut: the first {len(shown):,} characters of a file of {size:,} bytes]"
+
+
+def bytes_shown(budget: int) -> int:
+    """Return how many bytes of a file `contents` has to see."""
+    return max(_SNIFFED, 4 * (budget + 1))
+
+
+def unknown_command(command: str) -> str:
+    """Return the answer to text that is none of the listed commands."""
+    shown = command if len(command) <= _QUOTED else command[:_QUOTED] + "…"
+    return f"{shown!a} is not one of the listed commands: nothing was done."
