@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +49,7 @@ def test_rewards_to_go() -> None:
 def test_the_steps_of_a_batch_are_taken_last_to_first_and_the_baseline_is_the_mean_of_a_step() -> None:
     steps = [Decision(f"state {step}", f"prompt {step}", ["A", "B"], 0, None) for step in range(3)]
     episodes = [Episode(steps, [-1.0, -1.0, 20.0], True), Episode(steps[:1], [-10.0], False)]
-    rows = advantages(episodes, RLConfig(reward_scale=1.0, baseline="step"))
+    rows = advantages(episodes, RLConfig(reward_scale=1.0, discount=1.0, baseline="step"))
     assert [step for step, _, _ in rows] == [2, 1, 0, 0]
     assert [advantage for *_, advantage in rows] == pytest.approx([0.0, 0.0, 14.0, -14.0])
     plain = advantages(episodes, RLConfig(reward_scale=1.0, baseline="none"))
@@ -205,6 +206,12 @@ def test_a_checkpoint_of_another_model_and_a_damaged_one_are_refused(out: Path) 
             (saved[0] / "progress.json").write_text("{")
         with pytest.raises(UsageError, match=message):
             train(quick_config(), broken, silent)
+
+
+def test_a_table_changes_only_what_it_names() -> None:
+    default = Config()
+    changed = parse_config({"sft_policy": {"learning_rate": 5e-4}})
+    assert changed == replace(default, sft_policy=replace(default.sft_policy, learning_rate=5e-4))
 
 
 def test_configs_read_back_and_name_what_is_wrong() -> None:
