@@ -95,7 +95,7 @@ def check(submission: Submission, protocol: Protocol, trajectories: Sequence[Tra
             episode is missing, doubled, unknown or out of order, or is not what the environment does.
     """
     _check_protocol(submission, protocol)
-    expected = [(*episode, run) for episode, run in protocol.plays(submission.run.runs)]
+    expected = [(task_id, seed, run) for (task_id, seed), run in protocol.plays(submission.run.runs)]
     _check_order([_key(each) for each in trajectories], expected, protocol)
     replayed = tuple(_replayed(protocol, trajectories))
     return Verified(submission, protocol, replayed, score_run(protocol, list(replayed)))

@@ -191,7 +191,9 @@ def _run_of(content: Any, path: Path) -> Run:
     for key, hint in hints.items():
         kinds = (int, float) if hint is float else get_origin(hint) or hint
         if not isinstance(content[key], kinds) or isinstance(content[key], bool):
-            raise UsageError(f"{path}: {key} must be {hint.__name__}, not {content[key]!r}: run `natlang evaluate` again")
+            raise UsageError(
+                f"{path}: {key} must be {hint.__name__}, not {content[key]!r}: run `natlang evaluate` again"
+            )
     return Run(**content)  # pyright: ignore[reportUnknownArgumentType]
 
 
