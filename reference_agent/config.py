@@ -16,7 +16,7 @@ class ModelConfig:
     """The backbone: `name = "tiny"` makes a Llama of the sizes below; any other name is a hub id or a folder."""
 
     name: str = "tiny"
-    layers: int = 3
+    layers: int = 4
     width: int = 128
     inner: int = 344
     heads: int = 4
@@ -39,7 +39,7 @@ class WarmupConfig:
 
     steps: int = 1500
     levels: int = 8
-    direction_steps: int = 500
+    direction_steps: int = 300
     seed: int = 1
     batch: int = 64
     learning_rate: float = 1e-3
@@ -110,7 +110,6 @@ class RLConfig:
         clip: Largest norm of the gradient.
         entropy: Weight of the entropy bonus.
         reward_scale: Rewards are divided by it.
-        discount: Of the reward-to-go. Below 1 a right step is blamed less for a mistake long after it.
         group: Episodes of each task in a batch.
         baseline: What is taken off the reward-to-go: `"none"`, `"step"` (the batch's mean at the same step) or
             `"state"` (its mean in the same p(s), and where that is met once only, at the same step).
@@ -119,12 +118,11 @@ class RLConfig:
 
     batch: int = 96
     minibatch: int = 2048
-    learning_rate: float = 3e-4
+    learning_rate: float = 4e-4
     weight_decay: float = 1e-3
     clip: float = 1.0
     entropy: float = 0.15
     reward_scale: float = 20.0
-    discount: float = 1.0
     group: int = 1
     baseline: str = "step"
     checkpoint_every: int = 20

@@ -28,18 +28,14 @@ class Update(NamedTuple):
     gradient_norm: float
 
 
-def rewards_to_go(rewards: Sequence[float], scale: float, discount: float = 1.0) -> NDArray[np.float64]:
-    """Return Σ_{t ≥ h} discount^(t - h) r_t / scale for every step h."""
-    gained = np.zeros(len(rewards))
-    after = 0.0
-    for step in range(len(rewards) - 1, -1, -1):
-        gained[step] = after = rewards[step] / scale + discount * after
-    return gained
+def rewards_to_go(rewards: Sequence[float], scale: float) -> NDArray[np.float64]:
+    """Return Σ_{t ≥ h} r_t / scale for every step h."""
+    return np.cumsum(np.asarray(rewards)[::-1])[::-1] / scale
 
 
 def advantages(episodes: Sequence[Episode], config: RLConfig) -> list[tuple[int, Decision, float]]:
     """Return (step, decision, advantage) of every step of every episode, last steps first."""
-    returns = [rewards_to_go(each.rewards, config.reward_scale, config.discount) for each in episodes]
+    returns = [rewards_to_go(each.rewards, config.reward_scale) for each in episodes]
     groups: dict[object, list[float]] = {}
     for episode, gained in zip(episodes, returns, strict=True):
         for step, decision in enumerate(episode.decisions):
