@@ -95,8 +95,7 @@ def check(submission: Submission, protocol: Protocol, trajectories: Sequence[Tra
             episode is missing, doubled, unknown or out of order, or is not what the environment does.
     """
     _check_protocol(submission, protocol)
-    runs = range(submission.run.runs)
-    expected = [(episode.task_id, episode.seed, run) for run in runs for episode in protocol.episodes]
+    expected = [(task_id, seed, run) for (task_id, seed), run in protocol.plays(submission.run.runs)]
     _check_order([_key(each) for each in trajectories], expected, protocol)
     replayed = tuple(_replayed(protocol, trajectories))
     return Verified(submission, protocol, replayed, score_run(protocol, list(replayed)))

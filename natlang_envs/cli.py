@@ -205,7 +205,7 @@ def _replay_problems(run: Run, protocol: Protocol, trajectories: list[Trajectory
     """Return one line for each thing in a run that is not what the protocol and the environment say."""
     if run.protocol_digest != protocol.digest:
         return [f"the protocol's digest is {run.protocol_digest!r:.16}…, the installed one has {protocol.digest:.12}…"]
-    expected = [(task_id, seed, number) for number in range(run.runs) for task_id, seed in protocol.episodes]
+    expected = [(task_id, seed, number) for (task_id, seed), number in protocol.plays(run.runs)]
     found = [(each.task_id, each.seed, each.run) for each in trajectories]
     if found != expected:
         return [f"these are not the {len(expected)} episodes of {run.runs} runs of {protocol.name}, in order"]

@@ -227,9 +227,12 @@ class NatLangEnv(gymnasium.Env[str, str]):
             The observation and the info as they were when the snapshot was taken.
 
         Raises:
-            UsageError: The snapshot is of another family of environments, or of a task of another split.
+            UsageError: This is no snapshot, or it is of another family of environments, or of another split's task.
         """
-        saved = Snapshot._make(snapshot)
+        try:
+            saved = Snapshot._make(snapshot)
+        except TypeError:
+            raise UsageError(f"a snapshot has {len(Snapshot._fields)} parts: take one with snapshot()") from None
         if saved.family != self.family:
             raise UsageError(f"this snapshot is of {saved.family!r}: restore it there, not in {self.family!r}")
         self.tasks.check(saved.task_id)

@@ -58,14 +58,15 @@ def collect(config: Config) -> list[Example]:
     def lesson_here(
         trajectory: int, path: Sequence[PathStep], observation: str, info: dict[str, Any], wrong: str | None
     ) -> str:
-        """Let the teacher reflect on the present state, keep it as an example and return the action."""
-        lesson = teacher.teach(env, wrong)
+        """Let the teacher reflect on the present state, keep what it says and return the action."""
         state = state_prompt(info["task"], path, observation, history=config.history)
         commands: tuple[str, ...] = info["admissible_commands"]
-        examples.append(
-            Example(trajectory, info["task_id"], wrong is not None, state, lesson.reflection, commands, lesson.action)
+        lessons = [teacher.teach(env, wrong) for _ in range(config.collect.wordings)]
+        examples.extend(
+            Example(trajectory, info["task_id"], wrong is not None, state, each.reflection, commands, each.action)
+            for each in lessons
         )
-        return lesson.action
+        return lessons[0].action
 
     seen: set[str] = set()
     while len(seen) < config.collect.trajectories:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -13,12 +13,12 @@ from natlang_envs.errors import UsageError, one_of
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The backbone: `name = "tiny"` makes a GPT-2 of the sizes below; any other name is a hub id or a folder."""
+    """The backbone: `name = "tiny"` makes a Llama of the sizes below; any other name is a hub id or a folder."""
 
     name: str = "tiny"
-    layers: int = 2
+    layers: int = 4
     width: int = 128
-    inner: int = 512
+    inner: int = 344
     heads: int = 4
     positions: int = 512
     initializer_range: float = 0.08
@@ -39,10 +39,10 @@ class WarmupConfig:
 
     steps: int = 1500
     levels: int = 8
-    direction_steps: int = 500
+    direction_steps: int = 300
     seed: int = 1
     batch: int = 64
-    learning_rate: float = 2e-3
+    learning_rate: float = 1e-3
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,14 @@ class CollectConfig:
         trajectories: The teacher's trajectories, N.
         policy_trajectories: So many of them, the first, warm-start the policy.
         negatives: Wrong actions tried at each step; the paper tries 1, and 0 collects no negative examples.
+        wordings: How often the teacher is asked for its reflection on a state, each time in other words.
         policy_negatives: Whether the policy learns from the negative examples of its trajectories too.
     """
 
     trajectories: int = 25
     policy_trajectories: int = 20
-    negatives: int = 5
+    negatives: int = 1
+    wordings: int = 4
     policy_negatives: bool = False
 
 
@@ -74,6 +76,8 @@ class SFTConfig:
         clip: Largest norm of the gradient.
         smoothing: Of the policy's targets. A policy that is certain after its warm start never tries anything else,
             and REINFORCE has nothing to learn from.
+        doubt: Share of the policy's examples in which the reflection names a random command in place of the teacher's.
+            A policy that has met right reflections only does as it is told, and REINFORCE does not unlearn it.
     """
 
     steps: int = 400
@@ -82,6 +86,7 @@ class SFTConfig:
     weight_decay: float = 1e-3
     clip: float = 1.0
     smoothing: float = 0.0
+    doubt: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ class StageConfig:
     """One stage of the curriculum: an environment, and how long to train in it."""
 
     env: str = "NatLang/DangerousTaxi-Pickup-v0"
-    iterations: int = 100
+    iterations: int = 150
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,8 @@ class RLConfig:
 
     Attributes:
         batch: Episodes in step, B of Algorithm 1.
-        minibatch: Decisions an update; the steps of an iteration are taken last to first (section 4.1.2).
+        minibatch: Decisions an update; the steps of an iteration are taken last to first (section 4.1.2). Several
+            updates an iteration, each on decisions of a policy that is gone, lost what the warm start had learned.
         learning_rate: Of AdamW, falling linearly to a tenth over a stage.
         weight_decay: Of AdamW.
         clip: Largest norm of the gradient.
@@ -111,14 +117,14 @@ class RLConfig:
     """
 
     batch: int = 96
-    minibatch: int = 128
-    learning_rate: float = 1e-3
+    minibatch: int = 2048
+    learning_rate: float = 4e-4
     weight_decay: float = 1e-3
     clip: float = 1.0
-    entropy: float = 0.03
+    entropy: float = 0.15
     reward_scale: float = 20.0
-    group: int = 8
-    baseline: str = "state"
+    group: int = 1
+    baseline: str = "step"
     checkpoint_every: int = 20
 
 
@@ -148,7 +154,7 @@ class Config:
     warmup: WarmupConfig = WarmupConfig()
     collect: CollectConfig = CollectConfig()
     sft_reflector: SFTConfig = SFTConfig()
-    sft_policy: SFTConfig = SFTConfig(steps=150, smoothing=0.1)
+    sft_policy: SFTConfig = SFTConfig(steps=400, smoothing=0.05, doubt=0.35)
     rl: RLConfig = RLConfig()
     curriculum: tuple[StageConfig, ...] = (StageConfig(),)
 
@@ -196,7 +202,7 @@ EXPERIMENTS = Path(__file__).parent / "experiments"
 
 def parse_config(content: dict[str, Any]) -> Config:
     """Return the config of a parsed TOML or JSON document; see `load_config`."""
-    return _build(Config, content, "")
+    return _changed(Config(), content, "")
 
 
 def dump_config(config: Config) -> str:
@@ -211,25 +217,26 @@ def _literal(text: str) -> Any:
         return text
 
 
-def _build(kind: type[Any], content: Any, where: str) -> Any:
+def _changed(default: Any, content: Any, where: str) -> Any:
+    """Return `default`, a dataclass, with the settings of `content` in place of its own."""
     if not isinstance(content, dict):
         raise UsageError(f"{where or 'the config'} must be a table of settings, not {content!r}")
-    hints = get_type_hints(kind)
-    known = {each.name for each in fields(kind)}
+    hints = get_type_hints(type(default))
+    known = [f"{where}{each.name}" for each in fields(default)]
     values: dict[str, Any] = {}
     for key, value in content.items():
-        one_of("config key", f"{where}{key}", [f"{where}{name}" for name in sorted(known)])
-        values[key] = _value(hints[key], value, f"{where}{key}")
-    return kind(**values)
+        one_of("config key", f"{where}{key}", sorted(known))
+        values[key] = _value(hints[key], getattr(default, key), value, f"{where}{key}")
+    return replace(default, **values)
 
 
-def _value(hint: Any, value: Any, where: str) -> Any:
-    if isinstance(hint, type) and is_dataclass(hint):
-        return _build(hint, value, f"{where}.")
+def _value(hint: Any, default: Any, value: Any, where: str) -> Any:
+    if is_dataclass(default):
+        return _changed(default, value, f"{where}.")
     if hint == tuple[StageConfig, ...]:
         if not isinstance(value, list):
             raise UsageError(f"{where} must be a list of stages, not {value!r}")
-        return tuple(_build(StageConfig, each, f"{where}.") for each in value)
+        return tuple(_changed(StageConfig(), each, f"{where}.") for each in value)
     wanted = dict if hint == dict[str, Any] else hint
     if wanted is float and type(value) is int:
         value = float(value)

@@ -1,6 +1,6 @@
 """A causal language model as a player: it writes text (reflector) or chooses one of the listed labels (policy).
 
-Anything that transformers loads as a causal LM fits; the tiny GPT-2 is made here from a config. The policy's
+Anything that transformers loads as a causal LM fits; the tiny Llama is made here from a config. The policy's
 distribution is over the labels listed in its prompt only: the hidden state of the last position times those rows of
 `lm_head` (the paper's section 4.3). Prefixes that many prompts of a batch share (task, map) are computed once.
 It does not know about environments, and it has no LoRA or quantisation yet.
@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, GPT2Config, GPT2LMHeadModel
+from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, LlamaConfig, LlamaForCausalLM
 from transformers.utils import logging
 
 from natlang_envs.enumeration import LABELS
@@ -53,33 +53,29 @@ class LanguageModel:
 
     @classmethod
     def tiny(cls, config: ModelConfig, texts: Sequence[str], words: Sequence[str], seed: int) -> LanguageModel:
-        """Make an untrained GPT-2 and its tokenizer; the same arguments give the same weights."""
+        """Make an untrained Llama and its tokenizer; the same arguments give the same weights."""
         tokenizer = make_tokenizer(texts, words)
         end = tokenizer.convert_tokens_to_ids(END)
         assert isinstance(end, int)
         torch.manual_seed(seed)
-        model = GPT2LMHeadModel(
-            GPT2Config(
+        # Rotary positions, because a path of another length moves all that follows: with GPT-2's learned positions a
+        # model that compares coordinates at one place (100% right) is blind to them four tokens further on (0%).
+        model = LlamaForCausalLM(
+            LlamaConfig(
                 vocab_size=len(tokenizer),
-                n_positions=config.positions,
-                n_embd=config.width,
-                n_layer=config.layers,
-                n_head=config.heads,
-                n_inner=config.inner,
-                # At GPT-2's 0.02 so small a model stays at chance on reading the labels for hundreds of steps.
+                max_position_embeddings=config.positions,
+                hidden_size=config.width,
+                num_hidden_layers=config.layers,
+                num_attention_heads=config.heads,
+                intermediate_size=config.inner,
+                # At the usual 0.02 so small a model stays at chance on reading the labels for hundreds of steps.
                 initializer_range=config.initializer_range,
-                resid_pdrop=0.0,
-                embd_pdrop=0.0,
-                attn_pdrop=0.0,
+                tie_word_embeddings=True,
                 bos_token_id=end,
                 eos_token_id=end,
                 pad_token_id=end,
             )
         )
-        # Positions as sine waves from the start: "the token before" is then the same relation everywhere, and the
-        # model need not learn it at each position. They are trained on like all weights.
-        with torch.no_grad():
-            model.transformer.wpe.weight.copy_(_waves(config.positions, config.width))
         return cls(model, tokenizer)
 
     @classmethod
@@ -147,15 +143,12 @@ class LanguageModel:
             )
         return self.labels[:commands]
 
-    def choice_logits(
-        self, prompts: Sequence[str], labels: Sequence[Sequence[str]], offsets: Sequence[int] | None = None
-    ) -> Tensor:
+    def choice_logits(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> Tensor:
         """Return the logits of the labels listed in each prompt.
 
         Args:
             prompts: B prompts.
             labels: For each prompt its labels, at most K.
-            offsets: The position of each prompt's first token, 0 by default.
 
         Returns:
             Tensor [B, K]; -inf where a prompt has fewer labels.
@@ -167,10 +160,7 @@ class LanguageModel:
             ids[row, : len(each)] = torch.tensor([self._label_ids[label] for label in each])
             listed[row, : len(each)] = True
         sequences = [self.encode(prompt) for prompt in prompts]
-        if offsets is None:
-            states, start = self._hidden(sequences, min(map(len, sequences)) - 1)
-        else:
-            states, start = self._run(sequences, torch.tensor(offsets), None), 0
+        states, start = self._hidden(sequences, min(map(len, sequences)) - 1)
         hidden = states[torch.arange(len(sequences)), torch.tensor([len(each) for each in sequences]) - 1 - start]
         head = self.model.get_output_embeddings()
         logits = torch.einsum("bd,bkd->bk", hidden, head.weight[ids])
@@ -187,19 +177,18 @@ class LanguageModel:
         self._check_length(sequences)
         shared = _shared_prefix(sequences, longest)
         if not shared:
-            return self._run(sequences, torch.zeros(len(sequences), dtype=torch.long), None), 0
+            return self._run(sequences, 0, None), 0
         groups = {prefix: index for index, prefix in enumerate(sorted({each[:shared] for each in sequences}))}
         cache = DynamicCache()
         prefixes = torch.tensor(list(groups))
         self.model.base_model(prefixes, attention_mask=torch.ones_like(prefixes), past_key_values=cache, use_cache=True)
         cache.batch_select_indices(torch.tensor([groups[each[:shared]] for each in sequences]))
-        starts = torch.full((len(sequences),), shared)
-        return self._run([each[shared:] for each in sequences], starts, cache), shared
+        return self._run([each[shared:] for each in sequences], shared, cache), shared
 
-    def _run(self, sequences: Sequence[tuple[int, ...]], starts: Tensor, cache: DynamicCache | None) -> Tensor:
+    def _run(self, sequences: Sequence[tuple[int, ...]], start: int, cache: DynamicCache | None) -> Tensor:
         # Padding stands on the right, where a causal model cannot see it from the last real token.
         ids, _ = self._pad(sequences)
-        positions = (starts[:, None] + torch.arange(ids.shape[1])).clamp_max(self.positions - 1)
+        positions = torch.arange(start, start + ids.shape[1]).expand_as(ids)
         seen = torch.ones(len(sequences), ids.shape[1] + (cache.get_seq_length() if cache else 0), dtype=torch.long)
         output = self.model.base_model(
             ids, attention_mask=seen, position_ids=positions, past_key_values=cache, use_cache=cache is not None
@@ -281,9 +270,3 @@ def _shared_prefix(sequences: Sequence[tuple[int, ...]], longest: int) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _waves(positions: int, width: int) -> Tensor:
-    """Return sine and cosine waves of falling frequency, [positions, width], of the size of the token embeddings."""
-    angles = torch.arange(positions)[:, None] / 10_000 ** (torch.arange(0, width, 2) / width)
-    return 0.11 * torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)

@@ -137,7 +137,7 @@ def base_model(config: Config, report: Report) -> LanguageModel:
 
 
 SHIPPED = Path(__file__).parent / "data" / "models"
-_VERSION = 1  # raise when the warm-up, the tokenizer or the environment's texts change
+_VERSION = 2  # raise when the warm-up, the tokenizer or the environment's texts change
 
 
 def make_tiny(config: Config, report: Report) -> LanguageModel:

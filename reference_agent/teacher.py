@@ -63,14 +63,18 @@ class TaxiTeacher:
             kind = "do" if action.split()[-1] in directions else "around"
         else:
             kind = "drop_off" if riding else "pick_up"
+        reflection = self.say(kind, (row, column), city.landmarks[target], action, wrong, riding)
+        return Lesson(reflection, action)
+
+    def say(self, kind: str, here: Cell, there: Cell, action: str, wrong: str | None, riding: bool) -> str:
+        """Return a reflection of the given kind in a wording drawn anew, whether it is true or not."""
         words = {
-            "way": comparison((row, column), city.landmarks[target]),
             "goal": self._draw("goal_riding" if riding else "goal_waiting"),
             "action": action,
             "last": wrong,
         }
-        sentences = [self._draw("regret")] if wrong else []
-        return Lesson(" ".join([*sentences, self._draw(kind)]).format(**words), action)
+        regret = [self._draw("regret")] if wrong else []
+        return " ".join([comparison(here, there), *(each.format(**words) for each in [*regret, self._draw(kind)])])
 
     def _draw(self, kind: str) -> str:
         sentences = self._say[kind]
@@ -94,7 +98,7 @@ def bearings(here: Cell, there: Cell) -> tuple[str, str]:
 
 
 def comparison(here: Cell, there: Cell) -> str:
-    """Return the sentence that compares two cells, without its full stop."""
+    """Return the sentence that compares two cells."""
     (row, column), (goal_row, goal_column), (down, right) = here, there, bearings(here, there)
     (sentence,) = phrases()["way"]
     return sentence.format(row=row, column=column, goal_row=goal_row, goal_column=goal_column, down=down, right=right)

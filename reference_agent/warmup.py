@@ -19,12 +19,12 @@ from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.prompt import policy_prompt, reflection_prompt
 from reference_agent.config import WarmupConfig
 from reference_agent.model import LanguageModel
-from reference_agent.teacher import comparison
+from reference_agent.teacher import TaxiTeacher, comparison
 
 State = tuple[str, tuple[str, ...]]  # p(s) and A(s)
 Report = Callable[[str, int, int, float], None]  # stage, step, steps, value
 
-_JOINTS = (". I {}.", ", so I {}.", ": {}.", ". Next I {}.")
+_KINDS = ("do", "around", "pick_up", "drop_off")
 _LEVEL_UP = 0.9  # accuracy over the last steps at which the prompts become harder
 _WINDOW = 12
 _WAITS = re.compile(r"waits at \w+ \(row \d, column \d\)\. The taxi is at row \d, column \d\.")
@@ -41,7 +41,7 @@ def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig,
     """
     rng = np.random.default_rng(config.seed)
     optimizer = torch.optim.AdamW(model.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
-    sentences = _short_sentences([state for state, _ in states])
+    teacher = TaxiTeacher(rng)
 
     def update(loss: Tensor, rate: float) -> None:
         for group in optimizer.param_groups:
@@ -51,7 +51,7 @@ def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig,
     level = 0
     right: list[float] = []
     for step in range(config.steps):
-        loss, accuracy = _label_loss(model, states, sentences, level, config.batch, rng)
+        loss, accuracy = _label_loss(model, states, teacher, level, config.batch, rng)
         update(loss, min(1.0, (step + 1) / 50))
         right = [*right[-_WINDOW + 1 :], accuracy]
         report("labels", step + 1, config.steps, float(np.mean(right)))
@@ -65,7 +65,7 @@ def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig,
     if not located:
         return
     for step in range(config.direction_steps):
-        read, _ = _label_loss(model, states, sentences, level, config.batch // 2, rng)
+        read, _ = _label_loss(model, states, teacher, level, config.batch // 2, rng)
         told = _direction_loss(model, located, config.batch, rng)
         update(read + told, 0.75 * min(1.0, (step + 1) / 20, 1.1 - step / config.direction_steps))
         report("directions", step + 1, config.direction_steps, float(told.detach()))
@@ -74,39 +74,35 @@ def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig,
 def _label_loss(
     model: LanguageModel,
     states: Sequence[State],
-    sentences: Sequence[str],
+    teacher: TaxiTeacher,
     level: int,
     count: int,
     rng: np.random.Generator,
 ) -> tuple[Tensor, float]:
     """Return the loss and the accuracy of finding a command's label, on `count` prompts.
 
-    At level 0 only the end of p(s) and a bare command are shown, at the positions they will have, or nothing is learned
-    for long; then all of p(s), and more and more often a sentence before the command.
+    At level 0 only the end of p(s) and a bare command are shown, or nothing is learned for long; then all of p(s), and
+    more and more often a whole reflection with a random command.
     """
     prompts: list[str] = []
     labels: list[list[str]] = []
-    offsets: list[int] = []
     targets: list[int] = []
     for _ in range(count):
         state, commands = states[int(rng.integers(len(states)))]
         target = int(rng.integers(len(commands)))
         said = f"{commands[target]}."
         if rng.random() < min(0.8, 0.2 * level):
-            joint = _JOINTS[int(rng.integers(len(_JOINTS)))]
-            # Half of the sentences name directions that are not the command: the last word counts, not the first.
-            row, column, other_row, other_column = (int(each) for each in rng.integers(5, size=4))
-            compared = comparison((row, column), (other_row, other_column))
-            before = compared if rng.random() < 0.5 else sentences[int(rng.integers(len(sentences)))]
-            said = before + joint.format(commands[target])
+            # What is said before names other directions and commands: the last one counts.
+            here, there = rng.integers(5, size=(2, 2)).tolist()
+            wrong = commands[int(rng.integers(len(commands)))] if rng.random() < min(0.5, 0.1 * (level - 1)) else None
+            said = teacher.say(str(rng.choice(_KINDS)), here, there, commands[target], wrong, bool(rng.random() < 0.5))
         choices = enumerate_actions(commands, model.labels_for(len(commands)), rng)
         shown = state if level else _last_sentence(state)
         prompts.append(policy_prompt(shown, said, choices))
         labels.append([choice.label for choice in choices])
-        offsets.append(model.count(state) - model.count(shown))
         targets.append(target)
     wanted = torch.tensor(targets)
-    logits = model.choice_logits(prompts, labels, None if level else offsets)
+    logits = model.choice_logits(prompts, labels)
     accuracy = float((logits.argmax(dim=1) == wanted).float().mean())
     return torch.nn.functional.cross_entropy(logits, wanted), accuracy
 
@@ -114,20 +110,16 @@ def _label_loss(
 def _direction_loss(model: LanguageModel, states: Sequence[str], count: int, rng: np.random.Generator) -> Tensor:
     """Return the loss of saying where the passenger is, on `count` prompts."""
     batch = [_moved(states[int(rng.integers(len(states)))], rng) for _ in range(count)]
-    return model.completion_loss([reflection_prompt(state) for state, _ in batch], [said for _, said in batch])
+    prompts, told = [reflection_prompt(state) for state, _ in batch], [said for _, said in batch]
+    return model.completion_loss(prompts, told)
 
 
 def _moved(state: str, rng: np.random.Generator) -> tuple[str, str]:
     """Return p(s) with other places for passenger and taxi, and a sentence on where the one lies from the other."""
     row, column, taxi_row, taxi_column = (int(each) for each in rng.integers(5, size=4))
     places = f"waits at Red (row {row}, column {column}). The taxi is at row {taxi_row}, column {taxi_column}."
-    return _WAITS.sub(places, state), f"{comparison((taxi_row, taxi_column), (row, column))}."
+    return _WAITS.sub(places, state), comparison((taxi_row, taxi_column), (row, column))
 
 
 def _last_sentence(state: str) -> str:
     return state[state.rindex(".", 0, -1) + 1 :] if "." in state[:-1] else state
-
-
-def _short_sentences(states: Sequence[str]) -> list[str]:
-    found = {sentence.strip() for state in states for sentence in re.split(r"[.\n]", state)}
-    return sorted(sentence for sentence in found if 0 < len(sentence) < 60)

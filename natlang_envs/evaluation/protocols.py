@@ -53,6 +53,10 @@ class Protocol:
         del content["description"]
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
+    def plays(self, runs: int) -> list[tuple[Episode, int]]:
+        """Return what is played, in order: every episode with the number of its run, run by run."""
+        return [(episode, run) for run in range(runs) for episode in self.episodes]
+
     def make_env(self, **kwargs: Any) -> gymnasium.Env[str, str]:
         """Return one environment of the protocol."""
         arguments: dict[str, Any] = {**self.kwargs, "horizon": self.horizon, **kwargs}

@@ -7,10 +7,10 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
 import gymnasium
 import numpy as np
@@ -90,7 +90,7 @@ def evaluate(
     if out is not None:
         prepare_folder(out)
     runs = protocol.runs if is_sampling(agent) else 1
-    todo = [(episode, run) for run in range(runs) for episode in protocol.episodes]
+    todo = protocol.plays(runs)
     envs = [protocol.make_env() for _ in range(min(batch, len(todo)))]
     started = time.perf_counter()
     tokens = 0
@@ -181,10 +181,20 @@ def read_run(folder: Path) -> tuple[Run, list[Trajectory]]:
         raise UsageError(f"{path} is missing: make it with `natlang evaluate --out {folder}`") from None
     except (ValueError, OSError) as error:
         raise UsageError(f"{path} cannot be read ({error}): run `natlang evaluate` again") from None
-    names = {each.name for each in fields(Run)}
-    if not isinstance(content, dict) or set(content) != names:  # pyright: ignore[reportUnknownArgumentType]
-        raise UsageError(f"{path} must have exactly the keys {', '.join(sorted(names))}")
-    return Run(**content), read_trajectories(folder / TRAJECTORIES_FILE)  # pyright: ignore[reportUnknownArgumentType]
+    return _run_of(content, path), read_trajectories(folder / TRAJECTORIES_FILE)
+
+
+def _run_of(content: Any, path: Path) -> Run:
+    hints = get_type_hints(Run)
+    if not isinstance(content, dict) or set(content) != set(hints):  # pyright: ignore[reportUnknownArgumentType]
+        raise UsageError(f"{path} must have exactly the keys {', '.join(sorted(hints))}")
+    for key, hint in hints.items():
+        kinds = (int, float) if hint is float else get_origin(hint) or hint
+        if not isinstance(content[key], kinds) or isinstance(content[key], bool):
+            raise UsageError(
+                f"{path}: {key} must be {hint.__name__}, not {content[key]!r}: run `natlang evaluate` again"
+            )
+    return Run(**content)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def hardware() -> str:

@@ -301,9 +301,15 @@ def test_pack_verifies_before_it_writes(run_folder: Path, tmp_path: Path, comman
     run = tmp_path / "run"
     shutil.copytree(run_folder, run)
     content = json.loads((run / RUN_FILE).read_text())
-    for edit in ({"protocol_digest": "0" * 64}, {"runs": 3}, {"runs": "1"}, {"tokens": -1}, {"hardware": ["x"]}):
+    for edit, named in [
+        ({"protocol_digest": "0" * 64}, run),
+        ({"runs": 3}, run),
+        ({"tokens": -1}, run),
+        ({"runs": "1"}, run / RUN_FILE),
+        ({"hardware": ["x"]}, run / RUN_FILE),
+    ]:
         (run / RUN_FILE).write_text(json.dumps({**content, **edit}))
-        only_line(command("pack", run, "--name", "a", "--out", tmp_path / "new"), run)
+        only_line(command("pack", run, "--name", "a", "--out", tmp_path / "new"), named)
     (run / RUN_FILE).write_text(json.dumps(content))
     lines = gzip.decompress((run / TRAJECTORIES_FILE).read_bytes()).replace(b'"success":false', b'"success":true')
     (run / TRAJECTORIES_FILE).write_bytes(gzip.compress(lines))

@@ -283,6 +283,15 @@ def test_a_corrupt_run_is_refused_in_one_line(content: bytes | None, words: str,
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(("key", "value"), [("runs", "1"), ("runs", True), ("seconds", None), ("versions", [])])
+def test_a_run_with_a_value_of_another_type_is_refused_by_name(key: str, value: object, tmp_path: Path) -> None:
+    evaluate(OracleAgent(), SMALL, out=tmp_path)
+    content = json.loads((tmp_path / RUN_FILE).read_text())
+    (tmp_path / RUN_FILE).write_text(json.dumps(content | {key: value}))
+    with pytest.raises(UsageError, match=f"{key} must be"):
+        read_run(tmp_path)
+
+
 # Statistics.
 
 

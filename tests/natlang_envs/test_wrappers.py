@@ -121,6 +121,16 @@ def test_choice_index_follows_a_restored_snapshot() -> None:
         env.step(5)
 
 
+def test_what_is_no_snapshot_is_refused_in_one_line_and_changes_nothing() -> None:
+    env = unwrap(make())
+    env.reset(options=TASK)
+    before = env.snapshot()
+    for wrong in ([], list(before)[:-1], [*before, 1]):
+        with pytest.raises(UsageError, match="a snapshot has 8 parts"):
+            env.restore(wrong)
+    assert env.snapshot() == before
+
+
 def test_a_milestone_is_paid_once_an_episode() -> None:
     plain = follow_plan(make())
     wrapped = MilestoneReward(make(), PICKED_UP, 21)

@@ -47,8 +47,7 @@ def test_a_negative_example_shows_the_wrong_step_in_its_path_and_says_so() -> No
     for each in negatives:
         step = next(line for line in each.state.splitlines() if line.startswith("- "))
         wrong = step.removeprefix("- ").partition(":")[0]
-        assert wrong in each.reflection.split(". ")[0], "the mistake is named first"
-        assert each.reflection.split(". ", 1)[1].find(each.action) >= 0
+        assert -1 < each.reflection.find(wrong) < each.reflection.rfind(each.action), "the action is named last"
     for text in (text for each in examples for text in (each.state, each.reflection)):
         assert "spoiler" not in text
         assert "oracle" not in text
@@ -61,10 +60,18 @@ def test_negative_examples_are_kept_only_where_the_plan_got_longer_and_the_game_
     for number in range(6):
         mine = [each for each in examples if each.trajectory == number]
         _, _ = env.reset(options={"task_id": mine[0].task_id})
-        assert sum(not each.negative for each in mine) == len(env.oracle())
+        assert sum(not each.negative for each in mine) == len(env.oracle()) * config.collect.wordings
         for each in mine:
             if each.negative:
                 assert "illegal, the game is over" not in each.state
+
+
+def test_each_moment_is_told_in_several_wordings_of_one_action() -> None:
+    examples = collect(quick_config("collect.negatives=0", "collect.wordings=5"))
+    for first in range(0, len(examples), 5):
+        told = examples[first : first + 5]
+        assert len({(each.trajectory, each.state, each.action) for each in told}) == 1
+    assert len({each.reflection for each in examples}) > len(examples) / 3
 
 
 def test_tasks_come_from_the_split_and_are_all_different() -> None:

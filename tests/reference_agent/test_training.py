@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -205,6 +206,12 @@ def test_a_checkpoint_of_another_model_and_a_damaged_one_are_refused(out: Path) 
             (saved[0] / "progress.json").write_text("{")
         with pytest.raises(UsageError, match=message):
             train(quick_config(), broken, silent)
+
+
+def test_a_table_changes_only_what_it_names() -> None:
+    default = Config()
+    changed = parse_config({"sft_policy": {"learning_rate": 5e-4}})
+    assert changed == replace(default, sft_policy=replace(default.sft_policy, learning_rate=5e-4))
 
 
 def test_configs_read_back_and_name_what_is_wrong() -> None:
