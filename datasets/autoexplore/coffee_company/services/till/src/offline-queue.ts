@@ -3,7 +3,7 @@
 import Database from "better-sqlite3";
 
 const HOUR_MS = 3_600_000;
-/** Eight hours after the oldest unsent order the till goes on for cash only. */
+/** Eight hours after the oldest unsent order the till stops; the café goes on with paper slips. */
 export const MAX_AGE_MS = 8 * HOUR_MS;
 export const WARN_AGE_MS = 7 * HOUR_MS;
 /** Sending takes a moment even on a good line; nobody should see a cloud for that. */
@@ -77,8 +77,8 @@ export class OfflineQueue {
     return age >= CALM_MS ? "grey" : "green";
   }
 
-  /** Cards and free drinks are refused while this is false. */
-  cardsAllowed(nowMs: number): boolean {
+  /** Nothing is sold while this is false. */
+  sellingAllowed(nowMs: number): boolean {
     return this.cloud(nowMs) !== "red";
   }
 
