@@ -75,4 +75,4 @@ def update(
         loss = -(weight * chosen).mean() - config.entropy * entropy
         norm = policy.descend(optimizer, loss, config.clip)
         parts.append((float(loss.detach()), float(entropy.detach()), norm))
-    return Update(*np.mean(parts, axis=0).tolist())
+    return Update(*np.asarray(parts).mean(axis=0).tolist())
