@@ -22,6 +22,10 @@ def escape_surrogates(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+# What every Text works out from its charset; here it is the same for all, and many environments share it.
+_ONE_CHARACTER = {name: value for name, value in vars(Text(1, charset=frozenset(" "))).items() if "char" in name}
+
+
 class UnicodeText(Text):
     """Any string that UTF-8 can encode, of at most `max_length` characters.
 
@@ -33,6 +37,7 @@ class UnicodeText(Text):
     def __init__(self, max_length: int, *, seed: int | np.random.Generator | None = None) -> None:
         # SyncVectorEnv breaks on an empty charset, so there is one character in it; `contains` never looks.
         super().__init__(max_length, min_length=0, charset=frozenset(" "), seed=seed)
+        vars(self).update(_ONE_CHARACTER)
 
     def contains(self, x: Any) -> bool:
         """Return whether `x` is a string within the bound and free of lone surrogates."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -191,6 +191,7 @@ class OwnTask(OneTask):
             raise UsageError(f"target {task.targets[0]!r} has depth {task.depth}: {_other_id(task.depth)}")
 
 
+@lru_cache(maxsize=256)  # one text and one path for all the environments that ask the same
 def own_task(folder: Path, question: str, targets: tuple[str, ...]) -> ExploreTask:
     """Return a question about a folder of the user's own; without targets, nobody has told the answer.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 PAGE_SLOTS = 36  # a folder takes one, its `cd`; a file two, its `cat` and `id`
 UP, NEXT, PREVIOUS, EXIT = "cd ..", "next page", "previous page", "exit"
@@ -27,6 +28,7 @@ def max_observation(file_budget: int) -> int:
     return MAX_QUESTION + 2 * _MAX_PATH + PAGE_SLOTS * (_MAX_NAME + 1) + file_budget + _SENTENCES
 
 
+@lru_cache(maxsize=256)
 def task_text(question: str) -> str:
     """Return what is asked of the player."""
     return f"Find a file that answers this question, and name it with the command id: {question}"
