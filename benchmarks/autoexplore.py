@@ -17,16 +17,13 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from report import publish
 from taxi import HEADINGS, TURNS, Row, compare, processor
 
 import natlang_envs
 from natlang_envs.autoexplore.sandbox import AutoExploreSandbox
 from natlang_envs.autoexplore.tree import open_repository
 from natlang_envs.evaluation.runner import hardware
-from natlang_envs.trajectory import write_whole
 
 RESULTS = Path(__file__).parent / "results" / "autoexplore.md"
 COMMANDS = 50
@@ -126,22 +123,17 @@ def main() -> None:
             memory(middle),
             Row("index of 10,000 files, once per process", f"{indexed * 1e3:.0f} ms", "", "", "", "", None),
         ]
-    table = Table(*HEADINGS, box=box.SIMPLE)
-    for row in rows:
-        table.add_row(*row.cells())
-    Console().print(table)
-    lines = [
-        "# AutoExplore: speed and memory",
-        "",
-        f"Written by `make bench` on {date.today().isoformat()}: {hardware()} ({processor()}); "
-        f"Python {platform.python_version()}, natlang_envs {natlang_envs.__version__}.",
-        f"Medians of {TURNS} turns; the ratio is ours to theirs in the same turn, both in one process.",
-        "",
-        "| " + " | ".join(HEADINGS) + " |",
-        "|" + " --- |" * len(HEADINGS),
-        *("| " + " | ".join(row.cells()) + " |" for row in rows),
-    ]
-    write_whole(RESULTS, ("\n".join(lines) + "\n").encode())
+    publish(
+        RESULTS,
+        "AutoExplore: speed and memory",
+        [
+            f"Written by `make bench` on {date.today().isoformat()}: {hardware()} ({processor()}); "
+            f"Python {platform.python_version()}, natlang_envs {natlang_envs.__version__}.",
+            f"Medians of {TURNS} turns; the ratio is ours to theirs in the same turn, both in one process.",
+        ],
+        HEADINGS,
+        [row.cells() for row in rows],
+    )
     sys.exit(any(row.holds is False for row in rows))
 
 

@@ -19,20 +19,23 @@ from typing import Any
 import gymnasium
 from autoexplore_search import by_depth_first, make_repository, open_question
 from gymnasium.envs.toy_text.taxi import TaxiEnv
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from report import publish
 from taxi import HEADINGS, SINGLE_STEPS, TURNS, Row, compare, processor, sample_and_step, timed
 
 import natlang_envs
 from natlang_envs.autoexplore.tree import open_repository
 from natlang_envs.evaluation.runner import hardware
-from natlang_envs.trajectory import write_whole
 
 RESULTS = Path(__file__).parent / "results" / "autoexplore_env.md"
 EXPLORE = "NatLang/AutoExplore-v0"
 RESETS = 5_000
 ENVIRONMENTS = 64
+REMARKS = """\
+Random play ends an episode after two or three steps, so the rate of ours includes the resets.
+
+An environment by itself costs about 3 KiB (Gymnasium's random numbers, spaces and spec make up most of it),
+whatever the repository; beside the bare index of a small one that still counts.
+"""
 
 
 def make(folder: Path, files: int) -> gymnasium.Env[Any, Any]:
@@ -104,30 +107,19 @@ def main() -> None:
             memory(folders[4], 1_000, read=True),
             memory(folders[5], 10_000, read=False),
         ]
-    table = Table(*HEADINGS, box=box.SIMPLE)
-    for row in rows:
-        table.add_row(*row.cells())
-    Console().print(table)
     machine = f"{hardware()} ({processor()})"
     versions = (
         f"Python {platform.python_version()}, gymnasium {gymnasium.__version__}, "
         f"natlang_envs {natlang_envs.__version__}"
     )
-    lines = [
-        "# AutoExplore: the environment's speed and size",
-        "",
-        f"Written by `python benchmarks/autoexplore_env.py` on {date.today().isoformat()}: {machine}; {versions}.",
-        "",
-        "| " + " | ".join(HEADINGS) + " |",
-        "|" + " --- |" * len(HEADINGS),
-        *("| " + " | ".join(row.cells()) + " |" for row in rows),
-        "",
-        "Random play ends an episode after two or three steps, so the rate of ours includes the resets.",
-        "",
-        "An environment by itself costs about 3 KiB (Gymnasium's random numbers, spaces and spec make up most of it),",
-        "whatever the repository; beside the bare index of a small one that still counts.",
-    ]
-    write_whole(RESULTS, ("\n".join(lines) + "\n").encode())
+    publish(
+        RESULTS,
+        "AutoExplore: the environment's speed and size",
+        [f"Written by `python benchmarks/autoexplore_env.py` on {date.today().isoformat()}: {machine}; {versions}."],
+        HEADINGS,
+        [row.cells() for row in rows],
+        REMARKS.splitlines(),
+    )
     sys.exit(any(row.holds is False for row in rows))
 
 

@@ -15,15 +15,12 @@ from datetime import date
 from pathlib import Path
 from statistics import mean
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from report import publish
 
 from natlang_envs.autoexplore.baselines import DepthFirstSearch, bm25_of
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.evaluation.runner import hardware
 from natlang_envs.tasks import TaskRandom
-from natlang_envs.trajectory import write_whole
 
 RESULTS = Path(__file__).parent / "results" / "autoexplore_search.md"
 SIZES = (100, 1_000, 10_000)
@@ -32,6 +29,12 @@ WORDS, WORDS_IN_FILE, WORDS_IN_QUESTION = 4_000, 40, 6
 QUESTIONS = 20
 UNBOUNDED = 1_000_000  # steps: what is counted is how many a search takes
 HEADINGS = ("files", "search", "files read", "commands", "right", "k + log_k n")
+MEANS = f"Means over {QUESTIONS} questions about each of three generated repositories, {ARITY} entries in a folder."
+REMARKS = """\
+BM25 reads every file before its first command; its commands are the way to the file that it ranks first. The
+last column is what the paper expects of an explorer that reads one folder's names at a time. Names tell
+nothing in these repositories, so the depth-first search has to read half of the files on the way.
+"""
 _SYLLABLES = ("ba", "do", "fi", "gu", "ke", "lo", "mi", "nu", "pa", "ro", "su", "ti", "vo", "wa", "ze", "hy")
 
 
@@ -139,25 +142,17 @@ def rows_of(files: int) -> list[tuple[str, ...]]:
 
 def main() -> None:
     rows = [row for files in SIZES for row in rows_of(files)]
-    table = Table(*HEADINGS, box=box.SIMPLE)
-    for row in rows:
-        table.add_row(*row)
-    Console().print(table)
-    lines = [
-        "# AutoExplore: files read until one is named",
-        "",
-        f"Written by `python benchmarks/autoexplore_search.py` on {date.today().isoformat()}: {hardware()}.",
-        f"Means over {QUESTIONS} questions about each of three generated repositories, {ARITY} entries in a folder.",
-        "",
-        "| " + " | ".join(HEADINGS) + " |",
-        "|" + " --- |" * len(HEADINGS),
-        *("| " + " | ".join(row) + " |" for row in rows),
-        "",
-        "BM25 reads every file before its first command; its commands are the way to the file that it ranks first. The",
-        "last column is what the paper expects of an explorer that reads one folder's names at a time. Names tell",
-        "nothing in these repositories, so the depth-first search has to read half of the files on the way.",
-    ]
-    write_whole(RESULTS, ("\n".join(lines) + "\n").encode())
+    publish(
+        RESULTS,
+        "AutoExplore: files read until one is named",
+        [
+            f"Written by `python benchmarks/autoexplore_search.py` on {date.today().isoformat()}: {hardware()}.",
+            MEANS,
+        ],
+        HEADINGS,
+        rows,
+        REMARKS.splitlines(),
+    )
 
 
 if __name__ == "__main__":

@@ -24,14 +24,11 @@ import numpy as np
 import pettingzoo
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from report import publish
 
 import natlang_envs
 from natlang_envs.dangerous_taxi.words import COMMANDS
 from natlang_envs.evaluation.runner import hardware
-from natlang_envs.trajectory import write_whole
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 DELIVERY = "NatLang/DangerousTaxi-v0"
@@ -41,6 +38,7 @@ SINGLE_STEPS = 30_000
 EPISODES = 256
 VECTOR_STEPS = 200
 HEADINGS = ("what", "ours", "theirs", "ratio", "lowest to highest", "floor", "holds")
+REMARK = "Random play ends a DangerousTaxi episode after two or three steps, so every rate of ours includes the resets."
 
 IMPORT = """
 import time, gymnasium, pettingzoo
@@ -192,23 +190,17 @@ def main() -> None:
         f"Python {platform.python_version()}, gymnasium {gymnasium.__version__}, pettingzoo {pettingzoo.__version__}, "
         f"numpy {np.__version__}, natlang_envs {natlang_envs.__version__}"
     )
-    table = Table(*HEADINGS, box=box.SIMPLE)
-    for row in rows:
-        table.add_row(*row.cells())
-    Console().print(table)
-    lines = [
-        "# DangerousTaxi: speed",
-        "",
-        f"Written by `make bench` on {date.today().isoformat()}: {machine}; {versions}.",
-        f"Medians of {TURNS} turns; the ratio is ours to theirs in the same turn, both in one process.",
-        "",
-        "| " + " | ".join(HEADINGS) + " |",
-        "|" + " --- |" * len(HEADINGS),
-        *("| " + " | ".join(row.cells()) + " |" for row in rows),
-        "",
-        "Random play ends a DangerousTaxi episode after two or three steps, so every rate of ours includes the resets.",
-    ]
-    write_whole(RESULTS, ("\n".join(lines) + "\n").encode())
+    publish(
+        RESULTS,
+        "DangerousTaxi: speed",
+        [
+            f"Written by `make bench` on {date.today().isoformat()}: {machine}; {versions}.",
+            f"Medians of {TURNS} turns; the ratio is ours to theirs in the same turn, both in one process.",
+        ],
+        HEADINGS,
+        [row.cells() for row in rows],
+        [REMARK],
+    )
     sys.exit(any(row.holds is False for row in rows))
 
 
