@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 import pytest
+
+from tests.loopback import QuietHandler, serving
 
 
 class Body(NamedTuple):
@@ -56,7 +56,7 @@ def serve(model: Model) -> Iterator[Chat]:
     pytest.importorskip("openai")
     chat = Chat(model)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             system, user = (each["content"] for each in body["messages"])
@@ -72,20 +72,9 @@ def serve(model: Model) -> Iterator[Chat]:
             with suppress(OSError):  # who asked may not have waited
                 self.wfile.write(answer.content)
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    chat.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    try:
+    with serving(Handler) as address:
+        chat.url = f"{address}/v1"
         yield chat
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def part(prompt: str, title: str) -> str:

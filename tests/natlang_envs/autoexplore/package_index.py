@@ -6,10 +6,10 @@ import gzip
 import hashlib
 import io
 import tarfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.loopback import QuietHandler, serving
 
 Change = Callable[[tarfile.TarFile], None]
 NAME, VERSION = "teapot", "1.2"
@@ -68,7 +68,7 @@ class Served:
 def serve(content: bytes) -> Iterator[Served]:
     served = Served(content)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             wanted = self.headers["Range"]
             served.asked.append((self.path, wanted))
@@ -89,17 +89,6 @@ def serve(content: bytes) -> Iterator[Served]:
                 self.wfile.write(content[:ends_after])
             self.close_connection = True
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    served.url = f"http://127.0.0.1:{server.server_address[1]}/simple"
-    try:
+    with serving(Handler) as address:
+        served.url = f"{address}/simple"
         yield served
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
