@@ -22,11 +22,11 @@ import natlang_envs
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.copilot import AutoExploreCopilot
 from natlang_envs.autoexplore.endpoint import OpenAIDriver
-from natlang_envs.autoexplore.isolation import find_isolation
 from natlang_envs.autoexplore.places import PREFIX
 from natlang_envs.cli import main
 from tests.natlang_envs.autoexplore.chat_server import Body, Chat, Model, completion, part, serve
 from tests.natlang_envs.autoexplore.hostile import tree_hash
+from tests.natlang_envs.autoexplore.isolation_here import isolated
 from tests.natlang_envs.autoexplore.test_env import write
 
 ROOT = Path(natlang_envs.__file__).parents[1]
@@ -56,14 +56,6 @@ diff --git a/src/total.py b/src/total.py
          result += each
      return result
 """
-
-
-def isolated() -> bool:
-    try:
-        find_isolation()
-    except UsageError:
-        return False
-    return True
 
 
 @pytest.fixture

@@ -26,16 +26,14 @@ from natlang_envs.autoexplore.isolation import (
     remove_folder,
 )
 from natlang_envs.errors import UsageError
+from tests.natlang_envs.autoexplore.isolation_here import isolation_or_skip
 
 LIMITS = Limits(seconds=20)
 
 
 @pytest.fixture(scope="session")
 def isolation() -> Isolation:
-    try:
-        return find_isolation()
-    except UsageError as error:
-        pytest.skip(f"NOTHING ISOLATES HERE, so this was not tested: {error}")
+    return isolation_or_skip()
 
 
 @pytest.fixture

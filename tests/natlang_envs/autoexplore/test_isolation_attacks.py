@@ -16,10 +16,10 @@ import pytest
 
 import natlang_envs.errors
 from natlang_envs.autoexplore import isolation
-from natlang_envs.autoexplore.isolation import Unsafe, find_isolation, remove_folder
-from natlang_envs.errors import UsageError
+from natlang_envs.autoexplore.isolation import Unsafe, remove_folder
 from tests.natlang_envs.autoexplore import isolation_attacks
 from tests.natlang_envs.autoexplore.isolation_attacks import ATTACKS, Arena, Outcome, verdict
+from tests.natlang_envs.autoexplore.isolation_here import isolation_or_skip
 
 ORDINARY = 54321  # a user id that nothing on the machine has
 
@@ -33,10 +33,7 @@ def arena() -> Iterator[Arena]:
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_it_is_held(arena: Arena, name: str) -> None:
-    try:
-        chosen = find_isolation()
-    except UsageError as error:
-        pytest.skip(f"NOTHING ISOLATES HERE, so this was not tested: {error}")
+    chosen = isolation_or_skip()
     attack = ATTACKS[name]
     outcome = arena.attack(chosen, attack)
     assert not verdict(attack, outcome), outcome

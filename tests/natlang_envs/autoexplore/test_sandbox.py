@@ -13,24 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.autoexplore.isolation import Limits, find_isolation
+from natlang_envs.autoexplore.isolation import Limits
 from natlang_envs.autoexplore.names import on_disk
 from natlang_envs.autoexplore.places import PREFIX, OwnFolder, choose_place
 from natlang_envs.autoexplore.sandbox import BACKENDS, AutoExploreSandbox
 from natlang_envs.autoexplore.tree import RepositoryChanged, open_repository
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.autoexplore import hostile
-
-
-def isolated() -> bool:
-    try:
-        find_isolation()
-    except UsageError:
-        return False
-    return True
-
-
-needs_isolation = pytest.mark.skipif(not isolated(), reason="bubblewrap does not work here: no python or pip is run")
+from tests.natlang_envs.autoexplore.isolation_here import needs_isolation
 
 
 @pytest.fixture(params=BACKENDS)
