@@ -12,6 +12,8 @@ from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
+from typer.core import TyperGroup
+from typer.main import get_group
 
 from natlang_envs.cli_support import make_env, printable, run_app
 from natlang_envs.env import NatLangEnv
@@ -25,15 +27,47 @@ from natlang_envs.trajectory import Trajectory, difference, replay
 
 _SHOWN_PROBLEMS = 10
 
+# By name, as environments are registered: what all share does not import the package of one. And only when they are
+# asked for: no other command waits for what they import.
+_IMPORTED_LATE = {
+    "explore": ("natlang_envs.autoexplore.explore_cli", "explore_command"),
+    "data": ("natlang_envs.autoexplore.dataset.cli", "data_app"),
+}
+
+
+class _Commands(TyperGroup):
+    """The commands of this module, and those of other modules, which are imported when they are asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return all names, in the order of the help."""
+        own = [name for name in super().list_commands(ctx) if name not in _IMPORTED_LATE]
+        return ["explore", *own, "data"]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command. A name that none has imports them all, for the message then suggests the closest."""
+        for name in [cmd_name] if cmd_name in self.list_commands(ctx) else _IMPORTED_LATE:
+            if name in _IMPORTED_LATE and name not in self.commands:
+                self.commands[name] = _import_command(name)
+        return super().get_command(ctx, cmd_name)
+
+
+def _import_command(name: str) -> Any:
+    module, attribute = _IMPORTED_LATE[name]
+    found = getattr(import_module(module), attribute)
+    only = typer.Typer()
+    if isinstance(found, typer.Typer):
+        only.add_typer(found, name=name)
+    else:
+        only.command(name)(found)
+    return get_group(only).commands[name]
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Natural-language environments: list them, play them, evaluate agents, replay runs, explore a repository.",
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-# By name, as environments are registered: what all share does not import the package of one.
-app.command("explore")(import_module("natlang_envs.autoexplore.explore_cli").explore_command)
-app.add_typer(import_module("natlang_envs.autoexplore.dataset.cli").data_app, name="data")
 
 
 @app.command("envs")

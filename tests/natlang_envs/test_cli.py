@@ -68,6 +68,34 @@ def test_envs_lists_every_id() -> None:
     assert {row["id"]: (row["horizon"], row["max_commands"]) for row in rows}[PICKUP] == (15, 6)
 
 
+def test_commands_that_are_imported_late_are_listed_and_suggested_as_all_others() -> None:
+    whole, data = (natlang(*arguments).stdout for arguments in (("--help",), ("data", "--help")))
+    listed = re.findall(r"^│ (\w+) ", whole, re.MULTILINE)
+    assert listed == ["explore", "envs", "protocols", "play", "evaluate", "replay", "data"]
+    assert {"list", "fetch", "verify", "check", "label", "export"} <= set(re.findall(r"^│ (\w+) ", data, re.MULTILINE))
+    assert "--repo" in natlang("explore", "--help").stdout
+    assert "No such command 'exploer'. Did you mean 'explore'?" in refused("exploer")
+
+
+@pytest.mark.parametrize("arguments", [["envs"], ["protocols"], ["play", PICKUP]])
+def test_a_command_does_not_import_those_of_another(arguments: list[str]) -> None:
+    code = f"""
+import sys
+from natlang_envs.cli import main
+sys.argv = ["natlang", *{arguments}]
+try:
+    main()
+except SystemExit as left:
+    late = ("copilot", "explore_cli", "dataset.cli", "dataset.label_cli")
+    found = [name for name in late if f"natlang_envs.autoexplore.{{name}}" in sys.modules]
+    print(left.code, found, file=sys.stderr)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], input="q\n", capture_output=True, text=True, env=environment(), timeout=60
+    )
+    assert done.stderr == "0 []\n"
+
+
 def test_protocols_lists_every_name() -> None:
     table = natlang("protocols").stdout
     for name in protocol_names():
