@@ -39,18 +39,9 @@ from natlang_envs.autoexplore.isolation_child import (
     command_line,
     environment,
 )
+from natlang_envs.autoexplore.isolation_folder import Disk, TooDeepError, remove_folder
 from natlang_envs.autoexplore.isolation_namespaces import NOBODY, OPEN_FILES, Namespaces, arguments, limited
-from natlang_envs.autoexplore.isolation_watch import (
-    Completed,
-    Disk,
-    Gathered,
-    Limits,
-    Processes,
-    TooDeepError,
-    Watch,
-    gather,
-    remove_folder,
-)
+from natlang_envs.autoexplore.isolation_watch import Completed, Gathered, Limits, Processes, Watch, gather
 from natlang_envs.errors import UsageError
 
 __all__ = ["PACKAGES", "Completed", "Isolation", "Limits", "find_isolation", "remove_folder"]

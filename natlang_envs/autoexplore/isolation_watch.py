@@ -1,16 +1,13 @@
 """What the kernel does not limit by itself: a program's output, its time, and the disk and memory of all its processes.
 
 Disk and memory are looked at some fifty times a second, so a program may pass those two limits by what it can write in
-between. Everything here runs against a program that may be hostile: folders are opened by descriptor and never
-through a link, and no reading grows without a bound.
+between. Everything here runs against a program that may be hostile: no reading grows without a bound.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
 import selectors
-import stat
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -19,14 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from natlang_envs.autoexplore.isolation_folder import BLOCK, DEPTH, Disk, TooDeepError
+
 _LOOK_EVERY = 0.02  # seconds
 _GRACE = 5.0  # seconds in which the last output of killed processes must have been read
-_DEPTH = 100  # folders in folders: deeper ones exhaust descriptors and recursion in whatever walks them
-_BLOCK = 4096  # the least that a directory entry is counted as, so that empty files are not free
 _SHORT = 1 << 30  # bytes: below this, and a quarter of what there was, the machine itself runs short
-_OWNER = 0o700
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_NO_LINK = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
@@ -70,157 +65,6 @@ class Completed(NamedTuple):
     stdout: bytes
     stderr: bytes
     stopped: str | None
-
-
-class TooDeepError(Exception):
-    """Folders lie in folders further than anything here follows."""
-
-
-class Disk:
-    """The bytes that a folder holds."""
-
-    def __init__(self, folder: Path, owner: int | None) -> None:
-        """Measure the folder for the first time.
-
-        Args:
-            folder: The folder.
-            owner: The user id to give everything in it to (needs root), or None.
-
-        Raises:
-            TooDeepError: It nests too deep to be measured.
-        """
-        self._top = os.open(folder, os.O_RDONLY | _NO_LINK)
-        self._owner = owner
-        try:
-            self.device = os.fstat(self._top).st_dev
-            if owner is not None:
-                os.fchown(self._top, owner, owner)
-            self._before = sum(self._sizes(self._top, 0))
-        except BaseException:
-            self.close()
-            raise
-        self._owner = None
-
-    def close(self) -> None:
-        """Let go of the folder."""
-        os.close(self._top)
-
-    def free(self) -> int:
-        """Return the bytes that its file system has left."""
-        room = os.fstatvfs(self._top)
-        return room.f_bavail * room.f_frsize
-
-    def grown(self, limit: int) -> int:
-        """Return the bytes added since the first measure, or some number above `limit` where that is passed.
-
-        Raises:
-            TooDeepError: It nests too deep to be measured.
-        """
-        mode = os.fstat(self._top).st_mode
-        if mode & _OWNER != _OWNER:
-            os.fchmod(self._top, mode & 0o777 | _OWNER)
-        total = -self._before
-        for size in self._sizes(self._top, 0):
-            total += size
-            if total > limit:
-                break
-        return total
-
-    def _sizes(self, folder: int, depth: int) -> Iterator[int]:
-        if depth > _DEPTH:
-            raise TooDeepError
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                try:
-                    found = entry.stat(follow_symlinks=False)
-                    if self._owner is not None:
-                        self._give(folder, entry.name, found)
-                    if found.st_mode & 0o600 != 0o600 or (stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o100):
-                        _let_owner(folder, entry.name)
-                    yield max(found.st_blocks * 512, _BLOCK)
-                    if stat.S_ISDIR(found.st_mode):
-                        yield from self._inside(folder, entry.name, depth)
-                except OSError:  # it went away, or became something else, while we looked
-                    continue
-
-    def _inside(self, folder: int, name: str, depth: int) -> Iterator[int]:
-        inner = enter(folder, name)
-        try:
-            yield from self._sizes(inner, depth + 1)
-        finally:
-            os.close(inner)
-
-    def _give(self, folder: int, name: str, found: os.stat_result) -> None:
-        # A second name of a file may lie outside, and the original must keep its owner.
-        linked = not stat.S_ISDIR(found.st_mode) and found.st_nlink > 1
-        if found.st_uid != self._owner and self._owner is not None and not linked:
-            os.chown(name, self._owner, self._owner, dir_fd=folder, follow_symlinks=False)
-
-
-def enter(folder: int, name: str) -> int:
-    """Open a folder in a folder, if need be by giving its owner the right to.
-
-    Raises:
-        OSError: It is no folder (any more).
-    """
-    try:
-        return os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder)
-    except PermissionError:
-        _let_owner(folder, name)
-        return os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder)
-
-
-def _let_owner(folder: int, name: str) -> None:
-    """Give the owner of a file or folder the right to use it."""
-    found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-    try:
-        if stat.S_ISREG(mode := os.fstat(found).st_mode) or stat.S_ISDIR(mode):
-            Path(f"/proc/self/fd/{found}").chmod(_OWNER)  # by descriptor: the name may be a link to elsewhere by now
-    finally:
-        os.close(found)
-
-
-def remove_folder(folder: Path) -> None:
-    """Remove a folder that a program may have left in any state: unreadable, full of links, nested without end.
-
-    `shutil.rmtree` fails at the first and the last. Nothing may be running in the folder. A folder that is not there
-    is no error.
-    """
-    with suppress(FileNotFoundError):
-        parent = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            top = enter(parent, folder.name)
-            try:
-                _empty(top)
-            finally:
-                os.close(top)
-            os.rmdir(folder.name, dir_fd=parent)
-        finally:
-            os.close(parent)
-
-
-def _empty(top: int) -> None:
-    prefix, moved = secrets.token_hex(8), 0
-    while names := os.listdir(top):
-        for name in names:
-            try:
-                os.unlink(name, dir_fd=top)
-                continue
-            except (IsADirectoryError, PermissionError):
-                inner = enter(top, name)
-            try:
-                for each in os.listdir(inner):  # noqa: PTH208 - a descriptor
-                    try:
-                        os.unlink(each, dir_fd=inner)
-                    except (IsADirectoryError, PermissionError):
-                        # Renaming a folder writes its `..`, so its owner must be allowed to.
-                        os.close(enter(inner, each))
-                        # Up to the top instead of down into it: no depth is too great.
-                        moved += 1
-                        os.rename(each, f"{prefix}-{moved}", src_dir_fd=inner, dst_dir_fd=top)
-            finally:
-                os.close(inner)
-            os.rmdir(name, dir_fd=top)
 
 
 class Processes:
@@ -271,8 +115,8 @@ class Watch:
             return "the machine runs short of disk"
         root = self._processes.root() if self._processes else None
         with suppress(OSError):
-            if root is not None and _entries(root / "tmp") + _entries(root / "dev/shm") > self._limits.disk // _BLOCK:
-                return f"it made more than {self._limits.disk // _BLOCK:,} temporary files"
+            if root is not None and _entries(root / "tmp") + _entries(root / "dev/shm") > self._limits.disk // BLOCK:
+                return f"it made more than {self._limits.disk // BLOCK:,} temporary files"
         begun = time.monotonic()
         if begun < self._next_measure:
             return None
@@ -287,7 +131,7 @@ class Watch:
         try:
             grown = self._disk.grown(self._limits.disk - hidden)
         except TooDeepError:
-            return f"it nested folders deeper than {_DEPTH}"
+            return f"it nested folders deeper than {DEPTH}"
         if grown + hidden > self._limits.disk:
             return f"it wrote more than {self._limits.disk:,} bytes to the disk"
         return None
