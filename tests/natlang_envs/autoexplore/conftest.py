@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, repository_folder
+from natlang_envs.autoexplore.sandbox import BACKENDS, AutoExploreSandbox
+from natlang_envs.autoexplore.tree import Repository, open_repository
 from tests.natlang_envs.autoexplore import hostile
+from tests.natlang_envs.autoexplore.explore_command import FILES
+from tests.natlang_envs.autoexplore.folders import write
 
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
     """A repository with everything in it that a file system allows."""
     return hostile.make(tmp_path)
+
+
+@pytest.fixture(params=BACKENDS)
+def sandbox(request, repo, tmp_path):
+    (tmp_path / "place").mkdir()
+    with AutoExploreSandbox(repo, backend=request.param, folder=tmp_path / "place") as made:
+        yield made
+    assert list((tmp_path / "place").iterdir()) == []
+
+
+@pytest.fixture
+def sums(tmp_path: Path) -> Path:
+    folder = tmp_path / "sums"
+    folder.mkdir()
+    write(folder, FILES)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def coffee(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NATLANG_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield open_repository(repository_folder(COFFEE))

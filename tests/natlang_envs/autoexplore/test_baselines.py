@@ -20,7 +20,7 @@ from natlang_envs.evaluation import evaluate
 from natlang_envs.evaluation.agents import is_privileged, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.trajectory import Trajectory
-from tests.natlang_envs.autoexplore.test_env import write
+from tests.natlang_envs.autoexplore.folders import write
 
 IDS = tuple(RepositoryTasks("all", None).ids())
 EVERYTHING = Protocol(

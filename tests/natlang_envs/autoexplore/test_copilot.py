@@ -14,8 +14,8 @@ from natlang_envs.autoexplore.sandbox import CommandResult
 from natlang_envs.autoexplore.tree import open_repository
 from natlang_envs.evaluation.agents import View, agent_names, load_agent
 from tests.natlang_envs.autoexplore.chat_server import part
+from tests.natlang_envs.autoexplore.folders import write
 from tests.natlang_envs.autoexplore.hostile import tree_hash
-from tests.natlang_envs.autoexplore.test_env import write
 
 FILES = {"README.md": "# Boats\n", "src/a b.py": "x = 1\n", "src/-n": "dash\n", "src/deep/c.txt": "silver whistle\n"}
 

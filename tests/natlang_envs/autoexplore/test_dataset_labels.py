@@ -1,10 +1,10 @@
-"""Labels: their file format, the checks on each, drafts, splits, and what ships."""
+"""Labels: their file format, the checks on each, drafts, splits, the export and the second reading."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pytest
 
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.dataset.assemble import assemble, held_out_files, leaks
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, entry_of, repository_folder
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE
 from natlang_envs.autoexplore.dataset.checks import (
     difficulty_of,
     label_problems,
@@ -25,29 +25,12 @@ from natlang_envs.autoexplore.dataset.checks import (
 )
 from natlang_envs.autoexplore.dataset.drafts import fill_file, write_filled
 from natlang_envs.autoexplore.dataset.export import card, state_actions, write_parquet
-from natlang_envs.autoexplore.dataset.labels import (
-    PARTS,
-    Evidence,
-    Label,
-    Verdict,
-    load_labels,
-    parse,
-    read_labels,
-    write_labels,
-)
+from natlang_envs.autoexplore.dataset.labels import Evidence, Label, Verdict, parse, read_labels, write_labels
 from natlang_envs.autoexplore.dataset.near import NEAR, letter_groups, near_pairs, share
 from natlang_envs.autoexplore.dataset.reading import Reading, agreement, read_readings, sample, write_readings
-from natlang_envs.autoexplore.dataset.report import (
-    DEPTHS,
-    all_parts,
-    bm25_right,
-    check,
-    depth_first_right,
-    rates,
-)
-from natlang_envs.autoexplore.tasks import LABELLED, RepositoryTasks
+from natlang_envs.autoexplore.dataset.report import bm25_right, check, depth_first_right, rates
 from natlang_envs.autoexplore.tree import Repository, open_repository
-from tests.natlang_envs.autoexplore.test_env import write
+from tests.natlang_envs.autoexplore.folders import write
 
 FILES = {
     "README.md": "# Teapots\nA shop that mends teapots of every size.\n",
@@ -198,13 +181,6 @@ def test_near_duplicates_are_those_that_comparing_all_pairs_finds() -> None:
     assert len(wanted - found) <= len(wanted) // 100
     assert (len(texts) - 3, len(texts) - 2) in found
     assert len(wanted) > 10
-
-
-@pytest.fixture(scope="module")
-def coffee(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NATLANG_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield open_repository(repository_folder(COFFEE))
 
 
 def draft_lines(coffee: Repository, count: int) -> list[dict[str, Any]]:
@@ -362,78 +338,3 @@ def test_a_second_reading_counts_what_was_read(shop: Repository, tmp_path: Path)
     (tmp_path / "readings.jsonl").write_text('{"id": "x"}\n')
     with pytest.raises(UsageError, match="line 1: a reading has the keys"):
         read_readings(tmp_path / "readings.jsonl")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"dataset": "coffee"}, "unknown dataset 'coffee': choose one of coffee-company"),
-        ({"dataset": "embedded", "split": "test_seen"}, "unknown split 'test_seen'"),
-        ({"dataset": "labelled", "repository": ".", "question": "x", "target": "y"}, "leave dataset out"),
-    ],
-)
-def test_wrong_datasets_are_named(arguments: dict[str, Any], words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        gymnasium.make("NatLang/AutoExplore-v0", **arguments)
-
-
-@pytest.mark.skipif(not entry_of(COFFEE).digest, reason="repositories.toml does not pin it yet")
-def test_the_coffee_company_is_the_same_on_every_machine(coffee: Repository) -> None:
-    assert (coffee.digest, len(coffee.files)) == (entry_of(COFFEE).digest, entry_of(COFFEE).files)
-
-
-SHIPPED = all_parts(load_labels)
-have_labels = pytest.mark.skipif(not SHIPPED["train"], reason="no labels are written yet")
-
-
-def test_every_shipped_label_holds() -> None:
-    """What needs the files of a repository is checked where they were fetched: `natlang data check` says where not."""
-    assert check(SHIPPED).problems == ()
-
-
-@have_labels
-def test_the_dataset_is_as_large_as_promised() -> None:
-    everything = [label for labels in SHIPPED.values() for label in labels]
-    by_repository = [label.repository for label in everything]
-    assert len(everything) >= 1_500
-    assert sum(by_repository.count(name) >= 80 for name in set(by_repository)) >= 12
-    shares = [
-        sum(low <= label.depth <= high for label in everything) / len(everything) for low, high in ((0, 1), (2, 2))
-    ]
-    assert min(shares) >= 0.3
-    assert sum(label.depth >= 3 for label in everything) / len(everything) >= 0.15
-    assert all(SHIPPED[part] for part in PARTS)
-    for labels in SHIPPED.values():
-        for group in DEPTHS:
-            rate = rates(labels, bm25_right)[group]
-            assert rate.successes <= 0.7 * rate.trials, "BM25 alone answers too many: rewrite those questions"
-
-
-@have_labels
-def test_tasks_are_the_labels_of_a_split() -> None:
-    for split, labels in SHIPPED.items():
-        assert set(RepositoryTasks(split, None, LABELLED).ids()) == {label.id for label in labels}
-    everything = RepositoryTasks("all", None, None)
-    for labels in SHIPPED.values():
-        everything.check(labels[0].id)
-    with pytest.raises(UsageError, match=r"is in the split 'train', not 'test': pass split='train'"):
-        RepositoryTasks("test", None, LABELLED).check(SHIPPED["train"][0].id)
-
-
-@have_labels
-def test_the_coffee_company_is_played_without_a_network(coffee: Repository) -> None:
-    env = gymnasium.make("NatLang/AutoExplore-v0", dataset=COFFEE, split="train")
-    for seed in range(5):
-        _, info = env.reset(seed=seed)
-        assert info["task_id"].startswith(f"{COFFEE}/")
-        for command in env.unwrapped.demonstration():  # type: ignore[attr-defined]
-            _, _, _, _, info = env.step(command)
-        assert info["success"]
-
-
-@have_labels
-def test_what_was_not_fetched_says_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NATLANG_CACHE", str(tmp_path))
-    env = gymnasium.make("NatLang/AutoExplore-v0", split="test")
-    with pytest.raises(UsageError, match="are not here: run natlang data fetch"):
-        env.reset(seed=0)

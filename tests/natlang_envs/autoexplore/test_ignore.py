@@ -10,7 +10,7 @@ import pytest
 
 from natlang_envs.autoexplore.ignore import is_ignored, read_rules
 from natlang_envs.autoexplore.tree import open_repository
-from tests.natlang_envs.autoexplore.test_env import write
+from tests.natlang_envs.autoexplore.folders import write
 
 FILES = {
     ".gitignore": "# comment\n\n*.log\n!keep.log\n/build\ncache/\ndocs/**/draft.md\nlogs/**\n\\#odd\nspace\\ \n"

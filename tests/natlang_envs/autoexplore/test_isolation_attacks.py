@@ -17,8 +17,9 @@ import pytest
 import natlang_envs.errors
 from natlang_envs.autoexplore import isolation
 from natlang_envs.autoexplore.isolation import Unsafe, remove_folder
-from tests.natlang_envs.autoexplore import isolation_attacks
-from tests.natlang_envs.autoexplore.isolation_attacks import ATTACKS, Arena, Outcome, verdict
+from tests.natlang_envs.autoexplore import isolation_attacks, isolation_attacks_arena
+from tests.natlang_envs.autoexplore.isolation_attacks import ATTACKS
+from tests.natlang_envs.autoexplore.isolation_attacks_arena import Arena, Outcome, verdict
 from tests.natlang_envs.autoexplore.isolation_here import isolation_or_skip
 
 ORDINARY = 54321  # a user id that nothing on the machine has
@@ -72,7 +73,7 @@ def as_ordinary_user() -> Iterator[dict[str, Any]]:
                 break
         else:
             pytest.skip("NOT TESTED AS AN ORDINARY USER: no Python from 3.11 on that one may run")
-        command = [*drop, program, "-m", isolation_attacks.__name__]
+        command = [*drop, program, "-m", isolation_attacks_arena.__name__]
         done = subprocess.run(
             command, cwd=top, env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(top)}, capture_output=True, check=False
         )

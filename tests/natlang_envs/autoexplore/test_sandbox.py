@@ -4,31 +4,19 @@ import gc
 import json
 import os
 import pickle
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from natlang_envs.autoexplore.isolation import Limits
-from natlang_envs.autoexplore.names import on_disk
 from natlang_envs.autoexplore.places import PREFIX, OwnFolder, choose_place
 from natlang_envs.autoexplore.sandbox import BACKENDS, AutoExploreSandbox
 from natlang_envs.autoexplore.tree import RepositoryChanged, open_repository
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.autoexplore import hostile
-from tests.natlang_envs.autoexplore.isolation_here import needs_isolation
-
-
-@pytest.fixture(params=BACKENDS)
-def sandbox(request, repo, tmp_path):
-    (tmp_path / "place").mkdir()
-    with AutoExploreSandbox(repo, backend=request.param, folder=tmp_path / "place") as made:
-        yield made
-    assert list((tmp_path / "place").iterdir()) == []
 
 
 def both(sandbox: AutoExploreSandbox, *lines: str) -> list[tuple]:
@@ -312,145 +300,6 @@ def test_very_deep_and_locked_folders_are_removed():
     os.close(top)
     own.close()
     assert not own.path.exists()
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_patch_through_git(sandbox, repo, tmp_path):
-    shutil.rmtree(repo / ".git")
-    target = tmp_path / "target"
-    shutil.copytree(repo, target, symlinks=True, ignore=shutil.ignore_patterns("fifo"))
-    subprocess.run(["git", "init", "-q"], cwd=target, check=True)
-    both(
-        sandbox,
-        "echo end >> no-end.txt",
-        "echo -n end >> README.md",
-        "echo > nothing",
-        "head -n 0 README.md > 'added empty'",
-        "echo 'a b' > 'with space.txt'",
-        "cat data.bin README.md > data.bin",
-        "cat data.bin > new.bin",
-        "echo x >> latin.txt",
-        "echo x >> 'bad\\xff'",
-        "echo x >> 'line\\x0abreak'",
-        "echo x >> 'back\\slash'",
-        "echo x >> ümlaut",
-        "echo x >> run.sh",
-        "tail -n +16 src/deep/far.txt > src/deep/half.txt",
-        "head -n 3 src/deep/half.txt > src/deep/far.txt",
-        "echo 'a\r\nb' > cr.txt",
-    )
-    assert "Binary files a/data.bin and b/data.bin differ\n" in sandbox.diff()
-    sandbox.export(tmp_path / "changes.patch")
-    apply = ["git", "apply", "--whitespace=nowarn"]
-    done = subprocess.run([*apply, "../changes.patch"], cwd=target, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    changes = sandbox.changed_files()
-    assert len(changes) == 16
-    names = {change.path: os.fsencode(target) + b"/" + on_disk(change.path) for change in changes}
-    for change in changes:
-        assert Path(os.fsdecode(names[change.path])).read_bytes() == change.after
-    assert os.access(target / "run.sh", os.X_OK)
-    undone = subprocess.run([*apply, "-R", "../changes.patch"], cwd=target, capture_output=True, check=False)
-    assert undone.returncode == 0
-    assert (target / "data.bin").read_bytes() == bytes(range(256)) * 4
-    assert not (target / "new.bin").exists()
-
-
-@pytest.mark.skipif(shutil.which("patch") is None, reason="patch is not installed")
-def test_patch_through_patch(repo, tmp_path):
-    (repo / "far.txt").write_text("".join(f"{n % 7}\n" for n in range(3_000)))
-    with AutoExploreSandbox(repo) as sandbox:
-        both(
-            sandbox,
-            "head -n 2000 far.txt > 'new far.txt'",
-            "tail -n +3 far.txt > half.txt",
-            "head -n 900 half.txt > far.txt",
-            "echo -n x >> far.txt",
-            "tail -n 1900 half.txt >> far.txt",
-            "echo x >> no-end.txt",
-            "echo x > nothing",
-            "head -n 0 nothing > README.md",
-        )
-        sandbox.export(tmp_path / "changes.patch")
-        changes = sandbox.changed_files()
-    done = subprocess.run(["patch", "-p1", "-i", "../changes.patch"], cwd=repo, capture_output=True, check=False)
-    assert done.returncode == 0, done.stdout
-    for change in changes:
-        path = repo / change.path
-        assert (path.read_bytes() if path.exists() else b"") == change.after
-
-
-@needs_isolation
-def test_programs_and_commands_see_the_same_files(sandbox, repo):
-    before = hostile.tree_hash(repo)
-    sandbox.execute("echo 'print(open(\"/work/README.md\").read())' > show.py")
-    sandbox.execute("echo changed > README.md")
-    assert sandbox.execute("python show.py").stdout == "changed\n\n"
-    code = (
-        "import os, shutil; open('made.txt', 'w').write('by python'); os.remove('nothing'); shutil.rmtree('sub'); "
-        "os.mkdir('folder'); open('folder/in.txt', 'w').write('in'); os.symlink('/etc/passwd', 'link'); "
-        "os.mkfifo('pipe'); os.link('made.txt', 'hard'); open('.git', 'w').write('x'); os.remove('to-file')"
-    )
-    assert sandbox.execute(f'python3 -c "{code}"') == ("", "", 0, None)
-    assert {change.path: change.kind for change in sandbox.changed_files()} == {
-        **dict.fromkeys(("folder/in.txt", "hard", "made.txt", "show.py"), "added"),
-        **dict.fromkeys(("nothing", "sub/module.py"), "deleted"),
-        "README.md": "modified",
-    }
-    assert both(sandbox, "cat made.txt folder/in.txt hard", "cat link", "cat pipe", "cd sub", "ls folder")[:4] == [
-        ("by pythoninby python", "", 0, None),
-        ("", "cat: link: Symbolic links are not followed here\n", 1, None),
-        ("", "cat: pipe: Not a regular file\n", 1, None),
-        ("", "cd: sub: No such file or directory\n", 1, None),
-    ]
-    assert "to-file" not in sandbox.execute("ls").stdout
-    sandbox.execute("echo native > hard")
-    assert (
-        sandbox.execute("python -c \"print(open('hard').read(), open('made.txt').read())\"").stdout
-        == "native\n by python\n"
-    )
-    sandbox.execute("cd folder")
-    sandbox.execute("python -c 'import shutil; shutil.rmtree(\"/work/folder\")'")
-    assert sandbox.cwd == ""
-    state = sandbox.snapshot()
-    sandbox.reset()
-    assert sandbox.execute("cat sub/module.py nothing").stdout == "x = 1\n"
-    sandbox.restore(state)
-    assert sandbox.execute("cat made.txt").stdout == "by python"
-    assert sandbox.execute(
-        'python -c \'import os; print(os.path.exists("sub"), os.path.exists("made.txt"))\''
-    ).stdout == ("False True\n")
-    assert hostile.tree_hash(repo) == before
-
-
-@needs_isolation
-def test_redirected_program_and_its_exit_code(sandbox):
-    done = sandbox.execute("python -c 'import sys; print(5); sys.exit(3)' > out.txt")
-    assert done == ("", "", 3, None)
-    assert sandbox.execute("cat out.txt").stdout == "5\n"
-
-
-@needs_isolation
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_program_that_leaves_too_much_is_undone(repo, backend):
-    with AutoExploreSandbox(repo, backend=backend, limits=Limits(disk=20_000)) as sandbox:
-        sandbox.execute("echo kept > kept.txt")
-        done = sandbox.execute("python -c 'for n in range(19): open(str(n), \"w\").close()'")
-        assert done.stopped == "the program changed more than 20000 bytes of files: its changes are undone"
-        assert [change.path for change in sandbox.changed_files()] == ["kept.txt"]
-        assert sandbox.execute("cat kept.txt 3") == ("kept\n", "cat: 3: No such file or directory\n", 1, None)
-        deep = "import os\nfor n in range(300): os.mkdir('d'); os.chdir('d')"
-        assert "deep" in (sandbox.execute(f'python -c "{deep}"').stopped or "")
-        assert sandbox.execute("ls d").exit_code == 2
-
-
-def test_without_isolation_programs_are_refused_in_words(repo, monkeypatch):
-    monkeypatch.setattr("natlang_envs.autoexplore.isolation._candidates", tuple)
-    with AutoExploreSandbox(repo) as sandbox:
-        done = sandbox.execute("python -c pass")
-        assert done.exit_code == 126
-        assert "bubblewrap" in done.stderr
-        assert done.stderr.count("\n") == 1
 
 
 def test_opening_and_resetting_do_not_read_the_repository(repo):
