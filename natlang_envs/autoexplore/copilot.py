@@ -5,18 +5,16 @@ Who answers, a person, a model or an agent, is in `drivers.py`.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Literal, NamedTuple, Protocol, get_args
 
 from natlang_envs.autoexplore.choices import Listed, list_commands
 from natlang_envs.autoexplore.isolation import Limits
 from natlang_envs.autoexplore.parser import ParseError, parse
+from natlang_envs.autoexplore.prompt_words import prompt_words
 from natlang_envs.autoexplore.replies import ENDS, Reply, read_reply
 from natlang_envs.autoexplore.sandbox import AutoExploreSandbox, CommandResult
 from natlang_envs.autoexplore.session import ROOT, CommandError, Session, resolve
@@ -141,7 +139,7 @@ class AutoExploreCopilot:
     @property
     def task(self) -> str:
         """What is asked, in words."""
-        return _words()[self.mode]["task"].format(question=self.question)
+        return prompt_words("copilot")[self.mode]["task"].format(question=self.question)
 
     @property
     def steps_left(self) -> int:
@@ -156,7 +154,7 @@ class AutoExploreCopilot:
     @property
     def instructions(self) -> str:
         """What never changes: the commands, and how to end."""
-        words = _words()
+        words = prompt_words("copilot")
         return words["role"].strip().replace("{ends}", words[self.mode]["ends"].strip())
 
     def listed(self) -> Listed:
@@ -171,7 +169,7 @@ class AutoExploreCopilot:
 
     def prompt(self) -> str:
         """Return the prompt of this turn, without the instructions."""
-        words = _words()
+        words = prompt_words("copilot")
         folder = self.sandbox.cwd
         lines = ["# Task", self.task, "# Current folder", f"{ROOT}/{folder}" if folder else ROOT]
         if self.shown.files:
@@ -204,7 +202,7 @@ class AutoExploreCopilot:
         reply = read_reply(escape_surrogates(answer[:MAX_REPLY]), self.choices())
         result = self._execute(reply)
         if reply.left_over:
-            note = _words()["left_over"].format(count=reply.left_over)
+            note = prompt_words("copilot")["left_over"].format(count=reply.left_over)
             result = result._replace(stderr=f"{result.stderr}{note}\n")
         turn = Turn(reply.command, reply.reasoning, result)
         self.turns.append(turn)
@@ -236,7 +234,7 @@ class AutoExploreCopilot:
         return self.ending
 
     def _execute(self, reply: Reply) -> CommandResult:
-        words = _words()
+        words = prompt_words("copilot")
         if reply.command is None:
             return _answer(words["unreadable"], 2)
         line = (self.listed().lines.get(reply.command) if self.shown.choices else None) or reply.command.strip()
@@ -278,8 +276,8 @@ class AutoExploreCopilot:
                 self.ending = Ending("identified", path)
                 return CommandResult("", "", 0)
             if kind == "folder":
-                return _answer(_words()["a_folder"].format(name=name), 1)
-        return _answer(_words()["no_file"].format(name=typed or "id"), 1)
+                return _answer(prompt_words("copilot")["a_folder"].format(name=name), 1)
+        return _answer(prompt_words("copilot")["no_file"].format(name=typed or "id"), 1)
 
 
 def describe(result: CommandResult, characters: int) -> str:
@@ -290,7 +288,7 @@ def describe(result: CommandResult, characters: int) -> str:
             continue
         parts.append(text[:characters].removesuffix("\n"))
         if len(text) > characters:
-            parts.append(_words()["cut"].format(shown=f"{characters:,}", total=f"{len(text):,}"))
+            parts.append(prompt_words("copilot")["cut"].format(shown=f"{characters:,}", total=f"{len(text):,}"))
     if result.stopped is not None:
         parts.append(f"[stopped: {result.stopped}]")
     if result.exit_code:
@@ -315,9 +313,3 @@ def _operands(typed: str) -> tuple[str, ...]:
     except ParseError:
         words = ()
     return (*(words if len(words) == 1 else ()), typed)
-
-
-@cache
-def _words() -> dict[str, Any]:
-    file = resources.files("natlang_envs.autoexplore").joinpath("prompts/copilot.toml")
-    return tomllib.loads(file.read_text(encoding="utf-8"))

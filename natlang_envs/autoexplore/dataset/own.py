@@ -6,10 +6,7 @@ What is done stands in the file of labels and in a journal beside it, so a run t
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable, Iterator
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -35,6 +32,7 @@ from natlang_envs.autoexplore.dataset.labels import (
     read_lines,
     write_labels,
 )
+from natlang_envs.autoexplore.prompt_words import prompt_words
 from natlang_envs.autoexplore.tree import Repository
 from natlang_envs.errors import UsageError
 from natlang_envs.trajectory import write_whole
@@ -153,7 +151,7 @@ def _labels_of(
     repository: Repository, model: Model, path: str, count: int, before: list[Label]
 ) -> tuple[list[Label], list[str]]:
     """Return the labels of one file, and why other questions on it were dropped."""
-    words = _words()["ask"]
+    words = prompt_words("label")["ask"]
     system = words["role"].format(count=count, least=SHORTEST_EVIDENCE, most=LONGEST_EVIDENCE).strip()
     first = words["prompt"].format(files=_listing(repository), path=path, content=text_of(repository, path)).strip()
     prompt = first
@@ -244,7 +242,7 @@ def _compose(
 
 def _judge(repository: Repository, model: Model, path: str, question: str, answer: str) -> tuple[str, str] | None:
     """Return the span of a file that answers a question, "" where it does not, and why; None without a verdict."""
-    words = _words()["judge"]
+    words = prompt_words("label")["judge"]
     system = words["role"].format(least=SHORTEST_EVIDENCE, most=LONGEST_EVIDENCE).strip()
     text = text_of(repository, path)
     prompt = words["prompt"].format(question=question, answer=answer, path=path, content=text[:LARGEST_FILE]).strip()
@@ -267,9 +265,3 @@ def _listing(repository: Repository) -> str:
     names = list(repository.files[:_LISTED])
     more = len(repository.files) - len(names)
     return "\n".join([*names, *([f"(and {more} more)"] if more else [])])
-
-
-@cache
-def _words() -> dict[str, Any]:
-    file = resources.files("natlang_envs.autoexplore").joinpath("prompts/label.toml")
-    return tomllib.loads(file.read_text(encoding="utf-8"))
