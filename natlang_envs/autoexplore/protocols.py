@@ -6,11 +6,10 @@ python -m natlang_envs.autoexplore.protocols
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from natlang_envs.autoexplore.tasks import DEPTHS, LABELLED, RepositoryTasks
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.protocols import Episode, Protocol
+from natlang_envs.evaluation.protocols import Episode, Protocol, write_protocols
 from natlang_envs.tasks import hash_fraction
 
 _PAPER_QUERIES, _PAPER_RUNS = 44, 10
@@ -61,11 +60,7 @@ def protocols() -> Iterator[Protocol]:
 
 def main() -> None:
     """Write the files."""
-    folder = Path(__file__).parents[1] / "evaluation" / "protocols"
-    for protocol in list(protocols()):
-        path = folder / f"{protocol.name}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(protocol.to_json(), encoding="utf-8")
+    write_protocols(protocols())
 
 
 if __name__ == "__main__":

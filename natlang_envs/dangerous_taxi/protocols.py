@@ -6,11 +6,10 @@ python -m natlang_envs.dangerous_taxi.protocols
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from natlang_envs.dangerous_taxi.city import load_city
 from natlang_envs.dangerous_taxi.tasks import MapKind, TaxiTasks, task_id_of
-from natlang_envs.evaluation.protocols import Episode, Protocol
+from natlang_envs.evaluation.protocols import Episode, Protocol, write_protocols
 from natlang_envs.tasks import TaskRandom, hash_fraction
 
 _STAGES = {"pickup": ("NatLang/DangerousTaxi-Pickup-v0", 15), "dropoff": ("NatLang/DangerousTaxi-Dropoff-v0", 30)}
@@ -53,11 +52,7 @@ def protocols() -> Iterator[Protocol]:
 
 def main() -> None:
     """Write the files."""
-    folder = Path(__file__).parents[1] / "evaluation" / "protocols"
-    for protocol in protocols():
-        path = folder / f"{protocol.name}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(protocol.to_json(), encoding="utf-8")
+    write_protocols(protocols())
 
 
 if __name__ == "__main__":

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -96,3 +98,11 @@ def load_protocol(name: str) -> Protocol:
     content = json.loads((_folder() / f"{name}.json").read_text(encoding="utf-8"))
     episodes = tuple(Episode(task_id, seed) for task_id, seed in content.pop("episodes"))
     return Protocol(**content, episodes=episodes)
+
+
+def write_protocols(protocols: Iterable[Protocol]) -> None:
+    """Write the files of protocols into this package, once all of them are made."""
+    for protocol in list(protocols):
+        path = Path(__file__).parent / "protocols" / f"{protocol.name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(protocol.to_json(), encoding="utf-8")
