@@ -1,28 +1,13 @@
-"""The names that ALFWorld's tasks and splits have officially."""
+"""The splits of ALFWorld, ours and the official names, and the choice of task types."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Literal
 
+from natlang_envs.alfworld.goals import TASK_TYPES
 from natlang_envs.errors import UsageError, one_of
 
-TaskType = Literal[
-    "pick_and_place_simple",
-    "look_at_obj_in_light",
-    "pick_clean_then_place_in_recep",
-    "pick_heat_then_place_in_recep",
-    "pick_cool_then_place_in_recep",
-    "pick_two_obj_and_place",
-]
-TASK_TYPES: tuple[TaskType, ...] = (
-    "pick_and_place_simple",
-    "look_at_obj_in_light",
-    "pick_clean_then_place_in_recep",
-    "pick_heat_then_place_in_recep",
-    "pick_cool_then_place_in_recep",
-    "pick_two_obj_and_place",
-)
 UNSEEN_PLANS = (10, 219, 308, 424)  # the floor plans of the official `valid_unseen`; all others are seen
 
 AlfredSplit = Literal["train", "validation", "test", "all", "valid_seen", "valid_unseen"]
@@ -45,7 +30,7 @@ def official_split(split: str) -> OfficialSplit | None:
     return OFFICIAL_SPLITS.get(one_of("split", split, (*OFFICIAL_SPLITS, "all")))
 
 
-def check_task_types(task_types: Sequence[str] | None) -> tuple[TaskType, ...]:
+def check_task_types(task_types: Sequence[str] | None) -> tuple[str, ...]:
     """Return the task types that are asked for, in their usual order; all of them for None.
 
     Raises:
