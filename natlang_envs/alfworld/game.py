@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
+from natlang_envs.alfworld.gamefile import GameText, read_game_file
 from natlang_envs.alfworld.goals import CLEAN, COOL, HEAT, LOOK, Goal, parse_goal
 from natlang_envs.alfworld.grammar import BY_NAME, GRAMMARS, Grammar
 from natlang_envs.errors import UsageError, one_of
@@ -20,7 +21,7 @@ from natlang_envs.errors import UsageError, one_of
 if TYPE_CHECKING:
     from natlang_envs.alfworld.engine import View
 
-__all__ = ["GRAMMARS", "Game", "GameText", "Receptacle", "Thing", "bits", "parse_game"]
+__all__ = ["GRAMMARS", "Game", "GameText", "Receptacle", "Thing", "bits", "parse_game", "read_game_file"]
 
 # What a problem may say at the start. The engine reads the first group; the second changes no text and no command.
 _READ = {
@@ -51,20 +52,6 @@ _SILENT = {"wasinreceptacle", "checked", "examined", "isreceptacleobjectfull", "
 _NUMBERS = {"distance", "total-cost", "="}
 _NEEDED = {CLEAN: {"sinkbasin"}, HEAT: {"microwave"}, COOL: {"fridge"}}
 _FACT = re.compile(r"\(([^()]+)\)")
-
-
-class GameText(NamedTuple):
-    """A game as it is written down.
-
-    Attributes:
-        problem: The problem in PDDL, of ALFWorld's domain.
-        task: The whole sentence, such as "Your task is to: put a hot apple in fridge.".
-        grammar: One of `GRAMMARS`.
-    """
-
-    problem: str
-    task: str
-    grammar: str
 
 
 class Receptacle(NamedTuple):

@@ -36,7 +36,7 @@ _HELP = (
 def _help_text() -> str:
     """Return what `help` answers; the line of `move` is two columns short of the others, as it is in the game."""
     lines = [f"  {what:<{32 if what.startswith('move') else 34}}{meaning}" for what, meaning in _HELP]
-    return "\nAvailable commands:\n" + "\n".join(lines) + "\n"
+    return "Available commands:\n" + "\n".join(lines) + "\n"
 
 
 class Grammar(NamedTuple):
