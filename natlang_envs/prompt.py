@@ -1,8 +1,8 @@
 """p(s): the state of any environment as a prompt, in one place (the paper's section 4.1 and appendix E).
 
 A prompt holds the task, the previous path (each action with what it showed) and the current observation. The task is
-never dropped; when a budget is short, the oldest steps of the path go first, then the end of the observation. Nothing is
-told twice: where an environment answers with nothing but what the last action showed (ALFWorld), that stands as the
+never dropped; when a budget is short, the oldest steps of the path go first, then the end of the observation. Nothing
+is told twice: where an environment answers with nothing but what the last action showed (ALFWorld), that stands as the
 observation only, and a first observation that ends with the task leaves it out.
 """
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from natlang_envs.alfworld.kinds import AlfredSplit
-from natlang_envs.alfworld.plans import reference
 from natlang_envs.alfworld.limits import MAX_COMMANDS, MAX_OBSERVATION
+from natlang_envs.alfworld.plans import reference
 from natlang_envs.alfworld.tasks import FAMILY, Source, make_tasks
 from natlang_envs.alfworld.worlds import FIRST_COMMANDS, AnyWorld, Backend, native_twin, room_and_task, world_maker
 from natlang_envs.env import NatLangEnv, Outcome
@@ -19,14 +19,13 @@ class ALFWorldEnv(NatLangEnv):
     """Do a household task in a room that is told in words.
 
     ## Description
-    ALFWorld (Shridhar et al., 2021), as in section 5 and appendix C.2 of the Reflect-RL paper: find things, clean, heat
-    or cool them, and bring them somewhere, or look at them under a lamp. An engine of our own plays the games exactly as
-    TextWorld with the alfworld package's wrappers does, a thousand times as fast; it needs neither package, and no
-    download.
+    ALFWorld (Shridhar et al., 2021), as in section 5 and appendix C.2 of the Reflect-RL paper: find things, clean,
+    heat or cool them, and bring them somewhere, or look at them under a lamp. An engine of our own plays the games
+    exactly as TextWorld with the alfworld package's wrappers does; it needs neither package, and no download.
 
     ## Observation Space
-    `UnicodeText`: the engine's own text and nothing else. The first one lists the receptacles of the room and states the
-    task; every other one is the answer to the last command alone, `Nothing happens.` to what is not understood. A
+    `UnicodeText`: the engine's own text and nothing else. The first one lists the receptacles of the room and states
+    the task; every other one is the answer to the last command alone, `Nothing happens.` to what is not understood. A
     prompt with the room, the task and the previous path is composed by `natlang_envs.prompt`.
 
     ## Action Space
@@ -50,14 +49,15 @@ class ALFWorldEnv(NatLangEnv):
 
     ## Arguments
     - `split`: `"train"`, `"validation"` (officially `"valid_seen"`), `"test"` (`"valid_unseen"`) or `"all"`. Train and
-      validation are in the same rooms, with other games; test is in four rooms of its own: floor plans 10, 219, 308, 424.
+      validation are in the same rooms, with other games; test is in four rooms of its own: floor plans 10, 219, 308
+      and 424.
     - `task_types`: a list of `"pick_and_place_simple"`, `"look_at_obj_in_light"`, `"pick_clean_then_place_in_recep"`,
       `"pick_heat_then_place_in_recep"`, `"pick_cool_then_place_in_recep"`, `"pick_two_obj_and_place"`; None for all.
     - `goal`: only games for this object and this receptacle or lamp, for example `"Tomato-Microwave"`.
     - `source`: `"generated"` needs no download; `"official"` reads the games that `alfworld-download` put into
       `$ALFWORLD_DATA`.
-    - `grammar`: `"json_2.1.1"`, the words of the paper's time (`put tomato 1 in/on microwave 1`), or `"0.4.2"`, those of
-      the alfworld package of that version (`move tomato 1 to microwave 1`). None is what the game's file says, for
+    - `grammar`: `"json_2.1.1"`, the words of the paper's time (`put tomato 1 in/on microwave 1`), or `"0.4.2"`, those
+      of the alfworld package of that version (`move tomato 1 to microwave 1`). None is what the game's file says, for
       generated games `"json_2.1.1"`. Results in one do not compare with results in the other.
     - `game`: the path of a `game.tw-pddl` of your own, which is then the only task.
     - `backend`: `"native"`, or `"textworld"`, which plays the same games with the real packages (extra `alfworld`).

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from natlang_envs.alfworld.game import GRAMMARS, Game, GameText, parse_game
+from natlang_envs.alfworld.game import Game, parse_game
+from natlang_envs.alfworld.gamefile import GameText
 from natlang_envs.alfworld.generator import GAMES, aim_of, draw_task_id, generate, parse_task_id, rooms_for, task_ids
+from natlang_envs.alfworld.grammar import GRAMMARS
 from natlang_envs.alfworld.kinds import UNSEEN_PLANS, OfficialSplit, check_task_types, official_split
 from natlang_envs.alfworld.limits import GAMES_KEPT, within_limits
 from natlang_envs.errors import UsageError

@@ -7,7 +7,7 @@ from natlang_envs.errors import UsageError
 
 GAMES_KEPT = 512  # parsed games of a source that one process keeps, the most recently used
 MAX_COMMANDS = 128
-MAX_OBSERVATION = 4_000
+MAX_OBSERVATION = 8_000
 _ALWAYS = 3  # look, inventory and help
 _WORDS = 300  # characters of the longest sentence of the game without the names in it
 _HELP = 1_000  # characters that the help has at most

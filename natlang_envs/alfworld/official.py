@@ -15,8 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from natlang_envs.alfworld import game as _game
-from natlang_envs.alfworld.game import GameText
+from natlang_envs.alfworld.gamefile import GameText, read_game_file, recognise
 from natlang_envs.alfworld.goals import TASK_TYPES
 from natlang_envs.alfworld.kinds import OfficialSplit
 from natlang_envs.errors import UsageError
@@ -87,7 +86,7 @@ def official_text(folder: Path, task_id: str) -> GameText:
     _, split, task, trial = task_id.split("/")
     compact = _compact_file(folder, cast("OfficialSplit", split))
     if not compact.is_file():
-        return _game.read_game_file(folder / _LAYOUT / split / task / trial / _GAME)
+        return read_game_file(folder / _LAYOUT / split / task / trial / _GAME)
     content = _read_compact(compact)
     packed = content.games[task_id]
     return GameText(zlib.decompress(packed.problem).decode(), packed.task, content.grammar)
@@ -103,9 +102,7 @@ def _tree_ids(folder: Path, split: OfficialSplit) -> tuple[str, ...]:
         # As the alfworld package chooses: no movable receptacle, nothing sliced, and solvable.
         if task.name.partition("-")[0] not in TASK_TYPES or "Sliced" in task.name:
             continue
-        found += [
-            f"{PREFIX}/{split}/{task.name}/{trial.name}" for trial in _folders(task) if _is_solvable(trial.path)
-        ]
+        found += [f"{PREFIX}/{split}/{task.name}/{trial.name}" for trial in _folders(task) if _is_solvable(trial.path)]
     return tuple(sorted(found))
 
 
@@ -145,10 +142,11 @@ def _read_compact(path: Path) -> _Compact:
         with lzma.open(path) as file:
             content: dict[str, Any] = json.load(file)
         games: dict[str, dict[str, str]] = content["games"]
-        packed = {
-            f"{PREFIX}/{name.removesuffix(f'/{_GAME}')}": _Packed(each["task"], zlib.compress(each["problem"].encode(), 1))
-            for name, each in games.items()
-        }
-        return _Compact("0.4.2" if "move {o}" in content["grammar_template"] else "json_2.1.1", packed)
+        packed: dict[str, _Packed] = {}
+        for name, each in games.items():
+            problem = zlib.compress(each["problem"].encode(), 1)
+            packed[f"{PREFIX}/{name.removesuffix(f'/{_GAME}')}"] = _Packed(each["task"], problem)
+        grammar = recognise(content["domain"], content["grammar_template"])[1]
+        return _Compact(grammar, packed)
     except (OSError, EOFError, lzma.LZMAError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise UsageError(f"{path} is no compact file of games ({error}): copy it again") from None

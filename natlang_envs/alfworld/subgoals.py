@@ -7,9 +7,12 @@ from typing import Any, SupportsFloat
 import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 
-from natlang_envs.alfworld.reading import Memory, Task, read_task, type_of
+from natlang_envs.alfworld.goals import CLEAN, COOL, HEAT, Goal
+from natlang_envs.alfworld.reading import Memory, read_goal, type_of
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
+
+_TREATMENTS = {CLEAN: "clean", HEAT: "heat", COOL: "cool"}
 
 
 class SubgoalReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -34,14 +37,14 @@ class SubgoalReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
         RecordConstructorArgs.__init__(self, reward=reward)
         super().__init__(env)
         self._reward = reward
-        self._task: Task
+        self._goal: Goal
         self._memory: Memory
         self._reached: set[str] = set()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode."""
         observation, info = self.env.reset(seed=seed, options=options)
-        self._task, self._memory = read_task(info["task"]), Memory(info["task"])
+        self._goal, self._memory = read_goal(info["task"]), Memory(info["task"])
         self._reached = set()
         return observation, info
 
@@ -55,18 +58,16 @@ class SubgoalReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
 
     def _holding(self, feedback: str) -> set[str]:
         """Return the subgoals that are reached now."""
-        task, memory = self._task, self._memory
+        goal, memory = self._goal, self._memory
         reached: set[str] = set()
-        if memory.held is not None and type_of(memory.held) == task.object_type:
+        if memory.held is not None and type_of(memory.held) == goal.object_type:
             reached.add("held")
-            if task.treatment in memory.states.get(memory.held, ()):
+            if _TREATMENTS.get(goal.task_type) in memory.states.get(memory.held, ()):
                 reached.add("treated")
-        if task.lamp_type and feedback.startswith(f"You turn on the {task.lamp_type} "):
+        if goal.toggle_type and feedback.startswith(f"You turn on the {goal.toggle_type} "):
             reached.add("lit")
-        if task.count > 1 and any(
-            memory.count(task.object_type, name)
-            for name in memory.receptacles
-            if type_of(name) == task.receptacle_type
+        if goal.count > 1 and any(
+            memory.count(goal.object_type, name) for name in memory.receptacles if type_of(name) == goal.receptacle_type
         ):
             reached.add("placed")
         return reached

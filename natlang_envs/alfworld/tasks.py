@@ -8,10 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, Protocol
 
-from natlang_envs.alfworld import game as _game
 from natlang_envs.alfworld import official
-from natlang_envs.alfworld.game import GRAMMARS, Game, GameText, parse_game
+from natlang_envs.alfworld.game import Game, parse_game
+from natlang_envs.alfworld.gamefile import GameText, read_game_file
 from natlang_envs.alfworld.generated import GeneratedTasks
+from natlang_envs.alfworld.grammar import GRAMMARS
 from natlang_envs.alfworld.kinds import AlfredSplit, check_task_types, official_split
 from natlang_envs.alfworld.limits import GAMES_KEPT, within_limits
 from natlang_envs.errors import UsageError, one_of
@@ -116,7 +117,7 @@ class OwnGame:
     """
 
     def __init__(self, path: str, grammar: str | None = None) -> None:
-        text = _game.read_game_file(Path(path))
+        text = read_game_file(Path(path))
         self._text = text if grammar is None else text._replace(grammar=grammar)
         self._game = within_limits(parse_game(self._text))
         digest = hashlib.sha256(f"{text.task}\n{text.problem}".encode()).hexdigest()

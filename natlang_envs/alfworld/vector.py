@@ -19,7 +19,7 @@ from natlang_envs.vector import Indices, NatLangVectorEnv, Outcomes, object_arra
 class ALFWorldVectorEnv(NatLangVectorEnv):
     """The vector form of `ALFWorldEnv`; the arguments are the same, and `num_envs` and `autoreset_mode`.
 
-    An episode is a state of the engine; the facts of a game, and what can be done where, are shared by all that play it.
+    An episode is a state of the engine; the facts of a game, and what can be done where, are shared by all episodes.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -81,4 +81,3 @@ class ALFWorldVectorEnv(NatLangVectorEnv):
     @property
     def _task_texts(self) -> NDArray[np.object_]:
         return self._texts.copy()
-
