@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from operator import itemgetter
 from sys import intern
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from natlang_envs.alfworld.gamefile import GameText, read_game_file
 from natlang_envs.alfworld.goals import CLEAN, COOL, HEAT, LOOK, Goal, parse_goal
@@ -19,7 +20,7 @@ from natlang_envs.alfworld.grammar import BY_NAME, GRAMMARS, Grammar
 from natlang_envs.errors import UsageError, one_of
 
 if TYPE_CHECKING:
-    from natlang_envs.alfworld.engine import View
+    from natlang_envs.alfworld.views import View
 
 __all__ = ["GRAMMARS", "Game", "GameText", "Receptacle", "Thing", "bits", "parse_game", "read_game_file"]
 
@@ -101,8 +102,11 @@ class Game:
         wanted: The things that the goal may be reached with, whatever must be done with them first.
         wanted_in: The receptacles they must lie in.
         lamps: The things to turn on.
-        views: The engine's cache of what the player can do, for all episodes of the game.
-        lists: The engine's cache of lists of things in words.
+        arrivals: What is said first on arriving at each receptacle.
+        destinations: The receptacle that each command `go to …` leads to, sorted.
+        doors: The receptacles with a door at each location.
+        contents_here: For each location, what picks the contents of its receptacles out of those of all.
+        views: The engine's cache of what can be done and seen, for all episodes of the game.
     """
 
     task: str
@@ -133,8 +137,22 @@ class Game:
     wanted: int
     wanted_in: tuple[int, ...]
     lamps: int
-    views: dict[tuple[int, ...], View] = field(default_factory=dict["tuple[int, ...]", "View"], repr=False)
-    lists: dict[int, str] = field(default_factory=dict[int, str], repr=False)
+    arrivals: tuple[str, ...]
+    destinations: dict[str, int]
+    doors: tuple[int, ...]
+    contents_here: tuple[Callable[[list[int]], Any], ...]
+    views: dict[tuple[Any, ...], View] = field(default_factory=dict["tuple[Any, ...]", "View"], repr=False)
+    _ways: dict[int, tuple[str, ...]] = field(default_factory=dict[int, "tuple[str, ...]"], repr=False)
+
+    def ways(self, location: int) -> tuple[str, ...]:
+        """Return the commands that go elsewhere from a location, sorted."""
+        ways = self._ways.get(location)
+        if ways is None:
+            here = self.at[location]
+            ways = self._ways[location] = tuple(
+                command for command, receptacle in self.destinations.items() if receptacle not in here
+            )
+        return ways
 
 
 def parse_game(text: GameText) -> Game:
@@ -217,6 +235,12 @@ def parse_game(text: GameText) -> Game:
         clean=marked("isclean", things),
         toggled=marked("istoggled", things),
         sliced=marked("issliced", things),
+        arrivals=tuple(
+            f"You arrive at {names[location_of[id]] if grammar.names_location else names[id]}. " for id in receptacle_ids
+        ),
+        destinations=dict(sorted((f"go to {names[id]}", number) for id, number in receptacles.items())),
+        doors=tuple(_set(number for number in here if receptacle_ids[number] in openable) for here in at),
+        contents_here=tuple(itemgetter(*here) if here else _nothing for here in at),
         wanted=wanted,
         wanted_in=tuple(bits(of_type(goal.receptacle_type, receptacles))),
         lamps=of_type(goal.toggle_type, things) & marked("toggleable", things),
@@ -260,6 +284,10 @@ def _names(facts: dict[str, list[tuple[str, ...]]]) -> dict[str, str]:
         names[id] = intern(f"{kind} {left[kind]}" if kind else f"{id} ")
         left[kind] -= 1
     return names
+
+
+def _nothing(_contents: list[int]) -> None:
+    """Pick what lies in the receptacles of a location that has none."""
 
 
 def _set(numbers: Iterable[int]) -> int:
