@@ -93,13 +93,15 @@ class Facts(NamedTuple):
         fits: Type of receptacle to the types of objects it takes.
         actions: "cleanable", "heatable", "coolable", "toggleable" and "sliceable" to types of objects.
         holders: Types of objects that count as receptacles themselves.
-        aims: Task type to its aims, and how often each is asked for.
+        aims: Task type to its aims and their weights: of those that are possible in a room, one is chosen with a chance
+            proportional to its weight.
         kinds: Task type to kinds of rooms, and how often it is asked for there.
         numbers: Type of object to how often there are 1, 2, and so on, where it is not what the task is about.
         goal_numbers: Task type to the same for the type of object that the task is about.
         loose: Type of object to how many in 1,000 lie out of reach, in no receptacle.
         places: Type of object to types of receptacles and their weights: an object lies in a receptacle with a chance
             proportional to the weight of its type.
+        single: Types of receptacles that hold no more than one object.
     """
 
     fits: Mapping[str, frozenset[str]]
@@ -111,6 +113,7 @@ class Facts(NamedTuple):
     goal_numbers: Mapping[str, tuple[int, ...]]
     loose: Mapping[str, int]
     places: Mapping[str, Mapping[str, int]]
+    single: frozenset[str]
 
 
 @lru_cache(maxsize=1)
@@ -122,19 +125,25 @@ def _content() -> dict[str, Any]:
 def facts() -> Facts:
     """Return what holds in every room."""
     content = _content()
-    tasks = cast("dict[str, list[tuple[str, str, int]]]", content["goals"])
+    aims = cast("dict[str, dict[str, int]]", content["aims"])
     kinds = cast("dict[str, dict[str, int]]", content["kinds"])
     return Facts(
         fits={kind: frozenset(things) for kind, things in content["fits"].items()},
         actions={action: frozenset(things) for action, things in content["actions"].items()},
         holders=frozenset(content["holders"]),
-        aims={task: tuple((Aim(task, *pair), times) for *pair, times in pairs) for task, pairs in tasks.items()},
+        aims={task: tuple((_aim(task, key), times) for key, times in row.items()) for task, row in aims.items()},
         kinds={task: {_BY_KIND[int(key)]: times for key, times in row.items()} for task, row in kinds.items()},
         numbers={kind: tuple(row) for kind, row in content["numbers"].items()},
         goal_numbers={task: tuple(row) for task, row in content["goal_numbers"].items()},
         loose=content["loose"],
         places=content["places"],
+        single=frozenset(content["single"]),
     )
+
+
+def _aim(task_type: str, key: str) -> Aim:
+    thing, _, target = key.partition("-")
+    return Aim(task_type, thing, target)
 
 
 @lru_cache(maxsize=1)

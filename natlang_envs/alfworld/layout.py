@@ -35,9 +35,12 @@ def lay_out(here: Room, aim: Aim, random: TaskRandom) -> Layout:
     """Return a layout that is drawn anew; the objects that the task is about are all within reach."""
     taken = {(thing.type, thing.spot) for thing in here.fixtures}
     objects: list[Object] = []
+    full: set[int] = set()
     for kind in here.movable:
         for _ in range(_number(kind, aim).draw(random)):
-            chosen = _place(kind, here, aim, random)
+            chosen = _place(kind, here, aim, full, random)
+            if chosen >= 0 and here.receptacles[chosen].type in facts().single:
+                full.add(chosen)
             while True:
                 spot = _spot(here, chosen, random)
                 if (kind, spot) not in taken:
@@ -79,12 +82,17 @@ def _numbers(task_type: str | None, kind: str | None) -> Chances[int]:
     return Chances(enumerate(known, 1))
 
 
-def _place(kind: str, here: Room, aim: Aim, random: TaskRandom) -> int:
+def _place(kind: str, here: Room, aim: Aim, full: set[int], random: TaskRandom) -> int:
+    """Return the receptacle for an object, -1 for none: officially too, some objects lie where nobody can take them."""
     chances = places_for(kind, here, aim)
-    # Officially too, some objects have no place in their room, or lie where nobody can take them.
-    if not chances.outcomes or (kind != aim.object_type and random.below(1000) < facts().loose.get(kind, 0)):
+    sought = kind == aim.object_type
+    if not sought and random.below(1000) < facts().loose.get(kind, 0):
         return -1
-    return chances.draw(random)
+    if all(place in full for place in chances.outcomes):
+        return chances.draw(random) if sought else -1
+    while (chosen := chances.draw(random)) in full:
+        pass
+    return chosen
 
 
 def _spot(here: Room, receptacle: int, random: TaskRandom) -> Spot:

@@ -35,7 +35,7 @@ _ID = re.compile(
 _ROUNDS = 200  # of the fit of weights: they change by less than a thousandth from then on
 _SCALE = 1000  # what the largest weight of a type becomes
 
-Context = tuple[tuple[str, int], ...]  # the types of receptacle a thing could lie in, and how many of each there are
+Context = tuple[tuple[str, int], ...]  # what there is to choose from, and how many of each
 
 
 def main() -> None:
@@ -68,13 +68,11 @@ def _compact(value: object) -> str:
 
 def _counts(games: list[OfficialGame], movable: set[str]) -> dict[str, Any]:
     """Return what is counted over the training games: tasks, numbers of objects, and where they lie."""
-    goals: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
     kinds: dict[str, Counter[int]] = defaultdict(Counter)
     numbers: dict[str, Counter[int]] = defaultdict(Counter)
     goal_numbers: dict[str, Counter[int]] = defaultdict(Counter)
     loose: dict[str, Counter[bool]] = defaultdict(Counter)
     for game in games:
-        goals[game.task_type][game.goal] += 1
         kinds[game.task_type][game.room // 100] += 1
         for kind, number in Counter(game.objects.values()).items():
             if kind == game.goal[0]:
@@ -85,13 +83,43 @@ def _counts(games: list[OfficialGame], movable: set[str]) -> dict[str, Any]:
             if kind in movable:
                 loose[kind][thing not in game.places] += 1
     return {
-        "goals": {task: [[*pair, n] for pair, n in sorted(goals[task].items())] for task in sorted(goals)},
+        "aims": _aims(games),
         "kinds": {task: dict(sorted(kinds[task].items())) for task in sorted(kinds)},
         "numbers": {kind: _histogram(numbers[kind]) for kind in sorted(numbers)},
         "goal_numbers": {task: _histogram(goal_numbers[task]) for task in sorted(goal_numbers)},
         "loose": {kind: round(_SCALE * n[True] / n.total()) for kind, n in sorted(loose.items()) if n[True]},
         "places": _places(games, movable),
+        "single": _single(games),
     }
+
+
+def _aims(games: Iterable[OfficialGame]) -> dict[str, dict[str, int]]:
+    """Return for each task type the weights of what it can be about, among what is possible in a room."""
+    asked: dict[str, Counter[str]] = defaultdict(Counter)
+    for game in games:
+        asked[game.task_type]["-".join(game.goal)] += 1
+    choices: dict[str, Counter[Context]] = defaultdict(Counter)
+    for game in games:
+        things, ends = {*game.objects.values()}, {*game.receptacles.values(), *game.objects.values()}
+        possible = (each for each in asked[game.task_type] if _both(each, things, ends))
+        choices[game.task_type][tuple((each, 1) for each in sorted(possible))] += 1
+    return {task: _fit(asked[task], choices[task]) for task in sorted(asked)}
+
+
+def _both(aim: str, things: set[str], ends: set[str]) -> bool:
+    thing, _, end = aim.partition("-")
+    return thing in things and end in ends
+
+
+def _single(games: Iterable[OfficialGame]) -> list[str]:
+    """Return the types of receptacles, such as towel holders, that never hold more than one object."""
+    most: dict[str, int] = defaultdict(int)
+    for game in games:
+        held = Counter(receptacle for holders in game.places.values() for receptacle in holders)
+        for receptacle, number in held.items():
+            kind = game.receptacles[receptacle]
+            most[kind] = max(most[kind], number)
+    return sorted(kind for kind, number in most.items() if number == 1)
 
 
 def _histogram(counts: Counter[int]) -> list[int]:
@@ -100,11 +128,7 @@ def _histogram(counts: Counter[int]) -> list[int]:
 
 
 def _places(games: Iterable[OfficialGame], movable: set[str]) -> dict[str, dict[str, int]]:
-    """Return for each type of object the weight of each type of receptacle.
-
-    An object lies in a receptacle with a chance proportional to the weight of its type; the weights are those that make
-    the training games likeliest, found by the minorize-maximize steps of a Plackett-Luce choice model.
-    """
+    """Return for each type of object the weight of each type of receptacle."""
     lying: dict[str, Counter[str]] = defaultdict(Counter)
     choices: dict[str, Counter[Context]] = defaultdict(Counter)
     for game in games:
@@ -120,16 +144,24 @@ def _places(games: Iterable[OfficialGame], movable: set[str]) -> dict[str, dict[
     return {kind: _fit(lying[kind], choices[kind]) for kind in sorted(lying)}
 
 
-def _fit(lying: Counter[str], choices: Counter[Context]) -> dict[str, int]:
-    weights = dict.fromkeys(lying, 1.0)
+def _fit(chosen: Counter[str], choices: Counter[Context]) -> dict[str, int]:
+    """Return the weights that make choices likeliest, each in proportion to the weights of what there was to choose.
+
+    They are found by the minorize-maximize steps of a Plackett-Luce model.
+
+    Args:
+        chosen: How often each outcome was.
+        choices: How often there was each choice.
+    """
+    weights = dict.fromkeys(chosen, 1.0)
     for _ in range(_ROUNDS):
-        exposure: dict[str, float] = dict.fromkeys(lying, 0.0)
+        exposure: dict[str, float] = dict.fromkeys(chosen, 0.0)
         for context, times in choices.items():
             open_to = [(kind, number) for kind, number in context if kind in weights]
             rate = times / sum(weights[kind] * number for kind, number in open_to)
             for kind, number in open_to:
                 exposure[kind] += rate * number
-        weights = {kind: lying[kind] / exposure[kind] for kind in lying}
+        weights = {each: times / exposure[each] for each, times in chosen.items()}
     top = max(weights.values())
     return {kind: max(1, round(_SCALE * weight / top)) for kind, weight in sorted(weights.items())}
 
