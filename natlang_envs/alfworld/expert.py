@@ -13,6 +13,8 @@ from natlang_envs.alfworld.goals import CLEAN, COOL, HEAT, PLACE
 from natlang_envs.alfworld.grammar import BY_NAME, NOTHING_HAPPENS
 from natlang_envs.alfworld.places import Places, usual_places
 from natlang_envs.alfworld.reading import Memory, read_goal, type_of
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.agents import View
 
 Kind = Literal["find", "take", "drop", "clean", "heat", "cool", "place", "look"]
 _TREATMENTS: dict[str, Kind] = {CLEAN: "clean", HEAT: "heat", COOL: "cool"}
@@ -48,7 +50,8 @@ class Expert:
     """Plays one game from what an agent sees: observations and admissible commands.
 
     In turn: `choose(observation, commands)`. For a path that another player took: `observe` each of its steps, then
-    `choose` with the last observation. To choose again from an observation that was already given changes nothing.
+    `choose` with the last observation; what is chosen depends on the path alone, not on what was chosen before. An
+    observation may be given twice, but "Nothing happens." in `choose` is taken for the answer to what was chosen last.
 
     Args:
         first_observation: The text at the start of the game, with the list of receptacles and the task's sentence.
@@ -75,7 +78,7 @@ class Expert:
             self._shares[self.goal.toggle_type] = self._places.shares(self.goal.toggle_type, self._kinds)
         self._chosen: str | None = None
         self._refused: set[str] = set()
-        self._unfit: set[tuple[str, str]] = set()  # object type and receptacle type: `put` was not offered
+        self._unfit: set[str] = set()  # receptacles here that what is held does not fit into
         self._commands: frozenset[str] = frozenset()
         self._here: frozenset[str] = frozenset()
 
@@ -102,7 +105,8 @@ class Expert:
         offered = frozenset(commands)
         self._commands = offered - self._refused
         self._here = frozenset(name for name in self.memory.receptacles if f"go to {name}" not in offered)
-        self._notice_unfit()
+        held = self.memory.held or ""
+        self._unfit = {name for name in self._here if f"open {name}" not in offered and not self._put(held, name)}
         for _ in range(_ATTEMPTS):
             self.subgoal = self._next()
             command = self._towards(self.subgoal)
@@ -128,7 +132,7 @@ class Expert:
         if treatment:
             appliances = self._of_types(_APPLIANCES[treatment])
             return Subgoal(treatment, goal.object_type, self._nearest(appliances), held)
-        targets = self._fitting(held, self._of_types((goal.receptacle_type,)))
+        targets = [name for name in self._of_types((goal.receptacle_type,)) if name not in self._unfit]
         if goal.count > 1:
             most = max((self.memory.count(goal.object_type, name) for name in targets), default=0)
             targets = [name for name in targets if self.memory.count(goal.object_type, name) == most]
@@ -161,9 +165,9 @@ class Expert:
     def _search(self, wanted: str) -> Subgoal:
         """Look where the chance to find the type is greatest for the steps it takes."""
         memory = self.memory
-        if memory.seen.issuperset(memory.receptacles):  # it must be somewhere: look everywhere again
-            memory.seen.clear()
         unseen = [name for name in memory.receptacles if name not in memory.seen]
+        if not unseen:  # it must be somewhere: look everywhere again
+            return Subgoal("find", wanted, next(iter(memory.seen)))
         return Subgoal("find", wanted, max(unseen, key=lambda name: self._chance(wanted, name) / self._steps_in(name)))
 
     def _chance(self, wanted: str, receptacle: str) -> float:
@@ -175,14 +179,17 @@ class Expert:
 
     def _drop(self, held: str) -> Subgoal:
         """Put down what is in the way, if possible where the next thing is done."""
-        fitting = self._fitting(held, self.memory.receptacles)
+        fitting = [name for name in self.memory.receptacles if name not in self._unfit]
         next_place = self._fetch().receptacle
 
         def steps(name: str) -> float:
             saved = self._steps_to(name) if name == next_place else 0
-            offered = self._put(held, name) is not None
-            usual = offered or self._places.weight(type_of(held), type_of(name)) > 0
-            return self._steps_to(name) - saved + (0 if usual else _UNUSUAL)
+            if self._put(held, name) is not None:
+                return -1
+            unusual = self._places.weight(type_of(held), type_of(name)) == 0
+            # It was not put down there before: it may not fit.
+            passed = name in self.memory.carried_past
+            return self._steps_to(name) - saved + _UNUSUAL * (unusual + passed)
 
         return Subgoal("drop", type_of(held), min(fitting, key=steps, default=""), held)
 
@@ -207,13 +214,13 @@ class Expert:
 
     def _give_up(self, subgoal: Subgoal) -> None:
         """Hold that a subgoal cannot be had, so that the next one is another."""
-        kind, thing_type, place, thing = subgoal
+        kind, _, place, thing = subgoal
         if kind == "find":
-            self.memory.seen.add(place)
+            self.memory.seen[place] = None
         elif kind in ("take", "look"):
             self.memory.forget(thing, place)
         elif kind in ("drop", "place"):
-            self._unfit.add((thing_type, type_of(place)))
+            self._unfit.add(place)
 
     def _put(self, thing: str, place: str) -> str | None:
         """Return the admissible command, of either grammar, that puts a thing there; None if there is none."""
@@ -225,18 +232,8 @@ class Expert:
 
     # What is where.
 
-    def _notice_unfit(self) -> None:
-        """Learn from the commands here where the held object does not fit."""
-        held = self.memory.held
-        for name in self._here:
-            if held is not None and f"open {name}" not in self._commands and self._put(held, name) is None:
-                self._unfit.add((type_of(held), type_of(name)))
-
     def _of_types(self, types: tuple[str, ...]) -> list[str]:
         return [name for name in self.memory.receptacles if type_of(name) in types]
-
-    def _fitting(self, thing: str, places: Iterable[str]) -> list[str]:
-        return [name for name in places if (type_of(thing), type_of(name)) not in self._unfit]
 
     def _nearest(self, places: list[str]) -> str:
         return min(places, key=self._steps_to, default="")
@@ -257,3 +254,24 @@ class Expert:
         """Return what still has to be done to an object before it is brought."""
         treatment = _TREATMENTS.get(self.goal.task_type)
         return treatment if treatment and treatment not in self.memory.states.get(thing, ()) else None
+
+
+class ExpertAgent:
+    """The expert as an agent for evaluation.
+
+    It begins anew at each step from the path, so that it can be evaluated in any order.
+    """
+
+    def __call__(self, view: View) -> str:
+        """Return the next command.
+
+        Raises:
+            UsageError: The task is not one of ALFWorld's.
+        """
+        try:
+            expert = Expert(view.task)
+        except UsageError:
+            raise UsageError("this agent does household tasks: give it an ALFWorld environment") from None
+        for step in view.path:
+            expert.observe(step.action, step.feedback)
+        return expert.choose(view.observation, view.admissible_commands)

@@ -70,7 +70,8 @@ class Memory:
     Attributes:
         receptacles: All of the room, in the order of the first observation.
         contents: What each receptacle is known to hold.
-        seen: The receptacles that were looked into.
+        seen: The receptacles that were looked into; the one seen longest ago comes first.
+        carried_past: Those looked into since what is held was taken.
         closed: Those seen closed, and not opened since.
         opened: Those seen open that can be closed.
         held: What is held, or None.
@@ -89,7 +90,8 @@ class Memory:
         if not self.receptacles:
             raise UsageError("the text lists no receptacle: give an ALFWorld game's first observation")
         self.contents: dict[str, list[str]] = {name: [] for name in self.receptacles}
-        self.seen: set[str] = set()
+        self.seen: dict[str, None] = {}
+        self.carried_past: set[str] = set()
         self.closed: set[str] = set()
         self.opened: set[str] = set()
         self.held: str | None = None
@@ -100,7 +102,9 @@ class Memory:
         if match := _SHOWN.search(text):
             name = match["on"] or match["open"]
             self.contents[name] = _LISTED.findall(match["list"])
-            self.seen.add(name)
+            self.seen.pop(name, None)
+            self.seen[name] = None
+            self.carried_past.add(name)
             if match["open"]:
                 self.closed.discard(name)
                 self.opened.add(name)
@@ -110,6 +114,7 @@ class Memory:
             self.opened.discard(name)
         elif match := _TAKEN.search(text):
             self.held = match["object"]
+            self.carried_past.clear()
             self.forget(match["object"], match["receptacle"])
         elif match := _PUT.search(text):
             self.held = None
