@@ -14,6 +14,7 @@ from natlang_envs.alfworld.grammar import EMPTY_HANDS, FACING, MIDDLE_OF_THE_ROO
 if TYPE_CHECKING:
     from natlang_envs.alfworld.engine import World
 
+_LISTS_KEPT = 256
 Effect = Callable[["World", int, int], str]
 
 
@@ -42,9 +43,14 @@ def ask_for_help(world: World, _first: int, _second: int) -> str:
     return world.game.grammar.help or NOTHING_HAPPENS
 
 
-def examine_receptacle(world: World, receptacle: int, _second: int) -> str:
+def examine_receptacle(world: World, receptacle: int, _second: int = 0) -> str:
     """Describe a receptacle."""
-    return world.view.descriptions[receptacle]
+    name, _, _, openable = world.game.receptacles[receptacle]
+    if not openable:
+        return f"On the {name}, you see {_list(world, world.contents[receptacle])}."
+    if world.opened >> receptacle & 1:
+        return f"The {name} is open. In it, you see {_list(world, world.contents[receptacle])}."
+    return f"The {name} is closed."
 
 
 def examine_thing(world: World, thing: int, _second: int) -> str:
@@ -52,8 +58,7 @@ def examine_thing(world: World, thing: int, _second: int) -> str:
     game, one = world.game, 1 << thing
     name = game.things[thing].name
     if game.receptacle_things & one:
-        inside = listing(f"a {game.things[inner].name}" for inner in bits(game.inside.get(thing, 0)))
-        return f"This is a normal {name}. In it, you see {inside}."
+        return f"This is a normal {name}. In it, you see {_list(world, game.inside.get(thing, 0))}."
     sliced = bool(world.sliced & one)
     words = condition(bool(world.hot & one), bool(world.clean & one), bool(world.cool & one), sliced)
     if words:
@@ -69,17 +74,17 @@ def go(world: World, receptacle: int, _second: int = 0) -> str:
     """Go to a receptacle."""
     game = world.game
     world.location = game.receptacles[receptacle].location
-    view = world.look_around()
+    world.look_around()
     if game.lamps:
         world.check_goal()
-    return game.arrivals[receptacle] + view.descriptions[receptacle]
+    return game.arrivals[receptacle] + examine_receptacle(world, receptacle)
 
 
 def open_door(world: World, receptacle: int, _second: int) -> str:
     """Open a receptacle."""
     world.opened |= 1 << receptacle
-    view = world.look_around()
-    return f"You open the {world.game.receptacles[receptacle].name}. {view.descriptions[receptacle]}"
+    world.look_around()
+    return f"You open the {world.game.receptacles[receptacle].name}. {examine_receptacle(world, receptacle)}"
 
 
 def close_door(world: World, receptacle: int, _second: int) -> str:
@@ -150,3 +155,14 @@ def _worked(world: World, verb: str, thing: int, receptacle: int) -> str:
     # A thing in two receptacles may lie in the right one while it is worked on.
     world.check_goal()
     return f"You {verb} the {world.game.things[thing].name} using the {world.game.receptacles[receptacle].name}."
+
+
+def _list(world: World, things: int) -> str:
+    """Return a set of things in words; a game keeps its last lists, for the same ones come again and again."""
+    lists = world.game.lists
+    words = lists.get(things)
+    if words is None:
+        if len(lists) >= _LISTS_KEPT:
+            lists.clear()
+        words = lists[things] = listing(f"a {world.game.things[thing].name}" for thing in bits(things))
+    return words

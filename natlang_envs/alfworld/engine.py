@@ -18,7 +18,7 @@ from natlang_envs.alfworld import actions
 from natlang_envs.alfworld.game import Game
 from natlang_envs.alfworld.goals import CLEAN, COOL, HEAT, LOOK
 from natlang_envs.alfworld.grammar import MIDDLE_OF_THE_ROOM, NOTHING_HAPPENS, WELCOME, listing
-from natlang_envs.alfworld.views import View, view_of
+from natlang_envs.alfworld.views import View, situation_of, view_of
 
 _VIEWS_KEPT = 256
 
@@ -38,7 +38,7 @@ class World:
         opened: The open receptacles.
         hot, cool, clean, toggled, sliced: Things.
         won: Whether the goal holds now; it can be lost again.
-        view: What can be done and seen now.
+        view: What can be done now.
     """
 
     __slots__ = (
@@ -94,7 +94,8 @@ class World:
         command = command.strip()
         action = self.view.actions.get(command)
         if action is not None:
-            return action.effect(self, action.first, action.second)
+            effect, first, second = action
+            return effect(self, first, second)
         receptacle = self.game.destinations.get(command)
         if receptacle is None or self.game.receptacles[receptacle].location == self.location:
             return NOTHING_HAPPENS
@@ -141,23 +142,16 @@ class World:
         """Whether things can be taken out of a receptacle and put into it: it is open, or has no door."""
         return bool(self.opened >> receptacle & 1) or not self.game.receptacles[receptacle].openable
 
-    def look_around(self) -> View:
-        """Find what can be done and seen; called when the place, the hand or what is at the place changed."""
-        game, location = self.game, self.location
-        situation = (
-            location,
-            self.held,
-            self.opened & game.doors[location],
-            self.things_at[location],
-            game.contents_here[location](self.contents),
-        )
-        view = game.views.get(situation)
+    def look_around(self) -> None:
+        """Find what can be done; called when the place, the hand or what is at the place changed."""
+        views = self.game.views
+        situation = situation_of(self)
+        view = views.get(situation)
         if view is None:
-            if len(game.views) >= _VIEWS_KEPT:
-                game.views.clear()
-            view = game.views[situation] = view_of(self)
+            if len(views) >= _VIEWS_KEPT:
+                views.clear()
+            view = views[situation] = view_of(self)
         self.view = view
-        return view
 
     def check_goal(self) -> None:
         """Find whether the goal holds; called when something that goals speak of changed."""

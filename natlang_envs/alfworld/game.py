@@ -102,11 +102,14 @@ class Game:
         wanted: The things that the goal may be reached with, whatever must be done with them first.
         wanted_in: The receptacles they must lie in.
         lamps: The things to turn on.
+        knives: The things that can slice others.
+        loose_lamps: Whether something can be both switched and taken.
         arrivals: What is said first on arriving at each receptacle.
         destinations: The receptacle that each command `go to …` leads to, sorted.
         doors: The receptacles with a door at each location.
         contents_here: For each location, what picks the contents of its receptacles out of those of all.
-        views: The engine's cache of what can be done and seen, for all episodes of the game.
+        views: The engine's cache of what can be done, for all episodes of the game.
+        lists: The engine's cache of lists of things in words.
     """
 
     task: str
@@ -137,11 +140,14 @@ class Game:
     wanted: int
     wanted_in: tuple[int, ...]
     lamps: int
+    knives: int
+    loose_lamps: bool
     arrivals: tuple[str, ...]
     destinations: dict[str, int]
     doors: tuple[int, ...]
     contents_here: tuple[Callable[[list[int]], Any], ...]
     views: dict[tuple[Any, ...], View] = field(default_factory=dict["tuple[Any, ...]", "View"], repr=False)
+    lists: dict[int, str] = field(default_factory=dict[int, str], repr=False)
     _ways: dict[int, tuple[str, ...]] = field(default_factory=dict[int, "tuple[str, ...]"], repr=False)
 
     def ways(self, location: int) -> tuple[str, ...]:
@@ -235,8 +241,11 @@ def parse_game(text: GameText) -> Game:
         clean=marked("isclean", things),
         toggled=marked("istoggled", things),
         sliced=marked("issliced", things),
+        knives=of_type("knife", things) | of_type("butterknife", things),
+        loose_lamps=bool(marked("toggleable", things) & marked("pickupable", things)),
         arrivals=tuple(
-            f"You arrive at {names[location_of[id]] if grammar.names_location else names[id]}. " for id in receptacle_ids
+            f"You arrive at {names[location_of[id]] if grammar.names_location else names[id]}. "
+            for id in receptacle_ids
         ),
         destinations=dict(sorted((f"go to {names[id]}", number) for id, number in receptacles.items())),
         doors=tuple(_set(number for number in here if receptacle_ids[number] in openable) for here in at),

@@ -47,7 +47,7 @@ class Grammar(NamedTuple):
         names_location: An arrival is "at loc 40", not at the receptacle.
         put: The command for putting a thing (first) down in a receptacle (second).
         put_feedback: Its answer.
-        cleaners: The types of receptacles a thing can be cleaned with; so `heaters` and `coolers`.
+        cleaners: The types of receptacles a thing can be cleaned with.
         help: The answer to `help`; None where there is no such command.
     """
 
@@ -57,8 +57,6 @@ class Grammar(NamedTuple):
     put_feedback: str
     cleaners: frozenset[str]
     help: str | None
-    heaters: frozenset[str] = frozenset({"microwave"})
-    coolers: frozenset[str] = frozenset({"fridge"})
 
 
 _ALL = (
