@@ -53,6 +53,11 @@ class ALFWorldVectorEnv(NatLangVectorEnv):
         self._commands = object_array([FIRST_COMMANDS] * num_envs)
         self._texts = object_array([""] * num_envs)
 
+    @property
+    def worlds(self) -> tuple[AnyWorld, ...]:
+        """The states of the games, of all episodes that have begun (privileged knowledge)."""
+        return tuple(world for world in self._worlds if world is not None)
+
     def _begin(self, indices: list[int], task_ids: list[str]) -> list[str]:
         observations: list[str] = []
         for index, task_id in zip(indices, task_ids, strict=True):
