@@ -58,7 +58,7 @@ def examine_thing(world: World, thing: int, _second: int) -> str:
     game, one = world.game, 1 << thing
     name = game.things[thing].name
     if game.receptacle_things & one:
-        return f"This is a normal {name}. In it, you see {_list(world, game.inside.get(thing, 0))}."
+        return f"This is a normal {name}. In it, you see {_list(world, game.inside[thing])}."
     sliced = bool(world.sliced & one)
     words = condition(bool(world.hot & one), bool(world.clean & one), bool(world.cool & one), sliced)
     if words:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from natlang_envs.errors import UsageError
 
@@ -16,7 +16,8 @@ TWO = "pick_two_obj_and_place"
 TASK_TYPES = (PLACE, LOOK, CLEAN, HEAT, COOL, TWO)
 
 
-class Goal(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Goal:
     """What wins a game.
 
     Attributes:

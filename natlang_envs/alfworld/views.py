@@ -86,8 +86,8 @@ def _add_handling(found: dict[str, Action], world: World, held: int) -> None:
 def _add_work(found: dict[str, Action], world: World, held: int, number: int, receptacle: Receptacle) -> None:
     """Add what can be done with the thing in hand at a receptacle."""
     game, one = world.game, 1 << held
-    thing, type = game.things[held]
-    if (receptacle.type, type) in game.can_contain and world.reachable(number):
+    thing, kind = game.things[held]
+    if (receptacle.type, kind) in game.can_contain and world.reachable(number):
         found[game.grammar.put.format(thing, receptacle.name)] = (actions.put, held, number)
     if receptacle.type in game.grammar.cleaners:
         if game.cleanable & one:
