@@ -23,7 +23,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from natlang_envs.alfworld.game import GRAMMARS, parse_game
+from natlang_envs.alfworld.game import GRAMMARS, GameText, parse_game
 from natlang_envs.alfworld.kinds import OfficialSplit
 from natlang_envs.alfworld.official import data_folder, official_ids, official_text
 from natlang_envs.alfworld.recording import (
@@ -47,6 +47,7 @@ from natlang_envs.trajectory import write_whole
 TRAIN_GAMES = 500
 _SPLITS: tuple[OfficialSplit, ...] = ("valid_seen", "valid_unseen", "train")
 _PACKAGES = ("textworld", "alfworld", "fast-downward-textworld")
+_UNSPED = "unsped"  # the folder of games played without the speed-up, beside the others
 _SHOWN = 20  # differences that a report spells out
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -110,17 +111,36 @@ def record(
         path = played.path(folder)
         if _is_done(read_recording(path), now):
             continue
-        begun = time.perf_counter()
         text = official_text(data, played.name)._replace(grammar=played.grammar)
         with faster():
-            steps = play(TextWorldWorld(text), text, played.name)
-        recording = Recording(played.name, played.grammar, now, round(time.perf_counter() - begun, 2), steps)
+            recording = _play(played, text, now)
         write_recording(path, recording)
         found = list(differences(recording, parse_game(text)))
         print(f"{number} of {len(mine)}: {played.grammar} {played.name}: {len(found)} differences", flush=True)
         for difference in found[:3]:
             print(f"  {describe(difference)}", flush=True)
         gc.collect()
+
+
+@app.command()
+def unsped(
+    folder: Annotated[Path, typer.Argument(help="What `record` filled.")],
+    count: Annotated[int, typer.Option(min=1, help="How many games.")] = 20,
+) -> int:
+    """Play some recorded games again with TextWorld as it is, not sped up; exit code 1 where a step differs."""
+    data, now = data_folder(), versions()
+    chosen = sorted(games(data), key=lambda played: hash_fraction(f"unsped/{played.name}/{played.grammar}"))[:count]
+    differ = 0
+    for played in chosen:
+        path = played.path(folder / _UNSPED)
+        again = read_recording(path)
+        if not _is_done(again, now):
+            again = _play(played, official_text(data, played.name)._replace(grammar=played.grammar), now)
+            write_recording(path, again)
+        same = _same_steps(again, read_recording(played.path(folder)))
+        differ += not same
+        print(f"{played.grammar} {played.name}: {'the same' if same else 'DIFFERENT'}", flush=True)
+    return int(differ > 0)
 
 
 @app.command()
@@ -140,6 +160,9 @@ def compare(
             continue
         text = official_text(data, played.name)._replace(grammar=played.grammar)
         tally.add(played, recording, list(differences(recording, parse_game(text))))
+        again = read_recording(played.path(folder / _UNSPED))
+        if again is not None:
+            tally.unsped["the same" if _same_steps(again, recording) else "different"] += 1
     lines = [*tally.lines(), f"Comparing took {time.perf_counter() - begun:.0f} s."]
     print("\n".join(lines))
     if report is not None:
@@ -152,6 +175,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.missing = 0
+        self.unsped: Counter[str] = Counter()
         self._rows: dict[tuple[str, str], Counter[str]] = {}
         self._verbs: Counter[str] = Counter()
         self._versions: Counter[str] = Counter()
@@ -162,7 +186,7 @@ class Tally:
     def clean(self) -> bool:
         """Whether everything was there, nothing differed, and every plan won."""
         lost = any(row["games"] != row["plans won"] for row in self._rows.values())
-        return bool(self._rows) and not (self.missing or self._found or lost)
+        return bool(self._rows) and not (self.missing or self._found or lost or self.unsped["different"])
 
     def add(self, played: Played, recording: Recording, found: Sequence[Difference]) -> None:
         """Count a game."""
@@ -195,9 +219,22 @@ class Tally:
         yield f"{self.missing} games are not recorded.\n"
         for played, difference in self._found[:_SHOWN]:
             yield f"- {played.grammar} {played.name}: {describe(difference)}"
+        if self.unsped:
+            yield "What TextWorld did again, not sped up, in some of the games, step by step: "
+            yield ", ".join(f"{words} in {count}" for words, count in self.unsped.items()) + ".\n"
         yield from _rendered(_verb_table(self._verbs))
         for words, count in self._versions.items():
             yield f"{count:,} recordings were played by {words}, in {self._seconds / 60:.0f} minutes of one core."
+
+
+def _play(played: Played, text: GameText, now: dict[str, str]) -> Recording:
+    begun = time.perf_counter()
+    steps = play(TextWorldWorld(text), text, played.name)
+    return Recording(played.name, played.grammar, now, round(time.perf_counter() - begun, 2), steps)
+
+
+def _same_steps(one: Recording | None, other: Recording | None) -> bool:
+    return one is not None and other is not None and one.steps == other.steps
 
 
 def describe(difference: Difference) -> str:
@@ -226,7 +263,8 @@ def _heading() -> Iterator[str]:
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
     yield "# ALFWorld: the native engine against TextWorld\n"
     yield "Each game: 60 random steps, rarely `go to`, one in ten of them nonsense or written oddly, and then the"
-    yield "reference plan. After every step the text, the list of admissible commands with its order, and `won` are compared.\n"
+    yield "reference plan. After every step the text, the list of admissible commands with its order, and `won` are"
+    yield "compared; every seventh step is taken by an engine restored from the state of the one before.\n"
     yield "`make test-full` records what is not recorded yet and compares; its two commands are"
     yield "`python -m natlang_envs.alfworld.conformance record FOLDER` and `… compare FOLDER --report FILE`.\n"
     yield f"{date.today()}, Python {platform.python_version()}, {hardware()}; natlang_envs/alfworld/*.py {digest}.\n"

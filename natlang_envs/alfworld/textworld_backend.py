@@ -20,6 +20,7 @@ import numpy as np
 
 from natlang_envs.alfworld.game import GameText
 from natlang_envs.alfworld.grammar import NOTHING_HAPPENS
+from natlang_envs.alfworld.official import VARIABLE
 from natlang_envs.alfworld.textworld_files import MISSING, game_file
 from natlang_envs.errors import UsageError
 
@@ -137,6 +138,8 @@ def _load(text: GameText) -> Any:
 
 def _make() -> Any:
     textworld, envs = _import("textworld"), _import("textworld.envs")
+    if not os.environ.get(VARIABLE):
+        os.environ.pop(VARIABLE, None)  # empty is unset to us; alfworld would make a folder of that name, and fail
     wrappers = _import("alfworld.agents.environment.alfred_tw_env")
     try:
         engine = envs.PddlEnv(textworld.EnvInfos(won=True, admissible_commands=True))

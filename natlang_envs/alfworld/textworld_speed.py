@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from copy import deepcopy
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -25,7 +25,7 @@ def faster() -> Generator[None]:
     planner = import_module("fast_downward")
     parse, translate = texts._parse_and_convert, planner.pddl2sas
 
-    @lru_cache(maxsize=None)
+    @cache
     def parse_once(text: str, rule: str) -> Any:
         return parse(text, rule_name=rule)
 
@@ -45,7 +45,7 @@ def faster() -> Generator[None]:
     patches: list[tuple[Any, str, Callable[..., Any]]] = [
         (texts, "_parse_and_convert", parsed),
         (texts, "copy_context", copy_context),
-        (logic.Rule, "parse_conjunctive_query", lru_cache(maxsize=None)(query)),
+        (logic.Rule, "parse_conjunctive_query", cache(query)),
         (planner, "pddl2sas", translated),
     ]
     originals: list[tuple[Any, str, Any]] = [(owner, name, vars(owner)[name]) for owner, name, _ in patches]
