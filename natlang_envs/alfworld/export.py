@@ -49,14 +49,14 @@ def export_game(text: GameText, folder: Path, overwrite: bool = False) -> Path:
 
 
 def folder_of(task_id: str) -> Path:
-    """Return the folder that the package's layout gives a generated game, such as `TASK-Apple-None-Fridge-12/trial_345`.
+    """Return the folder of a generated game in the package's layout, such as `TASK-Apple-None-Fridge-12/trial_345`.
 
     Raises:
         UsageError: No generated game has this id.
     """
     task = parse_task_id(task_id)
     aim = aim_of(task)
-    return Path(f"{task.task_type}-{aim.object_type}-None-{aim.target_type}-{task.room}", f"trial_{task.number}")
+    return Path(f"{task.task_type}-{aim.object_type}-None-{aim.target_type}-{task.room}", f"trial_{task.number:03}")
 
 
 def _trajectory(text: GameText, name: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ _BY_KIND = {0: "kitchen", 2: "living room", 3: "bedroom", 4: "bathroom"}  # by t
 
 
 class Spot(NamedTuple):
-    """A place in a room: metres times 100 from its origin, up being `y`."""
+    """A place in a room: millimetres from its origin, up being `y`."""
 
     x: int
     y: int

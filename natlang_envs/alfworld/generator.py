@@ -8,6 +8,7 @@ where the task needs one; and no game is won at the start.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -23,8 +24,9 @@ from natlang_envs.errors import UsageError, one_of
 from natlang_envs.tasks import TaskRandom
 
 PREFIX = "generated"
-GAMES = 1_000  # of one task type in one room
+GAMES = 1_000  # of one task type in one room, numbered with three digits
 EXAMPLE = f"{PREFIX}/seen/{HEAT}/12/345"
+_TASK_ID = re.compile(rf"{PREFIX}/(?:un)?seen/(?P<task_type>\w+)/(?P<room>[0-9]{{1,3}})/(?P<number>[0-9]{{3}})")
 _ROOMS = {True: "seen", False: "unseen"}
 _STATIONS = {CLEAN: "SinkBasin", HEAT: "Microwave", COOL: "Fridge"}
 
@@ -47,19 +49,15 @@ def parse_task_id(task_id: str) -> TaskId:
     Raises:
         UsageError: No generated game has this id.
     """
-    problem = f"unknown task {str(task_id)!a}: the id of a generated game reads like {EXAMPLE!r}"
-    parts = str(task_id).split("/")
-    if len(parts) != 5 or not (parts[3].isdecimal() and parts[4].isdecimal()) or parts[0] != PREFIX:
-        raise UsageError(problem)
-    task_type, number = one_of("task type", parts[2], TASK_TYPES), int(parts[4])
-    here = room(int(parts[3]))
-    if number >= GAMES:
-        raise UsageError(f"{problem}, with a number below {GAMES:,}")
-    found = TaskId(task_type, here.number, number)
-    if str(found) != task_id:  # a room under the wrong name, or a number with a leading zero
-        raise UsageError(f"unknown task {task_id!a}: the game of these parts has the id {str(found)!r}")
-    if here.number not in rooms_for(task_type, here.seen):
-        raise UsageError(f"unknown task {task_id!a}: floor plan {here.number} has no task {task_type}, choose another")
+    parts = _TASK_ID.fullmatch(str(task_id))
+    if parts is None:
+        raise UsageError(f"unknown task {str(task_id)[:200]!a}: the id of a generated game reads like {EXAMPLE!r}")
+    here = room(int(parts["room"]))
+    found = TaskId(one_of("task type", parts["task_type"], TASK_TYPES), here.number, int(parts["number"]))
+    if str(found) != task_id:
+        raise UsageError(f"unknown task {task_id!r}: the game of these parts has the id {str(found)!r}")
+    if here.number not in rooms_for(found.task_type, here.seen):
+        raise UsageError(f"unknown task {task_id!r}: floor plan {here.number} has no such task, choose another")
     return found
 
 

@@ -10,6 +10,7 @@ from natlang_envs.alfworld.facts import Aim, Location, Room, Spot, facts, room
 from natlang_envs.alfworld.goals import PLACE, TWO
 from natlang_envs.tasks import TaskRandom
 
+_CENTIMETRE = 10  # millimetres; ids tell no less apart
 _SPREAD = 30  # centimetres from the middle of a receptacle, to each side, at which things lie
 _RISE = 25  # and above it
 _LEVEL, _DOWN = 30, 60  # degrees
@@ -98,9 +99,9 @@ def _place(kind: str, here: Room, aim: Aim, full: set[int], random: TaskRandom) 
 def _spot(here: Room, receptacle: int, random: TaskRandom) -> Spot:
     middle = here.receptacles[receptacle if receptacle >= 0 else random.below(len(here.receptacles))].spot
     return Spot(
-        middle.x + random.below(2 * _SPREAD + 1) - _SPREAD,
-        middle.y + random.below(_RISE),
-        middle.z + random.below(2 * _SPREAD + 1) - _SPREAD,
+        _CENTIMETRE * (middle.x // _CENTIMETRE + random.below(2 * _SPREAD + 1) - _SPREAD),
+        _CENTIMETRE * (middle.y // _CENTIMETRE + random.below(_RISE)),
+        _CENTIMETRE * (middle.z // _CENTIMETRE + random.below(2 * _SPREAD + 1) - _SPREAD),
     )
 
 

@@ -20,6 +20,7 @@ from typing import Any
 from natlang_envs.alfworld.kinds import OfficialSplit
 from natlang_envs.alfworld.official import data_folder
 from natlang_envs.alfworld.official_facts import OfficialGame, Package, official_games, read_package
+from natlang_envs.errors import UsageError
 from natlang_envs.trajectory import write_whole
 
 FACTS = Path(__file__).with_name("facts.json")
@@ -38,7 +39,7 @@ _SCALE = 1000  # what the largest weight of a type becomes
 Context = tuple[tuple[str, int], ...]  # what there is to choose from, and how many of each
 
 
-def main() -> None:
+def main(path: Path = FACTS) -> None:
     """Write the file."""
     folder, package = data_folder(), read_package()
     games = {split: list(official_games(folder, split)) for split in _SPLITS}
@@ -59,7 +60,7 @@ def main() -> None:
     lines = [f"{json.dumps(key)}: {_compact(value)}" for key, value in head.items()]
     room_lines = [f'"{number}": {_compact(_room(rooms[number], package, movable))}' for number in sorted(rooms)]
     lines.append('"rooms": {\n' + ",\n".join(room_lines) + "\n}")
-    write_whole(FACTS, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
+    write_whole(path, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
 
 
 def _compact(value: object) -> str:
@@ -190,7 +191,7 @@ def _room(games: list[OfficialGame], package: Package, movable: set[str]) -> dic
         "receptacles": [
             [
                 first.receptacles[each],
-                *_centimetres(each),
+                *_millimetres(each),
                 order[at[each]],
                 int(each in first.openable),
                 *_base(each, first),
@@ -198,18 +199,20 @@ def _room(games: list[OfficialGame], package: Package, movable: set[str]) -> dic
             for each in receptacles
         ],
         "fixtures": [
-            [kind, *_centimetres(thing), order[seen_from[thing]], -1 if holder is None else number[holder]]
+            [kind, *_millimetres(thing), order[seen_from[thing]], -1 if holder is None else number[holder]]
             for thing, kind, holder in fixtures
         ],
         "movable": [kind for kind in package.types[first.room] if kind in movable],
     }
 
 
-def _centimetres(thing: str) -> list[int]:
+def _millimetres(thing: str) -> list[int]:
     match = _ID.fullmatch(thing)
     if match is None:
-        raise ValueError(thing)
-    return [round(100 * float(match[axis])) for axis in "xyz"]
+        raise UsageError(f"{thing!r} is no id of AI2-THOR: copy the official games again")
+    # "+00.00" is less than a centimetre, "00.00" is nothing; names are numbered in the order of such ids.
+    tiny = {"+00.00": 1, "-00.00": -1}
+    return [tiny.get(match[axis]) or round(100 * float(match[axis])) * 10 for axis in "xyz"]
 
 
 def _base(receptacle: str, game: OfficialGame) -> list[str]:

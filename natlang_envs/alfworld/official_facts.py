@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
+import runpy
 from collections import defaultdict
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -123,14 +124,15 @@ def read_package() -> Package:
     Raises:
         UsageError: It is not installed.
     """
-    try:
-        constants = cast("Any", importlib.import_module("alfworld.gen.constants"))
-    except ImportError:
-        raise UsageError("the alfworld package is not installed: run `pip install --no-deps alfworld`") from None
-    layouts = Path(constants.__file__).with_name("layouts")
-    allowed = cast("dict[str, set[str]]", constants.VAL_RECEPTACLE_OBJECTS)
-    actions = cast("dict[str, set[str]]", constants.VAL_ACTION_OBJECTS)
-    holders = sorted(cast("list[str]", constants.MOVABLE_RECEPTACLES))
+    found = find_spec("alfworld")  # not imported: that would set $ALFWORLD_DATA and make its folder
+    if found is None or found.origin is None:
+        raise UsageError("the alfworld package is not installed: run `pip install --no-deps alfworld`")
+    folder = Path(found.origin).parent / "gen"
+    constants = cast("dict[str, Any]", runpy.run_path(str(folder / "constants.py")))
+    layouts = folder / "layouts"
+    allowed = cast("dict[str, set[str]]", constants["VAL_RECEPTACLE_OBJECTS"])
+    actions = cast("dict[str, set[str]]", constants["VAL_ACTION_OBJECTS"])
+    holders = sorted(cast("list[str]", constants["MOVABLE_RECEPTACLES"]))
     return Package(
         fits={
             kind: _whole(things) for kind, things in sorted(allowed.items()) if kind not in holders and _whole(things)

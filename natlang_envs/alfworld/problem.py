@@ -97,12 +97,13 @@ def _receptacle_id(base: str, kind: str, spot: Spot) -> str:
 
 
 def _id(kind: str, spot: Spot) -> str:
-    return "_bar_".join((kind, *(f"{_sign(each)}{abs(each) // 100:02d}_dot_{abs(each) % 100:02d}" for each in spot)))
+    return "_bar_".join((kind, *map(_metres, spot)))
 
 
 def _location_id(location: Location) -> str:
     return "_bar_".join(("loc", *(f"_minus_{-each}" if each < 0 else str(each) for each in location)))
 
 
-def _sign(number: int) -> str:
-    return "_plus_" if number > 0 else "_minus_" if number < 0 else ""
+def _metres(millimetres: int) -> str:
+    sign = "_plus_" if millimetres > 0 else "_minus_" if millimetres < 0 else ""
+    return f"{sign}{abs(millimetres) // 1000:02}_dot_{abs(millimetres) % 1000 // 10:02}"
