@@ -80,7 +80,8 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/autoexplore_env.py
 	$(BIN)/python benchmarks/autoexplore_isolation.py
 	$(BIN)/python benchmarks/autoexplore_search.py
-	ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld.py
+	ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld_engine.py
+	ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld_env.py
 
 changelog: $(INSTALLED)
 	$(BIN)/towncrier build --yes

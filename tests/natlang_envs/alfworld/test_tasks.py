@@ -116,7 +116,7 @@ def test_a_type_that_is_not_asked_for_is_refused() -> None:
         "generated/unseen/pick_heat_then_place_in_recep/010/007",
         "generated/unseen/pick_heat_then_place_in_recep/219/007",  # a living room
         "generated/unseen/pick_heat/10/007",
-        "generated/unseen/pick_heat_then_place_in_recep/10/٠٠٧",
+        "generated/unseen/pick_heat_then_place_in_recep/10/\u0660\u0660\u0667",
         "official/valid_seen/pick_and_place_simple-Mug-None-Shelf-1/trial_1",
     ],
 )

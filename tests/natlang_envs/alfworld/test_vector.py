@@ -1,4 +1,4 @@
-"""ALFWorld, many episodes at a time: equal to the same environments one by one, and sharing what games have in common."""
+"""ALFWorld, many episodes at a time: equal to the same environments alone, and sharing what games have in common."""
 
 from __future__ import annotations
 
