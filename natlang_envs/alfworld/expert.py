@@ -233,7 +233,7 @@ class Expert:
     # What is where.
 
     def _of_types(self, types: tuple[str, ...]) -> list[str]:
-        return [name for name in self.memory.receptacles if type_of(name) in types]
+        return [name for name, kind in self._kinds.items() if kind in types]
 
     def _nearest(self, places: list[str]) -> str:
         return min(places, key=self._steps_to, default="")

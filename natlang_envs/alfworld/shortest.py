@@ -32,16 +32,27 @@ def shortest(world: World, within: int) -> int | None:
     """
     start = world.state()
     try:
-        return _Search(world).run(start, within)
+        return Search(world).run(start, within)
     finally:
         world.set_state(start)
 
 
-class _Search:
+class Search:
+    """The search from one state.
+
+    Args:
+        world: It is moved about.
+    """
+
     def __init__(self, world: World) -> None:
         game = world.game
         self._world = world
         self._matter = game.wanted | game.lamps | (0 if world.held is None else 1 << world.held)
+        self._targets = {game.receptacles[place].location for place in game.wanted_in}
+        treats = {CLEAN: game.grammar.cleaners, HEAT: {"microwave"}, COOL: {"fridge"}}.get(
+            game.goal.task_type, set[str]()
+        )
+        self._stations = {receptacle.location for receptacle in game.receptacles if receptacle.type in treats}
         self._places = self._kept()
         names = {game.receptacles[place].name for place in self._places}
         things = {game.things[thing].name for thing in bits(game.wanted | game.lamps)}
@@ -63,7 +74,7 @@ class _Search:
                     return depth
                 for _ in self._steps(state):
                     key = self._key()
-                    if key not in known and depth + 1 + self._at_least() <= within:
+                    if key not in known and depth + 1 + self.at_least() <= within:
                         known.add(key)
                         following.append(world.state())
             layer = following
@@ -88,9 +99,6 @@ class _Search:
         """Return the receptacles at locations that matter: of locations that are alike in everything, a few."""
         world, game = self._world, self._world.game
         kinds = sorted({game.things[thing].type for thing in bits(self._matter)})
-        treats = {CLEAN: game.grammar.cleaners, HEAT: {"microwave"}, COOL: {"fridge"}}.get(
-            game.goal.task_type, set[str]()
-        )
         often: dict[tuple[Any, ...], int] = {}
         kept: list[int] = []
         for location, places in enumerate(game.at):
@@ -98,7 +106,8 @@ class _Search:
             for place in places:
                 receptacle = game.receptacles[place]
                 fits = tuple(kind for kind in kinds if (receptacle.type, kind) in game.can_contain)
-                marks = (place in game.wanted_in, receptacle.type in treats, world.contents[place] & self._matter, fits)
+                inside = world.contents[place] & self._matter
+                marks = (place in game.wanted_in, location in self._stations, inside, fits)
                 if any(marks):
                     alike.append((*marks, receptacle.openable, world.opened >> place & 1))
             key = (*sorted(alike), location if location == world.location else None)
@@ -107,15 +116,32 @@ class _Search:
                 kept += places
         return kept
 
-    def _at_least(self) -> int:
+    def at_least(self) -> int:
         """Return a number of commands that no plan from here is shorter than."""
         world, game, held = self._world, self._world.game, self._world.held
         if world.won:
             return 0
-        mine = held is not None and bool(game.wanted >> held & 1)
-        busy = held is not None and not mine
+        wanted, mine = game.wanted, held is not None and bool(game.wanted >> held & 1)
+        steps = int(held is not None and not mine)  # to put down what is in the way
+        here = {world.location}
+        # From where the next way with something in hand begins: here, or where something wanted lies.
+        sources = here if mine else self._locations(wanted)
+        away = not mine and not sources & here
         if game.goal.toggle_type:
-            return busy + (not mine) + (not game.lamps & world.toggled)
-        lie = max(((world.contents[place] & game.wanted).bit_count() for place in game.wanted_in), default=0)
+            on = bool(game.lamps & world.toggled)
+            lamps = sources if held is not None and game.lamps >> held & 1 else self._locations(game.lamps)
+            return steps + (not mine) + away + (not sources & lamps) + (not on)
+        lie = max(((world.contents[place] & wanted).bit_count() for place in game.wanted_in), default=0)
         missing = game.goal.count - min(lie, game.goal.count)
-        return busy + 2 * missing - (mine and missing > 0)
+        if not missing:
+            return steps
+        steps += 2 * missing - mine + away + (not sources & self._targets)
+        treated = {CLEAN: world.clean, HEAT: world.hot, COOL: world.cool}.get(game.goal.task_type, -1)
+        if not treated & wanted:
+            steps += 1 + (not self._stations & self._targets and not sources & self._stations)
+        return steps
+
+    def _locations(self, things: int) -> set[int]:
+        """Return the locations at which one of these lies in a receptacle."""
+        receptacles = self._world.game.receptacles
+        return {receptacles[place].location for place, inside in enumerate(self._world.contents) if inside & things}

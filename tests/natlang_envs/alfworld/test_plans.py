@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
 from natlang_envs.alfworld.engine import World
 from natlang_envs.alfworld.game import GRAMMARS, parse_game
 from natlang_envs.alfworld.plans import reference
-from natlang_envs.alfworld.shortest import shortest
+from natlang_envs.alfworld.shortest import Search, shortest
 from tests.natlang_envs.alfworld.kitchen import GOALS, kitchen
 from tests.natlang_envs.alfworld.samples import games, wander
 
@@ -76,6 +77,54 @@ def test_plans_are_short(goal: str, grammar: str) -> None:
         plan = follow(world)
         assert shortest(world, len(plan)) == len(plan)
         assert shortest(world, len(plan) - 1) is None
+
+
+def test_the_search_leaves_out_no_plan() -> None:
+    # What it takes for the fewest commands that are left is never more than a plan really takes.
+    worlds = [start(goal) for goal in GOALS for _ in range(20)] + [World(game) for game in games()[::10]]
+    for number, world in enumerate(worlds):
+        for _ in wander(world, number % 20, number):
+            pass
+        plan, search = reference(world), Search(world)
+        for left in range(len(plan), 0, -1):
+            assert search.at_least() <= left
+            world.step(plan[-left])
+        assert search.at_least() == 0 or not plan
+
+
+def won_within(world: World, steps: int) -> bool:
+    """Search with every command there is, and nothing left out."""
+    known, layer = {world.state()}, [world.state()]
+    for _ in range(steps):
+        following: list[tuple[Any, ...]] = []
+        for state in layer:
+            world.set_state(state)
+            for command in world.commands:
+                world.set_state(state)
+                world.step(command)
+                if world.won:
+                    return True
+                if world.state() not in known:
+                    known.add(world.state())
+                    following.append(world.state())
+        layer = following
+    return False
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_no_command_at_all_leads_to_a_shorter_plan(goal: str) -> None:
+    short = 0
+    for seed in range(8):
+        world = start(goal)
+        for _ in wander(world, 3 * seed, seed):
+            pass
+        before, plan = world.state(), reference(world)
+        if len(plan) <= 5:
+            short += 1
+            assert not won_within(world, len(plan) - 1)
+            world.set_state(before)
+            assert won_within(world, len(plan))
+    assert short
 
 
 def test_what_was_heated_and_then_cooled_is_heated_again() -> None:
