@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from natlang_envs.alfworld.kinds import OfficialSplit
 from natlang_envs.alfworld.official import official_ids, official_text
@@ -128,7 +128,7 @@ def read_package() -> Package:
     if found is None or found.origin is None:
         raise UsageError("the alfworld package is not installed: run `pip install --no-deps alfworld`")
     folder = Path(found.origin).parent / "gen"
-    constants = cast("dict[str, Any]", runpy.run_path(str(folder / "constants.py")))
+    constants = runpy.run_path(str(folder / "constants.py"))
     layouts = folder / "layouts"
     allowed = cast("dict[str, set[str]]", constants["VAL_RECEPTACLE_OBJECTS"])
     actions = cast("dict[str, set[str]]", constants["VAL_ACTION_OBJECTS"])
