@@ -12,6 +12,7 @@ common to all situations, the ways to other places, is kept once a place.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from natlang_envs.alfworld import actions
@@ -19,6 +20,7 @@ from natlang_envs.alfworld.game import Game
 from natlang_envs.alfworld.goals import CLEAN, COOL, HEAT, LOOK
 from natlang_envs.alfworld.grammar import MIDDLE_OF_THE_ROOM, NOTHING_HAPPENS, WELCOME, listing
 from natlang_envs.alfworld.views import View, situation_of, view_of
+from natlang_envs.errors import UsageError
 
 _VIEWS_KEPT = 256
 
@@ -117,24 +119,19 @@ class World:
             tuple(self.left),
         )
 
-    def set_state(self, state: tuple[Any, ...]) -> None:
-        """Return to a state of the same game."""
-        (
-            self.location,
-            self.held,
-            self.opened,
-            self.hot,
-            self.cool,
-            self.clean,
-            self.toggled,
-            self.sliced,
-            contents,
-            things_at,
-            left,
-        ) = state
-        self.contents = list(contents)
-        self.things_at = list(things_at)
-        self.left = list(left)
+    def set_state(self, state: Sequence[Any]) -> None:
+        """Return to a state of the same game, also one that went through JSON.
+
+        Raises:
+            UsageError: This is no state of this game; the world stays as it is.
+        """
+        if not _is_state(self.game, state):
+            raise UsageError(
+                "this is no state of this ALFWorld game: restore it in an environment of the same arguments"
+            )
+        self.location, self.held, self.opened, *of_things, contents, things_at, left = state
+        self.hot, self.cool, self.clean, self.toggled, self.sliced = of_things
+        self.contents, self.things_at, self.left = list(contents), list(things_at), list(left)
         self.look_around()
         self.check_goal()
 
@@ -170,3 +167,20 @@ class World:
             wanted &= self.cool
         count = game.goal.count
         self.won = any((contents[receptacle] & wanted).bit_count() >= count for receptacle in game.wanted_in)
+
+
+def _is_state(game: Game, state: Sequence[Any]) -> bool:
+    """Return whether a state has the form that `World.state` gives those of a game."""
+    try:
+        location, held, opened, hot, cool, clean, toggled, sliced, contents, things_at, left = state
+        sets = (hot, cool, clean, toggled, sliced, *contents, *things_at, *left)
+        return (
+            (len(contents), len(things_at), len(left)) == (len(game.contents), len(game.things_at), len(game.contents))
+            and min(*sets, opened) >= 0
+            and max(sets) >> len(game.things) == 0
+            and opened >> len(game.receptacles) == 0
+            and 0 <= location < len(game.locations)
+            and (held is None or 0 <= held < len(game.things))
+        )
+    except (TypeError, ValueError):
+        return False

@@ -76,7 +76,10 @@ def recognise(domain: str, texts: str) -> tuple[str, str]:
     found = _TASK.search(texts)
     if found is None:
         raise UsageError("its grammar states no task, so it is not ALFWorld's: give a game of ALFWorld")
-    task = cast("str", json.loads(found.group(1), strict=False))
+    try:
+        task = cast("str", json.loads(found.group(1)))
+    except ValueError:
+        raise UsageError("its grammar is not ALFWorld's: the task's sentence is no JSON string") from None
     if _LIVE.search(task):
         raise UsageError(f"its task {task!a} holds signs that a grammar reads as rules: write it in plain words")
     grammar = _grammar_of(texts[: found.start(1)] + '""' + texts[found.end(1) :])
