@@ -80,14 +80,13 @@ def task_ids(
     """
     for task_type in task_types:
         for place in rooms_for(task_type, seen):
-            if aim is not None and all(
-                f"{a.object_type}-{a.target_type}" != aim for a in _aims(task_type, place).outcomes
-            ):
-                continue
-            for number in numbers:
-                task = TaskId(task_type, place, number)
-                if aim is None or "-".join(aim_of(task)[1:]) == aim:
-                    yield str(task)
+            aims = _aims(task_type, place)
+            wanted = {each for each in aims.outcomes if aim in (None, f"{each.object_type}-{each.target_type}")}
+            before = str(TaskId(task_type, place, 0))[: -len(f"{0:03}")]
+            for number in numbers if wanted else ():
+                task = f"{before}{number:03}"
+                if aim is None or aims.draw(_aim_random(task)) in wanted:
+                    yield task
 
 
 def draw_task_id(
@@ -107,7 +106,11 @@ def draw_task_id(
 
 def aim_of(task: TaskId) -> Aim:
     """Return what a game is about, without making it."""
-    return _aims(task.task_type, task.room).draw(TaskRandom(f"alfworld/aim/{task}"))
+    return _aims(task.task_type, task.room).draw(_aim_random(str(task)))
+
+
+def _aim_random(task_id: str) -> TaskRandom:
+    return TaskRandom(f"alfworld/aim/{task_id}")
 
 
 def generate(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
