@@ -70,7 +70,7 @@ def single(kwargs: dict[str, Any]) -> Callable[[], None]:
 
 
 def vector(kwargs: dict[str, Any], steps: int) -> Callable[[], None]:
-    """Return a loop over `steps` steps of all episodes; the random numbers that choose the commands are drawn before."""
+    """Return a loop over `steps` steps of all episodes; the random numbers that choose are drawn before."""
     envs = gymnasium.make_vec(ALFWORLD, num_envs=EPISODES, vectorization_mode="vector_entry_point", **kwargs)
     commands = envs.reset(seed=0)[1]["admissible_commands"]
     drawn = np.random.default_rng(0).random(size=(steps, EPISODES)).tolist()

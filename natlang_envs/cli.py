@@ -95,13 +95,15 @@ def play_command(
         env = make_env(id, render_mode="ansi", **arguments)
     observation, info = env.reset(seed=seed, options=None if task is None else {"task_id": task})
     plan = len(env.reference())
-    typer.echo(f"Task {info['task_id']}: {printable(info['task'])}")
+    # Nothing is shown twice: ALFWorld's first observation tells the task, and each later one is the answer alone.
+    said = info["task"] if observation.endswith(info["task"]) else ""
+    typer.echo(f"Task {info['task_id']}" + ("" if said else f": {printable(info['task'])}"))
     typer.echo("Type the number or the text of an action, q to quit" + (", ? for a hint." if hints else "."))
     rewards: list[float] = []
     ended = False
     while not ended:
         commands: tuple[str, ...] = info["admissible_commands"]
-        _show(env, observation, commands)
+        _show(env, "" if observation == said else observation, commands)
         command = _ask(env, commands, hints)
         if command is None:
             typer.echo(f"Stopped after {len(rewards)} steps.")
@@ -109,8 +111,9 @@ def play_command(
         observation, reward, terminated, truncated, info = env.step(command)
         rewards.append(reward)
         ended = terminated or truncated
-        typer.echo(f"\n{printable(info['feedback'])} (reward {reward:g})")
-    _show(env, observation, ())
+        said = info["feedback"]
+        typer.echo(f"\n{printable(said)} (reward {reward:g})")
+    _show(env, "" if observation == said else observation, ())
     result = "Success" if info["success"] else "No success"
     plan_text = f"the environment's own plan has {plan}"
     typer.echo(f"{result}: return {sum(rewards):g} in {len(rewards)} steps; {plan_text}.")
@@ -120,7 +123,8 @@ def _show(env: NatLangEnv, observation: str, commands: tuple[str, ...]) -> None:
     typer.echo("")
     if env.render_mode == "ansi":
         typer.echo(printable(str(env.render())))
-    typer.echo(printable(observation))
+    if observation:
+        typer.echo(printable(observation))
     for number, command in enumerate(commands, 1):
         typer.echo(f"{number:3}. {printable(command)}")
 

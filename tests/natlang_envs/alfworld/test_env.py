@@ -282,8 +282,7 @@ def test_each_subgoal_pays_once(task_type: str, paid: int) -> None:
         env.reset(seed=seed)
         rewards: list[float] = []
         for command in unwrap(env).reference():
-            for _ in range(2):  # to look about pays nothing
-                rewards.append(float(env.step("inventory")[1]))
+            rewards += [float(env.step("inventory")[1]) for _ in range(2)]  # to look about pays nothing
             _, reward, _, _, info = env.step(command)
             rewards.append(float(reward))
         lit = "look" in task_type
