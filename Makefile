@@ -74,7 +74,7 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix $(CODE)
 	$(BIN)/ruff format $(CODE)
 
-bench: $(INSTALLED)
+bench: textworld
 	$(BIN)/python benchmarks/taxi.py
 	$(BIN)/python benchmarks/autoexplore.py
 	$(BIN)/python benchmarks/autoexplore_env.py
@@ -82,6 +82,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/autoexplore_search.py
 	ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld_engine.py
 	ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld_env.py
+	ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld_textworld.py
 
 changelog: $(INSTALLED)
 	$(BIN)/towncrier build --yes

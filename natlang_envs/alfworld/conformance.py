@@ -224,7 +224,8 @@ class Tally:
             yield ", ".join(f"{words} in {count}" for words, count in self.unsped.items()) + ".\n"
         yield from _rendered(_verb_table(self._verbs))
         for words, count in self._versions.items():
-            yield f"{count:,} recordings were played by {words}, in {self._seconds / 60:.0f} minutes of one core."
+            yield f"{count:,} recordings were played by {words}."
+        yield f"Recording took {self._seconds / 60:.0f} minutes by the clock, of one process."
 
 
 def _play(played: Played, text: GameText, now: dict[str, str]) -> Recording:
