@@ -23,7 +23,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from natlang_envs.alfworld.game import GRAMMARS, GameText, parse_game
+from natlang_envs.alfworld.game import GRAMMARS, parse_game
 from natlang_envs.alfworld.kinds import OfficialSplit
 from natlang_envs.alfworld.official import data_folder, official_ids, official_text
 from natlang_envs.alfworld.recording import (
@@ -33,6 +33,7 @@ from natlang_envs.alfworld.recording import (
     differences,
     play,
     read_recording,
+    replay,
     write_recording,
 )
 from natlang_envs.alfworld.textworld_backend import TextWorldWorld
@@ -112,8 +113,10 @@ def record(
         if _is_done(read_recording(path), now):
             continue
         text = official_text(data, played.name)._replace(grammar=played.grammar)
+        begun = time.perf_counter()
         with faster():
-            recording = _play(played, text, now)
+            steps = play(TextWorldWorld(text), text, played.name)
+        recording = Recording(played.name, played.grammar, now, round(time.perf_counter() - begun, 2), steps)
         write_recording(path, recording)
         found = list(differences(recording, parse_game(text)))
         print(f"{number} of {len(mine)}: {played.grammar} {played.name}: {len(found)} differences", flush=True)
@@ -129,15 +132,19 @@ def unsped(
 ) -> int:
     """Play some recorded games again with TextWorld as it is, not sped up; exit code 1 where a step differs."""
     data, now = data_folder(), versions()
-    chosen = sorted(games(data), key=lambda played: hash_fraction(f"unsped/{played.name}/{played.grammar}"))[:count]
+    recorded = [played for played in games(data) if played.path(folder).is_file()]
+    recorded.sort(key=lambda played: hash_fraction(f"unsped/{played.name}/{played.grammar}"))
     differ = 0
-    for played in chosen:
-        path = played.path(folder / _UNSPED)
+    for played in recorded[:count]:
+        first, path = read_recording(played.path(folder)), played.path(folder / _UNSPED)
         again = read_recording(path)
-        if not _is_done(again, now):
-            again = _play(played, official_text(data, played.name)._replace(grammar=played.grammar), now)
+        if first is not None and (again is None or again.versions != now):
+            text = official_text(data, played.name)._replace(grammar=played.grammar)
+            begun = time.perf_counter()
+            steps = replay(TextWorldWorld(text), first.steps)
+            again = Recording(played.name, played.grammar, now, round(time.perf_counter() - begun, 2), steps)
             write_recording(path, again)
-        same = _same_steps(again, read_recording(played.path(folder)))
+        same = _same_steps(first, again)
         differ += not same
         print(f"{played.grammar} {played.name}: {'the same' if same else 'DIFFERENT'}", flush=True)
     return int(differ > 0)
@@ -226,12 +233,6 @@ class Tally:
         for words, count in self._versions.items():
             yield f"{count:,} recordings were played by {words}."
         yield f"Recording took {self._seconds / 60:.0f} minutes by the clock, of one process."
-
-
-def _play(played: Played, text: GameText, now: dict[str, str]) -> Recording:
-    begun = time.perf_counter()
-    steps = play(TextWorldWorld(text), text, played.name)
-    return Recording(played.name, played.grammar, now, round(time.perf_counter() - begun, 2), steps)
 
 
 def _same_steps(one: Recording | None, other: Recording | None) -> bool:

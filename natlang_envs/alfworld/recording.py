@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -124,6 +124,12 @@ def play(player: AnyWorld, text: GameText, name: str) -> tuple[Step, ...]:
     for command in reference(shadow):
         do(command)
     return tuple(steps)
+
+
+def replay(player: AnyWorld, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Give the commands of a recording to a player at the game's beginning, and return what it does."""
+    first = Step("", player.intro(), player.commands, player.won)
+    return (first, *(Step(each.command, player.step(each.command), player.commands, player.won) for each in steps[1:]))
 
 
 def _is_dead_end(world: World, command: str) -> bool:
