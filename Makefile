@@ -5,6 +5,7 @@ WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
+TEXTWORLD := $(VENV)/textworld
 OLDEST := .venv-oldest
 OLDEST_INSTALLED := $(OLDEST)/installed
 CODE := natlang_envs natlang_envs_pytest.py reference_agent leaderboard tests benchmarks docs examples
@@ -13,16 +14,20 @@ PIP_INSTALL := pip install --quiet --disable-pip-version-check
 # Small models on few cores: more threads than one only wait for each other.
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-full lint format bench changelog oldest clean bubblewrap data
+# The official ALFWorld games, where there are any.
+OFFICIAL = $(or $(ALFWORLD_DATA),$(wildcard $(CURDIR)/../shared/alfworld/official))
+
+.PHONY: demo test test-full lint format bench changelog oldest clean bubblewrap data textworld conformance
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py
 
-test: lint bubblewrap data
+test: lint bubblewrap data textworld
 	$(BIN)/pytest -n $(WORKERS) -m "not slow"
 
-test-full: lint bubblewrap data
+test-full: lint bubblewrap data textworld
 	$(BIN)/pytest -n $(WORKERS)
+	$(MAKE) conformance
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check $(CODE)
@@ -44,16 +49,40 @@ data: $(INSTALLED)
 	@$(BIN)/natlang data fetch || \
 	echo "make: THE DATASET'S REPOSITORIES ARE NOT ALL HERE: what needs their files will not be checked" >&2
 
+# What the native ALFWorld engine is compared with: two minutes of compiling, once. Without it those tests are skipped.
+textworld: $(INSTALLED)
+	@test $(TEXTWORLD) -nt constraints-textworld.txt || { \
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/$(PIP_INSTALL) --no-deps -r constraints-textworld.txt >$(TEXTWORLD).log 2>&1 && \
+	touch $(TEXTWORLD); } || \
+	echo "make: NO TEXTWORLD COULD BE BUILT (see $(TEXTWORLD).log; it takes a C++ compiler, make and the network):" \
+		"the tests that compare the ALFWorld engine with it will be skipped" >&2
+
+# All official ALFWorld games of the two validation lists and 500 of the training list, in both grammars, played by the
+# real TextWorld (half an hour of two cores; what is played already is kept in .conformance), and compared with ours.
+conformance: textworld
+	@if [ -e $(TEXTWORLD) ] && [ -d "$(OFFICIAL)" ]; then \
+		export ALFWORLD_DATA="$(OFFICIAL)"; \
+		seq 0 $$(($(WORKERS) - 1)) | xargs -P $(WORKERS) -I{} $(BIN)/python -m natlang_envs.alfworld.conformance \
+			record .conformance --shard {}/$(WORKERS) && \
+		$(BIN)/python -m natlang_envs.alfworld.conformance unsped .conformance && \
+		$(BIN)/python -m natlang_envs.alfworld.conformance compare .conformance --report .conformance/report.md; \
+	else \
+		echo "make: NO TEXTWORLD, OR NO OFFICIAL GAMES (ALFWORLD_DATA): THE ALFWORLD ENGINE IS NOT COMPARED" >&2; \
+	fi
+
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix $(CODE)
 	$(BIN)/ruff format $(CODE)
 
-bench: $(INSTALLED)
+bench: textworld
 	$(BIN)/python benchmarks/taxi.py
 	$(BIN)/python benchmarks/autoexplore.py
 	$(BIN)/python benchmarks/autoexplore_env.py
 	$(BIN)/python benchmarks/autoexplore_isolation.py
 	$(BIN)/python benchmarks/autoexplore_search.py
+	ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld_engine.py
+	ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld_env.py
+	ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld_textworld.py
 
 changelog: $(INSTALLED)
 	$(BIN)/towncrier build --yes

@@ -75,18 +75,25 @@ class Row:
         return (self.what, self.ours, self.theirs, self.ratio, self.spread, self.floor, verdict)
 
 
-def timed(play: Callable[[], None]) -> float:
+def timed(play: Callable[[], None], clock: Callable[[], float] = time.perf_counter) -> float:
     gc.collect()
-    begun = time.perf_counter()
+    begun = clock()
     play()
-    return time.perf_counter() - begun
+    return clock() - begun
 
 
-def compare(what: str, steps: int, ours: Callable[[], None], theirs: Callable[[], None], floor: float | None) -> Row:
+def compare(
+    what: str,
+    steps: int,
+    ours: Callable[[], None],
+    theirs: Callable[[], None],
+    floor: float | None,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Row:
     """Run both in turns; `steps` is what each of them plays."""
     ours()
     theirs()
-    turns = [(timed(ours), timed(theirs)) for _ in range(TURNS)]
+    turns = [(timed(ours, clock), timed(theirs, clock)) for _ in range(TURNS)]
     ratios = [their / our for our, their in turns]
     middle = median(ratios)
     rates = [f"{steps / median(side):,.0f} steps/s" for side in zip(*turns, strict=True)]

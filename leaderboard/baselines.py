@@ -13,8 +13,8 @@ from pathlib import Path
 from leaderboard.pack import pack
 from leaderboard.standings import RERUN_FILE
 from leaderboard.verify import sha256
-from natlang_envs.evaluation.agents import BUILT_IN, is_sampling, load_agent
-from natlang_envs.evaluation.protocols import protocol_names
+from natlang_envs.evaluation.agents import baseline_names, is_sampling, load_agent
+from natlang_envs.evaluation.protocols import load_protocol, protocol_names
 from natlang_envs.evaluation.runner import TRAJECTORIES_FILE, evaluate
 from natlang_envs.trajectory import write_whole
 
@@ -22,12 +22,28 @@ _DESCRIPTIONS = {
     "random": "Draws one of the listed commands, uniformly.",
     "random-legal": "Draws among the commands that are not illegal; the environment tells it which those are.",
     "oracle": "Follows the environment's own plan: the upper bound.",
+    "reference": "Follows the environment's own plan, made with full knowledge; it need not be the shortest.",
+    "expert": "Searches the room and sees only what an agent sees; demonstrations are made from it.",
 }
 _DISCLOSURE = "Nothing was trained."
 
 
+def baselines() -> list[tuple[str, str]]:
+    """Return the protocols and the agents that have a row in them, in pairs.
+
+    Protocols of ALFWorld's official games are left out: a fresh clone cannot replay them, and so could show no table.
+    """
+    protocols = [load_protocol(name) for name in protocol_names()]
+    return [
+        (protocol.name, agent)
+        for protocol in protocols
+        if protocol.kwargs.get("source") != "official"
+        for agent in baseline_names(protocol.env_id)
+    ]
+
+
 def make_baselines(submissions: Path) -> list[Path]:
-    """Run every built-in agent on every protocol, and write the entries in place of those that are there.
+    """Run the agents of `baselines`, and write the entries in place of those that are there.
 
     Maintainers who call this have run the agents themselves, so `rerun.json` beside the folder names these entries.
 
@@ -39,22 +55,21 @@ def make_baselines(submissions: Path) -> list[Path]:
     """
     entries: list[Path] = []
     with tempfile.TemporaryDirectory() as temporary:
-        for protocol in protocol_names():
-            for name in BUILT_IN:
-                run = Path(temporary) / protocol / name
-                agent = load_agent(name)
-                evaluate(agent, protocol, name=name, out=run)
-                shutil.rmtree(submissions / protocol / name, ignore_errors=True)
-                entries.append(
-                    pack(
-                        run,
-                        name=name,
-                        out=submissions,
-                        description=_DESCRIPTIONS[name],
-                        deterministic=not is_sampling(agent),
-                        disclosure=_DISCLOSURE,
-                    )
+        for protocol, name in baselines():
+            run = Path(temporary) / protocol / name
+            agent = load_agent(name)
+            evaluate(agent, protocol, name=name, out=run)
+            shutil.rmtree(submissions / protocol / name, ignore_errors=True)
+            entries.append(
+                pack(
+                    run,
+                    name=name,
+                    out=submissions,
+                    description=_DESCRIPTIONS[name],
+                    deterministic=not is_sampling(agent),
+                    disclosure=_DISCLOSURE,
                 )
+            )
     _note_rerun(submissions, entries)
     return entries
 

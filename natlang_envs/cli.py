@@ -115,24 +115,29 @@ def play_command(
     split: Annotated[str | None, typer.Option(help="train, validation, test or all.")] = None,
     dataset: Annotated[str | None, typer.Option(help="Of AutoExplore: embedded, labelled or a repository.")] = None,
     map: Annotated[str | None, typer.Option(help="The kind of map, where the environment has several.")] = None,
+    source: Annotated[str | None, typer.Option(help="Of ALFWorld: generated or official.")] = None,
+    grammar: Annotated[str | None, typer.Option(help="Of ALFWorld: json_2.1.1 or 0.4.2.")] = None,
+    game: Annotated[str | None, typer.Option(help="Of ALFWorld: a game.tw-pddl of your own.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Draws the same task again.")] = None,
     hints: Annotated[bool, typer.Option("--hints", help="Let ? show the next step of the environment's plan.")] = False,
 ) -> None:
     """Play an environment yourself."""
-    given = {"split": split, "dataset": dataset, "map": map}
+    given = {"split": split, "dataset": dataset, "map": map, "source": source, "grammar": grammar, "game": game}
     arguments = {name: value for name, value in given.items() if value is not None}
     env = make_env(id, **arguments)
     if "ansi" in env.metadata["render_modes"]:
         env = make_env(id, render_mode="ansi", **arguments)
     observation, info = env.reset(seed=seed, options=None if task is None else {"task_id": task})
     plan = len(env.reference())
-    typer.echo(f"Task {info['task_id']}: {printable(info['task'])}")
+    # Nothing is shown twice: ALFWorld's first observation tells the task, and each later one is the answer alone.
+    said = info["task"] if observation.endswith(info["task"]) else ""
+    typer.echo(f"Task {info['task_id']}" + ("" if said else f": {printable(info['task'])}"))
     typer.echo("Type the number or the text of an action, q to quit" + (", ? for a hint." if hints else "."))
     rewards: list[float] = []
     ended = False
     while not ended:
         commands: tuple[str, ...] = info["admissible_commands"]
-        _show(env, observation, commands)
+        _show(env, "" if observation == said else observation, commands)
         command = _ask(env, commands, hints)
         if command is None:
             typer.echo(f"Stopped after {len(rewards)} steps.")
@@ -140,8 +145,9 @@ def play_command(
         observation, reward, terminated, truncated, info = env.step(command)
         rewards.append(reward)
         ended = terminated or truncated
-        typer.echo(f"\n{printable(info['feedback'])} (reward {reward:g})")
-    _show(env, observation, ())
+        said = info["feedback"]
+        typer.echo(f"\n{printable(said)} (reward {reward:g})")
+    _show(env, "" if observation == said else observation, ())
     result = "Success" if info["success"] else "No success"
     plan_text = f"the environment's own plan has {plan}"
     typer.echo(f"{result}: return {sum(rewards):g} in {len(rewards)} steps; {plan_text}.")
@@ -151,7 +157,8 @@ def _show(env: NatLangEnv, observation: str, commands: tuple[str, ...]) -> None:
     typer.echo("")
     if env.render_mode == "ansi":
         typer.echo(printable(str(env.render())))
-    typer.echo(printable(observation))
+    if observation:
+        typer.echo(printable(observation))
     for number, command in enumerate(commands, 1):
         typer.echo(f"{number:3}. {printable(command)}")
 

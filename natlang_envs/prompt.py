@@ -1,7 +1,9 @@
 """p(s): the state of any environment as a prompt, in one place (the paper's section 4.1 and appendix E).
 
 A prompt holds the task, the previous path (each action with what it showed) and the current observation. The task is
-never dropped; when a budget is short, the oldest steps of the path go first, then the end of the observation.
+never dropped; when a budget is short, the oldest steps of the path go first, then the end of the observation. Nothing
+is told twice: where an environment answers with nothing but what the last action showed (ALFWorld), that stands as the
+observation only, and a first observation that ends with the task leaves it out.
 """
 
 from __future__ import annotations
@@ -58,9 +60,15 @@ def state_prompt(
     check_history(history)
     kept = len(path) if history == "full" else 0 if history == "none" else min(history, len(path))
 
+    told = bool(path) and path[-1].feedback == observation
+    if not path and task:
+        observation = observation.removesuffix(task).rstrip() or observation
+
     def compose(steps: int, text: str) -> str:
         newest = path[len(path) - steps :]
         lines = [f"- {step.action}: {step.feedback}" for step in newest]
+        if told and lines:
+            lines[-1] = f"- {newest[-1].action}"
         head = "Previous path:" if lines else "Previous path: none."
         return "\n".join([f"Task: {task}", head, *lines, f"Observation: {text}"])
 

@@ -41,6 +41,15 @@ def _explore(name: str, depth: int | None, summary: str) -> Registration:
     )
 
 
+def _alfworld(name: str, kwargs: dict[str, Any], summary: str) -> Registration:
+    package = "natlang_envs.alfworld"
+    return Registration(
+        f"NatLang/{name}-v0", f"{package}.env:ALFWorldEnv", f"{package}.vector:ALFWorldVectorEnv", kwargs, summary
+    )
+
+
+_TOMATO: dict[str, Any] = {"task_types": ["pick_and_place_simple"], "goal": "Tomato-Microwave", "horizon": 15}
+
 ENVIRONMENTS: tuple[Registration, ...] = (
     _taxi("DangerousTaxi-Pickup", "pickup", 15, "Drive to the passenger; one illegal command ends the game."),
     _taxi(
@@ -50,6 +59,8 @@ ENVIRONMENTS: tuple[Registration, ...] = (
     _explore("AutoExplore-Depth1", 1, "Find the file that answers a question, at most one folder below the top."),
     _explore("AutoExplore-Depth2", 2, "Find the file that answers a question, two folders below the top."),
     _explore("AutoExplore", None, "Find the file of a repository that answers a question, wherever it is."),
+    _alfworld("ALFWorld-TomatoMicrowave", _TOMATO, "Find a tomato in a kitchen and put it into the microwave."),
+    _alfworld("ALFWorld", {"horizon": 50}, "Do a household task: find things, clean, heat or cool them, place them."),
 )
 
 

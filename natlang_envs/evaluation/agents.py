@@ -125,7 +125,7 @@ class RandomLegalAgent:
 
 
 class OracleAgent:
-    """Follows the environment's own plan: the upper bound."""
+    """Follows the environment's own plan, made with full knowledge: the upper bound, where the plan is exact."""
 
     privileged = True
 
@@ -140,22 +140,30 @@ def _from(module: str, name: str) -> Callable[[], Agent]:
     return lambda: cast("Agent", getattr(import_module(module), name)())
 
 
-# These play every environment; every protocol of the leaderboard has a row of each.
+# These play every environment; the protocols of the leaderboard have a row of each, see `baseline_names`.
 BUILT_IN: dict[str, Callable[[], Agent]] = {
     "random": RandomAgent,
     "random-legal": RandomLegalAgent,
     "oracle": OracleAgent,
 }
-# These play AutoExplore alone, and refuse others in words.
-EXPLORERS: dict[str, Callable[[], Agent]] = {
+# The first plays every environment too: it is the oracle by the name that is true where no plan is known to be exact.
+# The others play the environments of one package alone, and refuse others in words.
+SPECIAL: dict[str, Callable[[], Agent]] = {
+    "reference": OracleAgent,
     "bm25": _from("natlang_envs.autoexplore.baselines", "Bm25Agent"),
     "depth-first": _from("natlang_envs.autoexplore.baselines", "DepthFirstAgent"),
+    "expert": _from("natlang_envs.alfworld.expert", "ExpertAgent"),
 }
+
+
+def baseline_names(env_id: str) -> tuple[str, ...]:
+    """Return the agents that the leaderboard has a row of in the tables of an environment."""
+    return ("random", "reference", "expert") if env_id.startswith("NatLang/ALFWorld") else tuple(BUILT_IN)
 
 
 def agent_names() -> list[str]:
     """Return the names of all agents: ours, then those of the entry points, sorted."""
-    return [*BUILT_IN, *EXPLORERS, *sorted({each.name for each in entry_points(group=ENTRY_POINTS)})]
+    return [*BUILT_IN, *SPECIAL, *sorted({each.name for each in entry_points(group=ENTRY_POINTS)})]
 
 
 def load_agent(name: str) -> Agent:
@@ -165,7 +173,7 @@ def load_agent(name: str) -> Agent:
         UsageError: There is no such agent, or it refuses its argument.
     """
     kind, _, argument = name.partition(":")
-    ours = {**BUILT_IN, **EXPLORERS}
+    ours = {**BUILT_IN, **SPECIAL}
     if kind in ours:
         if argument:
             raise UsageError(f"agent {kind!r} takes no argument: write --agent {kind}")

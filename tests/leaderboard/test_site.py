@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.baselines import make_baselines
+from leaderboard.baselines import baselines, make_baselines
 from leaderboard.folders import whole_folder
 from leaderboard.pack import pack
 from leaderboard.schema import SUBMISSION_FILE
@@ -58,7 +58,9 @@ def say(reflection: str) -> Callable[[View], Decision]:
 @all_repositories
 def test_committed_baselines_hold_and_are_what_the_agents_do_today(tmp_path: Path) -> None:
     again = make_baselines(tmp_path / "submissions")
-    assert len(again) == len(BUILT_IN) * len(protocol_names())
+    assert [folder.relative_to(tmp_path / "submissions").as_posix() for folder in again] == [
+        "/".join(pair) for pair in baselines()
+    ]
     for folder in again:
         path = folder.relative_to(tmp_path / "submissions")
         committed = verify(COMMITTED / path)
@@ -72,7 +74,9 @@ def test_committed_baselines_hold_and_are_what_the_agents_do_today(tmp_path: Pat
 @all_repositories
 def test_committed_rerun_file_is_current() -> None:
     rows = [row for table in standings(COMMITTED) for row in table.rows]
-    assert {row.entry.submission.name for row in rows if row.rerun} >= set(BUILT_IN)
+    assert {f"{row.entry.submission.protocol}/{row.entry.submission.name}" for row in rows if row.rerun} >= {
+        "/".join(pair) for pair in baselines()
+    }
 
 
 @all_repositories

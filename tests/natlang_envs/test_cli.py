@@ -102,6 +102,20 @@ def test_protocols_lists_every_name() -> None:
         assert re.search(rf"{name}\s+{len(load_protocol(name).episodes)} ", table)
 
 
+def test_a_person_plays_alfworld_and_reads_nothing_twice() -> None:
+    answers = ["look", "go to fridge 1", "q"]
+    done = natlang("play", "NatLang/ALFWorld-TomatoMicrowave-v0", "--seed", "1", stdin="\n".join(answers) + "\n")
+    assert done.returncode == 0, done.stderr
+    for text in (
+        "Your task is to: ",
+        "-= Welcome to TextWorld",
+        "Looking quickly around you, you see a ",
+        "You arrive",
+    ):
+        assert done.stdout.count(text) == 1, text
+    assert "Stopped after 2 steps." in done.stdout
+
+
 def test_a_person_plays_by_number_and_by_text_and_wins() -> None:
     answers = ["4", "move west", "99", "moo", "4", *PLAN[3:]]
     done = natlang("play", PICKUP, "--task", TASK, stdin="\n".join(answers) + "\n")

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from natlang_envs import UsageError
+from natlang_envs.alfworld import protocols as alfworld_protocols
 from natlang_envs.autoexplore import protocols as explore_protocols
 from natlang_envs.autoexplore.dataset.catalogue import catalogue as load_catalogue
 from natlang_envs.dangerous_taxi import protocols as taxi_protocols
@@ -38,7 +39,8 @@ from natlang_envs.trajectory import Trajectory, difference, replay
 from tests.archives import needs_repositories
 
 NAMES = protocol_names()
-PLAYABLE = [pytest.param(name, marks=needs_repositories(name)) for name in NAMES]
+OFFICIAL = [name for name in NAMES if load_protocol(name).kwargs.get("source") == "official"]  # a download of others
+PLAYABLE = [pytest.param(name, marks=needs_repositories(name)) for name in NAMES if name not in OFFICIAL]
 SMALL = replace(load_protocol("dangerous-taxi-dropoff/v1"), runs=3)
 SMALL = replace(SMALL, episodes=SMALL.episodes[:11])
 
@@ -50,7 +52,8 @@ def test_the_protocol_files_are_what_the_generator_makes() -> None:
     made = {protocol.name: protocol for protocol in taxi_protocols.protocols()}
     if any(name.startswith("autoexplore") for name in NAMES):
         made |= {protocol.name: protocol for protocol in explore_protocols.protocols()}
-    assert sorted(made) == NAMES
+    made |= {protocol.name: protocol for protocol in alfworld_protocols.protocols(official=False)}
+    assert sorted([*made, *OFFICIAL]) == NAMES
     folder = Path(taxi_protocols.__file__).parents[1] / "evaluation" / "protocols"
     for name, protocol in made.items():
         assert (folder / f"{name}.json").read_text(encoding="utf-8") == protocol.to_json(), (
@@ -76,6 +79,9 @@ def test_a_digest_covers_everything_but_the_description(change: dict[str, Any]) 
 def test_a_protocol_holds_enough_held_out_tasks(name: str) -> None:
     protocol = load_protocol(name)
     tasks = [episode.task_id for episode in protocol.episodes]
+    if name == "alfworld-tomato/paper":
+        assert (len(set(tasks)), protocol.runs) == (4, 25)
+        return
     assert len(tasks) == len(set(tasks)) >= (44 if name.startswith("autoexplore") else 100)
     if name.startswith("autoexplore"):
         assert {load_catalogue()[task.partition("/")[0]].split for task in tasks} == {"test"}
@@ -84,8 +90,8 @@ def test_a_protocol_holds_enough_held_out_tasks(name: str) -> None:
     if name.startswith("dangerous-taxi"):
         assert {split_of_task(task) for task in tasks} == {"test"}
         assert len(tasks) == (100 if name.endswith("/paper") else 200)
-    if name.endswith("/v1"):
-        assert len({task.split("/")[0] for task in tasks}) == len(tasks), "one start in each city"
+        if name.endswith("/v1"):
+            assert len({task.split("/")[0] for task in tasks}) == len(tasks), "one start in each city"
 
 
 @pytest.mark.parametrize("name", PLAYABLE)
@@ -95,7 +101,7 @@ def test_the_oracle_is_perfect_on_every_protocol(name: str) -> None:
     found = score_run(protocol, trajectories)
     assert (found.success_rate, found.mean_regret, found.episodes) == (1.0, 0.0, len(protocol.episodes))
     assert found.interval.high == 1.0
-    assert found.interval.low > (0.91 if len(protocol.episodes) < 100 else 0.96)
+    assert found.interval.low > {4: 0.5, 44: 0.91}.get(len(protocol.episodes), 0.96)
     assert run.protocol_digest == protocol.digest
     env = protocol.make_env()
     for each in trajectories[:10]:

@@ -1,0 +1,178 @@
+"""How fast the ALFWorld environments are beside gymnasium's Taxi, and what their games take.
+
+`python benchmarks/alfworld_env.py` prints a table and writes it to benchmarks/results/alfworld_env.md. Both sides of a
+ratio run in the same process, in turns. The exit code is 1 where a floor does not hold. It plays the official games of
+valid_seen where $ALFWORLD_DATA has them, else generated ones.
+"""
+
+from __future__ import annotations
+
+import gc
+import platform
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from itertools import cycle, islice
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.toy_text.taxi import TaxiEnv
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from taxi import EPISODES, HEADINGS, SINGLE_STEPS, Row, compare, processor, sample_and_step
+
+import natlang_envs
+from natlang_envs.alfworld.engine import World
+from natlang_envs.alfworld.game import parse_game
+from natlang_envs.alfworld.tasks import AlfredTasks, make_tasks
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.runner import hardware
+from natlang_envs.tasks import TaskRandom
+from natlang_envs.trajectory import write_whole
+
+RESULTS = Path(__file__).parent / "results" / "alfworld_env.md"
+ALFWORLD = "NatLang/ALFWorld-v0"
+VECTOR_STEPS = 120
+GAMES = 100
+RESETS = 2_000
+RANDOM_STEPS = 50
+CLOCK = time.process_time  # the processor's seconds: what else runs on the machine disturbs them less
+# Few enough games that all of them stay parsed.
+OFFICIAL: dict[str, Any] = {"source": "official", "split": "validation"}
+GENERATED: dict[str, Any] = {"split": "test", "task_types": ["pick_and_place_simple"], "goal": "Tomato-Microwave"}
+
+
+def choose_games() -> dict[str, Any]:
+    """Return the arguments of the environments."""
+    try:
+        gymnasium.make(ALFWORLD, **OFFICIAL)
+    except UsageError:
+        return GENERATED
+    return OFFICIAL
+
+
+def tasks_of(kwargs: dict[str, Any]) -> AlfredTasks:
+    source = kwargs.get("source", "generated")
+    return make_tasks(kwargs["split"], kwargs.get("task_types"), kwargs.get("goal"), source, None, None)
+
+
+def single(kwargs: dict[str, Any]) -> Callable[[], None]:
+    env = gymnasium.make(ALFWORLD, **kwargs)
+    for task_id in tasks_of(kwargs).ids():
+        env.reset(options={"task_id": task_id})  # parses it
+    return sample_and_step(env)
+
+
+def vector(kwargs: dict[str, Any], steps: int) -> Callable[[], None]:
+    """Return a loop over `steps` steps of all episodes; the random numbers that choose are drawn before."""
+    envs = gymnasium.make_vec(ALFWORLD, num_envs=EPISODES, vectorization_mode="vector_entry_point", **kwargs)
+    commands = envs.reset(seed=0)[1]["admissible_commands"]
+    drawn = np.random.default_rng(0).random(size=(steps, EPISODES)).tolist()
+
+    def play() -> None:
+        nonlocal commands
+        for row in drawn:
+            chosen = [each[int(at * len(each))] for each, at in zip(commands, row, strict=True)]
+            commands = envs.step(chosen)[4]["admissible_commands"]
+
+    return play
+
+
+def steps(kwargs: dict[str, Any]) -> list[Row]:
+    gymnasium.register("Benchmark/Taxi-v0", entry_point=TaxiEnv, max_episode_steps=200)
+    one, taxi = single(kwargs), sample_and_step(gymnasium.make("Benchmark/Taxi-v0"))
+    many = vector(kwargs, round(SINGLE_STEPS / EPISODES))
+    what = f"{EPISODES} random episodes, NextStep (ours), beside one at a time (theirs)"
+    return [
+        compare("random steps with commands; theirs: gymnasium's Taxi", SINGLE_STEPS, one, taxi, 0.4, CLOCK),
+        compare(what, round(SINGLE_STEPS / EPISODES) * EPISODES, many, one, 2, CLOCK),
+    ]
+
+
+def cost(what: str, seconds: list[float], unit: str, floor: float) -> Row:
+    """Return a line for the median of some times."""
+    scale = {"µs": 1e6, "ms": 1e3}[unit]
+    times = [each * scale for each in seconds]
+    middle = median(times)
+    spread = f"{min(times):.2f} to {max(times):.2f} {unit}"
+    return Row(what, f"{middle:.2f} {unit}", "", "", spread, f"<= {floor:g} {unit}", middle <= floor)
+
+
+def resets(kwargs: dict[str, Any]) -> Row:
+    env = gymnasium.make(ALFWORLD, **kwargs)
+    ids = list(islice(tasks_of(kwargs).ids(), GAMES))
+    for task_id in ids:
+        env.reset(options={"task_id": task_id})
+    seconds: list[float] = []
+    for task_id in islice(cycle(ids), RESETS):
+        begun = CLOCK()
+        env.reset(options={"task_id": task_id})
+        seconds.append(CLOCK() - begun)
+    return cost("reset of a parsed game", seconds, "µs", 100)
+
+
+def parsing(kwargs: dict[str, Any]) -> list[Row]:
+    tasks = tasks_of(kwargs)
+    texts = [tasks.text(task_id) for task_id in islice(tasks.ids(), GAMES)]
+    seconds: list[float] = []
+    for text in texts:
+        begun = CLOCK()
+        parse_game(text)
+        seconds.append(CLOCK() - begun)
+    gc.collect()
+    tracemalloc.start()
+    games = [parse_game(text) for text in texts]
+    gc.collect()
+    parsed = tracemalloc.get_traced_memory()[0] / 2**20
+    random = TaskRandom("benchmark/alfworld")
+    for game in games:
+        world = World(game)
+        for _ in range(RANDOM_STEPS):
+            world.step(world.commands[random.below(len(world.commands))])
+    del world
+    gc.collect()
+    played = tracemalloc.get_traced_memory()[0] / 2**20
+    tracemalloc.stop()
+    row = Row(f"memory of {len(games)} parsed games", f"{parsed:.1f} MiB", "", "", "", "<= 15 MiB", parsed <= 15)
+    what = f"the same after {RANDOM_STEPS} random steps in each"
+    after = replace(row, what=what, ours=f"{played:.1f} MiB", holds=played <= 15)
+    return [cost("parsing a game", seconds, "ms", 5), row, after]
+
+
+def main() -> None:
+    kwargs = choose_games()
+    rows = [*steps(kwargs), resets(kwargs), *parsing(kwargs)]
+    table = Table(*HEADINGS, box=box.SIMPLE)
+    for row in rows:
+        table.add_row(*row.cells())
+    Console().print(table)
+    machine = f"{hardware()} ({processor()})"
+    versions = (
+        f"Python {platform.python_version()}, gymnasium {gymnasium.__version__}, "
+        f"natlang_envs {natlang_envs.__version__}"
+    )
+    lines = [
+        "# ALFWorld: the environment's speed and size",
+        "",
+        f"Written by `python benchmarks/alfworld_env.py` on {date.today().isoformat()}: {machine}; {versions}.",
+        f"Games: {kwargs}. Times are the processor's.",
+        "",
+        "| " + " | ".join(HEADINGS) + " |",
+        "|" + " --- |" * len(HEADINGS),
+        *("| " + " | ".join(row.cells()) + " |" for row in rows),
+        "",
+        "Random play hardly ever does a task, so episodes have 50 steps, and rates include a reset after each.",
+    ]
+    write_whole(RESULTS, ("\n".join(lines) + "\n").encode())
+    sys.exit(any(row.holds is False for row in rows))
+
+
+if __name__ == "__main__":
+    main()

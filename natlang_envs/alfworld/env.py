@@ -1,0 +1,133 @@
+"""ALFWorld as a Gymnasium environment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from natlang_envs.alfworld.kinds import AlfredSplit
+from natlang_envs.alfworld.limits import MAX_COMMANDS, MAX_OBSERVATION
+from natlang_envs.alfworld.plans import reference
+from natlang_envs.alfworld.tasks import FAMILY, Source, make_tasks
+from natlang_envs.alfworld.worlds import FIRST_COMMANDS, AnyWorld, Backend, native_twin, room_and_task, world_maker
+from natlang_envs.env import NatLangEnv, Outcome
+
+_WON, _GOES_ON = (1.0, True, True), (0.0, False, False)
+
+
+class ALFWorldEnv(NatLangEnv):
+    """Do a household task in a room that is told in words.
+
+    ## Description
+    ALFWorld (Shridhar et al., 2021), as in section 5 and appendix C.2 of the Reflect-RL paper: find things, clean,
+    heat or cool them, and bring them somewhere, or look at them under a lamp. An engine of our own plays the games
+    exactly as TextWorld with the alfworld package's wrappers does; it needs neither package, and no download.
+
+    ## Observation Space
+    `UnicodeText`: the engine's own text and nothing else. The first one lists the receptacles of the room and states
+    the task; every other one is the answer to the last command alone, `Nothing happens.` to what is not understood. A
+    prompt with the room, the task and the previous path is composed by `natlang_envs.prompt`.
+
+    ## Action Space
+    `CommandText`: what TextWorld lists as admissible, sorted as TextWorld sorts it. There are never more than 128; a
+    game that could list more is refused.
+
+    ## Rewards
+    1 when the task is done, 0 for every other step. `natlang_envs.alfworld.subgoals.SubgoalReward` pays parts of it on
+    the way.
+
+    ## Starting State
+    The middle of the room of a task drawn from the split: `generated/seen|unseen/TASK_TYPE/FLOOR_PLAN/NUMBER`, or
+    `official/SPLIT/TASK/TRIAL`, or for your own game `own/` and a number that depends on its content alone.
+
+    ## Episode End
+    Termination: the task is done. Truncation: after `horizon` steps.
+
+    ## Information
+    `admissible_commands`, `success`, `task_id`, `task`, `feedback`: see `NatLangEnv`. `task` is the room and the task's
+    sentence as the first observation tells them, because no later one does.
+
+    ## Arguments
+    - `split`: `"train"`, `"validation"` (officially `"valid_seen"`), `"test"` (`"valid_unseen"`) or `"all"`. Train and
+      validation are in the same rooms, with other games; test is in four rooms of its own: floor plans 10, 219, 308
+      and 424.
+    - `task_types`: a list of `"pick_and_place_simple"`, `"look_at_obj_in_light"`, `"pick_clean_then_place_in_recep"`,
+      `"pick_heat_then_place_in_recep"`, `"pick_cool_then_place_in_recep"`, `"pick_two_obj_and_place"`; None for all.
+    - `goal`: only games for this object and this receptacle or lamp, for example `"Tomato-Microwave"`.
+    - `source`: `"generated"` needs no download; `"official"` reads the games that `alfworld-download` put into
+      `$ALFWORLD_DATA`.
+    - `grammar`: `"json_2.1.1"`, the words of the paper's time (`put tomato 1 in/on microwave 1`), or `"0.4.2"`, those
+      of the alfworld package of that version (`move tomato 1 to microwave 1`). None is what the game's file says, for
+      generated games `"json_2.1.1"`. Results in one do not compare with results in the other.
+    - `game`: the path of a `game.tw-pddl` of your own, which is then the only task.
+    - `backend`: `"native"`, or `"textworld"`, which plays the same games with the real packages (extra `alfworld`).
+    - `horizon`: 50 steps.
+    - `render_mode`: None.
+
+    ## Version History
+    - v0: initial version.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # pyright: ignore[reportIncompatibleVariableOverride]
+    family = FAMILY
+
+    def __init__(
+        self,
+        split: AlfredSplit = "all",
+        task_types: Sequence[str] | None = None,
+        goal: str | None = None,
+        source: Source = "generated",
+        grammar: str | None = None,
+        game: str | None = None,
+        backend: Backend = "native",
+        horizon: int = 50,
+        render_mode: str | None = None,
+    ) -> None:
+        self._tasks = make_tasks(split, task_types, goal, source, grammar, game)
+        self._make_world = world_maker(backend)
+        super().__init__(
+            tasks=self._tasks,
+            horizon=horizon,
+            render_mode=render_mode,
+            max_observation=MAX_OBSERVATION,
+            max_commands=MAX_COMMANDS,
+            fallback_commands=FIRST_COMMANDS,
+        )
+        self._world: AnyWorld
+        self._task = ""
+
+    @property
+    def task(self) -> str:
+        """The room and what is asked."""
+        return self._task
+
+    @property
+    def world(self) -> AnyWorld:
+        """The state of the game (privileged knowledge)."""
+        return self._world
+
+    def _begin(self, task_id: str) -> str:
+        self._world = self._make_world(self._tasks, task_id)
+        intro = self._world.intro()
+        self._task = room_and_task(intro)
+        return intro
+
+    def _act(self, command: str) -> Outcome:
+        feedback = self._world.step(command)
+        return Outcome(feedback, *(_WON if self._world.won else _GOES_ON))
+
+    def _observe(self, outcome: Outcome) -> str:
+        return outcome.feedback
+
+    def _admissible_commands(self) -> tuple[str, ...]:
+        return self._world.commands
+
+    def reference(self) -> list[str]:
+        """Return a good plan from here, made with full knowledge; it does not claim to be the shortest."""
+        return [] if self._ended else reference(native_twin(self._world, self._tasks, self._task_id or ""))
+
+    def _get_state(self) -> tuple[Any, ...]:
+        return self._world.state()
+
+    def _set_state(self, state: tuple[Any, ...]) -> None:
+        self._world.set_state(state)

@@ -1,0 +1,104 @@
+"""The goals of ALFWorld: six kinds of tasks, each recognised by the one form its PDDL has."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from natlang_envs.errors import UsageError
+
+PLACE = "pick_and_place_simple"
+LOOK = "look_at_obj_in_light"
+CLEAN = "pick_clean_then_place_in_recep"
+HEAT = "pick_heat_then_place_in_recep"
+COOL = "pick_cool_then_place_in_recep"
+TWO = "pick_two_obj_and_place"
+TASK_TYPES = (PLACE, LOOK, CLEAN, HEAT, COOL, TWO)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What wins a game.
+
+    Attributes:
+        task_type: One of `TASK_TYPES`.
+        object_type: The type of what is to be held or placed, such as "apple".
+        receptacle_type: Where it goes; "" where nothing is placed.
+        toggle_type: The lamp to look at it by; "" in other tasks.
+    """
+
+    task_type: str
+    object_type: str
+    receptacle_type: str = ""
+    toggle_type: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many things of `object_type` must lie in one receptacle."""
+        return 2 if self.task_type == TWO else 1
+
+
+def _placed(first: str, then: str) -> str:
+    """Return the goal that a thing lies in a receptacle, with what is asked of it before and after the types."""
+    return (
+        f"(:goal (and (exists (?r - receptacle) (exists (?o - object) (and {first} "
+        f"(objecttype ?o OBJECT) (receptacletype ?r RECEPTACLE) {then} (inreceptacle ?o ?r) ) ) ) ) )"
+    )
+
+
+_FORMS = {
+    PLACE: "(:goal (and (exists (?r - receptacle) (exists (?o - object) (and (inreceptacle ?o ?r) "
+    "(objecttype ?o OBJECT) (receptacletype ?r RECEPTACLE) ) ) ) ) )",
+    LOOK: "(:goal (and (exists (?ot - object ?r - receptacle ?a - agent ?l - location) (and (objecttype ?ot TOGGLE) "
+    "(toggleable ?ot) (istoggled ?ot) (receptacleatlocation ?r ?l) (atlocation ?a ?l) (inreceptacle ?ot ?r) ) ) "
+    "(exists (?o - object ?a - agent) (and (objecttype ?o OBJECT) (holds ?a ?o) ) ) ) )",
+    CLEAN: _placed("(cleanable ?o)", "(isclean ?o)"),
+    HEAT: _placed("(heatable ?o)", "(ishot ?o)"),
+    COOL: _placed("(coolable ?o)", "(iscool ?o)"),
+    TWO: "(:goal (and (exists (?r - receptacle) (exists (?o1 - object) (and (objecttype ?o1 OBJECT) "
+    "(receptacletype ?r RECEPTACLE) (inreceptacle ?o1 ?r) (exists (?o2 - object) (and (not (= ?o1 ?o2)) "
+    "(objecttype ?o2 OBJECT) (receptacletype ?r RECEPTACLE) (inreceptacle ?o2 ?r) ) ) ) ) ) ) )",
+}
+_TYPES = {"OBJECT": "object", "RECEPTACLE": "receptacle", "TOGGLE": "toggle"}
+
+
+def _pattern(form: str) -> re.Pattern[str]:
+    """Return a pattern of a form without its spaces around parentheses; a type named again is the same type."""
+    pattern = re.escape(_dense(form))
+    for word, group in _TYPES.items():
+        pattern = pattern.replace(word, rf"(?P<{group}>\w+)type", 1).replace(word, f"(?P={group})type")
+    return re.compile(pattern + r"\)*")
+
+
+def _dense(text: str) -> str:
+    return re.sub(r" ?([()]) ?", r"\1", " ".join(text.split()))
+
+
+_PATTERNS = {task_type: _pattern(form) for task_type, form in _FORMS.items()}
+
+
+def parse_goal(text: str) -> Goal:
+    """Return the goal that a problem's text, from `(:goal` on and in lower case, states.
+
+    Raises:
+        UsageError: It is the goal of none of the six task types.
+    """
+    dense = _dense(text)
+    for task_type, pattern in _PATTERNS.items():
+        found = pattern.fullmatch(dense)
+        if found:
+            types = found.groupdict(default="")
+            return Goal(task_type, types["object"], types.get("receptacle", ""), types.get("toggle", ""))
+    raise UsageError(f"this ALFWorld game has a goal of none of the six task types: {dense[:80]}")
+
+
+def goal_text(goal: Goal) -> str:
+    """Return the goal as a problem states it; types are as its `:objects` spell them, without their "Type"."""
+    text = _FORMS[goal.task_type]
+    for word, kind in (
+        ("OBJECT", goal.object_type),
+        ("RECEPTACLE", goal.receptacle_type),
+        ("TOGGLE", goal.toggle_type),
+    ):
+        text = text.replace(word, f"{kind}Type")
+    return text

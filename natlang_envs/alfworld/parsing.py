@@ -1,0 +1,93 @@
+"""The facts that a problem of ALFWorld states, and the names that the game gives to what they are about."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from sys import intern
+
+from natlang_envs.errors import UsageError
+
+# What a problem may say at the start, and of how many things. The first two groups are read; the third changes neither
+# text nor command.
+_PAIRS = (
+    *("atlocation", "receptacleatlocation", "receptacletype", "objectatlocation", "objecttype", "inreceptacle"),
+    *("inreceptacleobject", "cancontain"),
+)
+_SINGLES = (
+    *("openable", "opened", "pickupable", "cleanable", "heatable", "coolable", "toggleable", "sliceable"),
+    *("isreceptacleobject", "ishot", "iscool", "isclean", "istoggled", "issliced"),
+)
+_SILENT = ("wasinreceptacle", "checked", "examined", "isreceptacleobjectfull", "full", "moveable", "ison")
+_NUMBERS = ("distance", "total-cost", "=")  # not facts
+_ARITIES = {**dict.fromkeys(_PAIRS, 2), **dict.fromkeys(_SINGLES, 1)}
+_FACT = re.compile(r"\(([^()]+)\)")
+
+
+class Facts:
+    """What is true at the start of a game, by PDDL ids in lower case.
+
+    Args:
+        problem: A problem in PDDL, of ALFWorld's domain.
+
+    Attributes:
+        goal: The text of the goal, in lower case.
+        names: The game's name of everything that a fact mentions, such as "apple 2".
+
+    Raises:
+        UsageError: The problem is truncated, or states what ALFWorld's domain does not know.
+    """
+
+    def __init__(self, problem: str) -> None:
+        lines = (line.partition(";")[0] for line in problem.splitlines()) if ";" in problem else (problem,)
+        text = "\n".join(lines).lower()
+        begin, end = text.find("(:init"), text.find("(:goal")
+        if begin < 0 or end < begin or text.count("(") != text.count(")"):
+            raise UsageError("this ALFWorld game is truncated or no PDDL problem: download or export it again")
+        if "(:domain alfred)" not in text[:begin]:
+            raise UsageError("this game is not of ALFWorld's domain: its problem does not say (:domain alfred)")
+        rows: dict[str, list[list[str]]] = defaultdict(list)
+        for found in dict.fromkeys(_FACT.findall(text, begin + len("(:init"), end)):
+            predicate, *row = found.split()
+            if len(row) == _ARITIES.get(predicate, -1) or predicate in _SILENT:
+                rows[predicate].append(row)
+            elif predicate not in _NUMBERS:
+                raise UsageError(f"this game is not of ALFWorld's domain: its problem begins with ({found[:60]})")
+        self.goal = text[end:]
+        self.names = _names({each for facts in rows.values() for row in facts for each in row})
+        self._pairs = {predicate: [(row[0], row[1]) for row in rows[predicate]] for predicate in _PAIRS}
+        self._singles = {predicate: [row[0] for row in rows[predicate]] for predicate in _SINGLES}
+
+    def pairs(self, predicate: str) -> list[tuple[str, str]]:
+        """Return what a predicate of two things is true of, each once."""
+        return self._pairs[predicate]
+
+    def singles(self, predicate: str) -> list[str]:
+        """Return what a predicate of one thing is true of, each once."""
+        return self._singles[predicate]
+
+
+def type_name(id: str) -> str:
+    """Return a type as the game's names say it: "apple" for `appletype`."""
+    return intern(id.removesuffix("type"))
+
+
+def _names(ids: set[str]) -> dict[str, str]:
+    """Return the names: the kind, and a number that falls in the order of the ids.
+
+    Whatever has no position in its id keeps the id as its name, and a space for the number it does not get.
+    """
+    kinds = {each: _kind(each) for each in sorted(ids)}
+    left: dict[str, int] = defaultdict(int)
+    for kind in kinds.values():
+        left[kind] += 1
+    names: dict[str, str] = {}
+    for each, kind in kinds.items():
+        names[each] = intern(f"{kind} {left[kind]}" if kind else f"{each} ")
+        left[kind] -= 1
+    return names
+
+
+def _kind(id: str) -> str:
+    kind, bar, _ = id.partition("_bar_")
+    return (f"{kind}basin" if "basin" in id else kind) if bar else ""

@@ -1,0 +1,96 @@
+"""Writes the protocol files of ALFWorld; a test holds the files to what this makes.
+
+python -m natlang_envs.alfworld.protocols
+
+needs the official games, whose ids two of the protocols list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+from natlang_envs.alfworld.generated import GeneratedTasks
+from natlang_envs.alfworld.generator import parse_task_id
+from natlang_envs.alfworld.official import COUNTS, data_folder, official_ids
+from natlang_envs.evaluation.protocols import Episode, Protocol
+from natlang_envs.tasks import hash_fraction
+
+_PAPER_KITCHENS, _PAPER_RUNS, _PAPER_HORIZON = (5, 6, 8, 13), 25, 15
+_V1_GAMES = 200
+_HORIZON = 50
+
+
+def protocols(official: bool = True) -> Iterator[Protocol]:
+    """Yield the four protocols, or only the two whose games need no download.
+
+    Raises:
+        UsageError: The official games are asked for and are not here.
+    """
+    yield Protocol(
+        "alfworld-tomato/paper",
+        "NatLang/ALFWorld-TomatoMicrowave-v0",
+        {"split": "validation"},
+        _PAPER_HORIZON,
+        _PAPER_RUNS,
+        _episodes(_tomato_tasks()),
+        "The paper's 4 tasks and 25 runs, here generated games in the kitchens of the official ones: 5, 6, 8 and 13.",
+    )
+    yield Protocol(
+        "alfworld-generated/v1",
+        "NatLang/ALFWorld-v0",
+        {"split": "test"},
+        _HORIZON,
+        1,
+        _episodes(_unseen_tasks()),
+        f"{_V1_GAMES} generated games of the six task types, in the four rooms that no training split holds.",
+    )
+    if not official:
+        return
+    for name, split in (("seen", "valid_seen"), ("unseen", "valid_unseen")):
+        yield Protocol(
+            f"alfworld-{name}/official",
+            "NatLang/ALFWorld-v0",
+            {"source": "official", "split": split},
+            _HORIZON,
+            1,
+            _episodes(official_ids(data_folder(), split)),
+            f"The {COUNTS[split]} official games of {split}; they are read from $ALFWORLD_DATA.",
+        )
+
+
+def _episodes(ids: tuple[str, ...]) -> tuple[Episode, ...]:
+    return tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids))
+
+
+def _tomato_tasks() -> tuple[str, ...]:
+    """Return one game of the validation split in each of the paper's kitchens, the first in the order of a hash."""
+    tasks = GeneratedTasks("validation", ["pick_and_place_simple"], "Tomato-Microwave")
+    first: dict[int, str] = {}
+    for task_id in sorted(tasks.ids(), key=lambda task_id: hash_fraction(f"paper/alfworld/{task_id}")):
+        first.setdefault(parse_task_id(task_id).room, task_id)
+    return tuple(first[kitchen] for kitchen in _PAPER_KITCHENS)
+
+
+def _unseen_tasks() -> tuple[str, ...]:
+    """Return games of the test split, drawn as `reset` draws them, each once."""
+    tasks = GeneratedTasks("test")
+    numbers = count()
+    drawn: dict[str, None] = {}
+    while len(drawn) < _V1_GAMES:
+        drawn[tasks.draw(lambda: hash_fraction(f"v1/alfworld/{next(numbers)}"))] = None
+    return tuple(drawn)
+
+
+def main() -> None:
+    """Write the files."""
+    folder = Path(__file__).parents[1] / "evaluation" / "protocols"
+    for protocol in list(protocols()):
+        path = folder / f"{protocol.name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(protocol.to_json(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""ALFWorld's protocols: the paper's numbers, held-out games, and agents that play them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from natlang_envs.alfworld.generator import aim_of, parse_task_id
+from natlang_envs.alfworld.kinds import TASK_TYPES, UNSEEN_PLANS
+from natlang_envs.alfworld.protocols import protocols
+from natlang_envs.evaluation import evaluate, load_agent, load_protocol, read_run
+from natlang_envs.evaluation.agents import baseline_names
+from natlang_envs.evaluation.runner import score_run
+from natlang_envs.trajectory import difference, replay
+from tests.natlang_envs.alfworld.samples import official_folder
+
+FOLDER = official_folder()
+PAPER, V1 = "alfworld-tomato/paper", "alfworld-generated/v1"
+
+
+def test_the_files_are_what_the_module_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    if FOLDER is not None:
+        monkeypatch.setenv("ALFWORLD_DATA", str(FOLDER))
+    made = {protocol.name: protocol for protocol in protocols(official=FOLDER is not None)}
+    assert {PAPER, V1} <= set(made)
+    for name, protocol in made.items():
+        assert load_protocol(name) == protocol, f"{name}: run python -m natlang_envs.alfworld.protocols"
+
+
+def test_the_papers_numbers() -> None:
+    protocol = load_protocol(PAPER)
+    tasks = [parse_task_id(episode.task_id) for episode in protocol.episodes]
+    assert (protocol.env_id, protocol.horizon, protocol.runs) == ("NatLang/ALFWorld-TomatoMicrowave-v0", 15, 25)
+    assert [task.room for task in tasks] == [5, 6, 8, 13]
+    assert {aim_of(task)[1:] for task in tasks} == {("Tomato", "Microwave")}
+    assert protocol.kwargs == {"split": "validation"}, "no training split holds these games"
+
+
+def test_v1_is_in_unseen_rooms_and_of_all_types() -> None:
+    protocol = load_protocol(V1)
+    tasks = [parse_task_id(episode.task_id) for episode in protocol.episodes]
+    assert (len(tasks), len(set(tasks)), protocol.horizon) == (200, 200, 50)
+    assert {task.room for task in tasks} == set(UNSEEN_PLANS)
+    counts = Counter(task.task_type for task in tasks)
+    assert set(counts) == set(TASK_TYPES)
+    assert min(counts.values()) >= 5
+
+
+@pytest.mark.parametrize(("name", "count"), [("alfworld-seen/official", 140), ("alfworld-unseen/official", 134)])
+def test_the_official_lists_are_known_without_the_games(name: str, count: int) -> None:
+    protocol = load_protocol(name)
+    assert len(protocol.episodes) == len(set(protocol.episodes)) == count
+    assert all(each.task_id.startswith(f"official/{protocol.kwargs['split']}/") for each in protocol.episodes)
+
+
+def test_every_agent_of_the_tables_plays_and_replays(tmp_path: Path) -> None:
+    protocol = load_protocol(PAPER)
+    rates: dict[str, float] = {}
+    for name in baseline_names(protocol.env_id):
+        run, trajectories = evaluate(load_agent(name), protocol, name=name, out=tmp_path / name)
+        assert len(trajectories) == (100 if name == "random" else 4)
+        env = protocol.make_env()
+        assert all(difference(each, replay(env, each)) is None for each in trajectories[:5])
+        assert read_run(tmp_path / name) == (run, trajectories)
+        rates[name] = score_run(protocol, trajectories).success_rate
+    assert list(rates) == ["random", "reference", "expert"]
+    assert rates["random"] <= 0.05
+    assert rates["reference"] == 1.0
+    assert rates["expert"] >= 0.5
+
+
+def test_the_command_says_what_official_games_need(tmp_path: Path) -> None:
+    arguments = ["--agent", "random", "--protocol", "alfworld-seen/official", "--out", str(tmp_path / "run")]
+    done = subprocess.run(
+        [sys.executable, "-m", "natlang_envs.cli", "evaluate", *arguments],
+        env={"PYTHONPATH": str(Path(__file__).parents[3]), "ALFWORLD_DATA": str(tmp_path)},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 2
+    (line,) = [each for each in done.stderr.splitlines() if each.startswith("natlang:")]
+    assert "holds none of the official games of valid_seen: run `pip install alfworld`" in line
+    assert "Traceback" not in done.stderr
