@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from natlang_envs.alfworld.goals import CLEAN, COOL, HEAT, PLACE
+from natlang_envs.alfworld.goals import PLACE, TREATMENTS
 from natlang_envs.alfworld.grammar import BY_NAME, NOTHING_HAPPENS
 from natlang_envs.alfworld.places import Places, usual_places
 from natlang_envs.alfworld.reading import Memory, read_goal, type_of
@@ -17,7 +17,6 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import View
 
 Kind = Literal["find", "take", "drop", "clean", "heat", "cool", "place", "look"]
-_TREATMENTS: dict[str, Kind] = {CLEAN: "clean", HEAT: "heat", COOL: "cool"}
 
 # What a treatment is done with; the one that comes first in the room is used.
 _APPLIANCES = {"clean": ("sinkbasin", "sink"), "heat": ("microwave",), "cool": ("fridge",)}
@@ -252,7 +251,7 @@ class Expert:
 
     def _treatment(self, thing: str) -> Kind | None:
         """Return what still has to be done to an object before it is brought."""
-        treatment = _TREATMENTS.get(self.goal.task_type)
+        treatment = TREATMENTS.get(self.goal.task_type)
         return treatment if treatment and treatment not in self.memory.states.get(thing, ()) else None
 
 

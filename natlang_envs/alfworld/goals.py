@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from natlang_envs.errors import UsageError
 
@@ -14,6 +15,7 @@ HEAT = "pick_heat_then_place_in_recep"
 COOL = "pick_cool_then_place_in_recep"
 TWO = "pick_two_obj_and_place"
 TASK_TYPES = (PLACE, LOOK, CLEAN, HEAT, COOL, TWO)
+TREATMENTS: dict[str, Literal["clean", "heat", "cool"]] = {CLEAN: "clean", HEAT: "heat", COOL: "cool"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from natlang_envs.alfworld.engine import World
 from natlang_envs.alfworld.game import bits
-from natlang_envs.alfworld.goals import CLEAN, COOL, HEAT
+from natlang_envs.alfworld.goals import TREATMENTS
 
-_TREATMENTS = {CLEAN: "clean", HEAT: "heat", COOL: "cool"}
 _NEEDS_OPEN = frozenset({"take", "put"})
 
 
@@ -51,7 +50,7 @@ class _Planner:
         self._world = world
         self._game = game = world.game
         self._takable = game.wanted & game.pickupable
-        self._verb = _TREATMENTS.get(game.goal.task_type, "")
+        self._verb = TREATMENTS.get(game.goal.task_type, "")
         self._treated = {"clean": world.clean, "heat": world.hot, "cool": world.cool}.get(self._verb, -1)
         kinds = {"clean": game.grammar.cleaners, "heat": {"microwave"}, "cool": {"fridge"}}.get(self._verb, set[str]())
         self._appliances = [place for place, each in enumerate(game.receptacles) if each.type in kinds]

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from pathlib import Path
 
 from natlang_envs.alfworld.generated import GeneratedTasks
 from natlang_envs.alfworld.generator import parse_task_id
+from natlang_envs.alfworld.kinds import OfficialSplit
 from natlang_envs.alfworld.official import COUNTS, data_folder, official_ids
-from natlang_envs.evaluation.protocols import Episode, Protocol
+from natlang_envs.evaluation.protocols import Episode, Protocol, write_protocols
 from natlang_envs.tasks import hash_fraction
 
 _PAPER_KITCHENS, _PAPER_RUNS, _PAPER_HORIZON = (5, 6, 8, 13), 25, 15
@@ -48,7 +48,8 @@ def protocols(official: bool = True) -> Iterator[Protocol]:
     )
     if not official:
         return
-    for name, split in (("seen", "valid_seen"), ("unseen", "valid_unseen")):
+    lists: tuple[tuple[str, OfficialSplit], ...] = (("seen", "valid_seen"), ("unseen", "valid_unseen"))
+    for name, split in lists:
         yield Protocol(
             f"alfworld-{name}/official",
             "NatLang/ALFWorld-v0",
@@ -85,11 +86,7 @@ def _unseen_tasks() -> tuple[str, ...]:
 
 def main() -> None:
     """Write the files."""
-    folder = Path(__file__).parents[1] / "evaluation" / "protocols"
-    for protocol in list(protocols()):
-        path = folder / f"{protocol.name}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(protocol.to_json(), encoding="utf-8")
+    write_protocols(protocols())
 
 
 if __name__ == "__main__":

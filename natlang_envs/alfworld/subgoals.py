@@ -7,12 +7,10 @@ from typing import Any, SupportsFloat
 import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 
-from natlang_envs.alfworld.goals import CLEAN, COOL, HEAT, Goal
+from natlang_envs.alfworld.goals import TREATMENTS, Goal
 from natlang_envs.alfworld.reading import Memory, read_goal, type_of
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
-
-_TREATMENTS = {CLEAN: "clean", HEAT: "heat", COOL: "cool"}
 
 
 class SubgoalReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -62,7 +60,7 @@ class SubgoalReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
         reached: set[str] = set()
         if memory.held is not None and type_of(memory.held) == goal.object_type:
             reached.add("held")
-            if _TREATMENTS.get(goal.task_type) in memory.states.get(memory.held, ()):
+            if TREATMENTS.get(goal.task_type) in memory.states.get(memory.held, ()):
                 reached.add("treated")
         if goal.toggle_type and feedback.startswith(f"You turn on the {goal.toggle_type} "):
             reached.add("lit")
