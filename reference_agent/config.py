@@ -30,7 +30,7 @@ class WarmupConfig:
 
     Attributes:
         steps: The most steps it may take.
-        levels: Levels of difficulty after which the labels are learned.
+        levels: Levels of difficulty after which it ends.
         batch: Prompts a step.
         learning_rate: Of AdamW.
         direction_steps: Steps on telling directions from coordinates, labels beside them.
@@ -38,8 +38,8 @@ class WarmupConfig:
     """
 
     steps: int = 1500
-    levels: int = 2
-    direction_steps: int = 600
+    levels: int = 8
+    direction_steps: int = 300
     seed: int = 1
     batch: int = 64
     learning_rate: float = 1e-3
@@ -53,15 +53,13 @@ class CollectConfig:
         trajectories: The teacher's trajectories, N.
         policy_trajectories: So many of them, the first, warm-start the policy.
         negatives: Wrong actions tried at each step; the paper tries 1, and 0 collects no negative examples.
-        restarts: Whether the reflector also learns each of these states as the first of a game, without its path.
         wordings: How often the teacher is asked for its reflection on a state, each time in other words.
         policy_negatives: Whether the policy learns from the negative examples of its trajectories too.
     """
 
     trajectories: int = 25
     policy_trajectories: int = 20
-    negatives: int = 3
-    restarts: bool = True
+    negatives: int = 1
     wordings: int = 4
     policy_negatives: bool = False
 
@@ -78,6 +76,8 @@ class SFTConfig:
         clip: Largest norm of the gradient.
         smoothing: Of the policy's targets. A policy that is certain after its warm start never tries anything else,
             and REINFORCE has nothing to learn from.
+        doubt: Share of the policy's examples in which the reflection names a random command in place of the teacher's.
+            A policy that has met right reflections only does as it is told, and REINFORCE does not unlearn it.
     """
 
     steps: int = 400
@@ -86,6 +86,7 @@ class SFTConfig:
     weight_decay: float = 1e-3
     clip: float = 1.0
     smoothing: float = 0.0
+    doubt: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class StageConfig:
     """One stage of the curriculum: an environment, and how long to train in it."""
 
     env: str = "NatLang/DangerousTaxi-Pickup-v0"
-    iterations: int = 120
+    iterations: int = 150
 
 
 @dataclass(frozen=True)
@@ -152,8 +153,8 @@ class Config:
     model: ModelConfig = ModelConfig()
     warmup: WarmupConfig = WarmupConfig()
     collect: CollectConfig = CollectConfig()
-    sft_reflector: SFTConfig = SFTConfig(steps=500)
-    sft_policy: SFTConfig = SFTConfig(smoothing=0.05)
+    sft_reflector: SFTConfig = SFTConfig()
+    sft_policy: SFTConfig = SFTConfig(steps=400, smoothing=0.05, doubt=0.35)
     rl: RLConfig = RLConfig()
     curriculum: tuple[StageConfig, ...] = (StageConfig(),)
 

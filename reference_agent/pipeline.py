@@ -137,7 +137,7 @@ def base_model(config: Config, report: Report) -> LanguageModel:
 
 
 SHIPPED = Path(__file__).parent / "data" / "models"
-_VERSION = 3  # raise when the warm-up, the tokenizer or the environment's texts change
+_VERSION = 2  # raise when the warm-up, the tokenizer or the environment's texts change
 
 
 def make_tiny(config: Config, report: Report) -> LanguageModel:
@@ -167,7 +167,6 @@ def _make_policy(config: Config, base: Path, examples: Sequence[Example], report
         each
         for each in examples
         if each.trajectory < config.collect.policy_trajectories
-        and not each.restart
         and (config.collect.policy_negatives or not each.negative)
     ]
     tune_policy(

@@ -45,7 +45,10 @@ def tune_policy(
         labels: list[list[str]] = []
         for each in batch:
             choices = enumerate_actions(each.commands, model.labels_for(len(each.commands)), rng)
-            prompts.append(policy_prompt(each.state, each.reflection if reflect else None, choices))
+            said = each.reflection if reflect else None
+            if said and rng.random() < config.doubt:
+                said = said.replace(each.action, each.commands[int(rng.integers(len(each.commands)))])
+            prompts.append(policy_prompt(each.state, said, choices))
             labels.append([choice.label for choice in choices])
         targets = torch.tensor([each.commands.index(each.action) for each in batch])
         log_probabilities = torch.log_softmax(model.choice_logits(prompts, labels), dim=1)

@@ -1,9 +1,9 @@
 """Teaches an untrained tiny model two things that a pretrained one knows: to read labels, and to tell directions.
 
-A model made from a config would spend its few demonstrations on learning them. Labels: a command is named at random;
-find its label in the list. Directions: taxi and passenger are moved at random; say where the one lies from the other.
-The prompts have the shape of the real ones, but nothing here says which command is right or legal in any state: no
-plan, no wall and no teacher is involved, and no reflection is read.
+A model made from a config would spend its few demonstrations on learning them. Labels: a command is named at random,
+often after a sentence of the observation; find its label in the list. Directions: taxi and passenger are moved at
+random; say where the one lies from the other. The prompts have the shape of the real ones, but nothing here says which
+command is right or legal in any state: no plan, no wall and no teacher is involved.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.prompt import policy_prompt, reflection_prompt
 from reference_agent.config import WarmupConfig
 from reference_agent.model import LanguageModel
-from reference_agent.teacher import comparison
+from reference_agent.teacher import TaxiTeacher, comparison
 
 State = tuple[str, tuple[str, ...]]  # p(s) and A(s)
 Report = Callable[[str, int, int, float], None]  # stage, step, steps, value
 
+_KINDS = ("do", "around", "pick_up", "drop_off")
 _LEVEL_UP = 0.9  # accuracy over the last steps at which the prompts become harder
 _WINDOW = 12
 _WAITS = re.compile(r"waits at \w+ \(row \d, column \d\)\. The taxi is at row \d, column \d\.")
@@ -40,6 +41,7 @@ def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig,
     """
     rng = np.random.default_rng(config.seed)
     optimizer = torch.optim.AdamW(model.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
+    teacher = TaxiTeacher(rng)
 
     def update(loss: Tensor, rate: float) -> None:
         for group in optimizer.param_groups:
@@ -49,7 +51,7 @@ def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig,
     level = 0
     right: list[float] = []
     for step in range(config.steps):
-        loss, accuracy = _label_loss(model, states, level, config.batch, rng)
+        loss, accuracy = _label_loss(model, states, teacher, level, config.batch, rng)
         update(loss, min(1.0, (step + 1) / 50))
         right = [*right[-_WINDOW + 1 :], accuracy]
         report("labels", step + 1, config.steps, float(np.mean(right)))
@@ -63,7 +65,7 @@ def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig,
     if not located:
         return
     for step in range(config.direction_steps):
-        read, _ = _label_loss(model, states, level, config.batch // 2, rng)
+        read, _ = _label_loss(model, states, teacher, level, config.batch // 2, rng)
         told = _direction_loss(model, located, config.batch, rng)
         update(read + told, 0.75 * min(1.0, (step + 1) / 20, 1.1 - step / config.direction_steps))
         report("directions", step + 1, config.direction_steps, float(told.detach()))
@@ -72,14 +74,15 @@ def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig,
 def _label_loss(
     model: LanguageModel,
     states: Sequence[State],
+    teacher: TaxiTeacher,
     level: int,
     count: int,
     rng: np.random.Generator,
 ) -> tuple[Tensor, float]:
     """Return the loss and the accuracy of finding a command's label, on `count` prompts.
 
-    At level 0 only the end of p(s) is shown, or nothing is learned for long; then all of it. The command stands alone:
-    to find it in a teacher's sentences is left to SFT and RL.
+    At level 0 only the end of p(s) and a bare command are shown, or nothing is learned for long; then all of p(s), and
+    more and more often a whole reflection with a random command.
     """
     prompts: list[str] = []
     labels: list[list[str]] = []
@@ -87,9 +90,15 @@ def _label_loss(
     for _ in range(count):
         state, commands = states[int(rng.integers(len(states)))]
         target = int(rng.integers(len(commands)))
+        said = f"{commands[target]}."
+        if rng.random() < min(0.8, 0.2 * level):
+            # What is said before names other directions and commands: the last one counts.
+            here, there = rng.integers(5, size=(2, 2)).tolist()
+            wrong = commands[int(rng.integers(len(commands)))] if rng.random() < min(0.5, 0.1 * (level - 1)) else None
+            said = teacher.say(str(rng.choice(_KINDS)), here, there, commands[target], wrong, bool(rng.random() < 0.5))
         choices = enumerate_actions(commands, model.labels_for(len(commands)), rng)
         shown = state if level else _last_sentence(state)
-        prompts.append(policy_prompt(shown, f"{commands[target]}.", choices))
+        prompts.append(policy_prompt(shown, said, choices))
         labels.append([choice.label for choice in choices])
         targets.append(target)
     wanted = torch.tensor(targets)
