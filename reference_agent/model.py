@@ -160,7 +160,7 @@ class LanguageModel:
             ids[row, : len(each)] = torch.tensor([self._label_ids[label] for label in each])
             listed[row, : len(each)] = True
         sequences = [self.encode(prompt) for prompt in prompts]
-        states, start = self._hidden(sequences, min(map(len, sequences)) - 1)
+        states, _, start = self._hidden(sequences, min(map(len, sequences)) - 1)
         hidden = states[torch.arange(len(sequences)), torch.tensor([len(each) for each in sequences]) - 1 - start]
         head = self.model.get_output_embeddings()
         logits = torch.einsum("bd,bkd->bk", hidden, head.weight[ids])
@@ -168,8 +168,8 @@ class LanguageModel:
             logits = logits + head.bias[ids]
         return logits.float().masked_fill(~listed, float("-inf"))
 
-    def _hidden(self, sequences: Sequence[tuple[int, ...]], longest: int) -> tuple[Tensor, int]:
-        """Return the last layer's states [B, T, width] of the sequences from their place `start` on, and `start`.
+    def _hidden(self, sequences: Sequence[tuple[int, ...]], longest: int) -> tuple[Tensor, Tensor, int]:
+        """Return the last layer's states [B, T, width] of the sequences from `start` on, their tokens [B, T], `start`.
 
         A prefix that many of them share, of at most `longest` tokens, is computed once for each different one, and
         left out of the result.
@@ -177,30 +177,27 @@ class LanguageModel:
         self._check_length(sequences)
         shared = _shared_prefix(sequences, longest)
         if not shared:
-            return self._run(sequences, 0, None), 0
+            return *self._run(sequences, 0, None), 0
         groups = {prefix: index for index, prefix in enumerate(sorted({each[:shared] for each in sequences}))}
         cache = DynamicCache()
         prefixes = torch.tensor(list(groups))
         self.model.base_model(prefixes, attention_mask=torch.ones_like(prefixes), past_key_values=cache, use_cache=True)
         cache.batch_select_indices(torch.tensor([groups[each[:shared]] for each in sequences]))
-        return self._run([each[shared:] for each in sequences], shared, cache), shared
+        return *self._run([each[shared:] for each in sequences], shared, cache), shared
 
-    def _run(self, sequences: Sequence[tuple[int, ...]], start: int, cache: DynamicCache | None) -> Tensor:
+    def _run(
+        self, sequences: Sequence[tuple[int, ...]], start: int, cache: DynamicCache | None
+    ) -> tuple[Tensor, Tensor]:
         # Padding stands on the right, where a causal model cannot see it from the last real token.
-        ids, _ = self._pad(sequences)
+        ids = torch.full((len(sequences), max(map(len, sequences))), self.end)
+        for row, each in enumerate(sequences):
+            ids[row, : len(each)] = torch.tensor(each)
         positions = torch.arange(start, start + ids.shape[1]).expand_as(ids)
         seen = torch.ones(len(sequences), ids.shape[1] + (cache.get_seq_length() if cache else 0), dtype=torch.long)
         output = self.model.base_model(
             ids, attention_mask=seen, position_ids=positions, past_key_values=cache, use_cache=cache is not None
         )
-        return output.last_hidden_state
-
-    def _pad(self, sequences: Sequence[tuple[int, ...]]) -> tuple[Tensor, Tensor]:
-        lengths = torch.tensor([len(each) for each in sequences])
-        ids = torch.full((len(sequences), int(lengths.max())), self.end)
-        for row, each in enumerate(sequences):
-            ids[row, : len(each)] = torch.tensor(each)
-        return ids, lengths
+        return output.last_hidden_state, ids
 
     def _check_length(self, sequences: Sequence[tuple[int, ...]]) -> None:
         longest = max(len(each) for each in sequences)
@@ -218,15 +215,14 @@ class LanguageModel:
         sequences = [
             (*start, *self.encode(completion), self.end) for start, completion in zip(starts, completions, strict=True)
         ]
-        states, start = self._hidden(sequences, min(map(len, starts)) - 1)
-        ids, lengths = self._pad(sequences)
+        states, ids, start = self._hidden(sequences, min(map(len, starts)) - 1)
         # The token at place t + 1 is predicted at place t; a shared prefix never reaches into a completion.
-        places = torch.arange(start, ids.shape[1] - 1)
+        places = torch.arange(start, start + ids.shape[1] - 1)
         first = torch.tensor([len(each) for each in starts])[:, None]
-        wanted = (places >= first - 1) & (places < lengths[:, None] - 1)
-        hidden = states[:, :-1][wanted]
-        logits = self.model.get_output_embeddings()(hidden)
-        return torch.nn.functional.cross_entropy(logits.float(), ids[:, start + 1 :][wanted])
+        last = torch.tensor([len(each) for each in sequences])[:, None] - 1
+        wanted = (places >= first - 1) & (places < last)
+        logits = self.model.get_output_embeddings()(states[:, :-1][wanted])
+        return torch.nn.functional.cross_entropy(logits.float(), ids[:, 1:][wanted])
 
     @torch.no_grad()
     def write(self, prompts: Sequence[str], max_tokens: int) -> list[str]:
