@@ -14,6 +14,8 @@ from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any
 
+from natlang_envs.alfworld.textworld_backend import borrowed
+
 _TRANSLATIONS_KEPT = 2
 _SHALLOW = ("variables", "mapping")  # what `copy_context` copies deeply; nobody changes what these hold
 
@@ -21,8 +23,9 @@ _SHALLOW = ("variables", "mapping")  # what `copy_context` copies deeply; nobody
 @contextmanager
 def faster() -> Generator[None]:
     """Let TextWorld's engine keep the results of its pure functions, for as long as the context lasts."""
-    texts, logic = import_module("textworld.envs.pddl.textgen"), import_module("textworld.logic")
-    planner = import_module("fast_downward")
+    with borrowed():  # to import them draws random numbers
+        texts, logic = import_module("textworld.envs.pddl.textgen"), import_module("textworld.logic")
+        planner = import_module("fast_downward")
     parse, translate = texts._parse_and_convert, planner.pddl2sas
 
     @cache
