@@ -77,7 +77,13 @@ def go(world: World, receptacle: int, _second: int = 0) -> str:
     world.look_around()
     if game.lamps:
         world.check_goal()
-    return game.arrivals[receptacle] + examine_receptacle(world, receptacle)
+    state = (receptacle, world.contents[receptacle], world.opened >> receptacle & 1)
+    words = game.found.get(state)
+    if words is None:
+        if len(game.found) >= _LISTS_KEPT:
+            game.found.clear()
+        words = game.found[state] = game.arrivals[receptacle] + examine_receptacle(world, receptacle)
+    return words
 
 
 def open_door(world: World, receptacle: int, _second: int) -> str:

@@ -5,24 +5,27 @@ two receptacles and is taken out of one still lies in the other. What was taken 
 being in it, and `look` names it as lying next to the receptacle if it is at the same place.
 
 Most of a step is to find what can be done next. That depends on little: the place, the hand, and what is at the place.
-So a game keeps the views of its last situations, for all its episodes together; a step into a known situation is one
+So a game keeps the views of late situations, for all its episodes together; a step into a known situation is one
 look into a dictionary, and many episodes of one game, as in a vector environment, find each other's views. What is
 common to all situations, the ways to other places, is kept once a place.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 from natlang_envs.alfworld import actions
 from natlang_envs.alfworld.game import Game
 from natlang_envs.alfworld.goals import CLEAN, COOL, HEAT, LOOK
-from natlang_envs.alfworld.grammar import MIDDLE_OF_THE_ROOM, NOTHING_HAPPENS, WELCOME, listing
+from natlang_envs.alfworld.grammar import NOTHING_HAPPENS, WELCOME
 from natlang_envs.alfworld.views import View, situation_of, view_of
 from natlang_envs.errors import UsageError
 
-_VIEWS_KEPT = 128  # in long play, 100 games keep 12 MiB; with twice as many, 24 MiB, and are hardly faster
+# Of all games together, so that a few games with many episodes are known well; about 30 MB, the oldest go first.
+_VIEWS_KEPT = 32_768
+_KEPT: deque[tuple[dict[tuple[Any, ...], View], tuple[Any, ...]]] = deque()
 
 
 class World:
@@ -41,10 +44,12 @@ class World:
         hot, cool, clean, toggled, sliced: Things.
         won: Whether the goal holds now; it can be lost again.
         view: What can be done now.
+        commands: The same as commands, sorted as TextWorld does.
     """
 
     __slots__ = (
         "clean",
+        "commands",
         "contents",
         "cool",
         "game",
@@ -74,22 +79,15 @@ class World:
         self.toggled = game.toggled
         self.sliced = game.sliced
         self.view: View
+        self.commands: tuple[str, ...]
         self.look_around()
         self.check_goal()
 
     def intro(self) -> str:
         """Return the welcome, the room and the task: what the player reads at the start."""
         game = self.game
-        if game.at[self.location]:
-            room = actions.look(self)
-        else:
-            room = MIDDLE_OF_THE_ROOM.format(listing(f"a {receptacle.name}" for receptacle in game.receptacles))
+        room = actions.look(self) if game.at[self.location] else game.room
         return f"{WELCOME}\n\n{room}\n\n{game.task}"
-
-    @property
-    def commands(self) -> tuple[str, ...]:
-        """What the player can do now, sorted as TextWorld does."""
-        return self.view.commands
 
     def step(self, command: str) -> str:
         """Apply a command and return the game's answer; text that is no command of now changes nothing."""
@@ -145,10 +143,12 @@ class World:
         situation = situation_of(self)
         view = views.get(situation)
         if view is None:
-            if len(views) >= _VIEWS_KEPT:
-                views.clear()
             view = views[situation] = view_of(self)
-        self.view = view
+            _KEPT.append((views, situation))
+            if len(_KEPT) > _VIEWS_KEPT:
+                views, situation = _KEPT.popleft()
+                views.pop(situation, None)
+        self.view, self.commands = view, view.commands
 
     def check_goal(self) -> None:
         """Find whether the goal holds; called when something that goals speak of changed."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from natlang_envs.alfworld.gamefile import GameText, read_game_file
 from natlang_envs.alfworld.goals import CLEAN, COOL, HEAT, LOOK, Goal, parse_goal
-from natlang_envs.alfworld.grammar import BY_NAME, GRAMMARS, Grammar
+from natlang_envs.alfworld.grammar import BY_NAME, GRAMMARS, MIDDLE_OF_THE_ROOM, Grammar, listing
 from natlang_envs.alfworld.parsing import Facts, type_name
 from natlang_envs.errors import UsageError, one_of
 
@@ -74,12 +74,14 @@ class Game:
         lamps: The things to turn on.
         knives: The things that can slice others.
         loose_lamps: Whether something can be both switched and taken.
+        room: What is seen from the middle of the room at the start.
         arrivals: What is said first on arriving at each receptacle.
         destinations: The receptacle that each command `go to …` leads to, sorted.
         doors: The receptacles with a door at each location.
         contents_here: For each location, what picks the contents of its receptacles out of those of all.
         views: The engine's cache of what can be done, for all episodes of the game.
         lists: The engine's cache of lists of things in words.
+        found: The engine's cache of what is said on arriving at a receptacle, by its state.
     """
 
     task: str
@@ -112,12 +114,14 @@ class Game:
     lamps: int
     knives: int
     loose_lamps: bool
+    room: str
     arrivals: tuple[str, ...]
     destinations: dict[str, int]
     doors: tuple[int, ...]
     contents_here: tuple[Callable[[list[int]], Any], ...]
     views: dict[tuple[Any, ...], View] = field(default_factory=dict["tuple[Any, ...]", "View"], repr=False)
     lists: dict[int, str] = field(default_factory=dict[int, str], repr=False)
+    found: dict[tuple[int, int, int], str] = field(default_factory=dict["tuple[int, int, int]", str], repr=False)
     _ways: dict[int, tuple[str, ...]] = field(default_factory=dict[int, "tuple[str, ...]"], repr=False)
 
     def ways(self, location: int) -> tuple[str, ...]:
@@ -205,6 +209,7 @@ def parse_game(text: GameText) -> Game:
         lamps=of_type(goal.toggle_type) & marked("toggleable"),
         knives=of_type("knife") | of_type("butterknife"),
         loose_lamps=bool(marked("toggleable") & marked("pickupable")),
+        room=MIDDLE_OF_THE_ROOM.format(listing(f"a {names[each]}" for each in receptacles)),
         arrivals=tuple(
             f"You arrive at {names[location_of[each]] if grammar.names_location else names[each]}. "
             for each in receptacles

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import json
 import random
+from collections import deque
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from natlang_envs.alfworld import engine
 from natlang_envs.alfworld.engine import World
 from natlang_envs.alfworld.game import GRAMMARS, bits, parse_game
 from natlang_envs.alfworld.grammar import NOTHING_HAPPENS, listing
@@ -260,21 +262,27 @@ def test_every_command_is_answered_and_no_other_text_is(first: list[int]) -> Non
         assert (world.step(command) == NOTHING_HAPPENS) == (command not in commands)
 
 
-def test_what_a_game_keeps_of_its_situations_is_bounded_and_does_not_show() -> None:
-    game = parse_game(kitchen("two", "0.4.2"))
-    world, rng = World(game), random.Random(0)
-    for _ in range(3_000):
+def test_what_is_kept_of_situations_is_bounded_over_all_games_and_does_not_show(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine, "_VIEWS_KEPT", 60)
+    monkeypatch.setattr(engine, "_KEPT", deque())
+    games = [parse_game(kitchen("two", "0.4.2")) for _ in range(2)]
+    worlds, rng = [World(game) for game in games], random.Random(0)
+    for step in range(3_000):
+        world = worlds[step % 2]
         command = rng.choice(world.commands)
-        fresh = World(parse_game(kitchen("two", "0.4.2"))) if rng.random() < 0.02 else None
-        if fresh:
+        if rng.random() < 0.02:
+            fresh = World(parse_game(kitchen("two", "0.4.2")))
             fresh.set_state(world.state())
             assert fresh.commands == world.commands
             assert fresh.step(command) == world.step(command)
             assert fresh.state() == world.state()
         else:
             world.step(command)
-        assert len(game.views) <= 256
-        assert len(game.lists) <= 256
+        assert sum(len(game.views) for game in games) <= 60
+        assert all(len(game.lists) <= 256 and len(game.found) <= 256 for game in games)
+    assert sum(len(game.views) for game in games) > 40, "what is kept is used"
 
 
 @pytest.mark.parametrize("state", [(), ("look",), ("go to fridge 1",) * 11, (0, None, *[0] * 6, [], [], [])])
