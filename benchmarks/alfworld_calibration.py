@@ -17,9 +17,7 @@ from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from report import markdown, show, write_page
 
 from natlang_envs.alfworld.engine import World
 from natlang_envs.alfworld.facts import room, room_numbers
@@ -32,7 +30,6 @@ from natlang_envs.alfworld.official import VARIABLE, data_folder, official_ids, 
 from natlang_envs.alfworld.plans import reference
 from natlang_envs.evaluation.runner import hardware
 from natlang_envs.tasks import hash_fraction
-from natlang_envs.trajectory import write_whole
 
 RESULTS = Path(__file__).parent / "results" / "alfworld_calibration.md"
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "alfworld" / "official"
@@ -280,19 +277,12 @@ def main() -> int:
     train, valid_seen, valid_unseen = ([*official(each)] for each in ("train", "valid_seen", "valid_unseen"))
     new_seen, new_unseen = [*generated(True, SEEN)], [*generated(False, UNSEEN)]
     everything = ([*new_seen, *new_unseen], [*train, *valid_seen, *valid_unseen])
-    console, lines = Console(), list[str]()
+    lines: list[str] = []
     for section in sections((new_seen, train), (new_unseen, valid_unseen), everything):
-        table = Table(*section.headings, title=section.title, box=box.SIMPLE)
-        lines += ["", f"## {section.title}", "", f"| {' | '.join(section.headings)} |"]
-        lines.append("|" + " --- |" * len(section.headings))
-        for row in section.rows:
-            table.add_row(*row)
-            lines.append(f"| {' | '.join(row)} |")
-        console.print(table)
+        show(section.headings, section.rows, section.title)
+        lines += ["", f"## {section.title}", "", *markdown(section.headings, section.rows)]
     wrong = list(failures((new_seen, train), everything))
     head = [
-        "# ALFWorld: generated games beside the official ones",
-        "",
         f"Written by `python benchmarks/alfworld_calibration.py` on {date.today().isoformat()}: {hardware()}.",
         "Generated games are drawn as the environment draws them. The official training games are what the tables of",
         "`facts.json` were counted over; of the unseen rooms the generator knows receptacles, what never moves, and",
@@ -300,9 +290,9 @@ def main() -> int:
         "Total variation is 0 for equal distributions and 1 for those with nothing in common. The last column of",
         "numbers and distributions compares two halves of the official games: what chance alone makes of it.",
     ]
-    write_whole(RESULTS, ("\n".join(head + lines) + "\n").encode())
+    write_page(RESULTS, "ALFWorld: generated games beside the official ones", head + lines)
     for each in wrong:
-        console.print(f"FAILED: {each}")
+        print(f"FAILED: {each}")
     return 1 if wrong else 0
 
 

@@ -19,9 +19,7 @@ from itertools import cycle
 from pathlib import Path
 from statistics import median
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from report import publish
 from taxi import processor
 
 from natlang_envs.alfworld.engine import World
@@ -31,7 +29,6 @@ from natlang_envs.alfworld.official import data_folder, official_ids, official_t
 from natlang_envs.alfworld.worlds import AnyWorld
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runner import hardware
-from natlang_envs.trajectory import write_whole
 
 RESULTS = Path(__file__).parent / "results" / "alfworld_engine.md"
 HEADINGS = ("what", "measured", "lowest to highest", "floor", "holds")
@@ -145,22 +142,16 @@ def main() -> None:
         megabytes(f"{GAMES} games, each played for 3 episodes of {HORIZON}", 15, lambda: played(some)),
         against_textworld(some),
     ]
-    table = Table(*HEADINGS, box=box.SIMPLE)
-    cells = [(*row[:4], "yes" if row[4] else "NO") for row in rows]
-    for each in cells:
-        table.add_row(*each)
-    Console(width=160).print(table)
-    lines = [
-        "# ALFWorld: the native engine",
-        "",
-        f"Written by `python benchmarks/alfworld_engine.py` on {date.today().isoformat()}: {hardware()} "
-        f"({processor()}), Python {sys.version.split()[0]}. {GAMES} {kind}; medians of {TURNS} turns, in CPU time.",
-        "",
-        "| " + " | ".join(HEADINGS) + " |",
-        "|" + " --- |" * len(HEADINGS),
-        *("| " + " | ".join(each) + " |" for each in cells),
-    ]
-    write_whole(RESULTS, ("\n".join(lines) + "\n").encode())
+    publish(
+        RESULTS,
+        "ALFWorld: the native engine",
+        [
+            f"Written by `python benchmarks/alfworld_engine.py` on {date.today().isoformat()}: {hardware()} "
+            f"({processor()}), Python {sys.version.split()[0]}. {GAMES} {kind}; medians of {TURNS} turns, in CPU time."
+        ],
+        HEADINGS,
+        [(*row[:4], "yes" if row[4] else "NO") for row in rows],
+    )
     sys.exit(not all(row[4] for row in rows))
 
 

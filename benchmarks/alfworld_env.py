@@ -23,9 +23,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.envs.toy_text.taxi import TaxiEnv
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from report import publish
 from taxi import EPISODES, HEADINGS, SINGLE_STEPS, Row, compare, processor, sample_and_step
 
 import natlang_envs
@@ -35,7 +33,6 @@ from natlang_envs.alfworld.tasks import AlfredTasks, make_tasks
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runner import hardware
 from natlang_envs.tasks import TaskRandom
-from natlang_envs.trajectory import write_whole
 
 RESULTS = Path(__file__).parent / "results" / "alfworld_env.md"
 ALFWORLD = "NatLang/ALFWorld-v0"
@@ -149,28 +146,22 @@ def parsing(kwargs: dict[str, Any]) -> list[Row]:
 def main() -> None:
     kwargs = choose_games()
     rows = [*steps(kwargs), resets(kwargs), *parsing(kwargs)]
-    table = Table(*HEADINGS, box=box.SIMPLE)
-    for row in rows:
-        table.add_row(*row.cells())
-    Console().print(table)
     machine = f"{hardware()} ({processor()})"
     versions = (
         f"Python {platform.python_version()}, gymnasium {gymnasium.__version__}, "
         f"natlang_envs {natlang_envs.__version__}"
     )
-    lines = [
-        "# ALFWorld: the environment's speed and size",
-        "",
-        f"Written by `python benchmarks/alfworld_env.py` on {date.today().isoformat()}: {machine}; {versions}.",
-        f"Games: {kwargs}. Times are the processor's.",
-        "",
-        "| " + " | ".join(HEADINGS) + " |",
-        "|" + " --- |" * len(HEADINGS),
-        *("| " + " | ".join(row.cells()) + " |" for row in rows),
-        "",
-        "Random play hardly ever does a task, so episodes have 50 steps, and rates include a reset after each.",
-    ]
-    write_whole(RESULTS, ("\n".join(lines) + "\n").encode())
+    publish(
+        RESULTS,
+        "ALFWorld: the environment's speed and size",
+        [
+            f"Written by `python benchmarks/alfworld_env.py` on {date.today().isoformat()}: {machine}; {versions}.",
+            f"Games: {kwargs}. Times are the processor's.",
+        ],
+        HEADINGS,
+        [row.cells() for row in rows],
+        ["Random play hardly ever does a task, so episodes have 50 steps, and rates include a reset after each."],
+    )
     sys.exit(any(row.holds is False for row in rows))
 
 

@@ -19,10 +19,8 @@ from statistics import mean, median, quantiles
 from typing import NamedTuple
 
 import numpy as np
-from rich import box
-from rich.console import Console
+from report import markdown, show, write_page
 from rich.progress import track
-from rich.table import Table
 from taxi import processor
 
 import natlang_envs
@@ -35,7 +33,6 @@ from natlang_envs.alfworld.official import COUNTS, VARIABLE, official_ids, offic
 from natlang_envs.alfworld.plans import reference
 from natlang_envs.alfworld.shortest import shortest
 from natlang_envs.evaluation.runner import hardware
-from natlang_envs.trajectory import write_whole
 
 RESULTS = Path(__file__).parent / "results" / "alfworld_plans.md"
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "alfworld" / "official"
@@ -182,14 +179,6 @@ def expert_rows(name: str, games: Sequence[Played]) -> list[tuple[str, ...]]:
     return rows
 
 
-def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    return [
-        "| " + " | ".join(headings) + " |",
-        "|" + " --- |" * len(headings),
-        *("| " + " | ".join(row) + " |" for row in rows),
-    ]
-
-
 def main() -> None:
     plans: list[tuple[str, ...]] = []
     experts: list[tuple[str, ...]] = []
@@ -204,13 +193,8 @@ def main() -> None:
             games = [game for number, game in enumerate(source()) if number % every == 0]
             plans += plan_rows(name, games, len(games))
     for headings, rows in ((PLAN_HEADINGS, plans), (EXPERT_HEADINGS, experts)):
-        table = Table(*headings, box=box.SIMPLE)
-        for row in rows:
-            table.add_row(*row)
-        Console(width=140).print(table)
+        show(headings, rows)
     lines = [
-        "# ALFWorld: reference plans and the expert",
-        "",
         f"Written by `python benchmarks/alfworld_plans.py` on {date.today().isoformat()}: {hardware()} "
         f"({processor()}); Python {platform.python_version()}, natlang_envs {natlang_envs.__version__}.",
         "",
@@ -236,7 +220,7 @@ def main() -> None:
         "",
         *markdown(EXPERT_HEADINGS, experts),
     ]
-    write_whole(RESULTS, ("\n".join(lines) + "\n").encode())
+    write_page(RESULTS, "ALFWorld: reference plans and the expert", lines)
     if below:
         print(f"below {FLOOR:.0%}: {', '.join(below)}", file=sys.stderr)
     sys.exit(bool(below))

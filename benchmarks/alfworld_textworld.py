@@ -23,9 +23,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from report import publish
 from taxi import HEADINGS, Row, processor
 
 import natlang_envs
@@ -40,13 +38,16 @@ from natlang_envs.alfworld.textworld_files import game_file
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runner import hardware
 from natlang_envs.tasks import TaskRandom
-from natlang_envs.trajectory import write_whole
 
 RESULTS = Path(__file__).parent / "results" / "alfworld.md"
 WALKS = 40  # for our engine; TextWorld plays the beginning of the first
 WALK_STEPS = 50
 THEIR_STEPS = 20
 REPEATS = 200  # of what takes us microseconds
+REMARKS = (
+    f"Ours plays {WALKS} random walks of {WALK_STEPS} steps in each game, beginning with empty caches; TextWorld",
+    f"plays the first {THEIR_STEPS} steps of the first. Text and admissible commands are read after every step.",
+)
 # Megabytes that a process grows by for each game that it holds at its beginning, after the first.
 MEMORY = """
 import sys
@@ -206,27 +207,20 @@ def main() -> None:
     except UsageError as error:
         print(f"benchmarks/alfworld_textworld.py: {error}", file=sys.stderr)
         sys.exit(2)
-    table = Table(*HEADINGS, box=box.SIMPLE)
-    for row in found:
-        table.add_row(*row.cells())
-    Console(width=160).print(table)
     known = packages | {"Python": platform.python_version(), "numpy": np.__version__}
-    lines = [
-        "# ALFWorld's official games in the native engine and in TextWorld's",
-        "",
-        f"Written by `python benchmarks/alfworld_textworld.py` on {date.today().isoformat()}: {hardware()} "
-        f"({processor()}); {', '.join(f'{name} {number}' for name, number in known.items())}, "
-        f"natlang_envs {natlang_envs.__version__}.",
-        "Medians over six official games, one of each task type, in processor time; the ratio is theirs to ours.",
-        "",
-        "| " + " | ".join(HEADINGS) + " |",
-        "|" + " --- |" * len(HEADINGS),
-        *("| " + " | ".join(row.cells()) + " |" for row in found),
-        "",
-        f"Ours plays {WALKS} random walks of {WALK_STEPS} steps in each game, beginning with empty caches; TextWorld",
-        f"plays the first {THEIR_STEPS} steps of the first. Text and admissible commands are read after every step.",
-    ]
-    write_whole(RESULTS, ("\n".join(lines) + "\n").encode())
+    publish(
+        RESULTS,
+        "ALFWorld's official games in the native engine and in TextWorld's",
+        [
+            f"Written by `python benchmarks/alfworld_textworld.py` on {date.today().isoformat()}: {hardware()} "
+            f"({processor()}); {', '.join(f'{name} {number}' for name, number in known.items())}, "
+            f"natlang_envs {natlang_envs.__version__}.",
+            "Medians over six official games, one of each task type, in processor time; the ratio is theirs to ours.",
+        ],
+        HEADINGS,
+        [row.cells() for row in found],
+        REMARKS,
+    )
     sys.exit(any(row.holds is False for row in found))
 
 

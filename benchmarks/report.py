@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich import box
@@ -21,19 +21,30 @@ def publish(
     after: Sequence[str] = (),
 ) -> None:
     """Print a table, and write it to `path` under a title, between the lines `before` and `after` it."""
-    table = Table(*headings, box=box.SIMPLE)
+    show(headings, rows)
+    lines = [*before, "", *markdown(headings, rows)]
+    if after:
+        lines += ["", *after]
+    write_page(path, title, lines)
+
+
+def show(headings: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> None:
+    """Print a table."""
+    table = Table(*headings, title=title, box=box.SIMPLE)
     for row in rows:
         table.add_row(*row)
     Console().print(table)
-    lines = [
-        f"# {title}",
-        "",
-        *before,
-        "",
+
+
+def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table."""
+    return [
         "| " + " | ".join(headings) + " |",
         "|" + " --- |" * len(headings),
         *("| " + " | ".join(row) + " |" for row in rows),
     ]
-    if after:
-        lines += ["", *after]
-    write_whole(path, ("\n".join(lines) + "\n").encode())
+
+
+def write_page(path: Path, title: str, lines: Sequence[str]) -> None:
+    """Write lines of Markdown to `path` under a title."""
+    write_whole(path, ("\n".join([f"# {title}", "", *lines]) + "\n").encode())

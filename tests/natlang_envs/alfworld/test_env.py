@@ -21,6 +21,7 @@ from natlang_envs.evaluation.runner import score_run
 from natlang_envs.prompt import PathStep, state_prompt
 from natlang_envs.wrappers import ChatMessages, ChoiceIndexActions, ScaleReward
 from tests import strategies
+from tests.natlang_envs.transcript import transcript
 
 ANY, TOMATO = "NatLang/ALFWorld-v0", "NatLang/ALFWorld-TomatoMicrowave-v0"
 TASK_TYPES = (
@@ -320,13 +321,6 @@ def test_golden_transcripts(
     env = make(env_id, **kwargs)
     env.reset(options={"task_id": task_id})
     plan = env.reference()
-    lines = [env_id]
-    for commands in (plan, ["look", plan[0], "look", "inventory", "help", "examine fridge 1", "dance"]):
-        observation, info = env.reset(seed=0, options={"task_id": task_id})
-        lines += ["", f"task: {info['task']} ({info['task_id']})", observation]
-        for command in commands:
-            lines.append(f"commands: {' | '.join(info['admissible_commands'])}")
-            observation, reward, terminated, truncated, info = env.step(command)
-            end = "terminated" if terminated else "truncated" if truncated else "goes on"
-            lines += [f"> {command}", observation, f"{reward} {end} {info['success']}"]
+    about = ["look", plan[0], "look", "inventory", "help", "examine fridge 1", "dance"]
+    lines = [env_id, *transcript(env, task_id, (plan, about))]
     golden(f"alfworld-{task_id.removeprefix('generated/').replace('/', '-')}.txt", "\n".join(lines) + "\n")

@@ -14,9 +14,9 @@ from natlang_envs.alfworld.export import GAME, TRAJECTORY, export_game, folder_o
 from natlang_envs.alfworld.game import GRAMMARS, read_game_file
 from natlang_envs.alfworld.generator import EXAMPLE, aim_of, generate, parse_task_id
 from natlang_envs.errors import UsageError
+from tests.natlang_envs.alfworld.real import needs_package
 
 LAMP = "generated/unseen/look_at_obj_in_light/308/004"
-needs_package = pytest.mark.skipif(find_spec("alfworld") is None, reason="the alfworld package is not installed")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,10 @@ from natlang_envs.alfworld.kinds import UNSEEN_PLANS
 from natlang_envs.alfworld.official import official_ids, official_text
 from natlang_envs.alfworld.official_facts import read_package, unmangled
 from natlang_envs.errors import UsageError
+from tests.natlang_envs.alfworld.real import needs_official, needs_package
 from tests.natlang_envs.alfworld.samples import official_folder
 
 OPENABLE = {"Cabinet", "Drawer", "Fridge", "Microwave", "Safe"}
-needs_package = pytest.mark.skipif(find_spec("alfworld") is None, reason="the alfworld package is not installed")
-needs_games = pytest.mark.skipif(official_folder() is None, reason="the official games are not here")
 
 
 def rooms() -> list[Room]:
@@ -92,7 +90,7 @@ def test_the_alfworld_package_opens_the_same_receptacles() -> None:
         assert opened == {name for name in package.openable[number] if kinds.get(name) in OPENABLE}
 
 
-@needs_games
+@needs_official
 def test_official_games_have_the_same_receptacles_at_the_same_locations() -> None:
     folder = official_folder()
     assert folder is not None
@@ -109,7 +107,7 @@ def test_official_games_have_the_same_receptacles_at_the_same_locations() -> Non
 
 @pytest.mark.slow
 @needs_package
-@needs_games
+@needs_official
 def test_the_file_is_what_the_package_and_the_official_games_make(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from natlang_envs.autoexplore.words import LAST_STEP, read_steps_left
 from tests import strategies
 from tests.natlang_envs.autoexplore.folders import write
 from tests.natlang_envs.autoexplore.games import IDS, begun, own, section
+from tests.natlang_envs.transcript import transcript
 
 # Rules and rewards.
 
@@ -189,13 +190,6 @@ def test_golden_transcripts(env_id: str, golden: Callable[[str, str], None]) -> 
         env_id.removeprefix("NatLang/AutoExplore").removesuffix("-v0")
     ]
     env = begun(task_id, env_id=env_id)
-    lines = [env_id]
-    for commands in (env.demonstration(), ["cat README.md", "look around", "id README.md"], ["exit"]):
-        observation, info = env.reset(seed=0, options={"task_id": task_id})
-        lines += ["", f"task: {info['task']} ({info['task_id']})", observation]
-        for command in commands:
-            lines.append(f"commands: {' | '.join(info['admissible_commands'])}")
-            observation, reward, terminated, truncated, info = env.step(command)
-            end = "terminated" if terminated else "truncated" if truncated else "goes on"
-            lines += [f"> {command}", observation, f"{reward} {end} {info['success']}"]
+    plays = (env.demonstration(), ["cat README.md", "look around", "id README.md"], ["exit"])
+    lines = [env_id, *transcript(env, task_id, plays)]
     golden(f"{env_id.removeprefix('NatLang/')}.txt", "\n".join(lines) + "\n")
