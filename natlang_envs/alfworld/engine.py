@@ -23,8 +23,8 @@ from natlang_envs.alfworld.grammar import NOTHING_HAPPENS, WELCOME
 from natlang_envs.alfworld.views import View, situation_of, view_of
 from natlang_envs.errors import UsageError
 
-# Of all games together, so that a few games with many episodes are known well; about 30 MB, the oldest go first.
-_VIEWS_KEPT = 32_768
+# Of all games together, so that a few with many episodes are known well; 100 games in long play take 13 MiB.
+_VIEWS_KEPT = 6_000
 _KEPT: deque[tuple[dict[tuple[Any, ...], View], tuple[Any, ...]]] = deque()
 
 
