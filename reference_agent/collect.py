@@ -33,6 +33,7 @@ class Example:
         trajectory: Number of the trajectory.
         task_id: Its task.
         negative: Whether the last step in the path is a deliberate mistake.
+        restart: Whether p(s) has no path although the state was reached by one.
         state: p(s).
         reflection: R.
         commands: A(s), in the environment's order.
@@ -42,6 +43,7 @@ class Example:
     trajectory: int
     task_id: str
     negative: bool
+    restart: bool
     state: str
     reflection: str
     commands: tuple[str, ...]
@@ -59,14 +61,27 @@ def collect(config: Config) -> list[Example]:
         trajectory: int, path: Sequence[PathStep], observation: str, info: dict[str, Any], wrong: str | None
     ) -> str:
         """Let the teacher reflect on the present state, keep what it says and return the action."""
-        state = state_prompt(info["task"], path, observation, history=config.history)
-        commands: tuple[str, ...] = info["admissible_commands"]
-        lessons = [teacher.teach(env, wrong) for _ in range(config.collect.wordings)]
-        examples.extend(
-            Example(trajectory, info["task_id"], wrong is not None, state, each.reflection, commands, each.action)
-            for each in lessons
-        )
-        return lessons[0].action
+        action = ""
+        # Without its path, a state is one that a game begins in; trajectories alone hold a single such state each.
+        for restart in (False, True) if path and config.collect.restarts else (False,):
+            mistake = None if restart else wrong
+            state = state_prompt(info["task"], () if restart else path, observation, history=config.history)
+            for _ in range(config.collect.wordings):
+                lesson = teacher.teach(env, mistake)
+                action = lesson.action
+                examples.append(
+                    Example(
+                        trajectory,
+                        info["task_id"],
+                        mistake is not None,
+                        restart,
+                        state,
+                        lesson.reflection,
+                        info["admissible_commands"],
+                        action,
+                    )
+                )
+        return action
 
     seen: set[str] = set()
     while len(seen) < config.collect.trajectories:

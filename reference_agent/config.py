@@ -53,13 +53,15 @@ class CollectConfig:
         trajectories: The teacher's trajectories, N.
         policy_trajectories: So many of them, the first, warm-start the policy.
         negatives: Wrong actions tried at each step; the paper tries 1, and 0 collects no negative examples.
+        restarts: Whether the reflector also learns each of these states as the first of a game, without its path.
         wordings: How often the teacher is asked for its reflection on a state, each time in other words.
         policy_negatives: Whether the policy learns from the negative examples of its trajectories too.
     """
 
     trajectories: int = 25
     policy_trajectories: int = 20
-    negatives: int = 1
+    negatives: int = 3
+    restarts: bool = True
     wordings: int = 4
     policy_negatives: bool = False
 

@@ -167,6 +167,7 @@ def _make_policy(config: Config, base: Path, examples: Sequence[Example], report
         each
         for each in examples
         if each.trajectory < config.collect.policy_trajectories
+        and not each.restart
         and (config.collect.policy_negatives or not each.negative)
     ]
     tune_policy(

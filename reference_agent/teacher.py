@@ -52,7 +52,7 @@ class TaxiTeacher:
         self._rng = rng
 
     def teach(self, env: NatLangEnv, wrong: str | None = None) -> Lesson:
-        """Return a reflection that ends in the first command of the oracle's plan, and that command."""
+        """Return a reflection that names the first command of the oracle's plan and no other, and that command."""
         assert isinstance(env, DangerousTaxiEnv)
         action = env.oracle()[0]
         city, (row, column, passenger, destination) = env.city, env.city.decode(env.state)
@@ -63,18 +63,15 @@ class TaxiTeacher:
             kind = "do" if action.split()[-1] in directions else "around"
         else:
             kind = "drop_off" if riding else "pick_up"
-        reflection = self.say(kind, (row, column), city.landmarks[target], action, wrong, riding)
+        reflection = self.say(kind, (row, column), city.landmarks[target], action, wrong is not None, riding)
         return Lesson(reflection, action)
 
-    def say(self, kind: str, here: Cell, there: Cell, action: str, wrong: str | None, riding: bool) -> str:
+    def say(self, kind: str, here: Cell, there: Cell, action: str, mistaken: bool, riding: bool) -> str:
         """Return a reflection of the given kind in a wording drawn anew, whether it is true or not."""
-        words = {
-            "goal": self._draw("goal_riding" if riding else "goal_waiting"),
-            "action": action,
-            "last": wrong,
-        }
-        regret = [self._draw("regret")] if wrong else []
-        return " ".join([comparison(here, there), *(each.format(**words) for each in [*regret, self._draw(kind)])])
+        goal = self._draw("goal_riding" if riding else "goal_waiting")
+        # Regret comes last and names no command. Before the command, a student that regrets a right step goes back.
+        sentences = [self._draw(kind), self._draw("regret")] if mistaken else [self._draw(kind)]
+        return " ".join([comparison(here, there), *(each.format(goal=goal, action=action) for each in sentences)])
 
     def _draw(self, kind: str) -> str:
         sentences = self._say[kind]

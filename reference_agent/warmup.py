@@ -92,10 +92,11 @@ def _label_loss(
         target = int(rng.integers(len(commands)))
         said = f"{commands[target]}."
         if rng.random() < min(0.8, 0.2 * level):
-            # What is said before names other directions and commands: the last one counts.
             here, there = rng.integers(5, size=(2, 2)).tolist()
-            wrong = commands[int(rng.integers(len(commands)))] if rng.random() < min(0.5, 0.1 * (level - 1)) else None
-            said = teacher.say(str(rng.choice(_KINDS)), here, there, commands[target], wrong, bool(rng.random() < 0.5))
+            mistaken = bool(rng.random() < min(0.5, 0.1 * (level - 1)))
+            said = teacher.say(
+                str(rng.choice(_KINDS)), here, there, commands[target], mistaken, bool(rng.random() < 0.5)
+            )
         choices = enumerate_actions(commands, model.labels_for(len(commands)), rng)
         shown = state if level else _last_sentence(state)
         prompts.append(policy_prompt(shown, said, choices))
