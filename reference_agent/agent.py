@@ -15,7 +15,9 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Decision, View
 from reference_agent.model import LanguageModel
 from reference_agent.pipeline import CONFIG, load_reflector, read_config
+from reference_agent.players import Decision as Choice
 from reference_agent.players import decide
+from reference_agent.saycan import SayCanPolicy, with_head
 
 
 class ReflectRLAgent:
@@ -31,7 +33,7 @@ class ReflectRLAgent:
         torch.set_num_threads(self._config.threads)
         if not (run / policy).exists():
             raise UsageError(f"{run / policy} is missing: finish training with `reflect-rl train --out {run}`")
-        self._policy = LanguageModel.load(run / policy)
+        self._policy = with_head(LanguageModel.load(run / policy), self._config)
         self._policy.model.eval()
         self._reflector = load_reflector(self._config, run)
 
@@ -41,15 +43,16 @@ class ReflectRLAgent:
         commands = [view.admissible_commands for view in views]
         decided = decide(self._policy, self._reflector, states, commands, None)
         return [
-            Decision(listed[each.chosen], each.reflection, self._tokens(state, each.prompt, each.reflection))
-            for state, listed, each in zip(states, commands, decided, strict=True)
+            Decision(listed[each.chosen], each.reflection, self._tokens(each))
+            for listed, each in zip(commands, decided, strict=True)
         ]
 
-    def _tokens(self, state: str, prompt: str, reflection: str | None) -> int:
-        """Count what both players read and wrote, as if nothing were remembered."""
+    def _tokens(self, choice: Choice) -> int:
+        """Count what both players read and wrote, as if nothing were remembered; a prompt of many actions once."""
         count = self._policy.count
-        spoken = 0 if reflection is None else count(state) + count(reflection)
-        return count(prompt) + 1 + spoken
+        spoken = 0 if choice.reflection is None else count(choice.state) + count(choice.reflection)
+        scored = sum(map(count, choice.labels)) if isinstance(self._policy, SayCanPolicy) else 1
+        return count(choice.prompt) + scored + spoken
 
 
 def load(argument: str) -> ReflectRLAgent:

@@ -141,6 +141,8 @@ class Config:
         history: How many steps of the path p(s) shows.
         reflect: Whether there is a reflector at all.
         reflection_tokens: The longest reflection.
+        head: How the policy chooses: `"labels"` (all actions in one prompt, a label each) or `"saycan"` (saycan.py).
+        normalisation: Of `"saycan"`: `"sum"` (none), `"token"` or `"word"`.
         threads: Threads of torch; one is fastest on a busy machine, and the result depends on the number.
         curriculum: The stages, in order; demonstrations are collected in the environment of the first.
     """
@@ -151,6 +153,8 @@ class Config:
     history: int = 1
     reflect: bool = True
     reflection_tokens: int = 48
+    head: str = "labels"
+    normalisation: str = "token"
     threads: int = 1
     model: ModelConfig = ModelConfig()
     warmup: WarmupConfig = WarmupConfig()
@@ -162,6 +166,8 @@ class Config:
 
     def __post_init__(self) -> None:
         """Check what types cannot say."""
+        one_of("head", self.head, ("labels", "saycan"))
+        one_of("normalisation", self.normalisation, ("sum", "token", "word"))
         one_of("rl.baseline", self.rl.baseline, ("none", "step", "state"))
         if self.rl.group < 1 or self.rl.batch % self.rl.group:
             raise UsageError(f"rl.group {self.rl.group} does not divide rl.batch {self.rl.batch}: change one of them")

@@ -12,13 +12,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, LlamaConfig, LlamaForCausalLM
 from transformers.utils import logging
 
-from natlang_envs.enumeration import LABELS
+from natlang_envs.enumeration import LABELS, Choice, enumerate_actions
 from natlang_envs.errors import UsageError
+from natlang_envs.prompt import policy_prompt
 from reference_agent.config import ModelConfig
 from reference_agent.tokenizer import END, make_tokenizer
 
@@ -143,6 +145,14 @@ class LanguageModel:
             )
         return self.labels[:commands]
 
+    def list_actions(self, commands: Sequence[str], rng: np.random.Generator | None) -> list[Choice]:
+        """Return each command with its label; without `rng` labels are in order. See `labels_for` for errors."""
+        return enumerate_actions(commands, self.labels_for(len(commands)), rng)
+
+    def ask(self, state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
+        """Return the prompt that the policy completes with one of the choices' labels."""
+        return policy_prompt(state, reflection, choices)
+
     def choice_logits(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> Tensor:
         """Return the logits of the labels listed in each prompt.
 
@@ -175,15 +185,20 @@ class LanguageModel:
         left out of the result.
         """
         self._check_length(sequences)
+        cache, shared = self._begin(sequences, longest)
+        return *self._run([each[shared:] for each in sequences], shared, cache), shared
+
+    def _begin(self, sequences: Sequence[tuple[int, ...]], longest: int) -> tuple[DynamicCache | None, int]:
+        """Return keys and values of the prefix of at most `longest` tokens that is worth sharing, and its length."""
         shared = _shared_prefix(sequences, longest)
         if not shared:
-            return *self._run(sequences, 0, None), 0
+            return None, 0
         groups = {prefix: index for index, prefix in enumerate(sorted({each[:shared] for each in sequences}))}
         cache = DynamicCache()
         prefixes = torch.tensor(list(groups))
         self.model.base_model(prefixes, attention_mask=torch.ones_like(prefixes), past_key_values=cache, use_cache=True)
         cache.batch_select_indices(torch.tensor([groups[each[:shared]] for each in sequences]))
-        return *self._run([each[shared:] for each in sequences], shared, cache), shared
+        return cache, shared
 
     def _run(
         self, sequences: Sequence[tuple[int, ...]], start: int, cache: DynamicCache | None

@@ -30,6 +30,7 @@ from reference_agent.config import Config, dump_config, parse_config
 from reference_agent.model import LanguageModel
 from reference_agent.players import Reflector
 from reference_agent.rlft import Row, fine_tune
+from reference_agent.saycan import with_head
 from reference_agent.sft import tune_policy, tune_reflector
 from reference_agent.teacher import phrases
 from reference_agent.warmup import Report, warm_up
@@ -71,7 +72,7 @@ def train(config: Config, out: Path, report: Report) -> Path:
     start = _finished(out / "policy-sft", lambda folder: _make_policy(config, base, examples, report).save(folder))
 
     def reinforce(folder: Path) -> None:
-        policy = LanguageModel.load(start)
+        policy = with_head(LanguageModel.load(start), config)
         reflector = load_reflector(config, out)
         total = sum(stage.iterations for stage in config.curriculum)
 
@@ -161,7 +162,7 @@ def _make_reflector(config: Config, base: Path, examples: Sequence[Example], rep
 
 
 def _make_policy(config: Config, base: Path, examples: Sequence[Example], report: Report) -> LanguageModel:
-    model = LanguageModel.load(base)
+    model = with_head(LanguageModel.load(base), config)
     settings = config.sft_policy
     shown = [
         each

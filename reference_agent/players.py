@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from natlang_envs.enumeration import enumerate_actions
-from natlang_envs.prompt import policy_prompt, reflection_prompt
+from natlang_envs.prompt import reflection_prompt
 from reference_agent.model import LanguageModel
 
 
@@ -19,8 +18,8 @@ class Decision(NamedTuple):
 
     Attributes:
         state: p(s).
-        prompt: p(s), α(A(s)) and the reflection.
-        labels: The labels listed in it.
+        prompt: p(s), α(A(s)) and the reflection; without α(A(s)) where the policy scores each action's text.
+        labels: The labels listed in it; with such a policy, the actions.
         chosen: The position of the chosen one.
         reflection: The reflection, None without a reflector.
     """
@@ -73,8 +72,8 @@ def decide(
         rng: Draws labels and choices (temperature 1); without it labels are in order and the likeliest is chosen.
     """
     reflections: Sequence[str | None] = reflector.reflect(states) if reflector else [None] * len(states)
-    listed = [enumerate_actions(each, policy.labels_for(len(each)), rng) for each in commands]
-    prompts = [policy_prompt(*each) for each in zip(states, reflections, listed, strict=True)]
+    listed = [policy.list_actions(each, rng) for each in commands]
+    prompts = [policy.ask(*each) for each in zip(states, reflections, listed, strict=True)]
     labels = [[choice.label for choice in each] for each in listed]
     logits = policy.choice_logits(prompts, labels)
     if rng is not None:

@@ -1,7 +1,8 @@
 """Supervised fine-tuning of the two players: Algorithm 1, lines 21 and 22; the loss is on the completion only.
 
 The reflector learns to write R after p(s). The policy learns to choose a's label after p(s), R and α(A(s)), with the
-labels drawn anew every time, and its loss is over the listed labels, as its distribution will be.
+labels drawn anew every time, and its loss is over the listed labels, as its distribution will be. A policy that scores
+each action's text (saycan.py) learns to write it instead.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from natlang_envs.enumeration import enumerate_actions
-from natlang_envs.prompt import policy_prompt, reflection_prompt
+from natlang_envs.prompt import reflection_prompt
 from reference_agent.collect import Example
 from reference_agent.config import SFTConfig
 from reference_agent.model import LanguageModel
+from reference_agent.saycan import SayCanPolicy
 
 Report = Callable[[int, float], None]
 
@@ -44,12 +45,14 @@ def tune_policy(
         prompts: list[str] = []
         labels: list[list[str]] = []
         for each in batch:
-            choices = enumerate_actions(each.commands, model.labels_for(len(each.commands)), rng)
+            choices = model.list_actions(each.commands, rng)
             said = each.reflection if reflect else None
             if said and rng.random() < config.doubt:
                 said = said.replace(each.action, each.commands[int(rng.integers(len(each.commands)))])
-            prompts.append(policy_prompt(each.state, said, choices))
+            prompts.append(model.ask(each.state, said, choices))
             labels.append([choice.label for choice in choices])
+        if isinstance(model, SayCanPolicy):
+            return model.completion_loss(prompts, [each.action for each in batch])
         targets = torch.tensor([each.commands.index(each.action) for each in batch])
         log_probabilities = torch.log_softmax(model.choice_logits(prompts, labels), dim=1)
         certain = -log_probabilities.gather(1, targets[:, None]).mean()

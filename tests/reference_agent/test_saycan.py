@@ -1,0 +1,177 @@
+"""Choice by the probability of each action's text."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import reference_agent.model as module
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation import evaluate, load_agent
+from reference_agent.collect import Example
+from reference_agent.config import Config, RLConfig, SFTConfig
+from reference_agent.model import LanguageModel
+from reference_agent.pipeline import train
+from reference_agent.players import Reflector, decide
+from reference_agent.reinforce import update
+from reference_agent.rollout import Episode
+from reference_agent.saycan import SayCanPolicy, with_head
+from reference_agent.sft import tune_policy
+from tests.reference_agent.conftest import quick_config
+
+ACTIONS = [
+    ["move south", "pick up the passenger now", "x", "go to Red"],
+    ["drop off passenger", "north"],
+    ["move east"],
+    ["move west", "move west again", "move north"],
+]
+
+
+def prompts_of(policy: LanguageModel, examples: list[Example]) -> list[str]:
+    # Two of one trajectory, whose beginnings are the same, and two of others.
+    chosen = [examples[0], examples[4], examples[20], examples[-1]]
+    return [policy.ask(each.state, each.reflection, ()) for each in chosen]
+
+
+@torch.no_grad()
+def plainly(model: LanguageModel, prompt: str, action: str) -> float:
+    """Return the log-probability of an action, computed in a prompt of its own over the whole vocabulary."""
+    start, ids = model.encode(prompt), model.encode(action)
+    logits = model.model(torch.tensor([[*start, *ids]])).logits[0]
+    told = torch.log_softmax(logits, dim=1)
+    return sum(float(told[len(start) - 1 + at, token]) for at, token in enumerate(ids))
+
+
+@pytest.mark.parametrize("normalisation", ["sum", "token", "word"])
+@pytest.mark.parametrize("sharing", [1, 4])
+@torch.no_grad()
+def test_scores_are_those_of_each_action_in_its_own_prompt(
+    model: LanguageModel, examples: list[Example], monkeypatch: pytest.MonkeyPatch, normalisation: str, sharing: int
+) -> None:
+    monkeypatch.setattr(module, "_SHARING", sharing)
+    policy = SayCanPolicy(model, normalisation)
+    prompts = prompts_of(policy, examples)
+    scores = policy.choice_logits(prompts, ACTIONS)
+    assert scores.shape == (4, 4)
+    for row, (prompt, listed) in enumerate(zip(prompts, ACTIONS, strict=True)):
+        for column, action in enumerate(listed):
+            parts = {"sum": 1, "token": model.count(action), "word": len(action.split())}[normalisation]
+            assert scores[row, column].item() == pytest.approx(plainly(model, prompt, action) / parts, abs=1e-5)
+        assert torch.isinf(scores[row, len(listed) :]).all()
+    assert torch.softmax(scores, dim=1).sum(dim=1).tolist() == pytest.approx([1.0] * 4)
+
+
+def test_the_normalisations_differ_where_actions_have_several_tokens(model: LanguageModel) -> None:
+    scores = [
+        SayCanPolicy(model, each).choice_logits(["Action:\n"], [["pick up the passenger now"]]).item()
+        for each in ("sum", "token", "word")
+    ]
+    assert len(set(scores)) == 3
+
+
+def test_gradients_flow_as_they_do_through_the_plain_form(model: LanguageModel, examples: list[Example]) -> None:
+    policy = SayCanPolicy(model, "token")
+    prompt = prompts_of(policy, examples)[0]
+
+    def gradient(chosen: torch.Tensor) -> torch.Tensor:
+        model.model.zero_grad()
+        chosen.backward()
+        return torch.cat([weight.grad.flatten() for weight in model.model.parameters()])
+
+    ours = gradient(torch.log_softmax(policy.choice_logits([prompt], ACTIONS[:1]), dim=1)[0, 1])
+    start, scores = model.encode(prompt), []
+    for action in ACTIONS[0]:
+        ids = model.encode(action)
+        told = torch.log_softmax(model.model(torch.tensor([[*start, *ids]])).logits[0, len(start) - 1 : -1], dim=1)
+        scores.append(told.gather(1, torch.tensor(ids)[:, None]).mean())
+    theirs = gradient(torch.log_softmax(torch.stack(scores), dim=0)[1])
+    assert theirs.norm() > 0
+    torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-6)
+
+
+def test_both_players_decide_on_a_listed_action(model: LanguageModel, examples: list[Example]) -> None:
+    policy = SayCanPolicy(model, "word")
+    states, commands = [each.state for each in examples[:3]], [each.commands for each in examples[:3]]
+    reflector = Reflector(copy.deepcopy(model), 4)
+    greedy = decide(policy, reflector, states, commands, None)
+    for state, listed, each in zip(states, commands, greedy, strict=True):
+        assert each.labels == list(listed)
+        assert each.prompt == f"{state}\nReflection: {each.reflection}\nAction:\n"
+        assert each.chosen == max(
+            range(len(listed)), key=lambda at: plainly(model, each.prompt, listed[at]) / len(listed[at].split())
+        )
+    drawn = {
+        decide(policy, None, states[:1], commands[:1], np.random.default_rng(seed))[0].chosen for seed in range(40)
+    }
+    assert len(drawn) > 1
+
+
+def test_demonstrations_and_rewards_move_it(model: LanguageModel, examples: list[Example]) -> None:
+    policy = with_head(copy.deepcopy(model), Config(head="saycan"))
+    each = examples[0]
+    lesson = [each]
+
+    def likelihood(action: str) -> float:
+        with torch.no_grad():
+            scores = policy.choice_logits([policy.ask(each.state, each.reflection, ())], [each.commands])
+        return torch.softmax(scores, dim=1)[0, each.commands.index(action)].item()
+
+    before = likelihood(each.action)
+    losses: list[float] = []
+    tune_policy(policy, lesson, True, SFTConfig(steps=40, batch=2), 0, lambda _, loss: losses.append(loss))
+    assert losses[-1] < losses[0]
+    assert likelihood(each.action) > before + 0.1
+
+    other = next(command for command in each.commands if command != each.action)
+    decisions = [
+        decision
+        for seed in range(60)
+        for decision in decide(policy, None, [each.state], [each.commands], np.random.default_rng(seed))
+    ]
+    episodes = [
+        Episode([decision], [20.0 if decision.labels[decision.chosen] == other else -10.0]) for decision in decisions
+    ]
+    assert {len(episode.rewards) for episode in episodes} == {1}
+    assert any(episode.rewards[0] > 0 for episode in episodes)
+    optimizer = torch.optim.AdamW(policy.model.parameters(), lr=1e-2)
+
+    def without_reflection() -> float:
+        with torch.no_grad():
+            scores = policy.choice_logits([policy.ask(each.state, None, ())], [each.commands])
+        return torch.softmax(scores, dim=1)[0, each.commands.index(other)].item()
+
+    before = without_reflection()
+    for _ in range(3):
+        update(policy, optimizer, episodes, RLConfig(entropy=0.0))
+    assert without_reflection() > before + 0.05
+
+
+def test_a_run_trains_resumes_and_evaluates_by_a_line_of_its_config(out: Path) -> None:
+    config = quick_config("head='saycan'", "normalisation='word'", stages=(2,))
+    train(config, out, lambda *_: None)
+    assert json.loads((out / "settings.json").read_text())["head"] == "saycan"
+    train(config, out, lambda *_: None)
+    agent = load_agent(f"reflect-rl:{out}")
+    result, played = evaluate(agent, "dangerous-taxi-pickup/paper")
+    assert len(played) == 100
+    assert result.tokens
+    assert [each.actions for each in played] == [
+        each.actions for each in evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/paper", batch=9)[1]
+    ]
+
+
+def test_bad_input_is_named(model: LanguageModel) -> None:
+    with pytest.raises(UsageError, match="head"):
+        Config(head="say-can")
+    with pytest.raises(UsageError, match="normalisation"):
+        Config(normalisation="letters")
+    policy = SayCanPolicy(model, "token")
+    with pytest.raises(UsageError, match="an action without text"):
+        policy.choice_logits(["Action:\n"], [["look", ""]])
+    with pytest.raises(UsageError, match="does not fit the model's 512"):
+        policy.choice_logits(["Action:\n"], [["look", "north " * 600]])
