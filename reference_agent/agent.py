@@ -13,11 +13,10 @@ import torch
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Decision, View
-from reference_agent.model import LanguageModel
-from reference_agent.pipeline import CONFIG, load_reflector, read_config
+from reference_agent.pipeline import CONFIG, load_player, load_reflector, read_config
 from reference_agent.players import Decision as Choice
 from reference_agent.players import decide
-from reference_agent.saycan import SayCanPolicy, with_head
+from reference_agent.saycan import SayCanPolicy
 
 
 class ReflectRLAgent:
@@ -33,9 +32,9 @@ class ReflectRLAgent:
         torch.set_num_threads(self._config.threads)
         if not (run / policy).exists():
             raise UsageError(f"{run / policy} is missing: finish training with `reflect-rl train --out {run}`")
-        self._policy = with_head(LanguageModel.load(run / policy), self._config)
+        self._policy = load_player(self._config, run, policy)
         self._policy.model.eval()
-        self._reflector = load_reflector(self._config, run)
+        self._reflector = load_reflector(self._config, run, self._policy)
 
     def act(self, views: Sequence[View]) -> list[Decision]:
         """Return a decision for each view."""

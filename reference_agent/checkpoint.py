@@ -89,14 +89,11 @@ def load_weights(checkpoint: Path, policy: LanguageModel) -> None:
         UsageError: They are of another model.
     """
     try:
-        saved = LanguageModel.load(checkpoint)
-        policy.model.load_state_dict(saved.model.state_dict())
+        policy.restore(checkpoint)
     except RuntimeError:
         raise UsageError(
-            f"{checkpoint} is a checkpoint of another model: choose another --out for this config"
+            f"{checkpoint} is a checkpoint of another model or tokenizer: choose another --out for this config"
         ) from None
-    if saved.tokenizer.get_vocab() != policy.tokenizer.get_vocab():
-        raise UsageError(f"{checkpoint} is a checkpoint with another tokenizer: choose another --out for this config")
 
 
 def load_optimizer(checkpoint: Path, optimizer: torch.optim.Optimizer) -> None:

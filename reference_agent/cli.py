@@ -13,6 +13,8 @@ from natlang_envs.cli_support import run_app
 from natlang_envs.errors import UsageError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+models = typer.Typer(no_args_is_help=True, help="Models that are fetched once and kept in the cache folder.")
+app.add_typer(models, name="models")
 
 
 class Bars:
@@ -99,6 +101,14 @@ def warm_up(
     with bars() as progress:
         make_tiny(settings, Bars(progress)).save(out)
     typer.echo(f"Model: {out}")
+
+
+@models.command()
+def fetch(name: Annotated[str, typer.Argument(help="smollm2")]) -> None:
+    """Fetch a model by its name in configs (`model.name`); one that is there already is left alone."""
+    from reference_agent.pipeline import fetch_model
+
+    typer.echo(fetch_model(name, lambda line: typer.echo(line, err=True)))
 
 
 @app.command()

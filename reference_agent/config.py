@@ -13,7 +13,27 @@ from natlang_envs.errors import UsageError, one_of
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The backbone: `name = "tiny"` makes a Llama of the sizes below; any other name is a hub id or a folder."""
+    """The backbone of both players.
+
+    Attributes:
+        name: `"tiny"` makes a Llama of the sizes below; `"smollm2"` is what `reflect-rl models fetch smollm2` puts into
+            the cache folder; any other name is a folder with a causal language model, or a hub id.
+        layers: Of the tiny model, as the following five.
+        width: Of a hidden state.
+        inner: Of a hidden layer.
+        heads: Of attention.
+        positions: The largest number of tokens in a prompt.
+        initializer_range: Standard deviation of the untrained weights.
+        lora_rank: Of the adapters (LoRA) that are trained on the frozen model; 0 trains all weights.
+        lora_alpha: Their update is scaled by lora_alpha / lora_rank.
+        lora_dropout: In front of them; 0 keeps the policy that samples and the policy that learns the same.
+        lora_targets: `"all-linear"`, `"default"` (what PEFT chooses for the architecture), or layers' names between
+            commas, such as `"q_proj,v_proj"`.
+        players: `"adapters"`: reflector and policy are two adapters on one base in memory; `"separate"`: two models.
+        precision: Of the frozen weights, `"fp32"` or `"bf16"`; what is trained is fp32.
+        eight_bit: Whether the frozen weights are held in 8 bits (bitsandbytes).
+        device: `"cpu"`, `"cuda"`, or `"auto"`: cuda where there is one.
+    """
 
     name: str = "tiny"
     layers: int = 4
@@ -22,6 +42,30 @@ class ModelConfig:
     heads: int = 4
     positions: int = 512
     initializer_range: float = 0.08
+    lora_rank: int = 0
+    lora_alpha: int = 16
+    lora_dropout: float = 0.0
+    lora_targets: str = "all-linear"
+    players: str = "separate"
+    precision: str = "fp32"
+    eight_bit: bool = False
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        """Check what types cannot say."""
+        one_of("model.players", self.players, ("adapters", "separate"))
+        one_of("model.precision", self.precision, ("fp32", "bf16"))
+        one_of("model.device", self.device, ("cpu", "cuda", "auto"))
+        if self.lora_rank < 0:
+            raise UsageError(f"model.lora_rank is {self.lora_rank}: set it to 0 (train all weights) or more")
+        for wanted, value in (
+            ('players = "adapters"', self.players == "adapters"),
+            ('precision = "bf16"', self.precision == "bf16"),
+            ("eight_bit = true", self.eight_bit),
+        ):
+            # Weights of 8 or 16 bits cannot take the small steps of training: only what stands beside them can.
+            if value and not self.lora_rank:
+                raise UsageError(f"model.{wanted} needs adapters to train: set model.lora_rank, for example to 16")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 Anything that transformers loads as a causal LM fits; the tiny Llama is made here from a config. The policy's
 distribution is over the labels listed in its prompt only: the hidden state of the last position times those rows of
 `lm_head` (the paper's section 4.3). Prefixes that many prompts of a batch share (task, map) are computed once.
-It does not know about environments, and it has no LoRA or quantisation yet.
+Two players may stand on one frozen base, each with an adapter of its own (LoRA): `with_adapter`. What they return is on
+the CPU whatever device computes it. It does not know about environments; backbone.py knows how a base is loaded.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, LlamaConfig, LlamaForCausalLM
+from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
 from transformers.utils import logging
 
 from natlang_envs.enumeration import LABELS, Choice, enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import policy_prompt
+from reference_agent.backbone import Adapter, digest, load_backbone
 from reference_agent.config import ModelConfig
 from reference_agent.tokenizer import END, make_tokenizer
 
@@ -38,11 +40,13 @@ class LanguageModel:
         model: The transformers model.
         tokenizer: Its tokenizer.
         labels: The choice labels that are single tokens after a newline.
+        adapter: The player's adapter; None where all weights are its own.
     """
 
-    def __init__(self, model: Any, tokenizer: Any) -> None:
+    def __init__(self, model: Any, tokenizer: Any, adapter: Adapter | None = None) -> None:
         self.model = model
         self.tokenizer = tokenizer
+        self.adapter = adapter
         self.end: int = tokenizer.eos_token_id
         self._ids: dict[str, tuple[int, ...]] = {}
         self._label_ids: dict[str, int] = {}
@@ -81,32 +85,73 @@ class LanguageModel:
         return cls(model, tokenizer)
 
     @classmethod
-    def load(cls, path: str | Path) -> LanguageModel:
-        """Load a folder written by `save`, or any causal LM by hub id or folder.
+    def load(cls, path: str | Path, config: ModelConfig | None = None) -> LanguageModel:
+        """Load a folder written by `save`, or any causal LM by hub id or folder, as `config` says (fp32, CPU).
 
         Raises:
-            UsageError: There is no such model.
+            UsageError: There is no such model, or it cannot be had in this way on this machine.
         """
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(path)
-            model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
-        except (OSError, ValueError, KeyError) as error:
-            reason = str(error).splitlines()[0]
-            raise UsageError(f"{path} holds no causal language model ({reason}): train one, or name another") from None
-        if tokenizer.pad_token_id is None:
-            tokenizer.pad_token = tokenizer.eos_token
-        return cls(model, tokenizer)
+        return cls(*load_backbone(path, config or ModelConfig()))
+
+    def with_adapter(self, name: str, config: ModelConfig, folder: Path | None = None, seed: int = 0) -> LanguageModel:
+        """Return a player on this model's base, which both share and which is frozen from now on.
+
+        Args:
+            name: Of the adapter: `"policy"` or `"reflector"`.
+            config: Rank and other settings of a new adapter.
+            folder: Where `save` wrote the adapter; without it a new one is made, which changes nothing yet.
+            seed: Draws a new adapter's weights.
+
+        Raises:
+            UsageError: The folder holds no adapter for this base.
+        """
+        return LanguageModel(self.model, self.tokenizer, Adapter(self.model, self.adapter, name, config, folder, seed))
 
     def save(self, folder: Path) -> None:
-        """Write weights (safetensors), config and tokenizer."""
+        """Write weights (safetensors), config and tokenizer; of a player on a shared base, its adapter alone."""
+        if self.adapter is not None:
+            self.adapter.save(folder)
+            return
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
+
+    def restore(self, folder: Path) -> None:
+        """Put the weights that `save` wrote into this model.
+
+        Raises:
+            RuntimeError: They are of another model, or its tokenizer is another.
+            UsageError: They cannot be read.
+        """
+        if self.adapter is not None:
+            self.adapter.restore(folder)
+            return
+        model, tokenizer = load_backbone(folder, ModelConfig())
+        self.model.load_state_dict(model.state_dict())
+        if tokenizer.get_vocab() != self.tokenizer.get_vocab():
+            raise RuntimeError(f"{folder} has another tokenizer")
+
+    def parameters(self) -> list[torch.nn.Parameter]:
+        """Return the weights that are this player's own: what an optimizer may move."""
+        return self.adapter.parameters if self.adapter is not None else list(self.model.parameters())
+
+    def freeze(self) -> None:
+        """Stop training this player; another one on the same base goes on."""
+        if self.adapter is not None:
+            self.adapter.frozen = True
+        else:
+            self.model.requires_grad_(False)
+        self.model.eval()
+
+    def fingerprint(self) -> str:
+        """Return a digest of every bit that this player computes with: its own weights and the base's."""
+        shared = [] if self.adapter is None else self.adapter.base
+        return digest([*shared, *self.parameters()])
 
     def descend(self, optimizer: torch.optim.Optimizer, loss: Tensor, clip: float) -> float:
         """Take one step down `loss` with the gradient's norm cut to `clip`; return the norm before that."""
         optimizer.zero_grad()
         loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), clip)
+        norm = torch.nn.utils.clip_grad_norm_(self.parameters(), clip)
         optimizer.step()
         return float(norm)
 
@@ -173,10 +218,11 @@ class LanguageModel:
         states, _, start = self._hidden(sequences, min(map(len, sequences)) - 1)
         hidden = states[torch.arange(len(sequences)), torch.tensor([len(each) for each in sequences]) - 1 - start]
         head = self.model.get_output_embeddings()
-        logits = torch.einsum("bd,bkd->bk", hidden, head.weight[ids])
+        rows = ids.to(head.weight.device)
+        logits = torch.einsum("bd,bkd->bk", hidden, head.weight[rows])
         if getattr(head, "bias", None) is not None:
-            logits = logits + head.bias[ids]
-        return logits.float().masked_fill(~listed, float("-inf"))
+            logits = logits + head.bias[rows]
+        return logits.float().cpu().masked_fill(~listed, float("-inf"))
 
     def _hidden(self, sequences: Sequence[tuple[int, ...]], longest: int) -> tuple[Tensor, Tensor, int]:
         """Return the last layer's states [B, T, width] of the sequences from `start` on, their tokens [B, T], `start`.
@@ -190,14 +236,16 @@ class LanguageModel:
 
     def _begin(self, sequences: Sequence[tuple[int, ...]], longest: int) -> tuple[DynamicCache | None, int]:
         """Return keys and values of the prefix of at most `longest` tokens that is worth sharing, and its length."""
+        self._take_turn()
         shared = _shared_prefix(sequences, longest)
         if not shared:
             return None, 0
         groups = {prefix: index for index, prefix in enumerate(sorted({each[:shared] for each in sequences}))}
         cache = DynamicCache()
-        prefixes = torch.tensor(list(groups))
+        prefixes = torch.tensor(list(groups), device=self.model.device)
         self.model.base_model(prefixes, attention_mask=torch.ones_like(prefixes), past_key_values=cache, use_cache=True)
-        cache.batch_select_indices(torch.tensor([groups[each[:shared]] for each in sequences]))
+        chosen = torch.tensor([groups[each[:shared]] for each in sequences], device=self.model.device)
+        cache.batch_select_indices(chosen)
         return cache, shared
 
     def _run(
@@ -207,12 +255,17 @@ class LanguageModel:
         ids = torch.full((len(sequences), max(map(len, sequences))), self.end)
         for row, each in enumerate(sequences):
             ids[row, : len(each)] = torch.tensor(each)
-        positions = torch.arange(start, start + ids.shape[1]).expand_as(ids)
-        seen = torch.ones(len(sequences), ids.shape[1] + (cache.get_seq_length() if cache else 0), dtype=torch.long)
+        ids = ids.to(self.model.device)
+        positions = torch.arange(start, start + ids.shape[1], device=ids.device).expand_as(ids)
+        seen = torch.ones_like(ids[:, :1]).expand(-1, ids.shape[1] + (cache.get_seq_length() if cache else 0))
         output = self.model.base_model(
             ids, attention_mask=seen, position_ids=positions, past_key_values=cache, use_cache=cache is not None
         )
         return output.last_hidden_state, ids
+
+    def _take_turn(self) -> None:
+        if self.adapter is not None:
+            self.adapter.take_turn()
 
     def _check_length(self, sequences: Sequence[tuple[int, ...]]) -> None:
         longest = max(len(each) for each in sequences)
@@ -235,9 +288,9 @@ class LanguageModel:
         places = torch.arange(start, start + ids.shape[1] - 1)
         first = torch.tensor([len(each) for each in starts])[:, None]
         last = torch.tensor([len(each) for each in sequences])[:, None] - 1
-        wanted = (places >= first - 1) & (places < last)
+        wanted = ((places >= first - 1) & (places < last)).to(ids.device)
         logits = self.model.get_output_embeddings()(states[:, :-1][wanted])
-        return torch.nn.functional.cross_entropy(logits.float(), ids[:, 1:][wanted])
+        return torch.nn.functional.cross_entropy(logits.float(), ids[:, 1:][wanted]).cpu()
 
     @torch.no_grad()
     def write(self, prompts: Sequence[str], max_tokens: int) -> list[str]:
@@ -251,11 +304,13 @@ class LanguageModel:
         return texts
 
     def _write(self, prompts: list[str], max_tokens: int) -> list[str]:
+        self._take_turn()
         sequences = [self.encode(prompt) for prompt in prompts]
         longest = max(len(each) for each in sequences)
         max_tokens = min(max_tokens, self.positions - longest)
-        ids = torch.tensor([[self.end] * (longest - len(each)) + list(each) for each in sequences])
-        mask = torch.tensor([[0] * (longest - len(each)) + [1] * len(each) for each in sequences])
+        padded = [[self.end] * (longest - len(each)) + list(each) for each in sequences]
+        ids = torch.tensor(padded, device=self.model.device)
+        mask = torch.tensor([[0] * (longest - len(each)) + [1] * len(each) for each in sequences], device=ids.device)
         written = self.model.generate(
             ids,
             attention_mask=mask,

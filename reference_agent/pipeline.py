@@ -1,12 +1,14 @@
 """Algorithm 1 from end to end, one folder a run; every stage that has finished is kept and not done again.
 
 OUT/settings.json        the settings
-OUT/base/                the model before fine-tuning (a tiny one is warmed up first, and kept in the cache folder)
+OUT/base/                the tiny model before fine-tuning (warmed up first, and kept in the cache folder)
 OUT/data/examples.jsonl  D, lines 2 to 20
 OUT/reflector/           R̂, line 21
 OUT/policy-sft/          π_θ0, line 22
 OUT/rl/                  checkpoints and TensorBoard events of lines 23 to 35
 OUT/policy/              the trained policy, and OUT/curve.png, OUT/curve.json
+
+A pretrained model stays where it is. Where adapters are trained, players and checkpoints are adapters alone.
 """
 
 from __future__ import annotations
@@ -19,12 +21,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+import gymnasium
 import torch
 
 from natlang_envs.enumeration import enumerate_actions
-from natlang_envs.errors import UsageError
+from natlang_envs.env import unwrap
+from natlang_envs.errors import UsageError, one_of
 from natlang_envs.prompt import policy_prompt
 from natlang_envs.trajectory import write_whole
+from reference_agent import smollm2
+from reference_agent.backbone import memory_advice
 from reference_agent.collect import Example, collect, read_examples, write_examples
 from reference_agent.config import Config, dump_config, parse_config
 from reference_agent.model import LanguageModel
@@ -39,7 +45,7 @@ CONFIG = "settings.json"
 
 
 def cache_folder() -> Path:
-    """Return where warmed-up models are kept: `$NATLANG_CACHE`, or the user's cache folder."""
+    """Return where warmed-up and fetched models are kept: `$NATLANG_CACHE`, or the user's cache folder."""
     given = os.environ.get("NATLANG_CACHE")
     if given:
         return Path(given)
@@ -66,21 +72,23 @@ def train(config: Config, out: Path, report: Report) -> Path:
     examples = read_examples(data)
     report("collect", config.collect.trajectories, config.collect.trajectories, float(len(examples)))
 
-    base = _finished(out / "base", lambda folder: base_model(config, report).save(folder))
+    if config.model.name == "tiny":
+        _finished(out / "base", lambda folder: base_model(config, report).save(folder))
     if config.reflect:
-        _finished(out / "reflector", lambda folder: _make_reflector(config, base, examples, report).save(folder))
-    start = _finished(out / "policy-sft", lambda folder: _make_policy(config, base, examples, report).save(folder))
+        _finished(out / "reflector", lambda folder: _make_reflector(config, out, examples, report).save(folder))
+    _finished(out / "policy-sft", lambda folder: _make_policy(config, out, examples, report).save(folder))
 
     def reinforce(folder: Path) -> None:
-        policy = with_head(LanguageModel.load(start), config)
-        reflector = load_reflector(config, out)
+        policy = load_player(config, out, "policy-sft")
+        reflector = load_reflector(config, out, policy)
         total = sum(stage.iterations for stage in config.curriculum)
 
         def on_row(row: Row) -> None:
             done = sum(stage.iterations for stage in config.curriculum[: int(row["stage"])]) + int(row["iteration"])
             report("rl", done, total, row["success"])
 
-        curve = fine_tune(policy, reflector, config, out / "rl", on_row)
+        with memory_advice("in RL", "lower rl.minibatch, then rl.batch"):
+            curve = fine_tune(policy, reflector, config, out / "rl", on_row)
         write_whole(out / "curve.json", json.dumps(curve).encode())
         policy.save(folder)
 
@@ -114,20 +122,79 @@ def read_config(out: Path) -> Config:
         raise UsageError(f"{out / CONFIG} is damaged ({error}): train again with another --out") from None
 
 
-def load_reflector(config: Config, out: Path) -> Reflector | None:
-    """Return the frozen reflector of a run, if it has one."""
-    return Reflector(LanguageModel.load(out / "reflector"), config.reflection_tokens) if config.reflect else None
+def load_player(config: Config, out: Path, folder: str) -> LanguageModel:
+    """Return a player of a run: `"policy"`, `"policy-sft"` or `"reflector"`."""
+    if config.model.lora_rank:
+        player = _load_base(config, out).with_adapter(folder.removesuffix("-sft"), config.model, out / folder)
+    else:
+        player = LanguageModel.load(out / folder, config.model)
+    return player if folder == "reflector" else with_head(player, config)
+
+
+def load_reflector(config: Config, out: Path, policy: LanguageModel) -> Reflector | None:
+    """Return the frozen reflector of a run, if it has one; as an adapter beside the policy's, if the config says so."""
+    if not config.reflect:
+        return None
+    if config.model.players == "adapters":
+        model = policy.with_adapter("reflector", config.model, out / "reflector")
+    else:
+        model = load_player(config, out, "reflector")
+    return Reflector(model, config.reflection_tokens)
+
+
+def _new_player(config: Config, out: Path, name: str) -> LanguageModel:
+    """Return a player before its fine-tuning."""
+    base = _load_base(config, out)
+    return base.with_adapter(name, config.model, seed=config.seed) if config.model.lora_rank else base
+
+
+def _load_base(config: Config, out: Path) -> LanguageModel:
+    """Return the model that both players start from, and check that it has labels enough."""
+    if config.model.name == "tiny":
+        return LanguageModel.load(out / "base", config.model)
+    model = LanguageModel.load(model_source(config.model.name), config.model)
+    for stage in config.curriculum:
+        env = gymnasium.make(stage.env, split=config.split, **config.env_kwargs)
+        model.labels_for(unwrap(env).max_commands)
+        env.close()
+    return model
+
+
+NAMED = {"smollm2": smollm2.fetch}  # what `reflect-rl models fetch` knows: a writer of a folder for each name
+
+
+def model_source(name: str) -> str | Path:
+    """Return the folder or hub id that a `model.name` stands for.
+
+    Raises:
+        UsageError: It is to be fetched first.
+    """
+    if name not in NAMED:
+        return name
+    folder = cache_folder() / "models" / name
+    if not folder.exists():
+        raise UsageError(f"{folder} is missing: fetch the model once with `reflect-rl models fetch {name}`")
+    return folder
+
+
+def fetch_model(name: str, say: Callable[[str], None]) -> Path:
+    """Put a named model into the cache folder, unless it is there, and return its folder.
+
+    Raises:
+        UsageError: There is no such name, or the model cannot be had.
+    """
+    fetch = NAMED[one_of("model", name, NAMED)]
+    return _finished(cache_folder() / "models" / name, lambda folder: fetch(folder, say))
 
 
 def base_model(config: Config, report: Report) -> LanguageModel:
-    """Return the model that both players start from.
+    """Return the tiny model that both players start from.
 
-    A tiny model is made and warmed up once for its settings, and kept in the user's cache. The one of the default
-    settings comes with the package, because it takes some minutes to make; `reflect-rl warm-up` makes it again.
+    It is made and warmed up once for its settings, and kept in the user's cache. The one of the default settings comes
+    with the package, because it takes some minutes to make; `reflect-rl warm-up` makes it again.
     """
-    if config.model.name != "tiny":
-        return LanguageModel.load(config.model.name)
-    settings = json.dumps([asdict(config.model), asdict(config.warmup), _VERSION])
+    made_of = {name: getattr(config.model, name) for name in TINY}
+    settings = json.dumps([made_of, asdict(config.warmup), _VERSION])
     name = f"tiny-{hashlib.sha256(settings.encode()).hexdigest()[:16]}"
     shipped = SHIPPED / name
     if shipped.exists():
@@ -137,6 +204,15 @@ def base_model(config: Config, report: Report) -> LanguageModel:
     return LanguageModel.load(folder)
 
 
+TINY = (
+    "name",
+    "layers",
+    "width",
+    "inner",
+    "heads",
+    "positions",
+    "initializer_range",
+)  # settings that make a tiny model
 SHIPPED = Path(__file__).parent / "data" / "models"
 _VERSION = 2  # raise when the warm-up, the tokenizer or the environment's texts change
 
@@ -152,17 +228,18 @@ def make_tiny(config: Config, report: Report) -> LanguageModel:
     return model
 
 
-def _make_reflector(config: Config, base: Path, examples: Sequence[Example], report: Report) -> LanguageModel:
-    model = LanguageModel.load(base)
+def _make_reflector(config: Config, out: Path, examples: Sequence[Example], report: Report) -> LanguageModel:
+    model = _new_player(config, out, "reflector")
     settings = config.sft_reflector
-    tune_reflector(
-        model, examples, settings, config.seed, lambda step, loss: report("reflector", step, settings.steps, loss)
-    )
+    with memory_advice("in the reflector's SFT", "lower sft_reflector.batch"):
+        tune_reflector(
+            model, examples, settings, config.seed, lambda step, loss: report("reflector", step, settings.steps, loss)
+        )
     return model
 
 
-def _make_policy(config: Config, base: Path, examples: Sequence[Example], report: Report) -> LanguageModel:
-    model = with_head(LanguageModel.load(base), config)
+def _make_policy(config: Config, out: Path, examples: Sequence[Example], report: Report) -> LanguageModel:
+    model = with_head(_new_player(config, out, "policy"), config)
     settings = config.sft_policy
     shown = [
         each
@@ -171,14 +248,15 @@ def _make_policy(config: Config, base: Path, examples: Sequence[Example], report
         and not each.restart
         and (config.collect.policy_negatives or not each.negative)
     ]
-    tune_policy(
-        model,
-        shown,
-        config.reflect,
-        settings,
-        config.seed,
-        lambda step, loss: report("policy", step, settings.steps, loss),
-    )
+    with memory_advice("in the policy's SFT", "lower sft_policy.batch"):
+        tune_policy(
+            model,
+            shown,
+            config.reflect,
+            settings,
+            config.seed,
+            lambda step, loss: report("policy", step, settings.steps, loss),
+        )
     return model
 
 

@@ -41,7 +41,7 @@ class Reflector:
 
     def __init__(self, model: LanguageModel, max_tokens: int) -> None:
         self.model = model
-        self.model.model.eval().requires_grad_(False)
+        self.model.freeze()
         self.max_tokens = max_tokens
         self.cache: dict[str, str] = {}
 

@@ -67,7 +67,7 @@ def fine_tune(
         for number in range(progress.stage, len(config.curriculum)):
             stage = config.curriculum[number]
             optimizer = torch.optim.AdamW(
-                policy.model.parameters(), lr=config.rl.learning_rate, weight_decay=config.rl.weight_decay
+                policy.parameters(), lr=config.rl.learning_rate, weight_decay=config.rl.weight_decay
             )
             done = progress.iteration if number == progress.stage else 0
             if last is not None and done:
@@ -121,11 +121,9 @@ def _iterate(
     }
 
 
-def _fingerprint(reflector: Reflector | None) -> float | None:
-    """Return a sum over the reflector's weights, to see that they have not moved."""
-    if reflector is None:
-        return None
-    return float(sum(weight.double().abs().sum() for weight in reflector.model.model.parameters()))
+def _fingerprint(reflector: Reflector | None) -> str | None:
+    """Return a digest of all that the reflector computes with, to see that not one bit has moved."""
+    return None if reflector is None else reflector.model.fingerprint()
 
 
 @contextmanager

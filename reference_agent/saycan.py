@@ -113,7 +113,7 @@ class SayCanPolicy(LanguageModel):
         sums = torch.zeros(divisors.shape, device=device).index_add(0, torch.tensor(owner, device=device), said)
         listed = torch.from_numpy(np.isfinite(divisors)).to(device)
         scores = (sums / torch.from_numpy(divisors).float().to(device)).masked_fill(~listed, float("-inf"))
-        return scores.view(len(starts), widest)
+        return scores.view(len(starts), widest).cpu()
 
     def _divisor(self, action: str, tokens: int) -> int:
         if not tokens:

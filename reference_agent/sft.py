@@ -70,7 +70,7 @@ def _tune(
     rng: np.random.Generator,
     report: Report,
 ) -> None:
-    optimizer = torch.optim.AdamW(model.model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
     model.model.train()
     order: list[int] = []
     for step in range(config.steps):

@@ -1,0 +1,239 @@
+"""How a pretrained model is loaded (precision, 8 bits, device) and how an adapter stands on it (LoRA, by PEFT).
+
+The players of a run may share one base in memory. It is frozen; each player has an adapter of its own, and before it
+reads anything it takes its turn, which makes its adapter the active one. PEFT makes an active adapter trainable: a
+player that is frozen takes that back. A saved player is its adapter alone, in the format that PEFT reads too.
+Nothing here knows of prompts, labels or environments.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from natlang_envs.errors import UsageError
+from reference_agent.config import ModelConfig
+
+WEIGHTS = "adapter_model.safetensors"
+_BASE = "base.sha256"  # beside an adapter: which base it belongs to
+
+
+def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
+    """Return a causal language model and its tokenizer.
+
+    Raises:
+        UsageError: There is no such model, or it cannot be had in this way on this machine.
+    """
+    device = _device(config)
+    options: dict[str, Any] = {"dtype": torch.bfloat16 if config.precision == "bf16" else torch.float32}
+    if config.eight_bit:
+        options |= _eight_bit(device)
+    elif device != "cpu":
+        options["device_map"] = {"": device}
+    try:
+        with memory_advice("while loading the model", 'set model.precision = "bf16", or model.eight_bit = true'):
+            tokenizer = AutoTokenizer.from_pretrained(path)
+            model = AutoModelForCausalLM.from_pretrained(path, **options)
+    except UsageError:
+        raise
+    except (OSError, ValueError, KeyError) as error:
+        reason = str(error).splitlines()[0]
+        raise UsageError(
+            f"{path} holds no causal language model ({reason}): train one, or name another: tiny, smollm2, a folder, "
+            "a hub id"
+        ) from None
+    if tokenizer.eos_token is None:
+        raise UsageError(f"the tokenizer of {path} has no token that ends a text: use another model")
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return model, tokenizer
+
+
+def _device(config: ModelConfig) -> str:
+    if config.device == "cpu" or (config.device == "auto" and not torch.cuda.is_available()):
+        return "cpu"
+    if not torch.cuda.is_available():
+        raise UsageError('model.device = "cuda", but torch finds none: set it to "auto" or "cpu"')
+    return "cuda"
+
+
+def _eight_bit(device: str) -> dict[str, Any]:
+    """Return the arguments that load a model in 8 bits."""
+    for package in ("bitsandbytes", "accelerate"):
+        if importlib.util.find_spec(package) is None:
+            raise UsageError(
+                f"model.eight_bit needs the package {package}: pip install 'natlang-envs[eight-bit]', or set "
+                'model.eight_bit = false and model.precision = "bf16"'
+            )
+    try:
+        import bitsandbytes  # noqa: F401  # pyright: ignore[reportMissingImports, reportUnusedImport]
+        from transformers import BitsAndBytesConfig
+    except Exception as error:  # its native part fails in ways of its own where it has no build for the machine
+        raise UsageError(
+            f"bitsandbytes does not run here ({_first_line(error)}): set model.eight_bit = false and "
+            'model.precision = "bf16"'
+        ) from None
+    return {"quantization_config": BitsAndBytesConfig(load_in_8bit=True), "device_map": {"": device}}
+
+
+class Adapter:
+    """A player's own weights on a base: a LoRA adapter.
+
+    Args:
+        model: The transformers model of the base; PEFT puts its layers into it.
+        beside: An adapter that stands on it already, or None.
+        name: Of this one.
+        config: Rank, alpha, dropout and targets of a new one.
+        folder: Where it was saved, or None for a new one.
+        seed: Draws a new one's weights.
+
+    Attributes:
+        parameters: Its weights, in a fixed order.
+        base: The frozen weights below it.
+        frozen: Whether it is not trained.
+
+    Raises:
+        UsageError: The folder holds no adapter for this base, or no layer has the given names.
+    """
+
+    def __init__(
+        self, model: Any, beside: Adapter | None, name: str, config: ModelConfig, folder: Path | None, seed: int
+    ) -> None:
+        try:
+            import peft
+        except ImportError:
+            raise UsageError("model.lora_rank needs the package peft: pip install 'natlang-envs[agent]'") from None
+        self.name = name
+        self.frozen = False
+        if folder is None:
+            settings: Any = _settings(model, config)
+        else:
+            settings = _read(folder, lambda: peft.PeftConfig.from_pretrained(str(folder)))
+        try:
+            # PEFT draws from torch's own generator, which is left as it was.
+            with torch.random.fork_rng():
+                torch.manual_seed(seed)
+                if beside is None:
+                    self._players = peft.get_peft_model(model, settings, adapter_name=name)
+                else:
+                    self._players = beside._players
+                    self._players.add_adapter(name, settings)
+        except ValueError as error:
+            raise UsageError(
+                f"model.lora_targets = {config.lora_targets!r} fits no layer: {_first_line(error)}"
+            ) from None
+        mine = re.compile(rf"\.lora_\w+\.{re.escape(name)}(\.|$)")
+        weights = list(model.named_parameters())
+        self.parameters: list[torch.nn.Parameter] = [weight for path, weight in weights if mine.search(path)]
+        self.base: list[torch.nn.Parameter] = [weight for path, weight in weights if ".lora_" not in path]
+        self._embedding = model.get_input_embeddings().weight
+        if folder is not None:
+            try:
+                self.restore(folder)
+            except RuntimeError:
+                raise UsageError(
+                    f"{folder} holds an adapter of another base model: use the one it was trained on"
+                ) from None
+
+    def take_turn(self) -> None:
+        """Make this the adapter that the model computes with, and alone trainable unless it is frozen."""
+        if self._players.active_adapter != self.name:
+            self._players.set_adapter(self.name)
+        if self.parameters[0].requires_grad == self.frozen:
+            for weight in self.parameters:
+                weight.requires_grad_(not self.frozen)
+
+    def save(self, folder: Path) -> None:
+        """Write the adapter's weights and settings, and which base they belong to."""
+        from peft import get_peft_model_state_dict
+
+        state = get_peft_model_state_dict(self._players, adapter_name=self.name, save_embedding_layers=False)
+        save_file({key: value.contiguous() for key, value in state.items()}, folder / WEIGHTS)
+        self._players.peft_config[self.name].save_pretrained(str(folder))
+        (folder / _BASE).write_text(self._base_digest() + "\n", encoding="utf-8")
+
+    def restore(self, folder: Path) -> None:
+        """Read the weights that `save` wrote.
+
+        Raises:
+            RuntimeError: They belong to another base, or are of other sizes.
+            UsageError: They cannot be read.
+        """
+        from peft import set_peft_model_state_dict
+
+        state = _read(folder, lambda: load_file(folder / WEIGHTS))
+        if _read(folder, lambda: (folder / _BASE).read_text(encoding="utf-8").strip()) != self._base_digest():
+            raise RuntimeError(f"{folder} belongs to another base")
+        result = set_peft_model_state_dict(self._players, state, adapter_name=self.name)
+        if result.unexpected_keys or any(f".{self.name}." in key for key in result.missing_keys):
+            raise RuntimeError(f"{folder} has other weights")
+
+    def _base_digest(self) -> str:
+        # The embedding tells models apart, and in bf16 it is the same whatever the precision of the rest.
+        return digest([self._embedding.detach().to(torch.bfloat16)])
+
+
+def _settings(model: Any, config: ModelConfig) -> Any:
+    from peft import LoraConfig
+    from transformers.pytorch_utils import Conv1D
+
+    targets: Any = config.lora_targets
+    if targets == "default":
+        targets = None
+    elif targets != "all-linear":
+        targets = [each.strip() for each in targets.split(",")]
+    return LoraConfig(
+        r=config.lora_rank,
+        lora_alpha=config.lora_alpha,
+        lora_dropout=config.lora_dropout,
+        target_modules=targets,
+        task_type="CAUSAL_LM",
+        fan_in_fan_out=any(isinstance(module, Conv1D) for module in model.modules()),  # GPT-2's layers lie transposed
+    )
+
+
+def digest(weights: Iterable[Tensor]) -> str:
+    """Return the SHA-256 of the bits of tensors, in order."""
+    total = hashlib.sha256()
+    for weight in weights:
+        total.update(weight.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+    return total.hexdigest()
+
+
+@contextmanager
+def memory_advice(what: str, remedy: str) -> Iterator[None]:
+    """Turn running out of memory into one line that names the setting to change.
+
+    Args:
+        what: When that was.
+        remedy: What to do about it.
+    """
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+        # torch has no class of its own for the CPU's memory.
+        full = not isinstance(error, RuntimeError) or isinstance(error, torch.OutOfMemoryError)
+        if not full and "not enough memory" not in str(error) and "can't allocate memory" not in str(error):
+            raise
+        raise UsageError(f"out of memory {what}: {remedy}") from None
+
+
+def _read(folder: Path, read: Any) -> Any:
+    try:
+        return read()
+    except Exception as error:  # safetensors and PEFT raise classes of their own
+        raise UsageError(f"{folder} is damaged or holds no adapter ({_first_line(error)}): train it again") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
