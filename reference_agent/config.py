@@ -145,12 +145,19 @@ class StageConfig:
 
 @dataclass(frozen=True)
 class RLConfig:
-    """RL fine-tuning (lines 23 to 35) by REINFORCE on the reward-to-go.
+    """RL fine-tuning (lines 23 to 35).
 
     Attributes:
+        algorithm: Of line 34: `"reinforce"` (the paper's) or `"ppo"`.
         batch: Episodes in step, B of Algorithm 1.
         minibatch: Decisions an update; the steps of an iteration are taken last to first (section 4.1.2). Several
             updates an iteration, each on decisions of a policy that is gone, lost what the warm start had learned.
+        microbatch: Decisions in memory at once in an update, whose gradients are added up; 0 takes all.
+        epochs: PPO's passes over the decisions of an iteration, each in shuffled minibatches.
+        ratio: PPO's clipping range: how far the probability of a choice may move from the sampled one, as a share.
+        target_kl: PPO ends an iteration's updates when KL(sampled || now) passes it, nats; 0 for never.
+        skip: PPO leaves decisions out of the forward pass that were drawn with at least this probability: their
+            gradient is next to nothing. They count in the mean. 1 leaves out none.
         learning_rate: Of AdamW, falling linearly to a tenth over a stage.
         weight_decay: Of AdamW.
         clip: Largest norm of the gradient.
@@ -162,8 +169,14 @@ class RLConfig:
         checkpoint_every: Iterations between checkpoints.
     """
 
+    algorithm: str = "reinforce"
     batch: int = 96
     minibatch: int = 2048
+    microbatch: int = 0
+    epochs: int = 4
+    ratio: float = 0.2
+    target_kl: float = 0.03
+    skip: float = 1.0
     learning_rate: float = 4e-4
     weight_decay: float = 1e-3
     clip: float = 1.0
@@ -212,6 +225,7 @@ class Config:
         """Check what types cannot say."""
         one_of("head", self.head, ("labels", "saycan"))
         one_of("normalisation", self.normalisation, ("sum", "token", "word"))
+        one_of("rl.algorithm", self.rl.algorithm, ("reinforce", "ppo"))
         one_of("rl.baseline", self.rl.baseline, ("none", "step", "state"))
         if self.rl.group < 1 or self.rl.batch % self.rl.group:
             raise UsageError(f"rl.group {self.rl.group} does not divide rl.batch {self.rl.batch}: change one of them")

@@ -9,7 +9,7 @@ the CPU whatever device computes it. It does not know about environments; backbo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -147,10 +147,14 @@ class LanguageModel:
         shared = [] if self.adapter is None else self.adapter.base
         return digest([*shared, *self.parameters()])
 
-    def descend(self, optimizer: torch.optim.Optimizer, loss: Tensor, clip: float) -> float:
-        """Take one step down `loss` with the gradient's norm cut to `clip`; return the norm before that."""
+    def descend(self, optimizer: torch.optim.Optimizer, losses: Tensor | Iterable[Tensor], clip: float) -> float:
+        """Take one step down the sum of `losses` with the gradient's norm cut to `clip`; return the norm before that.
+
+        Losses of an iterator are made and walked back one after another, so that only one is in memory.
+        """
         optimizer.zero_grad()
-        loss.backward()
+        for loss in [losses] if isinstance(losses, Tensor) else losses:
+            loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(self.parameters(), clip)
         optimizer.step()
         return float(norm)

@@ -22,6 +22,7 @@ class Decision(NamedTuple):
         labels: The labels listed in it; with such a policy, the actions.
         chosen: The position of the chosen one.
         reflection: The reflection, None without a reflector.
+        log_probability: Of the chosen one, when it was drawn; 0 if nothing was drawn.
     """
 
     state: str
@@ -29,6 +30,7 @@ class Decision(NamedTuple):
     labels: list[str]
     chosen: int
     reflection: str | None
+    log_probability: float = 0.0
 
 
 class Reflector:
@@ -76,7 +78,13 @@ def decide(
     prompts = [policy.ask(*each) for each in zip(states, reflections, listed, strict=True)]
     labels = [[choice.label for choice in each] for each in listed]
     logits = policy.choice_logits(prompts, labels)
-    if rng is not None:
-        logits = logits + torch.from_numpy(rng.gumbel(size=tuple(logits.shape))).float()
-    chosen: Tensor = logits.argmax(dim=1)
-    return [Decision(*each) for each in zip(states, prompts, labels, chosen.tolist(), reflections, strict=True)]
+    drawn = torch.zeros(len(prompts))
+    if rng is None:
+        chosen: Tensor = logits.argmax(dim=1)
+    else:
+        chosen = (logits + torch.from_numpy(rng.gumbel(size=tuple(logits.shape))).float()).argmax(dim=1)
+        drawn = torch.log_softmax(logits, dim=1).gather(1, chosen[:, None])[:, 0]
+    return [
+        Decision(*each)
+        for each in zip(states, prompts, labels, chosen.tolist(), reflections, drawn.tolist(), strict=True)
+    ]

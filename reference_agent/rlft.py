@@ -7,7 +7,7 @@ and learning-rate schedule begin anew.
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -19,14 +19,20 @@ from torch.utils.tensorboard import SummaryWriter
 
 from natlang_envs.errors import UsageError
 from reference_agent import checkpoint as checkpoints
+from reference_agent import ppo, reinforce
 from reference_agent.checkpoint import Progress
 from reference_agent.config import Config
 from reference_agent.model import LanguageModel
 from reference_agent.players import Reflector
-from reference_agent.reinforce import update
-from reference_agent.rollout import make_envs, sample_episodes
+from reference_agent.policy_gradient import Learner, NotFinite, Update
+from reference_agent.rollout import Episode, make_envs, sample_episodes
 
 Row = dict[str, float]
+
+ALGORITHMS: dict[str, Callable[[Learner, Sequence[Episode]], Update]] = {
+    "reinforce": reinforce.update,
+    "ppo": ppo.update,
+}
 
 
 class Stopped(Exception):  # noqa: N818 (not an error: the user asked for it)
@@ -76,7 +82,13 @@ def fine_tune(
             for iteration in range(done, stage.iterations):
                 for group in optimizer.param_groups:
                     group["lr"] = config.rl.learning_rate * (1 - 0.9 * iteration / stage.iterations)
-                row = _iterate(envs, policy, optimizer, reflector, config, rng)
+                try:
+                    row = _iterate(envs, Learner(policy, optimizer, config.rl, rng), reflector, config)
+                except NotFinite as error:
+                    raise UsageError(
+                        f"{error} in iteration {iteration + 1} of stage {number}: lower rl.learning_rate and train "
+                        f"with another --out; the last good checkpoint is {checkpoints.newest(folder)}"
+                    ) from None
                 row |= {"stage": number, "iteration": iteration + 1}
                 curve.append(row)
                 for key, value in row.items():
@@ -99,26 +111,21 @@ def fine_tune(
 
 def _iterate(
     envs: Any,
-    policy: LanguageModel,
-    optimizer: torch.optim.Optimizer,
+    learner: Learner,
     reflector: Reflector | None,
     config: Config,
-    rng: np.random.Generator,
 ) -> Row:
     """Sample a batch of trajectories and update the policy once through it."""
     tasks = envs.unwrapped.tasks
-    drawn = [tasks.draw(rng.random) for _ in range(config.rl.batch // config.rl.group)]
+    drawn = [tasks.draw(learner.rng.random) for _ in range(config.rl.batch // config.rl.group)]
     task_ids = [task_id for task_id in drawn for _ in range(config.rl.group)]
-    episodes = sample_episodes(envs, task_ids, policy, reflector, config.history, rng)
-    result = update(policy, optimizer, episodes, config.rl)
+    episodes = sample_episodes(envs, task_ids, learner.policy, reflector, config.history, learner.rng)
+    result = ALGORITHMS[config.rl.algorithm](learner, episodes)
     return {
         "success": float(np.mean([each.success for each in episodes])),
         "return": float(np.mean([sum(each.rewards) for each in episodes])),
         "steps": float(np.mean([len(each.rewards) for each in episodes])),
-        "loss": result.loss,
-        "entropy": result.entropy,
-        "gradient_norm": result.gradient_norm,
-    }
+    } | {name: value for name, value in result._asdict().items() if value is not None}
 
 
 def _fingerprint(reflector: Reflector | None) -> str | None:

@@ -24,7 +24,8 @@ from reference_agent.checkpoint import newest
 from reference_agent.config import Config, RLConfig, StageConfig, dump_config, load_config, parse_config
 from reference_agent.pipeline import train
 from reference_agent.players import Decision
-from reference_agent.reinforce import advantages, rewards_to_go, update
+from reference_agent.policy_gradient import Learner, advantages, rewards_to_go
+from reference_agent.reinforce import update
 from reference_agent.rollout import Episode
 from tests.reference_agent.conftest import QUICK, quick_config
 
@@ -64,13 +65,13 @@ def test_an_update_makes_what_was_rewarded_likelier(model, examples) -> None:  #
     optimizer = torch.optim.AdamW(policy.model.parameters(), lr=1e-2)
     before = torch.softmax(policy.choice_logits([prompt], [labels]), dim=1)[0, 1].item()
     for _ in range(3):
-        update(policy, optimizer, episodes, RLConfig(entropy=0.0))
+        update(Learner(policy, optimizer, RLConfig(entropy=0.0), np.random.default_rng(0)), episodes)
     assert torch.softmax(policy.choice_logits([prompt], [labels]), dim=1)[0, 1].item() > before + 0.05
 
 
 def test_training_makes_every_room_of_the_run_and_an_agent(out: Path) -> None:
     seen: set[str] = set()
-    policy = train(quick_config(stages=(2, 1)), out, lambda stage, *_: seen.add(stage))
+    policy = train(quick_config("warmup.seed=9", stages=(2, 1)), out, lambda stage, *_: seen.add(stage))
     assert seen == {"labels", "directions", "collect", "reflector", "policy", "rl"}
     assert policy == out / "policy"
     curve = json.loads((out / "curve.json").read_text())

@@ -1,0 +1,156 @@
+"""What the algorithms of line 34 share: credit, probabilities of what was chosen, and one update in micro-batches.
+
+It knows nothing of environments or reflections: it sees prompts, labels, choices and rewards. Each algorithm is one
+file beside this one with a function `update(learner, episodes)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from reference_agent.config import RLConfig
+from reference_agent.model import LanguageModel
+from reference_agent.players import Decision
+from reference_agent.rollout import Episode
+
+
+class Learner(NamedTuple):
+    """Everything that an update changes or draws from.
+
+    Attributes:
+        policy: The policy's model.
+        optimizer: Of its weights.
+        config: The settings.
+        rng: Shuffles minibatches; the same generator draws tasks, labels and choices.
+    """
+
+    policy: LanguageModel
+    optimizer: torch.optim.Optimizer
+    config: RLConfig
+    rng: np.random.Generator
+
+
+class Update(NamedTuple):
+    """What an iteration's updates did, as means over them; None where the algorithm has no such thing.
+
+    Attributes:
+        loss: What was minimised.
+        entropy: Of the policy's choice, nats.
+        gradient_norm: Before it is cut.
+        kl: Estimate of KL(policy that sampled || policy now), nats, before each update.
+        clipped: Share of decisions whose ratio lay outside the clipping range.
+        updates: Number of steps of the optimizer.
+        skipped: Share of decisions that were left out of the forward pass.
+    """
+
+    loss: float
+    entropy: float
+    gradient_norm: float
+    kl: float | None = None
+    clipped: float | None = None
+    updates: float | None = None
+    skipped: float | None = None
+
+
+class Row(NamedTuple):
+    """One decision of one episode, and how much better it went than expected."""
+
+    step: int
+    decision: Decision
+    advantage: float
+
+
+class NotFinite(ArithmeticError):  # noqa: N818 (named as what is seen)
+    """A loss or a gradient is NaN or infinite; the update was not taken, or must not be kept."""
+
+
+def rewards_to_go(rewards: Sequence[float], scale: float) -> NDArray[np.float64]:
+    """Return Σ_{t ≥ h} r_t / scale for every step h."""
+    return np.cumsum(np.asarray(rewards)[::-1])[::-1] / scale
+
+
+def advantages(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
+    """Return every step of every episode, last steps first, with its reward-to-go less `rl.baseline`."""
+    returns = [rewards_to_go(each.rewards, config.reward_scale) for each in episodes]
+    groups: dict[object, list[float]] = {}
+    for episode, gained in zip(episodes, returns, strict=True):
+        for step, decision in enumerate(episode.decisions):
+            for key in (step, decision.state):
+                groups.setdefault(key, []).append(float(gained[step]))
+
+    def baseline(step: int, decision: Decision) -> float:
+        if config.baseline == "none":
+            return 0.0
+        same_state = groups[decision.state]
+        return float(np.mean(same_state if config.baseline == "state" and len(same_state) > 1 else groups[step]))
+
+    rows = [
+        Row(step, decision, float(gained[step]) - baseline(step, decision))
+        for episode, gained in zip(episodes, returns, strict=True)
+        for step, decision in enumerate(episode.decisions)
+    ]
+    return sorted(rows, key=lambda row: -row.step)
+
+
+def scaled(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows with their advantages divided by the standard deviation over all of them."""
+    spread = float(np.std([row.advantage for row in rows])) + 1e-6
+    return [row._replace(advantage=row.advantage / spread) for row in rows]
+
+
+def choices(policy: LanguageModel, rows: Sequence[Row]) -> tuple[Tensor, Tensor]:
+    """Return log π(what was chosen) [B] and the mean entropy of the choices, nats."""
+    logits = policy.choice_logits([row.decision.prompt for row in rows], [row.decision.labels for row in rows])
+    log_probabilities = torch.log_softmax(logits, dim=1)
+    chosen = log_probabilities.gather(1, torch.tensor([[row.decision.chosen] for row in rows]))[:, 0]
+    probabilities = log_probabilities.exp()
+    entropy = -(probabilities * log_probabilities.masked_fill(probabilities == 0, 0.0)).sum(dim=1).mean()
+    return chosen, entropy
+
+
+def step(
+    learner: Learner, rows: Sequence[Row], loss_of: Callable[[Sequence[Row]], tuple[Tensor, tuple[float, ...]]]
+) -> list[float]:
+    """Take one step of the optimizer on a minibatch, `rl.microbatch` rows in memory at a time.
+
+    Args:
+        learner: What is changed.
+        rows: The minibatch.
+        loss_of: Gives the mean loss over some rows, and means over them that are only to be watched.
+
+    Returns:
+        The minibatch's loss, the norm of its gradient, and what was watched.
+
+    Raises:
+        NotFinite: The loss or the gradient is not finite.
+    """
+    size = learner.config.microbatch or len(rows)
+    means: list[NDArray[np.float64]] = []
+
+    def losses() -> Iterator[Tensor]:
+        for first in range(0, len(rows), size):
+            part = rows[first : first + size]
+            loss, watched = loss_of(part)
+            share = len(part) / len(rows)
+            value = float(loss.detach())
+            if not np.isfinite(value):
+                raise NotFinite(f"the loss is {value}")
+            means.append(share * np.asarray([value, *watched]))
+            yield loss * share
+
+    norm = learner.policy.descend(learner.optimizer, losses(), learner.config.clip)
+    if not np.isfinite(norm):
+        raise NotFinite(f"the norm of the gradient is {norm}")
+    loss, *watched = np.sum(means, axis=0).tolist()
+    return [loss, norm, *watched]
+
+
+def minibatches(count: int, learner: Learner) -> list[NDArray[np.int64]]:
+    """Return the indices 0 .. count - 1, split into minibatches of about `rl.minibatch`, in order."""
+    return np.array_split(np.arange(count), max(1, round(count / learner.config.minibatch)))
