@@ -15,7 +15,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Decision, View
 from reference_agent.model import LanguageModel
 from reference_agent.pipeline import CONFIG, load_reflector, read_config
-from reference_agent.players import decide
+from reference_agent.players import Reflector, decide
 
 
 class ReflectRLAgent:
@@ -33,7 +33,10 @@ class ReflectRLAgent:
             raise UsageError(f"{run / policy} is missing: finish training with `reflect-rl train --out {run}`")
         self._policy = LanguageModel.load(run / policy)
         self._policy.model.eval()
-        self._reflector = load_reflector(self._config, run)
+        if self._config.players == "one":
+            self._reflector = Reflector(self._policy, self._config.reflection_tokens)
+        else:
+            self._reflector = load_reflector(self._config, run)
 
     def act(self, views: Sequence[View]) -> list[Decision]:
         """Return a decision for each view."""

@@ -40,7 +40,7 @@ def fine_tune(
 
     Args:
         policy: The policy's model, as the warm start left it.
-        reflector: The frozen reflector, or None.
+        reflector: The frozen reflector, or None; one that is not frozen is `policy` itself.
         config: The settings.
         folder: Where checkpoints and TensorBoard events go; the newest checkpoint there is resumed.
         report: Called after each iteration with its row of the learning curve.
@@ -77,6 +77,8 @@ def fine_tune(
                 for group in optimizer.param_groups:
                     group["lr"] = config.rl.learning_rate * (1 - 0.9 * iteration / stage.iterations)
                 row = _iterate(envs, policy, optimizer, reflector, config, rng)
+                if reflector is not None and not reflector.frozen:
+                    reflector.cache.clear()  # after the update it would say something else
                 row |= {"stage": number, "iteration": iteration + 1}
                 curve.append(row)
                 for key, value in row.items():
@@ -123,7 +125,7 @@ def _iterate(
 
 def _fingerprint(reflector: Reflector | None) -> float | None:
     """Return a sum over the reflector's weights, to see that they have not moved."""
-    if reflector is None:
+    if reflector is None or not reflector.frozen:
         return None
     return float(sum(weight.double().abs().sum() for weight in reflector.model.model.parameters()))
 
