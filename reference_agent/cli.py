@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from natlang_envs.cli_support import run_app
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, one_of
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 models = typer.Typer(no_args_is_help=True, help="Models that are fetched once and kept in the cache folder.")
@@ -34,7 +36,13 @@ class Bars:
         """Show that `step` of `steps` is done; `value` is the loss, accuracy or success rate."""
         if stage not in self._bars:
             self._bars[stage] = self._progress.add_task(f"{self._run} {stage}".strip(), total=steps, value="")
-        self._progress.update(self._bars[stage], completed=step, value=f"{value:.3f}")
+        self._progress.update(self._bars[stage], completed=step, total=steps, value=f"{value:.3f}")
+
+    def close(self) -> None:
+        """Take the bars away."""
+        for bar in self._bars.values():
+            self._progress.remove_task(bar)
+        self._bars.clear()
 
 
 def bars() -> Progress:
@@ -84,6 +92,66 @@ def train(
         f"Evaluate it:    natlang evaluate --agent reflect-rl:{out} "
         f"--protocol dangerous-taxi-pickup/paper --out {out}/evaluation"
     )
+
+
+@app.command()
+def reproduce(
+    target: Annotated[str, typer.Argument(help="table2, figure2, figure3, figure4 or appendix-e2.")],
+    out: Annotated[Path, typer.Option(help="Where everything goes. A run that was stopped there goes on.")],
+    preset: Annotated[
+        str, typer.Option(help="quick: one seed, short RL. tiny: three seeds, all of it. smoke: seconds, to try it.")
+    ] = "quick",
+    task: Annotated[
+        list[str] | None, typer.Option(help="A column in place of the target's own, such as taxi-dropoff; repeatable.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Cells at a time, a core each.")] = 2,
+    setting: Annotated[list[str] | None, typer.Option("--set", help="key=value over all configs; repeatable.")] = None,
+) -> None:
+    """Train and evaluate the rows of one of the paper's tables or figures, and show them beside its numbers."""
+    from reference_agent.results import lines, notes
+    from reference_agent.rlft import Stopped
+    from reference_agent.rows import PRESETS, TARGETS, TASKS
+
+    one_of("target", target, TARGETS)
+    one_of("preset", preset, PRESETS)
+    for each in task or []:
+        one_of("task", each, TASKS)
+    from reference_agent.reproduce import Cell, make_plan
+    from reference_agent.reproduce import reproduce as run_plan
+
+    plan = make_plan(TARGETS[target], PRESETS[preset], out, task or [], setting or [])
+    console = Console()
+    started = time.perf_counter()
+    with bars() as progress:
+        every = progress.add_task("all", total=len(plan.cells), value="")
+        shown: dict[str, Bars] = {}
+
+        def report(cell: str, stage: str, step: int, steps: int, value: float) -> None:
+            shown.setdefault(cell, Bars(progress, cell))(stage, step, steps, value)
+
+        def done(cell: Cell) -> None:
+            progress.advance(every)
+            if cell.name in shown:
+                shown[cell.name].close()
+                minutes = (time.perf_counter() - started) / 60
+                progress.console.print(f"{minutes:5.1f} minutes: {cell.name} is done", highlight=False)
+
+        try:
+            entries = run_plan(plan, jobs, report, done)
+        except (Stopped, KeyboardInterrupt):
+            progress.stop()
+            typer.echo("Stopped and saved. Run the same command to go on.")
+            raise typer.Exit(130) from None
+    heading, *rows = lines(plan, entries)
+    table = Table(title=plan.target.title)
+    for column in heading:
+        table.add_column(column, justify="right" if table.columns else "left")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    for note in notes(plan, entries):
+        typer.echo(note)
+    typer.echo(f"Written to {out / target}.md and .json" + (", its curves to .png" if plan.target.picture else ""))
 
 
 @app.command("warm-up")

@@ -94,6 +94,7 @@ class CollectConfig:
     """Algorithm 1, lines 2 to 20.
 
     Attributes:
+        env: Where the teacher plays; empty for the first stage of the curriculum.
         trajectories: The teacher's trajectories, N.
         policy_trajectories: So many of them, the first, warm-start the policy.
         negatives: Wrong actions tried at each step; the paper tries 1, and 0 collects no negative examples.
@@ -102,6 +103,7 @@ class CollectConfig:
         policy_negatives: Whether the policy learns from the negative examples of its trajectories too.
     """
 
+    env: str = ""
     trajectories: int = 25
     policy_trajectories: int = 20
     negatives: int = 3
@@ -197,11 +199,13 @@ class Config:
         env_kwargs: Further arguments of the environments, such as `{"map": "generated"}`.
         history: How many steps of the path p(s) shows.
         reflect: Whether there is a reflector at all.
+        players: `"two"` models, or one that is fine-tuned on both jobs: with `"one"` it plays both for good, so that RL
+            moves its reflections too (appendix E.2); with `"one-frozen"` the reflector stays what it was before RL.
         reflection_tokens: The longest reflection.
         head: How the policy chooses: `"labels"` (all actions in one prompt, a label each) or `"saycan"` (saycan.py).
         normalisation: Of `"saycan"`: `"sum"` (none), `"token"` or `"word"`.
         threads: Threads of torch; one is fastest on a busy machine, and the result depends on the number.
-        curriculum: The stages, in order; demonstrations are collected in the environment of the first.
+        curriculum: The stages, in order.
     """
 
     seed: int = 0
@@ -209,6 +213,7 @@ class Config:
     env_kwargs: dict[str, Any] = field(default_factory=dict[str, Any])
     history: int = 1
     reflect: bool = True
+    players: str = "two"
     reflection_tokens: int = 48
     head: str = "labels"
     normalisation: str = "token"
@@ -227,6 +232,9 @@ class Config:
         one_of("normalisation", self.normalisation, ("sum", "token", "word"))
         one_of("rl.algorithm", self.rl.algorithm, ("reinforce", "ppo"))
         one_of("rl.baseline", self.rl.baseline, ("none", "step", "state"))
+        one_of("players", self.players, ("two", "one", "one-frozen"))
+        if self.players != "two" and not self.reflect:
+            raise UsageError(f"players {self.players!r} needs a reflector: set reflect = true, or players = 'two'")
         if self.rl.group < 1 or self.rl.batch % self.rl.group:
             raise UsageError(f"rl.group {self.rl.group} does not divide rl.batch {self.rl.batch}: change one of them")
         if not self.curriculum:
@@ -238,17 +246,13 @@ class Config:
 def load_config(path: Path | None, settings: list[str] | None = None) -> Config:
     """Read a config file and apply `key=value` settings such as `rl.batch=64`.
 
+    A file may begin with `base = "other.toml"`, named from where it lies, or with a list of such files, of which a
+    later one is over those before it: it then says only what differs.
+
     Raises:
-        UsageError: The file is missing or no TOML, a key is unknown, a value has the wrong type.
+        UsageError: The file or its base is missing or no TOML, a key is unknown, a value has the wrong type.
     """
-    content: dict[str, Any] = {}
-    if path is not None:
-        try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise UsageError(f"{path} does not exist: name a config file such as those in {EXPERIMENTS}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-            raise UsageError(f"{path} is not a TOML file: {error}") from None
+    content: dict[str, Any] = {} if path is None else _read(path, ())
     for setting in settings or []:
         key, separator, value = setting.partition("=")
         if not separator:
@@ -264,6 +268,35 @@ def load_config(path: Path | None, settings: list[str] | None = None) -> Config:
 
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
+
+
+def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
+    """Return a file's settings over those of its base; `above` are the files that it is a base of."""
+    if path.resolve() in above:
+        raise UsageError(f"{path} is a base of itself: change its base")
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        said = f", the base of {above[-1]}," if above else ""
+        raise UsageError(f"{path}{said} does not exist: name a config file such as those in {EXPERIMENTS}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise UsageError(f"{path} is not a TOML file: {error}") from None
+    bases = content.pop("base", [])
+    below: dict[str, Any] = {}
+    for base in bases if isinstance(bases, list) else [bases]:
+        if not isinstance(base, str):
+            raise UsageError(f"{path}: base must be the name of a config file, or a list of them, not {bases!r}")
+        below = _merged(below, _read(path.parent / base, (*above, path.resolve())))
+    return _merged(below, content)
+
+
+def _merged(below: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of both; tables are merged, anything else of `content` takes the place of the other's."""
+    merged = dict(below)
+    for key, value in content.items():
+        both = isinstance(value, dict) and isinstance(below.get(key), dict)
+        merged[key] = _merged(below[key], value) if both else value
+    return merged
 
 
 def parse_config(content: dict[str, Any]) -> Config:

@@ -8,7 +8,8 @@ OUT/policy-sft/          π_θ0, line 22
 OUT/rl/                  checkpoints and TensorBoard events of lines 23 to 35
 OUT/policy/              the trained policy, and OUT/curve.png, OUT/curve.json
 
-A pretrained model stays where it is. Where adapters are trained, players and checkpoints are adapters alone.
+A pretrained model stays where it is. Where adapters are trained, players and checkpoints are adapters alone. Runs may
+share the stages before RL: with a folder for them, OUT holds links to what is there by its settings.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import IO
 
 import gymnasium
 import torch
@@ -37,7 +40,7 @@ from reference_agent.model import LanguageModel
 from reference_agent.players import Reflector
 from reference_agent.rlft import Row, fine_tune
 from reference_agent.saycan import with_head
-from reference_agent.sft import tune_policy, tune_reflector
+from reference_agent.sft import tune_both, tune_policy, tune_reflector
 from reference_agent.teacher import phrases
 from reference_agent.warmup import Report, warm_up
 
@@ -52,13 +55,14 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "natlang_envs"
 
 
-def train(config: Config, out: Path, report: Report) -> Path:
+def train(config: Config, out: Path, report: Report, shared: Path | None = None) -> Path:
     """Run Algorithm 1, or the part of it that is missing in `out`; return the folder of the trained policy.
 
     Args:
         config: The settings.
         out: The run's folder. One that holds a run of other settings is refused.
         report: Called with the stage's name, step, number of steps and a value (loss, accuracy or success rate).
+        shared: Where stages before RL are kept for all runs with the settings that they depend on; None for `out`.
 
     Raises:
         UsageError: `out` belongs to other settings, or something in it is damaged.
@@ -66,17 +70,18 @@ def train(config: Config, out: Path, report: Report) -> Path:
     """
     torch.set_num_threads(config.threads)
     claim(config, out)
-    data = out / "data" / "examples.jsonl"
-    if not data.exists():
-        write_examples(data, collect(config))
-    examples = read_examples(data)
+
+    def stage(name: str, make: Callable[[Path], None]) -> Path:
+        return _stage(config, name, out, shared, make)
+
+    data = stage("data", lambda folder: write_examples(folder / "examples.jsonl", collect(config)))
+    examples = read_examples(data / "examples.jsonl")
     report("collect", config.collect.trajectories, config.collect.trajectories, float(len(examples)))
 
-    if config.model.name == "tiny":
-        _finished(out / "base", lambda folder: base_model(config, report).save(folder))
+    load_or_make_base(config, out, report, shared)
     if config.reflect:
-        _finished(out / "reflector", lambda folder: _make_reflector(config, out, examples, report).save(folder))
-    _finished(out / "policy-sft", lambda folder: _make_policy(config, out, examples, report).save(folder))
+        stage("reflector", lambda folder: _make_reflector(config, out, examples, report).save(folder))
+    stage("policy-sft", lambda folder: _make_policy(config, out, examples, report).save(folder))
 
     def reinforce(folder: Path) -> None:
         policy = load_player(config, out, "policy-sft")
@@ -135,6 +140,8 @@ def load_reflector(config: Config, out: Path, policy: LanguageModel) -> Reflecto
     """Return the frozen reflector of a run, if it has one; as an adapter beside the policy's, if the config says so."""
     if not config.reflect:
         return None
+    if config.players == "one":
+        return Reflector(policy, config.reflection_tokens, frozen=False)
     if config.model.players == "adapters":
         model = policy.with_adapter("reflector", config.model, out / "reflector")
     else:
@@ -187,6 +194,13 @@ def fetch_model(name: str, say: Callable[[str], None]) -> Path:
     return _finished(cache_folder() / "models" / name, lambda folder: fetch(folder, say))
 
 
+def load_or_make_base(config: Config, out: Path, report: Report, shared: Path | None) -> str | Path:
+    """Return the folder or hub id of a run's model before any fine-tuning; see `train`."""
+    if config.model.name != "tiny":
+        return model_source(config.model.name)
+    return _stage(config, "base", out, shared, lambda folder: base_model(config, report).save(folder))
+
+
 def base_model(config: Config, report: Report) -> LanguageModel:
     """Return the tiny model that both players start from.
 
@@ -231,33 +245,107 @@ def make_tiny(config: Config, report: Report) -> LanguageModel:
 def _make_reflector(config: Config, out: Path, examples: Sequence[Example], report: Report) -> LanguageModel:
     model = _new_player(config, out, "reflector")
     settings = config.sft_reflector
+
+    def told(step: int, loss: float) -> None:
+        report("reflector", step, settings.steps, loss)
+
     with memory_advice("in the reflector's SFT", "lower sft_reflector.batch"):
-        tune_reflector(
-            model, examples, settings, config.seed, lambda step, loss: report("reflector", step, settings.steps, loss)
-        )
+        if config.players == "two":
+            tune_reflector(model, examples, settings, config.seed, told)
+        else:
+            tune_both(model, examples, _shown(config, examples), settings, config.sft_policy, config.seed, told)
     return model
 
 
-def _make_policy(config: Config, out: Path, examples: Sequence[Example], report: Report) -> LanguageModel:
-    model = with_head(_new_player(config, out, "policy"), config)
-    settings = config.sft_policy
-    shown = [
+def _shown(config: Config, examples: Sequence[Example]) -> list[Example]:
+    """Return what the policy learns from."""
+    return [
         each
         for each in examples
         if each.trajectory < config.collect.policy_trajectories
         and not each.restart
         and (config.collect.policy_negatives or not each.negative)
     ]
+
+
+def _make_policy(config: Config, out: Path, examples: Sequence[Example], report: Report) -> LanguageModel:
+    if config.players != "two":
+        return load_player(config, out, "reflector")  # the one model, which has learned this job already
+    model = with_head(_new_player(config, out, "policy"), config)
+    settings = config.sft_policy
     with memory_advice("in the policy's SFT", "lower sft_policy.batch"):
         tune_policy(
             model,
-            shown,
+            _shown(config, examples),
             config.reflect,
             settings,
             config.seed,
             lambda step, loss: report("policy", step, settings.steps, loss),
         )
     return model
+
+
+_AFTER_SFT = frozenset({"rl", "curriculum"})
+_OF_POLICY = frozenset({"sft_policy", "reflect", "reflection_tokens", "collect.policy_trajectories"})
+# What a stage does not depend on. A setting that nobody thought of here costs a stage made twice, never a wrong one.
+_FREE: dict[str, frozenset[str]] = {
+    "data": _AFTER_SFT
+    | _OF_POLICY
+    | {"collect.policy_negatives", "model", "warmup", "sft_reflector", "players", "threads"},
+    "base": _AFTER_SFT | _OF_POLICY | {"seed", "players", "collect", "sft_reflector"},
+    "reflector": _AFTER_SFT | _OF_POLICY | {"collect.policy_negatives"},
+    "policy-sft": _AFTER_SFT | {"sft_reflector", "reflection_tokens"},
+}
+
+
+def stage_key(config: Config, stage: str) -> str:
+    """Return a digest of the settings that a stage before RL depends on."""
+    free = _FREE[stage] if config.players == "two" or stage in ("data", "base") else _AFTER_SFT | {"reflection_tokens"}
+    settings = asdict(config)
+    kept: dict[str, object] = {key: value for key, value in settings.items() if key not in free}
+    kept["env"] = config.collect.env or config.curriculum[0].env
+    if "collect" in kept:
+        kept["collect"] = {
+            key: value for key, value in settings["collect"].items() if key != "env" and f"collect.{key}" not in free
+        }
+    text = json.dumps([_VERSION, stage, kept], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _stage(config: Config, stage: str, out: Path, shared: Path | None, make: Callable[[Path], None]) -> Path:
+    """Return `out/stage`, made by `make` if it is missing; with `shared`, a link to the one of these settings there."""
+    if shared is None:
+        return _finished(out / stage, make)
+    folder = shared / f"{stage}-{stage_key(config, stage)}"
+    with _alone(shared / f".{folder.name}.lock"):  # another process that needs it waits for it
+        _finished(folder, make)
+    link = out / stage
+    if not link.exists():
+        link.unlink(missing_ok=True)  # one that points nowhere
+        link.symlink_to(os.path.relpath(folder.resolve(), out.resolve()), target_is_directory=True)
+    return link
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold a lock that ends with the process, however it ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        lock_file(file, wait=True)
+        yield
+
+
+def lock_file(file: IO[str], wait: bool) -> bool:
+    """Lock an open file; return False if another process has it and `wait` is False."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: nothing is locked, and two processes may make the same stage twice
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _finished(folder: Path, make: Callable[[Path], None]) -> Path:

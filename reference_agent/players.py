@@ -34,16 +34,19 @@ class Decision(NamedTuple):
 
 
 class Reflector:
-    """A frozen model that is asked for each prompt once: its answers are kept by the exact prompt.
+    """A model that is asked for each prompt once: its answers are kept by the exact prompt.
 
     Args:
         model: The trained reflector.
         max_tokens: The longest reflection.
+        frozen: Whether to freeze it; a policy that reflects itself learns, and then `cache` has to be cleared.
     """
 
-    def __init__(self, model: LanguageModel, max_tokens: int) -> None:
+    def __init__(self, model: LanguageModel, max_tokens: int, frozen: bool = True) -> None:
         self.model = model
-        self.model.freeze()
+        self.frozen = frozen
+        if frozen:
+            self.model.freeze()
         self.max_tokens = max_tokens
         self.cache: dict[str, str] = {}
 

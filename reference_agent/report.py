@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +27,11 @@ def read_curve(run: Path) -> list[dict[str, float]]:
         raise UsageError(f"{run} has no learning curve: finish it with `reflect-rl train --out {run}`") from None
 
 
-def draw_curves(runs: Mapping[str, Path], picture: Path) -> Path:
-    """Draw the training success of each run; faint: every batch, strong: a running mean."""
+def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Path:
+    """Draw the training success of each run; faint: every batch, strong: a running mean.
+
+    Where a name has several runs, one a seed, the strong line is of their mean and the faint ones are theirs.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
@@ -36,14 +39,18 @@ def draw_curves(runs: Mapping[str, Path], picture: Path) -> Path:
 
     figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
     for name, run in runs.items():
-        curve = read_curve(run)
-        success = np.array([100 * row["success"] for row in curve])
-        if not len(success):
+        curves = [read_curve(each) for each in ([run] if isinstance(run, Path) else run)]
+        curve = min(curves, key=len)
+        each_success = np.array([[100 * row["success"] for row in each[: len(curve)]] for each in curves])
+        if not len(curve):
             continue
-        (line,) = axes.plot(np.arange(1, len(success) + 1), success, alpha=0.25)
-        width = min(_SMOOTHING, len(success))
-        mean = np.convolve(success, np.ones(width) / width, mode="valid")
-        axes.plot(np.arange(width, len(success) + 1), mean, color=line.get_color(), label=name)
+        color = None
+        for success in each_success:
+            (line,) = axes.plot(np.arange(1, len(success) + 1), success, alpha=0.25, color=color)
+            color = line.get_color()
+        width = min(_SMOOTHING, len(curve))
+        mean = np.convolve(each_success.mean(axis=0), np.ones(width) / width, mode="valid")
+        axes.plot(np.arange(width, len(curve) + 1), mean, color=color, label=name)
         changes = [i for i in range(1, len(curve)) if curve[i]["stage"] != curve[i - 1]["stage"]]
         for change in changes:
             axes.axvline(change + 0.5, color="0.7", linestyle=":")

@@ -46,7 +46,7 @@ def fine_tune(
 
     Args:
         policy: The policy's model, as the warm start left it.
-        reflector: The frozen reflector, or None.
+        reflector: The frozen reflector, or None; one that is not frozen is `policy` itself.
         config: The settings.
         folder: Where checkpoints and TensorBoard events go; the newest checkpoint there is resumed.
         report: Called after each iteration with its row of the learning curve.
@@ -89,6 +89,8 @@ def fine_tune(
                         f"{error} in iteration {iteration + 1} of stage {number}: lower rl.learning_rate and train "
                         f"with another --out; the last good checkpoint is {checkpoints.newest(folder)}"
                     ) from None
+                if reflector is not None and not reflector.frozen:
+                    reflector.cache.clear()  # after the update it would say something else
                 row |= {"stage": number, "iteration": iteration + 1}
                 curve.append(row)
                 for key, value in row.items():
@@ -130,7 +132,7 @@ def _iterate(
 
 def _fingerprint(reflector: Reflector | None) -> str | None:
     """Return a digest of all that the reflector computes with, to see that not one bit has moved."""
-    return None if reflector is None else reflector.model.fingerprint()
+    return None if reflector is None or not reflector.frozen else reflector.model.fingerprint()
 
 
 @contextmanager

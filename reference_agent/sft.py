@@ -26,13 +26,7 @@ def tune_reflector(
     model: LanguageModel, examples: Sequence[Example], config: SFTConfig, seed: int, report: Report
 ) -> None:
     """Train `model` in place on {(R | p(s))}; `report` gets the step and the loss."""
-
-    def loss(batch: Sequence[Example]) -> Tensor:
-        return model.completion_loss(
-            [reflection_prompt(each.state) for each in batch], [each.reflection for each in batch]
-        )
-
-    _tune(model, examples, loss, config, np.random.default_rng([seed, 2]), report)
+    _tune(model, examples, _reflector_loss(model), config, np.random.default_rng([seed, 2]), report)
 
 
 def tune_policy(
@@ -40,7 +34,51 @@ def tune_policy(
 ) -> None:
     """Train `model` in place on {(a | p(s), R, α(A(s)))}, without R if `reflect` is False."""
     rng = np.random.default_rng([seed, 3])
+    _tune(model, examples, _policy_loss(model, reflect, config, rng), config, rng, report)
 
+
+def tune_both(
+    model: LanguageModel,
+    examples: Sequence[Example],
+    shown: Sequence[Example],
+    reflector: SFTConfig,
+    policy: SFTConfig,
+    seed: int,
+    report: Report,
+) -> None:
+    """Train one `model` in place for both jobs (appendix E.2): each update is on a batch of either.
+
+    Args:
+        model: The model.
+        examples: What it learns to reflect from; `reflector` says how long and how fast.
+        shown: What it learns to choose from; `policy` says how (`batch`, `smoothing`, `doubt`).
+        reflector: Settings of the one job.
+        policy: Settings of the other.
+        seed: Draws batches and labels.
+        report: Gets the step and the sum of both losses.
+    """
+    rng = np.random.default_rng([seed, 3])
+    reflect, choose = _reflector_loss(model), _policy_loss(model, True, policy, rng)
+
+    def loss(batch: Sequence[Example]) -> Tensor:
+        drawn = rng.integers(len(shown), size=policy.batch).tolist()
+        return reflect(batch) + choose([shown[index] for index in drawn])
+
+    _tune(model, examples, loss, reflector, np.random.default_rng([seed, 2]), report)
+
+
+def _reflector_loss(model: LanguageModel) -> Callable[[Sequence[Example]], Tensor]:
+    def loss(batch: Sequence[Example]) -> Tensor:
+        return model.completion_loss(
+            [reflection_prompt(each.state) for each in batch], [each.reflection for each in batch]
+        )
+
+    return loss
+
+
+def _policy_loss(
+    model: LanguageModel, reflect: bool, config: SFTConfig, rng: np.random.Generator
+) -> Callable[[Sequence[Example]], Tensor]:
     def loss(batch: Sequence[Example]) -> Tensor:
         prompts: list[str] = []
         labels: list[list[str]] = []
@@ -59,7 +97,7 @@ def tune_policy(
         even = -log_probabilities.where(log_probabilities.isfinite(), 0.0).sum(dim=1).mean() / len(labels[0])
         return (1 - config.smoothing) * certain + config.smoothing * even
 
-    _tune(model, examples, loss, config, rng, report)
+    return loss
 
 
 def _tune(

@@ -41,6 +41,8 @@ class OpenAIDriver:
         timeout: The most seconds that one request may take.
         attempts: How many requests are made for one answer: failed connections, overload and answers without choices
             are tried again.
+        agent: What to call the agent in errors.
+        allow_more: What sets the timeout, for the error of one that was not met.
 
     Attributes:
         tokens: What was read and written so far.
@@ -49,13 +51,22 @@ class OpenAIDriver:
         UsageError: The package is not installed, or the environment names no endpoint.
     """
 
-    def __init__(self, model: str, *, timeout: float = 120.0, attempts: int = ATTEMPTS) -> None:
+    def __init__(
+        self,
+        model: str,
+        *,
+        timeout: float = 120.0,
+        attempts: int = ATTEMPTS,
+        agent: str = "openai",
+        allow_more: str = "--timeout",
+    ) -> None:
         if not model.strip():
-            raise UsageError("agent 'openai' needs the name of a model: pass --model")
+            raise UsageError(f"agent {agent!r} needs the name of a model: pass --model")
+        self._allow_more = allow_more
         self._model = model
         self._timeout = timeout
         self._attempts = attempts
-        self._client = _client(timeout, attempts - 1)
+        self._client = _client(timeout, attempts - 1, agent)
         self.tokens = Tokens()
 
     @property
@@ -89,7 +100,7 @@ class OpenAIDriver:
         except (openai.APITimeoutError, TimeoutError):
             raise UsageError(
                 f"{self.endpoint} did not answer within {self._timeout:g} seconds ({self._attempts} times): "
-                "allow more with --timeout"
+                f"allow more with {self._allow_more}"
             ) from None
         except openai.APIConnectionError as error:
             reason = error.__cause__ or error
@@ -157,12 +168,12 @@ def _said(error: openai.APIStatusError) -> str:
     return " ".join(str(error.message).split())[:300]
 
 
-def _client(timeout: float, retries: int) -> openai.OpenAI:
+def _client(timeout: float, retries: int, agent: str) -> openai.OpenAI:
     try:
         import openai
     except ImportError:
         raise UsageError(
-            "agent 'openai' needs the package openai: install it with pip install 'natlang-envs[explore]'"
+            f"agent {agent!r} needs the package openai: install it with pip install 'natlang-envs[explore]'"
         ) from None
     for name in _KEYS:
         given = os.environ.get(name, "").strip()
@@ -176,9 +187,9 @@ def _client(timeout: float, retries: int) -> openai.OpenAI:
             return openai.AzureOpenAI(timeout=timeout, max_retries=retries)
         if not key and not base:
             raise UsageError(
-                "agent 'openai' finds no endpoint: set OPENAI_API_KEY, or OPENAI_BASE_URL for one of your own, "
+                f"agent {agent!r} finds no endpoint: set OPENAI_API_KEY, or OPENAI_BASE_URL for one of your own, "
                 "or AZURE_OPENAI_ENDPOINT"
             )
         return openai.OpenAI(api_key=key or "none", timeout=timeout, max_retries=retries)
     except (openai.OpenAIError, ValueError) as error:
-        raise UsageError(f"agent 'openai' cannot be set up: {' '.join(str(error).split())}") from None
+        raise UsageError(f"agent {agent!r} cannot be set up: {' '.join(str(error).split())}") from None

@@ -1,0 +1,181 @@
+"""Models that nobody fine-tuned, as agents: `--agent zero-shot:MODEL` and `--agent react:MODEL`.
+
+`zero-shot` is a causal LM on this machine, by hub id or folder, that chooses one of the listed labels, as a trained
+policy does, with the whole path in its prompt as far as its context goes. `react` is a chat model behind an
+OpenAI-compatible endpoint that writes a thought and then an action (ReAct), with the whole path as its memory. It does
+not know how either was trained; `react` needs no torch.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
+from typing import NamedTuple
+
+from natlang_envs.autoexplore.endpoint import OpenAIDriver
+from natlang_envs.enumeration import enumerate_actions
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.agents import Decision, View
+from natlang_envs.prompt import policy_prompt, state_prompt
+
+UNPARSABLE = "[unparsable] "
+_AT_ONCE = 8  # requests in flight
+_LONGEST = 200  # characters of an action that nobody listed
+
+
+class ZeroShotAgent:
+    """An untuned causal LM that chooses the likeliest of the listed labels, in order; it draws nothing.
+
+    Args:
+        name: A hub id or a folder.
+
+    Raises:
+        UsageError: There is no such model, its tokenizer has fewer single-token labels than there are commands, or its
+            context does not hold the task with its commands.
+    """
+
+    def __init__(self, name: str) -> None:
+        from reference_agent.model import LanguageModel  # torch, which `react` does without
+
+        self._model = LanguageModel.load(name)
+        self._model.model.eval()
+
+    def act(self, views: Sequence[View]) -> list[Decision]:
+        """Return a decision for each view."""
+        from reference_agent.players import decide
+
+        states = [self._state(view) for view in views]
+        commands = [view.admissible_commands for view in views]
+        decided = decide(self._model, None, states, commands, None)
+        return [
+            Decision(listed[each.chosen], None, self._model.count(each.prompt) + 1)
+            for listed, each in zip(commands, decided, strict=True)
+        ]
+
+    def _state(self, view: View) -> str:
+        """Return p(s), its oldest steps left out where the context is short."""
+        count = self._model.count
+        commands = view.admissible_commands
+        rest = policy_prompt("", None, enumerate_actions(commands, self._model.labels_for(len(commands))))
+        # Two texts may join into one token more than they have apart.
+        budget = self._model.positions - count(rest) - 2
+        return state_prompt(view.task, view.path, view.observation, budget=budget, length=count)
+
+
+class Answer(NamedTuple):
+    """What a model wrote: its thought, and its action, which is `known` where it is one of the listed commands."""
+
+    thought: str
+    action: str
+    known: bool
+
+
+class ReActAgent:
+    """A chat model that thinks, then acts.
+
+    An answer whose action is none of the listed commands is *unparsable*. The rule for it: nobody guesses what was
+    meant, so what stands after the last `Action:` (or the last line, where there is none) is handed to the
+    environment as it is, cut to 200 characters, and the environment's own rule for unknown text applies. It is counted
+    in `unparsable`, and its recorded reflection begins with `[unparsable]` and holds the whole answer.
+
+    Args:
+        model: The name that the endpoint knows. `OPENAI_BASE_URL` and `OPENAI_API_KEY` (or Azure's) say where it is,
+            as the `openai` package has it; `NATLANG_TIMEOUT` the most seconds of a request, 120 without it.
+
+    Attributes:
+        sampling: True: the endpoint draws its words, so every run of a protocol is played.
+        answers: The answers so far.
+        unparsable: Those that were unparsable.
+
+    Raises:
+        UsageError: The environment names no endpoint, the `openai` package is missing, or the endpoint fails.
+    """
+
+    sampling = True
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        given = os.environ.get("NATLANG_TIMEOUT", "120")
+        try:
+            self._timeout = float(given)
+        except ValueError:
+            self._timeout = 0.0
+        if not 0 < self._timeout < float("inf"):
+            raise UsageError(f"NATLANG_TIMEOUT is {given!r}: set it to a number of seconds above 0")
+        self._instructions = resources.files("reference_agent").joinpath("data/react.txt").read_text(encoding="utf-8")
+        self._own = threading.local()
+        self._driver()  # what is wrong with the settings shows before anything is played
+        self.answers = 0
+        self.unparsable = 0
+
+    def act(self, views: Sequence[View]) -> list[Decision]:
+        """Return a decision for each view; several requests are made at once."""
+        with ThreadPoolExecutor(min(_AT_ONCE, len(views))) as pool:
+            written = list(pool.map(self._ask, views))
+        decisions: list[Decision] = []
+        for view, (text, tokens) in zip(views, written, strict=True):
+            answer = parse(text, view.admissible_commands)
+            self.answers += 1
+            self.unparsable += not answer.known
+            said = answer.thought if answer.known else UNPARSABLE + text.strip()
+            decisions.append(Decision(answer.action, said, tokens))
+        return decisions
+
+    def _ask(self, view: View) -> tuple[str, int]:
+        """Return what the model writes, and the tokens read and written for it."""
+        driver = self._driver()
+        before = sum(driver.tokens)
+        listed = "\n".join(["Actions:", *(f"- {command}" for command in view.admissible_commands)])
+        text = driver.answer(self._instructions, f"{view.prompt()}\n{listed}")
+        return text, sum(driver.tokens) - before
+
+    def _driver(self) -> OpenAIDriver:
+        """Return this thread's own: a driver counts its tokens, and no two threads may."""
+        driver: OpenAIDriver | None = getattr(self._own, "driver", None)
+        if driver is None:
+            driver = OpenAIDriver(self._model, timeout=self._timeout, agent="react", allow_more="NATLANG_TIMEOUT")
+            self._own.driver = driver
+        return driver
+
+
+def parse(text: str, commands: Sequence[str]) -> Answer:
+    """Return the thought and the action of an answer.
+
+    The action is what follows the last `Action:` at the beginning of a line, to the end of that line, or of the next
+    one where nothing follows; without any it is the last line. Case, marks of Markdown or lists before it, quotes
+    around it and a full stop after it do not matter.
+    """
+    lines = [line.strip() for line in text.strip().splitlines()] or [""]
+    starts = [at for at, line in enumerate(lines) if line.lstrip("*# ").casefold().startswith("action")]
+    starts = [
+        at for at in starts if ":" in lines[at] and lines[at].partition(":")[0].strip("*# ").casefold() == "action"
+    ]
+    at = starts[-1] if starts else len(lines) - 1
+    action = lines[at].partition(":")[2] if starts else lines[at]
+    if starts and not action.strip("* ") and at + 1 < len(lines):
+        action = next((line for line in lines[at + 1 :] if line), "")
+    action = action.strip("*`'\" ").removeprefix("- ")
+    thought = " ".join(line for line in lines[:at] if line)
+    head, colon, tail = thought.partition(":")
+    if colon and head.strip("*# ").casefold() == "thought":
+        thought = tail.strip("* ")
+    by_words = {command.casefold(): command for command in commands}
+    known = by_words.get(action.casefold()) or by_words.get(action.rstrip(".").rstrip("*`'\" ").casefold())
+    return Answer(thought, known or action[:_LONGEST], known is not None)
+
+
+def load_zero_shot(argument: str) -> ZeroShotAgent:
+    """Return the agent of `zero-shot:MODEL`."""
+    if not argument:
+        raise UsageError("agent zero-shot needs a model: write --agent zero-shot:MODEL, a hub id or a folder")
+    return ZeroShotAgent(argument)
+
+
+def load_react(argument: str) -> ReActAgent:
+    """Return the agent of `react:MODEL`."""
+    if not argument:
+        raise UsageError("agent react needs the name of a model: write --agent react:MODEL")
+    return ReActAgent(argument)
