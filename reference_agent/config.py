@@ -244,14 +244,16 @@ class Config:
 
 
 def load_config(path: Path | None, settings: list[str] | None = None) -> Config:
-    """Read a config file and apply `key=value` settings such as `rl.batch=64`.
+    """Read a config file or a preset, and apply `key=value` settings such as `rl.batch=64`.
 
-    A file may begin with `base = "other.toml"`, named from where it lies, or with a list of such files, of which a
-    later one is over those before it: it then says only what differs.
+    A preset is a file in `experiments/`, named without its ending. A file may begin with `base = "other.toml"`, named from where it lies, or with a list of
+    such files, of which a later one is over those before it: it then says only what differs.
 
     Raises:
         UsageError: The file or its base is missing or no TOML, a key is unknown, a value has the wrong type.
     """
+    if path is not None and not path.exists() and (EXPERIMENTS / f"{path}.toml").exists():
+        path = EXPERIMENTS / f"{path}.toml"
     content: dict[str, Any] = {} if path is None else _read(path, ())
     for setting in settings or []:
         key, separator, value = setting.partition("=")
@@ -278,7 +280,8 @@ def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         said = f", the base of {above[-1]}," if above else ""
-        raise UsageError(f"{path}{said} does not exist: name a config file such as those in {EXPERIMENTS}") from None
+        presets = ", ".join(sorted(each.stem for each in EXPERIMENTS.glob("*.toml")))
+        raise UsageError(f"{path}{said} does not exist: name a config file, or a preset: {presets}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise UsageError(f"{path} is not a TOML file: {error}") from None
     bases = content.pop("base", [])

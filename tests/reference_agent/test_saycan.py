@@ -18,6 +18,7 @@ from reference_agent.config import Config, RLConfig, SFTConfig
 from reference_agent.model import LanguageModel
 from reference_agent.pipeline import train
 from reference_agent.players import Reflector, decide
+from reference_agent.policy_gradient import Learner
 from reference_agent.reinforce import update
 from reference_agent.rollout import Episode
 from reference_agent.saycan import SayCanPolicy, with_head
@@ -147,7 +148,7 @@ def test_demonstrations_and_rewards_move_it(model: LanguageModel, examples: list
 
     before = without_reflection()
     for _ in range(3):
-        update(policy, optimizer, episodes, RLConfig(entropy=0.0))
+        update(Learner(policy, optimizer, RLConfig(entropy=0.0), np.random.default_rng(0)), episodes)
     assert without_reflection() > before + 0.05
 
 
