@@ -216,17 +216,21 @@ class Config:
 
 
 def load_config(path: Path | None, settings: list[str] | None = None) -> Config:
-    """Read a config file and apply `key=value` settings such as `rl.batch=64`.
+    """Read a config file or a preset, and apply `key=value` settings such as `rl.batch=64`.
 
     Raises:
         UsageError: The file is missing or no TOML, a key is unknown, a value has the wrong type.
     """
     content: dict[str, Any] = {}
     if path is not None:
+        preset = EXPERIMENTS / f"{path}.toml"
+        if not path.exists() and preset.exists():
+            path = preset
         try:
             content = tomllib.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise UsageError(f"{path} does not exist: name a config file such as those in {EXPERIMENTS}") from None
+            presets = ", ".join(sorted(each.stem for each in EXPERIMENTS.glob("*.toml")))
+            raise UsageError(f"{path} does not exist: name a config file, or a preset: {presets}") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
             raise UsageError(f"{path} is not a TOML file: {error}") from None
     for setting in settings or []:
