@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -121,7 +122,8 @@ class Adapter:
             settings = _read(folder, lambda: peft.PeftConfig.from_pretrained(str(folder)))
         try:
             # PEFT draws from torch's own generator, which is left as it was.
-            with torch.random.fork_rng():
+            with torch.random.fork_rng(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what PEFT calls in transformers is on its way out there
                 torch.manual_seed(seed)
                 if beside is None:
                     self._players = peft.get_peft_model(model, settings, adapter_name=name)

