@@ -62,6 +62,8 @@ class SayCanPolicy(LanguageModel):
         """
         starts = [self.encode(prompt) for prompt in prompts]
         actions = [[self.encode(text) for text in each] for each in labels]
+        if not all(all(each) for each in actions):
+            raise UsageError("an action without text has no probability: list another, or set head to 'labels'")
         self._check_length([(*start, *max(each, key=len)) for start, each in zip(starts, actions, strict=True)])
         cache, shared = self._begin(starts, min(map(len, starts)) - 1)
 
@@ -116,8 +118,6 @@ class SayCanPolicy(LanguageModel):
         return scores.view(len(starts), widest).cpu()
 
     def _divisor(self, action: str, tokens: int) -> int:
-        if not tokens:
-            raise UsageError("an action without text has no probability: list another, or set head to 'labels'")
         return {"sum": 1, "token": tokens, "word": len(action.split())}[self.normalisation]
 
     def _mask(self, holds: Tensor, shared: int) -> Tensor:

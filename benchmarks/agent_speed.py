@@ -1,0 +1,233 @@
+"""How fast the agent's rollout and choice are beside the plain ways of doing them, on ALFWorld, caches cold.
+
+`python benchmarks/agent_speed.py --model FOLDER` prints a table and writes it to benchmarks/results/agent_speed.md;
+`--model tiny` makes a small untrained model, for a look in seconds. Speed does not depend on what the weights say, so
+nothing is trained. The exit code is 1 where an aim does not hold.
+
+Rollout: our lock-step rollout, beside the very same episodes, action for action, one at a time, where each step writes
+its reflection anew and takes the logits of the whole vocabulary at all positions. Choice: one prompt with labels,
+beside SayCan-style scores of the same actions, with the prompt computed once (saycan.py) and with an own prompt each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import shlex
+import sys
+import time
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+import transformers
+from report import publish
+from taxi import HEADINGS, Row, processor
+
+from natlang_envs.env import unwrap
+from natlang_envs.evaluation.runner import hardware
+from natlang_envs.prompt import PathStep, reflection_prompt, state_prompt
+from reference_agent.config import Config, ModelConfig, RLConfig
+from reference_agent.model import LanguageModel
+from reference_agent.players import Reflector
+from reference_agent.rollout import Episode, make_envs, sample_episodes
+from reference_agent.saycan import SayCanPolicy
+
+RESULTS = Path(__file__).parent / "results" / "agent_speed.md"
+ALFWORLD = "NatLang/ALFWorld-v0"
+ACTIONS = 20
+AIM = 10.0
+CLOCK = time.process_time  # the processor's seconds, all threads: what else runs on the machine disturbs them less
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    begun = CLOCK()
+    result = work()
+    return CLOCK() - begun, result
+
+
+def start_states(count: int, seed: int) -> list[tuple[str, tuple[str, ...]]]:
+    """Return p(s) and A(s) at the start of different games with at least so many actions as are to be scored."""
+    env = unwrap(gymnasium.make(ALFWORLD, split="train"))
+    rng = np.random.default_rng([seed, 1])
+    states: dict[str, tuple[str, ...]] = {}
+    while len(states) < count:
+        observation, info = env.reset(options={"task_id": env.tasks.draw(rng.random)})
+        if len(info["admissible_commands"]) >= ACTIONS:
+            states[state_prompt(info["task"], (), observation)] = info["admissible_commands"]
+    return list(states.items())
+
+
+def load(name: str, precision: torch.dtype, seed: int) -> LanguageModel:
+    if name == "tiny":
+        texts = [f"{state}\n" + "\n".join(commands) for state, commands in start_states(20, seed)]
+        model = LanguageModel.tiny(ModelConfig(positions=8192), texts, ["go", "open", "take"], seed)
+    else:
+        model = LanguageModel.load(name)
+    model.model.eval().to(precision)
+    return model
+
+
+@torch.no_grad()
+def plain_choice(policy: LanguageModel, prompt: str, labels: Sequence[str]) -> list[float]:
+    """Return the labels' logits from one whole forward pass: the full vocabulary at every position."""
+    logits = policy.model(torch.tensor([policy.encode(prompt)])).logits[0, -1]
+    return [float(logits[policy.encode(f"\n{label}")[-1]]) for label in labels]
+
+
+def play_plainly(
+    policy: LanguageModel, reflector: LanguageModel, task_id: str, episode: Episode, config: Config
+) -> int:
+    """Play an episode again, action for action; return in how many steps the reflection came out the same."""
+    env = gymnasium.make(config.curriculum[0].env, split=config.split, **config.env_kwargs)
+    observation, info = env.reset(options={"task_id": task_id})
+    path: list[PathStep] = []
+    agreed = 0
+    for decision in episode.decisions:
+        state = state_prompt(info["task"], path, observation, history=config.history)
+        assert state == decision.state, "the environment went another way"
+        (said,) = reflector.write([reflection_prompt(state)], config.reflection_tokens)
+        agreed += said == decision.reflection
+        plain_choice(policy, decision.prompt, decision.labels)
+        action = info["admissible_commands"][decision.chosen]
+        observation, _, _, _, info = env.step(action)
+        path.append(PathStep(action, info["feedback"]))
+    return agreed
+
+
+def rollout(policy: LanguageModel, reflector: LanguageModel, config: Config, plain_episodes: int) -> tuple[Row, str]:
+    envs = make_envs(config.curriculum[0].env, config)
+    rng = np.random.default_rng(config.seed)
+    drawn = [envs.unwrapped.tasks.draw(rng.random) for _ in range(config.rl.batch // config.rl.group)]
+    task_ids = [task_id for task_id in drawn for _ in range(config.rl.group)]
+    asked = Reflector(reflector, config.reflection_tokens)
+    begun = time.perf_counter()
+    seconds, episodes = timed(lambda: sample_episodes(envs, task_ids, policy, asked, config.history, rng))
+    wall = time.perf_counter() - begun
+    steps = sum(len(each.rewards) for each in episodes)
+    ours = steps / seconds
+    rates: list[float] = []
+    agreed = played = 0
+    for index in np.linspace(0, len(episodes) - 1, plain_episodes).astype(int).tolist():
+        episode, task_id = episodes[index], task_ids[index]
+        took, same = timed(lambda e=episode, t=task_id: play_plainly(policy, reflector, t, e, config))
+        rates.append(len(episode.rewards) / took)
+        agreed, played = agreed + same, played + len(episode.rewards)
+    theirs = median(rates)
+    lengths = [policy.count(each.prompt) for episode in episodes for each in episode.decisions]
+    remark = (
+        f"Rollout: {len(episodes)} episodes ({len(drawn)} games, {config.rl.group} of each), {steps} steps in "
+        f"{seconds:.0f} s of the processor ({wall:.0f} s on the wall); {len(asked.cache)} reflections of at most "
+        f"{config.reflection_tokens} tokens were written, {steps - len(asked.cache)} came from the cache; the policy's "
+        f"prompts have {min(lengths)} to {max(lengths)} tokens. Played plainly: {plain_episodes} of these episodes, "
+        f"{played} steps, in {agreed} of them with the same reflection to the letter. Ours over theirs takes the "
+        "median of the plain episodes."
+    )
+    ratios = sorted(ours / rate for rate in rates)
+    spread = f"{ratios[0]:.1f} to {ratios[-1]:.1f}"
+    what = "rollout, steps a second of the processor; theirs: done plainly"
+    return Row(
+        what, f"{ours:.3f}", f"{theirs:.3f}", f"{ours / theirs:.1f}", spread, f">= {AIM:g}", ours / theirs >= AIM
+    ), remark
+
+
+@torch.no_grad()
+def score_plainly(policy: LanguageModel, prompt: str, actions: Sequence[str]) -> torch.Tensor:
+    """Return each action's log-probability a token, each in a whole prompt of its own, one padded batch."""
+    start = policy.encode(prompt)
+    endings = [policy.encode(action) for action in actions]
+    width = len(start) + max(map(len, endings))
+    ids = torch.full((len(actions), width), policy.end)
+    for row, ending in enumerate(endings):
+        ids[row, : len(start) + len(ending)] = torch.tensor([*start, *ending])
+    states = policy.model.base_model(ids).last_hidden_state[:, len(start) - 1 : -1]
+    told = torch.log_softmax(policy.model.get_output_embeddings()(states).float(), dim=2)
+    return torch.stack([told[row, range(len(each)), each].mean() for row, each in enumerate(endings)])
+
+
+@torch.no_grad()
+def choice(policy: LanguageModel, count: int, seed: int) -> tuple[list[Row], str]:
+    scorer = SayCanPolicy(policy, "token")
+    times: list[tuple[float, float, float]] = []
+    apart = 0.0
+
+    def one(state: str, listed: Sequence[str]) -> None:
+        """Time the three forms of a choice."""
+        nonlocal apart
+        choices = policy.list_actions(listed, None)
+        labels = [each.label for each in choices]
+        prompt = scorer.ask(state, None, ())
+        ours, _ = timed(lambda: policy.choice_logits([policy.ask(state, None, choices)], [labels]))
+        fair, shared = timed(lambda: scorer.choice_logits([prompt], [listed]))
+        plain, own = timed(lambda: score_plainly(policy, prompt, listed))
+        times.append((ours, fair, plain))
+        apart = max(apart, float((shared[0] - own).abs().max()))
+
+    for state, commands in start_states(count + 1, seed):
+        one(state, commands[:ACTIONS])
+    del times[0]  # the first was for warming up
+    rows: list[Row] = []
+    names = ("SayCan-style, the prompt computed once for all", "SayCan-style, a whole prompt for each")
+    for name, column in zip(names, (1, 2), strict=True):
+        ratios = sorted(each[column] / each[0] for each in times)
+        ours, theirs = (median(each[at] for each in times) for at in (0, column))
+        what = f"labels for a choice of {ACTIONS}, s of the processor; theirs: {name}"
+        spread = f"{ratios[0]:.1f} to {ratios[-1]:.1f}"
+        ratio = median(ratios)
+        rows.append(Row(what, f"{ours:.3f}", f"{theirs:.3f}", f"{ratio:.1f}", spread, f">= {AIM:g}", ratio >= AIM))
+    return rows, (
+        f"Choice: at the start of {count} games, one decision at a time, without a reflection. The two SayCan-style "
+        f"forms' scores differ by at most {apart:.1e}."
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", default="tiny", help="'tiny', a folder or a hub id")
+    parser.add_argument("--precision", default="bf16", choices=("bf16", "fp32"))
+    parser.add_argument("--episodes", type=int, default=32)
+    parser.add_argument("--group", type=int, default=8, help="episodes of each game")
+    parser.add_argument("--horizon", type=int, default=5)
+    parser.add_argument("--plain-episodes", type=int, default=2)
+    parser.add_argument("--choices", type=int, default=5)
+    parser.add_argument("--reflection-tokens", type=int, default=Config().reflection_tokens)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    precision = {"bf16": torch.bfloat16, "fp32": torch.float32}[chosen.precision]
+    policy, reflector = (load(chosen.model, precision, chosen.seed) for _ in range(2))
+    config = Config(
+        seed=chosen.seed,
+        env_kwargs={"horizon": chosen.horizon},
+        reflection_tokens=chosen.reflection_tokens,
+        rl=RLConfig(batch=chosen.episodes, group=chosen.group),
+        curriculum=(type(Config().curriculum[0])(env=ALFWORLD),),
+    )
+    rows, on_choice = choice(policy, chosen.choices, chosen.seed)
+    row, on_rollout = rollout(policy, reflector, config, chosen.plain_episodes)
+    rows = [row, *rows]
+    parameters = sum(weight.numel() for weight in policy.model.parameters()) / 1e6
+    publish(
+        chosen.out,
+        "The agent's speed on ALFWorld",
+        [
+            f"Written by `python benchmarks/agent_speed.py {shlex.join(sys.argv[1:])}` on {date.today().isoformat()}: "
+            f"{hardware()} ({processor()}), one thread; Python {platform.python_version()}, torch {torch.__version__}, "
+            f"transformers {transformers.__version__}; model {Path(chosen.model).name} ({parameters:.1f}M parameters, "
+            f"{chosen.precision}), seed {chosen.seed}.",
+        ],
+        HEADINGS,
+        [each.cells() for each in rows],
+        [on_rollout, "", on_choice],
+    )
+    sys.exit(any(each.holds is False for each in rows))
+
+
+if __name__ == "__main__":
+    main()
