@@ -53,11 +53,11 @@ def measure(settings: list[str]) -> dict[str, float]:
 
     before = peak()
     source = model_source("smollm2")
-    policy = other = LanguageModel.load(source, config.model)
-    if config.model.players == "separate":
-        other = LanguageModel.load(source, config.model)
+    policy = LanguageModel.load(source, config.model)
     if config.model.lora_rank:
         policy = policy.with_adapter("policy", config.model)
+    other = policy if config.model.players == "adapters" else LanguageModel.load(source, config.model)
+    if config.model.lora_rank:
         other = other.with_adapter("reflector", config.model)
     reflector = Reflector(other, TOKENS)
     loaded = peak()
@@ -88,9 +88,9 @@ def main() -> None:
         "Memory of two players",
         [
             "`python benchmarks/reflect_rl_memory.py`: SmolLM2-135M, fp32, LoRA of rank 64 on all linear layers; the "
-            f"reflector writes {TOKENS} tokens to {BATCH} states of `NatLang/ALFWorld-v0`, the policy chooses, then two "
-            f"updates of the policy on {MINIBATCH} prompts of {ours['tokens']:.0f} tokens on average. Resident memory of "
-            "a process for each row, above what it took before a model was loaded.",
+            f"reflector writes {TOKENS} tokens to {BATCH} states of `NatLang/ALFWorld-v0`, the policy chooses, then "
+            f"two updates of the policy on {MINIBATCH} prompts of {ours['tokens']:.0f} tokens on average. Resident "
+            "memory of a process for each row, above what it took before a model was loaded.",
         ],
         ["Players", "loaded, MB", "peak, MB", "adapters / this, loaded", "adapters / this, peak"],
         [

@@ -15,7 +15,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Decision, View
 from reference_agent.pipeline import CONFIG, load_player, load_reflector, read_config
 from reference_agent.players import Decision as Choice
-from reference_agent.players import decide
+from reference_agent.players import decide, fitting_state
 from reference_agent.saycan import SayCanPolicy
 
 
@@ -38,8 +38,12 @@ class ReflectRLAgent:
 
     def act(self, views: Sequence[View]) -> list[Decision]:
         """Return a decision for each view."""
-        states = [view.prompt(self._config.history) for view in views]
         commands = [view.admissible_commands for view in views]
+        players, history = (self._policy, self._reflector), self._config.history
+        states = [
+            fitting_state(*players, view.task, view.path, view.observation, view.admissible_commands, history)
+            for view in views
+        ]
         decided = decide(self._policy, self._reflector, states, commands, None)
         return [
             Decision(listed[each.chosen], each.reflection, self._tokens(each))

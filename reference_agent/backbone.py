@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import logging
 import re
 import warnings
 from collections.abc import Iterable, Iterator
@@ -20,7 +21,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from natlang_envs.errors import UsageError
 from reference_agent.config import ModelConfig
@@ -41,23 +42,41 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
         options |= _eight_bit(device)
     elif device != "cpu":
         options["device_map"] = {"": device}
-    try:
-        with memory_advice("while loading the model", 'set model.precision = "bf16", or model.eight_bit = true'):
-            tokenizer = AutoTokenizer.from_pretrained(path)
-            model = AutoModelForCausalLM.from_pretrained(path, **options)
-    except UsageError:
-        raise
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).splitlines()[0]
-        raise UsageError(
-            f"{path} holds no causal language model ({reason}): train one, or name another: tiny, smollm2, a folder, "
-            "a hub id"
-        ) from None
+    remedy = 'set model.precision = "bf16", or model.eight_bit = true'
+    with _named(path), memory_advice("while loading the model", remedy):
+        tokenizer = AutoTokenizer.from_pretrained(path)
+        model = AutoModelForCausalLM.from_pretrained(path, **options)
     if tokenizer.eos_token is None:
         raise UsageError(f"the tokenizer of {path} has no token that ends a text: use another model")
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return model, tokenizer
+
+
+def check_backbone(path: str | Path, config: ModelConfig) -> None:
+    """Find out what is wrong with a model's name and settings as far as that goes without loading it.
+
+    Raises:
+        UsageError: Something is.
+    """
+    device = _device(config)
+    if config.eight_bit:
+        _eight_bit(device)
+    with _named(path):
+        AutoConfig.from_pretrained(path)
+
+
+@contextmanager
+def _named(path: str | Path) -> Iterator[None]:
+    try:
+        yield
+    except UsageError:
+        raise
+    except (OSError, ValueError, KeyError) as error:
+        raise UsageError(
+            f"{path} holds no causal language model ({_first_line(error)}): train one, or name another: tiny, smollm2, "
+            "a folder, a hub id"
+        ) from None
 
 
 def _device(config: ModelConfig) -> str:
@@ -84,6 +103,7 @@ def _eight_bit(device: str) -> dict[str, Any]:
             f"bitsandbytes does not run here ({_first_line(error)}): set model.eight_bit = false and "
             'model.precision = "bf16"'
         ) from None
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it tells of its casts at every layer of every step
     return {"quantization_config": BitsAndBytesConfig(load_in_8bit=True), "device_map": {"": device}}
 
 
@@ -114,6 +134,8 @@ class Adapter:
             import peft
         except ImportError:
             raise UsageError("model.lora_rank needs the package peft: pip install 'natlang-envs[agent]'") from None
+        if beside is None and any(".lora_" in path for path, _ in model.named_parameters()):
+            raise ValueError("this base has a player: ask that player for one beside it")
         self.name = name
         self.frozen = False
         if folder is None:

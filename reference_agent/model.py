@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from huggingface_hub.utils import logging as hub_logging
 from torch import Tensor
 from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
 from transformers.utils import logging
@@ -29,6 +30,7 @@ from reference_agent.tokenizer import END, make_tokenizer
 # A tiny model is read and written in milliseconds, and its padding is masked: bars and reminders would hide our own.
 logging.disable_progress_bar()
 logging.set_verbosity_error()
+hub_logging.set_verbosity_error()  # without a network it tells of each retry; what comes of them is told in one line
 
 _SHARING = 4  # a prefix is computed apart when at least this many prompts share it, on average
 

@@ -33,7 +33,7 @@ from natlang_envs.errors import UsageError, one_of
 from natlang_envs.prompt import policy_prompt
 from natlang_envs.trajectory import write_whole
 from reference_agent import smollm2
-from reference_agent.backbone import memory_advice
+from reference_agent.backbone import check_backbone, memory_advice
 from reference_agent.collect import Example, collect, read_examples, write_examples
 from reference_agent.config import Config, dump_config, parse_config
 from reference_agent.model import LanguageModel
@@ -69,6 +69,8 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
         Stopped: Ctrl-C was pressed in RL fine-tuning.
     """
     torch.set_num_threads(config.threads)
+    if config.model.name != "tiny":
+        check_backbone(model_source(config.model.name), config.model)
     claim(config, out)
 
     def stage(name: str, make: Callable[[Path], None]) -> Path:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from natlang_envs.prompt import reflection_prompt
+from natlang_envs.prompt import History, PathStep, reflection_prompt, state_prompt
 from reference_agent.model import LanguageModel
 
 
@@ -57,6 +57,37 @@ class Reflector:
             written = self.model.write([reflection_prompt(state) for state in new], self.max_tokens)
             self.cache.update(zip(new, written, strict=True))
         return [self.cache[state] for state in states]
+
+
+_JOINTS = 8  # tokens by which a text may grow where it is joined to another
+
+
+def fitting_state(
+    policy: LanguageModel,
+    reflector: Reflector | None,
+    task: str,
+    path: Sequence[PathStep],
+    observation: str,
+    commands: Sequence[str],
+    history: History,
+) -> str:
+    """Return p(s), cut so that both players can read it with all that stands beside it; never without its task.
+
+    Raises:
+        UsageError: Even the task alone does not fit beside the commands.
+    """
+    # Both players come from one base; the reflector asks for these very tokens next, so counting costs nothing.
+    reader, spoken = (reflector.model, reflector.max_tokens) if reflector else (policy, 0)
+    choices = policy.list_actions(commands, None)
+    beside = policy.count(policy.ask("", None, choices)) + max(policy.count(choice.label) for choice in choices)
+    return state_prompt(
+        task,
+        path,
+        observation,
+        history=history,
+        budget=max(0, policy.positions - beside - spoken - _JOINTS),
+        length=lambda state: reader.count(reflection_prompt(state) if reflector else state),
+    )
 
 
 @torch.no_grad()

@@ -12,10 +12,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from natlang_envs.prompt import PathStep, state_prompt
+from natlang_envs.prompt import PathStep
 from reference_agent.config import Config
 from reference_agent.model import LanguageModel
-from reference_agent.players import Decision, Reflector, decide
+from reference_agent.players import Decision, Reflector, decide, fitting_state
 
 
 @dataclass
@@ -53,10 +53,11 @@ def sample_episodes(
     paths: list[list[PathStep]] = [[] for _ in task_ids]
     running = list(range(len(task_ids)))
     while running:
-        states = [
-            state_prompt(infos["task"][index], paths[index], observations[index], history=history) for index in running
-        ]
         commands = [infos["admissible_commands"][index] for index in running]
+        states = [
+            fitting_state(policy, reflector, infos["task"][index], paths[index], observations[index], listed, history)
+            for index, listed in zip(running, commands, strict=True)
+        ]
         decisions = decide(policy, reflector, states, commands, rng)
         # An episode that has ended begins anew in its place and is not looked at; its action must only be some text.
         actions = [""] * len(episodes)

@@ -152,6 +152,10 @@ def test_settings_that_do_not_fit_are_named(setting: str, words: str) -> None:
 def test_models_that_cannot_be_had_are_named(out: Path) -> None:
     with pytest.raises(UsageError, match="reflect-rl models fetch smollm2"):
         train(quick_config("model.name='smollm2'"), out, silent)
+    (out.parent / "empty").mkdir()
+    with pytest.raises(UsageError, match="holds no causal language model"):
+        train(quick_config(f"model.name='{out.parent / 'empty'}'"), out, silent)
+    assert not out.exists(), "a wrong name does not take the folder"
     with pytest.raises(UsageError, match="unknown model 'smollm'"):
         fetch_model("smollm", silent)
     if not torch.cuda.is_available():

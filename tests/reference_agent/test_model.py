@@ -10,9 +10,10 @@ import torch
 import reference_agent.model as module
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
-from natlang_envs.prompt import policy_prompt, reflection_prompt
+from natlang_envs.prompt import PathStep, policy_prompt, reflection_prompt, state_prompt
 from reference_agent.collect import Example
 from reference_agent.model import LanguageModel
+from reference_agent.players import Reflector, decide, fitting_state
 from tests.reference_agent.conftest import WORDS, quick_config
 
 
@@ -99,6 +100,24 @@ def test_the_same_config_makes_the_same_weights(model: LanguageModel, examples: 
     texts = [each.state for each in examples]
     first, second = (LanguageModel.tiny(quick_config().model, texts, WORDS, 3) for _ in range(2))
     assert all(torch.equal(a, b) for a, b in zip(first.model.parameters(), second.model.parameters(), strict=True))
+
+
+def test_a_path_too_long_for_the_model_loses_its_oldest_steps_and_never_the_task(model: LanguageModel) -> None:
+    path = [PathStep(f"move {number}", "The taxi moves on. " * 4) for number in range(60)]
+    commands = [f"move {name}" for name in WORDS]
+    choices = enumerate_actions(commands, model.labels_for(len(commands)))
+    for reflector in (Reflector(model, 40), None):
+        short = fitting_state(model, reflector, "Find the exit.", path[:1], "You see it.", commands, "full")
+        assert short == state_prompt("Find the exit.", path[:1], "You see it."), "what fits is left alone"
+        for history in ("full", 60):
+            state = fitting_state(model, reflector, "Find the exit.", path, "You see it.", commands, history)
+            assert state.startswith("Task: Find the exit.\n")
+            assert "move 59" in state
+            assert "move 0:" not in state
+            assert 300 < model.count(policy_prompt(state, "word " * 8, choices)) <= model.positions
+            decide(model, reflector, [state], [tuple(commands)], None)
+    with pytest.raises(UsageError, match="does not hold the task"):
+        fitting_state(model, None, "Find the exit. " * 400, [], "You see it.", commands, "full")
 
 
 def test_bad_input_is_named(model: LanguageModel, tmp_path: Path) -> None:
