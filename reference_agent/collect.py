@@ -52,7 +52,8 @@ class Example:
 
 def collect(config: Config) -> list[Example]:
     """Let the teacher play `collect.trajectories` different tasks of the first stage's environment."""
-    env = unwrap(gymnasium.make(config.curriculum[0].env, split=config.split, **config.env_kwargs))
+    stage = config.curriculum[0]
+    env = unwrap(gymnasium.make(stage.env, split=config.split, **config.env_kwargs, **stage.env_kwargs))
     rng = np.random.default_rng([config.seed, 1])
     teacher = make_teacher(env, rng)
     examples: list[Example] = []

@@ -53,7 +53,7 @@ def chance(policy: LanguageModel, episodes: list[Episode], command: str = COMMAN
 def test_the_probability_at_sampling_is_what_the_model_gives_again(model: LanguageModel) -> None:
     learner = learner_of(model)
     rows = advantages(sampled(learner, 24), learner.config)
-    again, _ = choices(learner.policy, rows)
+    again = choices(learner, rows).chosen
     torch.testing.assert_close(again, torch.tensor([row.decision.log_probability for row in rows]))
     greedy = decide(learner.policy, None, [STATE], [COMMANDS], None)
     assert greedy[0].log_probability == 0.0
