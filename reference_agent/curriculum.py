@@ -19,9 +19,9 @@ from reference_agent.config import Config, StageConfig
 _DRAWS = 1000
 
 
-def passed(stage: StageConfig, successes: Sequence[float]) -> bool:
-    """Return whether the last `advance_after` batches of a stage have succeeded often enough to go on."""
-    recent = successes[-stage.advance_after :]
+def passed(stage: StageConfig, number: int, curve: Sequence[dict[str, float]]) -> bool:
+    """Return whether the last `advance_after` batches of stage `number` have succeeded often enough to go on."""
+    recent = [row["success"] for row in curve if row["stage"] == number][-stage.advance_after :]
     return stage.advance_at > 0 and len(recent) == stage.advance_after and float(np.mean(recent)) >= stage.advance_at
 
 

@@ -88,7 +88,7 @@ def fine_tune(
             envs, tasks = make_envs(stage, config), Tasks(stage, config)
             learner = Learner(policy, optimizer, config.rl, rng, critic)
             for iteration in range(done, stage.iterations):
-                if passed(stage, [each["success"] for each in curve if each["stage"] == number]):
+                if passed(stage, number, curve):
                     break
                 for group in optimizer.param_groups:
                     group["lr"] = config.rl.learning_rate * (1 - 0.9 * iteration / stage.iterations)
@@ -105,9 +105,7 @@ def fine_tune(
                 for key, value in row.items():
                     writer.add_scalar(f"rl/{key}", value, len(curve))
                 report(row)
-                finished = iteration + 1 == stage.iterations or passed(
-                    stage, [each["success"] for each in curve if each["stage"] == number]
-                )
+                finished = iteration + 1 == stage.iterations or passed(stage, number, curve)
                 if finished or interrupted() or (iteration + 1) % config.rl.checkpoint_every == 0:
                     cache = reflector.cache if reflector else {}
                     state = Progress(number, iteration + 1, checkpoints.random_state(rng), cache, curve, replay.state())
@@ -144,6 +142,9 @@ def _iterate(
     if config.rl.replay:
         replay.update(learner, episodes)
     model.eval()
+    weights = (weight for group in learner.optimizer.param_groups for weight in group["params"])
+    if not all(bool(weight.isfinite().all()) for weight in weights):
+        raise NotFinite("weights are no longer finite")
     return {
         "success": float(np.mean([each.success for each in episodes])),
         "return": float(np.mean([sum(each.rewards) for each in episodes])),
