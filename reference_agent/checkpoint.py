@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ class Progress:
         random: State of the generator that draws tasks, labels and actions.
         reflections: The reflector's answers so far, by prompt: the cache.
         curve: One row an iteration.
+        replay: The successes that are kept for replay.
     """
 
     stage: int
@@ -39,10 +40,16 @@ class Progress:
     random: dict[str, Any]
     reflections: dict[str, str]
     curve: list[dict[str, float]]
+    replay: list[Any] = field(default_factory=list[Any])
 
 
 def save(
-    folder: Path, policy: LanguageModel, optimizer: torch.optim.Optimizer, progress: Progress, keep: int = 2
+    folder: Path,
+    policy: LanguageModel,
+    optimizer: torch.optim.Optimizer,
+    progress: Progress,
+    keep: int = 2,
+    critic: torch.nn.Module | None = None,
 ) -> Path:
     """Write a checkpoint below `folder` and delete all but the newest `keep`."""
     name = f"{PREFIX}{progress.stage}-{progress.iteration:06d}"
@@ -56,6 +63,8 @@ def save(
         for key, value in state.items()
     }
     save_file(moments, unfinished / "optimizer.safetensors")
+    if critic is not None:
+        save_file(critic.state_dict(), unfinished / "critic.safetensors")
     (unfinished / "progress.json").write_text(json.dumps(asdict(progress)), encoding="utf-8")
     finished = folder / name
     shutil.rmtree(finished, ignore_errors=True)
@@ -94,6 +103,18 @@ def load_weights(checkpoint: Path, policy: LanguageModel) -> None:
         raise UsageError(
             f"{checkpoint} is a checkpoint of another model or tokenizer: choose another --out for this config"
         ) from None
+
+
+def load_critic(checkpoint: Path, critic: torch.nn.Module) -> None:
+    """Put a checkpoint's value head into `critic`.
+
+    Raises:
+        UsageError: The file is damaged or missing.
+    """
+    try:
+        critic.load_state_dict(load_file(checkpoint / "critic.safetensors"))
+    except Exception as error:  # safetensors raises its own classes
+        raise UsageError(f"{checkpoint} is damaged ({error}): delete it to go back to the one before") from None
 
 
 def load_optimizer(checkpoint: Path, optimizer: torch.optim.Optimizer) -> None:

@@ -52,9 +52,9 @@ class Example:
 
 def collect(config: Config) -> list[Example]:
     """Let the teacher play `collect.trajectories` different tasks of `collect.env`, else of the first stage's."""
-    env = unwrap(
-        gymnasium.make(config.collect.env or config.curriculum[0].env, split=config.split, **config.env_kwargs)
-    )
+    stage = config.curriculum[0]
+    kwargs = config.env_kwargs if config.collect.env else config.env_kwargs | stage.env_kwargs
+    env = unwrap(gymnasium.make(config.collect.env or stage.env, split=config.split, **kwargs))
     rng = np.random.default_rng([config.seed, 1])
     teacher = make_teacher(env, rng)
     examples: list[Example] = []

@@ -139,10 +139,23 @@ class SFTConfig:
 
 @dataclass(frozen=True)
 class StageConfig:
-    """One stage of the curriculum: an environment, and how long to train in it."""
+    """One stage of the curriculum: an environment, and how long to train in it.
+
+    Attributes:
+        env: The environment's id.
+        iterations: The most iterations.
+        advance_at: The stage ends early when the mean success of the last batches reaches it, 0 to 1; 0 for never.
+        advance_after: Of how many batches.
+        env_kwargs: Further arguments of this stage's environment, such as ALFWorld's `{"task_types": [...]}`.
+        longest_plan: Only tasks that the oracle solves in so many steps are drawn; 0 for all.
+    """
 
     env: str = "NatLang/DangerousTaxi-Pickup-v0"
     iterations: int = 150
+    advance_at: float = 0.0
+    advance_after: int = 5
+    env_kwargs: dict[str, Any] = field(default_factory=dict[str, Any])
+    longest_plan: int = 0
 
 
 @dataclass(frozen=True)
@@ -150,7 +163,7 @@ class RLConfig:
     """RL fine-tuning (lines 23 to 35).
 
     Attributes:
-        algorithm: Of line 34: `"reinforce"` (the paper's) or `"ppo"`.
+        algorithm: Of line 34: `"reinforce"` (the paper's), `"rloo"`, `"ppo"` or `"gigpo"`; each is a file.
         batch: Episodes in step, B of Algorithm 1.
         minibatch: Decisions an update; the steps of an iteration are taken last to first (section 4.1.2). Several
             updates an iteration, each on decisions of a policy that is gone, lost what the warm start had learned.
@@ -160,6 +173,14 @@ class RLConfig:
         target_kl: PPO ends an iteration's updates when KL(sampled || now) passes it, nats; 0 for never.
         skip: PPO leaves decisions out of the forward pass that were drawn with at least this probability: their
             gradient is next to nothing. They count in the mean. 1 leaves out none.
+        critic: Whether PPO has a value head, whose advantages take the place of `baseline`.
+        value_weight: Weight of the critic's squared error.
+        gae: The critic's λ: 1 trusts the rewards alone, 0 the critic after one step.
+        step_weight: GiGPO's weight of the credit among repeated states.
+        replay: Earlier successes that are imitated after each update; 0 for none.
+        replay_size: How many are kept.
+        explore: In rollouts, a choice is drawn evenly with this probability. Algorithms improve the policy mixed so.
+        dropout: Where the model's dropout is on: `"off"`, in `"updates"`, or `"always"`, as in the authors' rollouts.
         learning_rate: Of AdamW, falling linearly to a tenth over a stage.
         weight_decay: Of AdamW.
         clip: Largest norm of the gradient.
@@ -179,6 +200,14 @@ class RLConfig:
     ratio: float = 0.2
     target_kl: float = 0.03
     skip: float = 1.0
+    critic: bool = False
+    value_weight: float = 0.5
+    gae: float = 0.95
+    step_weight: float = 1.0
+    replay: int = 0
+    replay_size: int = 256
+    explore: float = 0.0
+    dropout: str = "off"
     learning_rate: float = 4e-4
     weight_decay: float = 1e-3
     clip: float = 1.0
@@ -230,13 +259,41 @@ class Config:
         """Check what types cannot say."""
         one_of("head", self.head, ("labels", "saycan"))
         one_of("normalisation", self.normalisation, ("sum", "token", "word"))
-        one_of("rl.algorithm", self.rl.algorithm, ("reinforce", "ppo"))
+        one_of("rl.algorithm", self.rl.algorithm, ("reinforce", "rloo", "ppo", "gigpo"))
+        one_of("rl.dropout", self.rl.dropout, ("off", "updates", "always"))
         one_of("rl.baseline", self.rl.baseline, ("none", "step", "state"))
         one_of("players", self.players, ("two", "one", "one-frozen"))
         if self.players != "two" and not self.reflect:
             raise UsageError(f"players {self.players!r} needs a reflector: set reflect = true, or players = 'two'")
         if self.rl.group < 1 or self.rl.batch % self.rl.group:
             raise UsageError(f"rl.group {self.rl.group} does not divide rl.batch {self.rl.batch}: change one of them")
+        if self.rl.algorithm in ("rloo", "gigpo") and self.rl.group < 2:
+            raise UsageError(
+                f"rl.algorithm {self.rl.algorithm!r} compares episodes of a task: set rl.group to 2 or more"
+            )
+        if self.rl.critic and self.rl.algorithm != "ppo":
+            raise UsageError(f"rl.critic is PPO's, not {self.rl.algorithm!r}'s: set rl.algorithm to 'ppo'")
+        if self.rl.critic and self.head != "labels":
+            raise UsageError(f"rl.critic reads one prompt of all actions, not head {self.head!r}: set head to 'labels'")
+        for name, value in (("rl.explore", self.rl.explore), ("rl.gae", self.rl.gae)):
+            if not 0 <= value <= 1:
+                raise UsageError(f"{name} is {value}: give a number from 0 to 1")
+        for name, value, least in (
+            ("rl.epochs", self.rl.epochs, 1),
+            ("rl.minibatch", self.rl.minibatch, 1),
+            ("rl.microbatch", self.rl.microbatch, 0),
+            ("rl.replay", self.rl.replay, 0),
+            ("rl.replay_size", self.rl.replay_size, 1),
+            *(("curriculum.advance_after", stage.advance_after, 1) for stage in self.curriculum),
+        ):
+            if value < least:
+                raise UsageError(f"{name} is {value}: give {least} or more")
+        if not self.rl.skip > 0:
+            raise UsageError(f"rl.skip is {self.rl.skip}: give a probability above 0, or 1 to leave out nothing")
+        for stage in self.curriculum:
+            both = sorted(stage.env_kwargs.keys() & self.env_kwargs.keys())
+            if both:
+                raise UsageError(f"{both[0]!r} is in env_kwargs and in a stage's: keep it in one of them")
         if not self.curriculum:
             raise UsageError("curriculum has no stage: give at least one [[curriculum]] with an env")
         if self.collect.policy_trajectories > self.collect.trajectories:

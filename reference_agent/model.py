@@ -205,14 +205,20 @@ class LanguageModel:
         return policy_prompt(state, reflection, choices)
 
     def choice_logits(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> Tensor:
-        """Return the logits of the labels listed in each prompt.
+        """Return the logits of the labels listed in each prompt; see `choice_logits_and_states`."""
+        return self.choice_logits_and_states(prompts, labels)[0]
+
+    def choice_logits_and_states(
+        self, prompts: Sequence[str], labels: Sequence[Sequence[str]]
+    ) -> tuple[Tensor, Tensor]:
+        """Return the logits of the labels listed in each prompt, and the states they come from.
 
         Args:
             prompts: B prompts.
             labels: For each prompt its labels, at most K.
 
         Returns:
-            Tensor [B, K]; -inf where a prompt has fewer labels.
+            Tensor [B, K], -inf where a prompt has fewer labels; the last position's states [B, width].
         """
         widest = max(len(each) for each in labels)
         ids = torch.zeros(len(prompts), widest, dtype=torch.long)
@@ -228,7 +234,7 @@ class LanguageModel:
         logits = torch.einsum("bd,bkd->bk", hidden, head.weight[rows])
         if getattr(head, "bias", None) is not None:
             logits = logits + head.bias[rows]
-        return logits.float().cpu().masked_fill(~listed, float("-inf"))
+        return logits.float().cpu().masked_fill(~listed, float("-inf")), hidden.float().cpu()
 
     def _hidden(self, sequences: Sequence[tuple[int, ...]], longest: int) -> tuple[Tensor, Tensor, int]:
         """Return the last layer's states [B, T, width] of the sequences from `start` on, their tokens [B, T], `start`.

@@ -163,7 +163,7 @@ def _load_base(config: Config, out: Path) -> LanguageModel:
         return LanguageModel.load(out / "base", config.model)
     model = LanguageModel.load(model_source(config.model.name), config.model)
     for stage in config.curriculum:
-        env = gymnasium.make(stage.env, split=config.split, **config.env_kwargs)
+        env = gymnasium.make(stage.env, split=config.split, **config.env_kwargs, **stage.env_kwargs)
         model.labels_for(unwrap(env).max_commands)
         env.close()
     return model

@@ -90,6 +90,16 @@ def fitting_state(
     )
 
 
+def explored(log_probabilities: Tensor, explore: float) -> Tensor:
+    """Return the log-probabilities [B, K] of drawing evenly with probability `explore`, else from the given ones."""
+    if not explore:
+        return log_probabilities
+    listed = log_probabilities.isfinite()
+    even = explore / listed.sum(dim=1, keepdim=True)
+    mixed = torch.log((1 - explore) * log_probabilities.exp() + even)
+    return mixed.masked_fill(~listed, float("-inf"))
+
+
 @torch.no_grad()
 def decide(
     policy: LanguageModel,
@@ -97,6 +107,7 @@ def decide(
     states: Sequence[str],
     commands: Sequence[tuple[str, ...]],
     rng: np.random.Generator | None,
+    explore: float = 0.0,
 ) -> list[Decision]:
     """Let both players answer each p(s).
 
@@ -106,6 +117,7 @@ def decide(
         states: p(s) of each episode.
         commands: A(s) of each episode.
         rng: Draws labels and choices (temperature 1); without it labels are in order and the likeliest is chosen.
+        explore: Where choices are drawn: with this probability evenly among the listed ones.
     """
     reflections: Sequence[str | None] = reflector.reflect(states) if reflector else [None] * len(states)
     listed = [policy.list_actions(each, rng) for each in commands]
@@ -116,6 +128,8 @@ def decide(
     if rng is None:
         chosen: Tensor = logits.argmax(dim=1)
     else:
+        if explore:
+            logits = explored(torch.log_softmax(logits, dim=1), explore)
         chosen = (logits + torch.from_numpy(rng.gumbel(size=tuple(logits.shape))).float()).argmax(dim=1)
         drawn = torch.log_softmax(logits, dim=1).gather(1, chosen[:, None])[:, 0]
     return [

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from reference_agent.config import RLConfig
 from reference_agent.model import LanguageModel
-from reference_agent.players import Decision
+from reference_agent.players import Decision, explored
 from reference_agent.rollout import Episode
 
 
@@ -28,12 +28,14 @@ class Learner(NamedTuple):
         optimizer: Of its weights.
         config: The settings.
         rng: Shuffles minibatches; the same generator draws tasks, labels and choices.
+        critic: A value head on the last position's state, if the algorithm has one.
     """
 
     policy: LanguageModel
     optimizer: torch.optim.Optimizer
     config: RLConfig
     rng: np.random.Generator
+    critic: torch.nn.Module | None = None
 
 
 class Update(NamedTuple):
@@ -59,11 +61,20 @@ class Update(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One decision of one episode, and how much better it went than expected."""
+    """One decision of one episode, how much better it went than expected, and what the critic should have said."""
 
     step: int
     decision: Decision
     advantage: float
+    target: float = 0.0
+
+
+class Choices(NamedTuple):
+    """log π(what was chosen) [B], the mean entropy of the choices in nats, and the critic's values [B] if any."""
+
+    chosen: Tensor
+    entropy: Tensor
+    values: Tensor | None
 
 
 class NotFinite(ArithmeticError):  # noqa: N818 (named as what is seen)
@@ -104,14 +115,26 @@ def scaled(rows: Sequence[Row]) -> list[Row]:
     return [row._replace(advantage=row.advantage / spread) for row in rows]
 
 
-def choices(policy: LanguageModel, rows: Sequence[Row]) -> tuple[Tensor, Tensor]:
-    """Return log π(what was chosen) [B] and the mean entropy of the choices, nats."""
-    logits = policy.choice_logits([row.decision.prompt for row in rows], [row.decision.labels for row in rows])
+def groups(episodes: Sequence[Episode], size: int) -> list[Sequence[Episode]]:
+    """Return the episodes of each task; `size` in a row share one."""
+    return [episodes[first : first + size] for first in range(0, len(episodes), size)]
+
+
+def choices(learner: Learner, rows: Sequence[Row]) -> Choices:
+    """Return what the model says now about the rows' choices.
+
+    With `rl.explore`, log π is of the mixture that draws; the entropy is of the policy alone.
+    """
+    logits, states = learner.policy.choice_logits_and_states(
+        [row.decision.prompt for row in rows], [row.decision.labels for row in rows]
+    )
     log_probabilities = torch.log_softmax(logits, dim=1)
-    chosen = log_probabilities.gather(1, torch.tensor([[row.decision.chosen] for row in rows]))[:, 0]
+    taken = torch.tensor([[row.decision.chosen] for row in rows], device=logits.device)
+    chosen = explored(log_probabilities, learner.config.explore).gather(1, taken)[:, 0]
     probabilities = log_probabilities.exp()
     entropy = -(probabilities * log_probabilities.masked_fill(probabilities == 0, 0.0)).sum(dim=1).mean()
-    return chosen, entropy
+    values = None if learner.critic is None else learner.critic(states.float())[:, 0]
+    return Choices(chosen, entropy, values)
 
 
 def step(

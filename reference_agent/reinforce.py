@@ -25,7 +25,7 @@ def one_pass(learner: Learner, rows: Sequence[Row]) -> Update:
     """Take one update a minibatch, in the order of the rows, whose advantages are used as they are."""
 
     def loss_of(part: Sequence[Row]) -> tuple[Tensor, tuple[float, ...]]:
-        chosen, entropy = choices(learner.policy, part)
+        chosen, entropy, _ = choices(learner, part)
         weight = chosen.new_tensor([row.advantage for row in part])
         return -(weight * chosen).mean() - learner.config.entropy * entropy, (float(entropy.detach()),)
 

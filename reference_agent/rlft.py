@@ -19,19 +19,23 @@ from torch.utils.tensorboard import SummaryWriter
 
 from natlang_envs.errors import UsageError
 from reference_agent import checkpoint as checkpoints
-from reference_agent import ppo, reinforce
+from reference_agent import gigpo, ppo, reinforce, rloo
 from reference_agent.checkpoint import Progress
 from reference_agent.config import Config
+from reference_agent.curriculum import Tasks, passed
 from reference_agent.model import LanguageModel
 from reference_agent.players import Reflector
 from reference_agent.policy_gradient import Learner, NotFinite, Update
+from reference_agent.replay import Replay
 from reference_agent.rollout import Episode, make_envs, sample_episodes
 
 Row = dict[str, float]
 
 ALGORITHMS: dict[str, Callable[[Learner, Sequence[Episode]], Update]] = {
     "reinforce": reinforce.update,
+    "rloo": rloo.update,
     "ppo": ppo.update,
+    "gigpo": gigpo.update,
 }
 
 
@@ -67,23 +71,30 @@ def fine_tune(
     if reflector is not None:
         reflector.cache.update(progress.reflections)
     curve = list(progress.curve)
+    replay = Replay(config.rl, progress.replay)
+    critic = ppo.make_critic(policy) if config.rl.critic else None
+    if last is not None and critic is not None:
+        checkpoints.load_critic(last, critic)
+    trained = [*policy.parameters(), *(critic.parameters() if critic is not None else ())]
     frozen = _fingerprint(reflector)
     writer = SummaryWriter(str(folder / "tensorboard"), purge_step=len(curve))
     with _interruptible() as interrupted:
         for number in range(progress.stage, len(config.curriculum)):
             stage = config.curriculum[number]
-            optimizer = torch.optim.AdamW(
-                policy.parameters(), lr=config.rl.learning_rate, weight_decay=config.rl.weight_decay
-            )
+            optimizer = torch.optim.AdamW(trained, lr=config.rl.learning_rate, weight_decay=config.rl.weight_decay)
             done = progress.iteration if number == progress.stage else 0
             if last is not None and done:
                 checkpoints.load_optimizer(last, optimizer)
-            envs = make_envs(stage.env, config)
+            envs, tasks = make_envs(stage, config), Tasks(stage, config)
+            learner = Learner(policy, optimizer, config.rl, rng, critic)
             for iteration in range(done, stage.iterations):
+                if passed(stage, number, curve):
+                    break
                 for group in optimizer.param_groups:
                     group["lr"] = config.rl.learning_rate * (1 - 0.9 * iteration / stage.iterations)
                 try:
-                    row = _iterate(envs, Learner(policy, optimizer, config.rl, rng), reflector, config)
+                    with _dropout_seed(config, number, iteration):
+                        row = _iterate(envs, tasks, learner, reflector, config, replay)
                 except NotFinite as error:
                     raise UsageError(
                         f"{error} in iteration {iteration + 1} of stage {number}: lower rl.learning_rate and train "
@@ -96,15 +107,16 @@ def fine_tune(
                 for key, value in row.items():
                     writer.add_scalar(f"rl/{key}", value, len(curve))
                 report(row)
-                finished = iteration + 1 == stage.iterations
+                finished = iteration + 1 == stage.iterations or passed(stage, number, curve)
                 if finished or interrupted() or (iteration + 1) % config.rl.checkpoint_every == 0:
                     cache = reflector.cache if reflector else {}
-                    state = Progress(number, iteration + 1, checkpoints.random_state(rng), cache, curve)
-                    checkpoints.save(folder, policy, optimizer, state)
+                    state = Progress(number, iteration + 1, checkpoints.random_state(rng), cache, curve, replay.state())
+                    checkpoints.save(folder, policy, optimizer, state, critic=critic)
                 if interrupted():
                     writer.close()
                     raise Stopped
             envs.close()
+            tasks.close()
     writer.close()
     if _fingerprint(reflector) != frozen:
         raise UsageError("the reflector's weights moved during RL fine-tuning: this is a bug, please report it")
@@ -113,21 +125,44 @@ def fine_tune(
 
 def _iterate(
     envs: Any,
+    tasks: Tasks,
     learner: Learner,
     reflector: Reflector | None,
     config: Config,
+    replay: Replay,
 ) -> Row:
     """Sample a batch of trajectories and update the policy once through it."""
-    tasks = envs.unwrapped.tasks
-    drawn = [tasks.draw(learner.rng.random) for _ in range(config.rl.batch // config.rl.group)]
+    drawn = [tasks.draw(learner.rng) for _ in range(config.rl.batch // config.rl.group)]
     task_ids = [task_id for task_id in drawn for _ in range(config.rl.group)]
-    episodes = sample_episodes(envs, task_ids, learner.policy, reflector, config.history, learner.rng)
+    model = learner.policy.model
+    model.train(config.rl.dropout == "always")
+    episodes = sample_episodes(
+        envs, task_ids, learner.policy, reflector, config.history, learner.rng, config.rl.explore
+    )
+    model.train(config.rl.dropout != "off")
     result = ALGORITHMS[config.rl.algorithm](learner, episodes)
+    if config.rl.replay:
+        replay.update(learner, episodes)
+    model.eval()
+    weights = (weight for group in learner.optimizer.param_groups for weight in group["params"])
+    if not all(bool(weight.isfinite().all()) for weight in weights):
+        raise NotFinite("weights are no longer finite")
     return {
         "success": float(np.mean([each.success for each in episodes])),
         "return": float(np.mean([sum(each.rewards) for each in episodes])),
         "steps": float(np.mean([len(each.rewards) for each in episodes])),
     } | {name: value for name, value in result._asdict().items() if value is not None}
+
+
+@contextmanager
+def _dropout_seed(config: Config, stage: int, iteration: int) -> Iterator[None]:
+    """Let dropout, which torch draws from its global generator only, depend on the iteration and disturb nobody."""
+    if config.rl.dropout == "off":
+        yield
+        return
+    with torch.random.fork_rng():
+        torch.manual_seed(int(np.random.SeedSequence([config.seed, 5, stage, iteration]).generate_state(1)[0]))
+        yield
 
 
 def _fingerprint(reflector: Reflector | None) -> str | None:

@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 
 from natlang_envs.prompt import PathStep
-from reference_agent.config import Config
+from reference_agent.config import Config, StageConfig
 from reference_agent.model import LanguageModel
 from reference_agent.players import Decision, Reflector, decide, fitting_state
 
@@ -27,15 +27,16 @@ class Episode:
     success: bool = False
 
 
-def make_envs(env_id: str, config: Config) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
+def make_envs(stage: StageConfig, config: Config) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
     """Return the vector environment of a stage, `rl.batch` episodes wide."""
     return gymnasium.make_vec(
-        env_id,
+        stage.env,
         config.rl.batch,
         vectorization_mode="vector_entry_point",
         split=config.split,
         autoreset_mode="NextStep",
         **config.env_kwargs,
+        **stage.env_kwargs,
     )
 
 
@@ -46,6 +47,7 @@ def sample_episodes(
     reflector: Reflector | None,
     history: int,
     rng: np.random.Generator,
+    explore: float = 0.0,
 ) -> list[Episode]:
     """Play one episode in each environment with the current policy, without gradient."""
     observations, infos = envs.reset(options={"task_id": list(task_ids)})
@@ -58,7 +60,7 @@ def sample_episodes(
             fitting_state(policy, reflector, infos["task"][index], paths[index], observations[index], listed, history)
             for index, listed in zip(running, commands, strict=True)
         ]
-        decisions = decide(policy, reflector, states, commands, rng)
+        decisions = decide(policy, reflector, states, commands, rng, explore)
         # An episode that has ended begins anew in its place and is not looked at; its action must only be some text.
         actions = [""] * len(episodes)
         for index, decision, listed in zip(running, decisions, commands, strict=True):

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import copy
 import json
-import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
-from reference_agent import ppo, reinforce
-from reference_agent.config import RLConfig
+from natlang_envs import unwrap
+from natlang_envs.errors import UsageError
+from reference_agent import ppo, reinforce, rloo
+from reference_agent.checkpoint import PREFIX, newest
+from reference_agent.config import Config, RLConfig, StageConfig, load_config
+from reference_agent.curriculum import Tasks, passed
+from reference_agent.gigpo import credit
 from reference_agent.model import LanguageModel
-from reference_agent.pipeline import train
-from reference_agent.players import decide
-from reference_agent.policy_gradient import Learner, Update, advantages, choices
+from reference_agent.players import Decision, decide, explored
+from reference_agent.policy_gradient import Learner, Row, Update, advantages, choices
+from reference_agent.replay import Replay, imitation
+from reference_agent.rlft import Row as Row_
+from reference_agent.rlft import fine_tune
+from reference_agent.rloo import leave_one_out
 from reference_agent.rollout import Episode
 from tests.reference_agent.conftest import quick_config
-from tests.reference_agent.test_training import same, silent
 
 STATE = "Actions:\n"
 COMMANDS = ("move north", "move south")
@@ -53,7 +62,7 @@ def chance(policy: LanguageModel, episodes: list[Episode], command: str = COMMAN
 def test_the_probability_at_sampling_is_what_the_model_gives_again(model: LanguageModel) -> None:
     learner = learner_of(model)
     rows = advantages(sampled(learner, 24), learner.config)
-    again, _ = choices(learner.policy, rows)
+    again = choices(learner, rows).chosen
     torch.testing.assert_close(again, torch.tensor([row.decision.log_probability for row in rows]))
     greedy = decide(learner.policy, None, [STATE], [COMMANDS], None)
     assert greedy[0].log_probability == 0.0
@@ -110,23 +119,213 @@ def test_micro_batches_add_up_to_the_minibatch(model: LanguageModel, algorithm: 
         torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("settings", [("rl.algorithm='reinforce'",), ("rl.algorithm='ppo'", "rl.target_kl=0.0")])
-def test_four_iterations_are_two_and_two_more(settings: tuple[str, ...], out: Path) -> None:
-    whole = out.with_name("whole")
-    train(quick_config(*settings, stages=(4,)), whole, silent)
+def episode(*steps: tuple[str, float], chosen: int = 0) -> Episode:
+    """Return an episode of (state, reward) steps."""
+    prompt = "Actions:\nA. move north\nB. move south\nChoice:\n"
+    return Episode(
+        [Decision(state, prompt, ["A", "B"], chosen, None, -0.7) for state, _ in steps], [r for _, r in steps]
+    )
 
-    class CrashedError(Exception):
-        pass
 
-    def crash(stage: str, step: int, *_: object) -> None:
-        if stage == "rl" and step == 3:
+def placed(rows: list[Row]) -> list[float]:
+    return [value for row in rows for value in (row.step, row.advantage)]
+
+
+def approximately(rows: list[tuple[int, float]]) -> object:
+    return pytest.approx([value for row in rows for value in row])
+
+
+def test_leave_one_out_compares_the_episodes_of_a_task_and_skips_equal_ones(model: LanguageModel) -> None:
+    good, bad, middle = episode(("s", 9.0)), episode(("s", 0.0)), episode(("s", 1.0), ("t", 2.0))
+    rows = leave_one_out([good, bad, middle, bad, bad, bad], 3, 1.0)
+    assert placed(rows) == approximately([(1, -1.5), (0, 7.5), (0, -6.0), (0, -1.5)])
+    learner = learner_of(model, group=3)
+    assert rloo.update(learner, [good, bad, middle, bad, bad, bad]).skipped == pytest.approx(3 / 7)
+    before = copy.deepcopy(learner.policy.model.state_dict())
+    rloo.update(learner, [bad] * 6)
+    assert all(torch.equal(before[name], value) for name, value in learner.policy.model.state_dict().items())
+
+
+def test_gigpo_adds_the_credit_among_repeated_states_to_the_episodes() -> None:
+    # Both begin alike in a; one goes on rightly from b, the other wrongly.
+    right, wrong = episode(("a", -1.0), ("b", 10.0)), episode(("a", -1.0), ("b", -10.0))
+    rows = credit([right, wrong], RLConfig(reward_scale=1.0, group=2, step_weight=1.0))
+    assert placed(rows) == approximately([(1, 20.0), (1, -20.0), (0, 20.0), (0, -20.0)])
+    # A state met once has the episode's credit alone; one met twice in an episode is compared with itself.
+    lone, loop = episode(("a", 4.0)), episode(("c", -2.0), ("c", 2.0))
+    rows = credit([lone, loop], RLConfig(reward_scale=1.0, group=2, step_weight=1.0))
+    assert placed(rows) == approximately([(1, -1.0), (0, 2.0), (0, -3.0)])
+
+
+def test_the_critic_learns_what_states_are_worth_and_its_advantages_are_generalised(model: LanguageModel) -> None:
+    learner = learner_of(model, critic=True, gae=0.5, reward_scale=1.0, target_kl=0.0, value_weight=0.5)
+    critic = ppo.make_critic(learner.policy)
+    optimizer = torch.optim.AdamW([*learner.policy.model.parameters(), *critic.parameters()], lr=3e-3)
+    learner = learner._replace(critic=critic, optimizer=optimizer)
+    rows = ppo.judged(learner, [episode(("a", 1.0), ("b", 4.0)), episode(("a", 2.0))])
+    assert [row.advantage for row in rows] == pytest.approx([1 + 0.5 * 4, 4.0, 2.0])
+    torch.nn.init.constant_(critic.bias, 3.0)
+    rows = ppo.judged(learner, [episode(("a", 1.0), ("b", 4.0))])
+    assert [row.advantage for row in rows] == pytest.approx([(1 + 3 - 3) + 0.5 * (4 - 3), 4 - 3])
+    assert [row.target for row in rows] == pytest.approx([4.5, 4.0])
+    torch.nn.init.zeros_(critic.bias)
+    for _ in range(12):
+        ppo.update(learner, [episode(("a", 2.0))] * 8)
+    assert choices(learner, [Row(0, episode(("a", 2.0)).decisions[0], 0.0)]).values.item() == pytest.approx(
+        2.0, abs=0.5
+    )  # type: ignore[union-attr]
+
+
+def test_replay_imitates_what_was_better_than_now_and_forgets_the_oldest(model: LanguageModel) -> None:
+    learner = learner_of(model, replay=4, replay_size=6)
+    sampled_now = sampled(learner, 24)
+    good = [each for each in sampled_now if each.success]
+    replay = Replay(learner.config)
+    assert replay.update(learner, sampled_now) == 0
+    assert list(replay.episodes) == good[-6:]
+    again = Replay(learner.config, json.loads(json.dumps(replay.state())))
+    assert again.episodes == replay.episodes
+    before = chance(learner.policy, sampled_now)
+    failures = [each for each in sampled_now if not each.success]
+    assert replay.update(learner, failures) == 4
+    assert chance(learner.policy, sampled_now) > before
+    assert imitation(failures, good, 20.0) == []
+
+
+def test_exploration_draws_evenly_so_often_and_the_probability_is_the_mixtures(model: LanguageModel) -> None:
+    learner = learner_of(model, explore=0.5)
+    certain = torch.log_softmax(torch.tensor([[30.0, 0.0, float("-inf")]]), dim=1)
+    torch.testing.assert_close(explored(certain, 0.5).exp(), torch.tensor([[0.75, 0.25, 0.0]]))
+    assert explored(certain, 0.0) is certain
+    decisions = decide(learner.policy, None, [STATE] * 24, [COMMANDS] * 24, learner.rng, explore=0.5)
+    rows = [Row(0, each, 0.0) for each in decisions]
+    torch.testing.assert_close(
+        choices(learner, rows).chosen, torch.tensor([each.log_probability for each in decisions])
+    )
+    assert min(each.log_probability for each in decisions) >= np.log(0.25)
+
+
+PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
+DROPOFF = "NatLang/DangerousTaxi-Dropoff-v0"
+EVERY = {
+    "reinforce": (),
+    "rloo": ("rl.algorithm='rloo'",),
+    "ppo": ("rl.algorithm='ppo'", "rl.target_kl=0.0", "rl.epochs=2"),
+    "critic": ("rl.algorithm='ppo'", "rl.critic=true", "rl.epochs=2"),
+    "gigpo": ("rl.algorithm='gigpo'", "rl.explore=0.1"),
+    "replay": ("rl.replay=3", "rl.explore=0.9", "env_kwargs={horizon=30}"),
+    "dropout": ("rl.algorithm='ppo'", "rl.dropout='always'"),
+}
+
+
+class CrashedError(Exception):
+    """Training was killed."""
+
+
+def tuned(model: LanguageModel, config: Config, folder: Path, crash_at: int = 0) -> tuple[LanguageModel, list[Row_]]:
+    """Fine-tune a copy of a model by reward alone; raise at the report of iteration `crash_at`."""
+    policy = copy.deepcopy(model)
+    policy.model.eval()
+    for layer in policy.model.model.layers:
+        layer.self_attn.attention_dropout = 0.3  # seen in training mode only
+
+    def report(row: Row_) -> None:
+        if row["iteration"] == crash_at:
             raise CrashedError
 
+    return policy, fine_tune(policy, None, config, folder, report)
+
+
+def equal(one: LanguageModel, other: LanguageModel) -> bool:
+    a, b = one.model.state_dict(), other.model.state_dict()
+    return all(torch.equal(a[name], b[name]) for name in a)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_four_iterations_are_two_and_two_more(name: str, model: LanguageModel, out: Path) -> None:
+    config = quick_config("rl.checkpoint_every=2", *EVERY[name], stages=(4,))
+    whole, curve = tuned(model, config, out / "whole")
     with pytest.raises(CrashedError):
-        train(quick_config(*settings, "rl.checkpoint_every=2", stages=(4,)), out, crash)
-    shutil.copy(whole / "settings.json", out / "settings.json")
-    train(quick_config(*settings, stages=(4,)), out, silent)
-    assert same(whole / "policy", out / "policy")
-    curves = [json.loads((each / "curve.json").read_text()) for each in (whole, out)]
-    assert curves[0] == curves[1]
-    assert not same(out / "policy", out / "policy-sft")
+        tuned(model, config, out / "parts", crash_at=3)
+    parts, resumed = tuned(model, config, out / "parts")
+    assert equal(whole, parts)
+    assert curve == resumed
+    assert not equal(whole, model)
+
+
+def test_dropout_matters_only_where_it_is_on(model: LanguageModel, out: Path) -> None:
+    ends = {}
+    for where in ("off", "updates", "always"):
+        config = quick_config("rl.algorithm='ppo'", "rl.epochs=2", f"rl.dropout='{where}'", stages=(1,))
+        state = torch.get_rng_state()
+        policy, curve = tuned(model, config, out / where)
+        assert torch.equal(torch.get_rng_state(), state), "the global generator is left alone"
+        assert not policy.model.training
+        ends[where] = curve[-1]
+    assert ends["off"]["success"] == ends["updates"]["success"]
+    assert ends["off"]["kl"] < ends["updates"]["kl"], "dropped updates see another policy than the one that sampled"
+
+
+def test_a_stage_ends_early_where_it_succeeds_and_the_next_goes_on(model: LanguageModel, out: Path) -> None:
+    easy = StageConfig(PICKUP, iterations=4, advance_at=0.001, advance_after=2, longest_plan=2)
+    stages = (easy, StageConfig(DROPOFF, iterations=1))
+    # A policy that draws evenly meets some successes on plans of two steps within 48 games of 30 steps.
+    config = replace(quick_config("rl.batch=48", "rl.group=1", "rl.explore=1.0"), curriculum=stages)
+    _, curve = tuned(model, config, out / "easy")
+    assert [(row["stage"], row["iteration"]) for row in curve] == [(0, 1), (0, 2), (1, 1)]
+    _, again = tuned(model, config, out / "easy")
+    assert again == curve, "a finished run stays as it is"
+    hard = replace(config, curriculum=(replace(easy, advance_at=1.0, iterations=3), stages[1]))
+    _, curve = tuned(model, hard, out / "hard")
+    assert [row["stage"] for row in curve] == [0, 0, 0, 1]
+
+
+def test_passing_looks_at_the_last_batches_of_its_own_stage() -> None:
+    stage = StageConfig(advance_at=0.5, advance_after=2)
+    curve = [{"stage": 0.0, "success": 1.0}, {"stage": 1.0, "success": 0.4}]
+    assert not passed(stage, 1, curve)
+    assert not passed(stage, 1, [*curve, {"stage": 1.0, "success": 0.5}])
+    assert passed(stage, 1, [*curve, {"stage": 1.0, "success": 0.5}, {"stage": 1.0, "success": 0.5}])
+    assert not passed(replace(stage, advance_at=0.0), 1, curve * 5)
+
+
+def test_a_stage_narrows_its_tasks() -> None:
+    config = quick_config()
+    tasks = Tasks(StageConfig(DROPOFF, longest_plan=8, env_kwargs={"map": "generated"}), config)
+    env = unwrap(gymnasium.make(DROPOFF, split="train", map="generated"))
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        env.reset(options={"task_id": tasks.draw(rng)})
+        assert len(env.oracle()) <= 8
+    with pytest.raises(UsageError, match="has a plan of at most 1 steps"):
+        Tasks(StageConfig(DROPOFF, longest_plan=1), config).draw(rng)
+
+
+def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(model: LanguageModel, out: Path) -> None:
+    config = quick_config("rl.group=1", stages=(4,))
+    with pytest.raises(CrashedError):
+        tuned(model, config, out, crash_at=2)
+    good = newest(out)
+    assert good is not None
+    wild = quick_config("rl.group=1", "rl.learning_rate=1e30", stages=(4,))
+    with pytest.raises(UsageError, match=rf"in iteration [34] of stage 0: lower rl\.learning_rate.*{PREFIX}0-"):
+        tuned(model, wild, out)
+    kept = newest(out)
+    assert kept is not None
+    assert all(value.isfinite().all() for value in load_file(kept / "model.safetensors").values())
+
+
+def test_settings_that_cannot_be_are_named() -> None:
+    for setting, words in {
+        "rl.algorithm='dpo'": "rl.algorithm",
+        "rl.critic=true": "PPO's",
+        "rl.explore=2": "give a number from 0 to 1",
+        "rl.epochs=0": "give 1 or more",
+        "rl.skip=0": "give a probability above 0",
+        "rl.dropout='maybe'": "rl.dropout",
+        "curriculum=[{env_kwargs={horizon=3}}]": "'horizon' is in env_kwargs and in a stage's",
+    }.items():
+        with pytest.raises(UsageError, match=words):
+            load_config(None, [setting, "env_kwargs={horizon=5}"])
+    with pytest.raises(UsageError, match="compares episodes of a task"):
+        load_config(None, ["rl.algorithm='rloo'"])
