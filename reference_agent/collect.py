@@ -51,10 +51,9 @@ class Example:
 
 
 def collect(config: Config) -> list[Example]:
-    """Let the teacher play `collect.trajectories` different tasks of `collect.env`, or the first stage's environment."""
-    env = unwrap(
-        gymnasium.make(config.collect.env or config.curriculum[0].env, split=config.split, **config.env_kwargs)
-    )
+    """Let the teacher play `collect.trajectories` different tasks of `collect.env`, or of the first stage's."""
+    env_id = config.collect.env or config.curriculum[0].env
+    env = unwrap(gymnasium.make(env_id, split=config.split, **config.env_kwargs))
     rng = np.random.default_rng([config.seed, 1])
     teacher = make_teacher(env, rng)
     examples: list[Example] = []

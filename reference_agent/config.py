@@ -182,8 +182,8 @@ class Config:
 def load_config(path: Path | None, settings: list[str] | None = None) -> Config:
     """Read a config file and apply `key=value` settings such as `rl.batch=64`.
 
-    A file may begin with `base = "other.toml"`, named from where it lies, or with a list of such files, of which a later
-    one is over those before it: it then says only what differs.
+    A file may begin with `base = "other.toml"`, named from where it lies, or with a list of such files, of which a
+    later one is over those before it: it then says only what differs.
 
     Raises:
         UsageError: The file or its base is missing or no TOML, a key is unknown, a value has the wrong type.
