@@ -136,8 +136,9 @@ def test_shared_stages_change_nothing(out: Path) -> None:
 
 def test_one_model_plays_both(out: Path) -> None:
     one, frozen = out.with_name("one"), out.with_name("frozen")
-    train(quick_config("players='one'"), one, silent)
-    train(quick_config("players='one-frozen'"), frozen, silent)
+    fast = "rl.learning_rate=0.05"  # so that a few updates change what is said
+    train(quick_config("players='one'", fast), one, silent)
+    train(quick_config("players='one-frozen'", fast), frozen, silent)
     assert same(one / "reflector", one / "policy-sft")
     assert same(frozen / "reflector", frozen / "policy-sft")
     assert not same(frozen / "policy", frozen / "reflector")

@@ -49,7 +49,7 @@ def test_zero_shot_chooses_listed_commands_and_repeats(model: LanguageModel, tmp
 def test_a_path_that_is_too_long_for_the_context_loses_its_oldest_steps(model: LanguageModel, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     agent = ZeroShotAgent(str(tmp_path / "model"))
-    path = tuple(PathStep("move south", f"The taxi moved south for the time {number}.") for number in range(400))
+    path = tuple(PathStep("move south", f"The taxi moved south for the time {number}.") for number in range(60))
     view = View("Drive to the passenger.", path, "The taxi is here.", COMMANDS, np.random.default_rng(0))
     (decision,) = agent.act([view])
     assert decision.action in COMMANDS
