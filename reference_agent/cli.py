@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -121,7 +122,7 @@ def reproduce(
     from reference_agent.reproduce import reproduce as run_plan
 
     plan = make_plan(TARGETS[target], PRESETS[preset], out, task or [], setting or [])
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 140)  # a file is as wide as the table
     started = time.perf_counter()
     with bars() as progress:
         every = progress.add_task("all", total=len(plan.cells), value="")

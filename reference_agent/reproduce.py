@@ -236,28 +236,29 @@ def _make_all(cells: Sequence[Cell], out: Path, jobs: int, report: Report, done:
         news: Any = manager.Queue()
         futures: dict[Future[None], Cell] = {pool.submit(_make_apart, cell, out, news): cell for cell in cells}
         interrupted = False
-        failed = False
+        failure: BaseException | None = None
         while futures:
             try:
                 _relay(news, report)
                 for future in [each for each in futures if each.done()]:
                     cell = futures.pop(future)
-                    if future.cancelled():
-                        continue
-                    error = future.exception()
-                    if error is None:
+                    error = None if future.cancelled() else future.exception()
+                    if error is not None:
+                        failure = failure or error
+                        pool.shutdown(wait=False, cancel_futures=True)
+                    elif not future.cancelled():
                         done(cell)
-                        continue
-                    failed = True
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    if isinstance(error, Stopped | KeyboardInterrupt | BrokenProcessPool) and interrupted:
-                        continue
-                    raise error
             except KeyboardInterrupt:
                 interrupted = True  # each process got it too, and ends after a whole iteration
                 pool.shutdown(wait=False, cancel_futures=True)
-        if interrupted or failed:
-            raise Stopped
+    if interrupted:
+        raise Stopped
+    if isinstance(failure, BrokenProcessPool):
+        raise UsageError(
+            "a process of a cell was killed, by the system for its memory perhaps: try again with --jobs 1"
+        )
+    if failure is not None:
+        raise failure
 
 
 def _relay(news: Any, report: Report) -> None:

@@ -117,8 +117,9 @@ def title(row: str) -> str:
 def lines(plan: Plan, table: list[Entry]) -> list[list[str]]:
     """Return the table as texts, the heading first: for each task our success and the paper's."""
     found = {(entry.task, entry.row): entry for entry in table}
-    shown: list[list[str]] = [["", *(text for task in plan.tasks for text in (TASKS[task].title, "the paper"))]]
-    for row in dict.fromkeys(entry.row for entry in table):
+    shown: list[list[str]] = [["row", *(text for task in plan.tasks for text in (TASKS[task].title, "paper"))]]
+    agents = [agent for task in plan.tasks for agent in TASKS[task].agents]
+    for row in dict.fromkeys([*agents, *(entry.row for entry in table)]):
         fields = [title(row)]
         for task in plan.tasks:
             entry = found.get((task, row))

@@ -29,7 +29,7 @@ class Task:
         name: The folder in `experiments/`.
         title: For people.
         protocol: What is played.
-        agents: The agents beside the rows; the first three kinds of `natlang evaluate --agent` that fit the task.
+        agents: The agents of `natlang evaluate --agent` beside the rows.
     """
 
     name: str
@@ -124,7 +124,7 @@ _ALL_TARGETS = (
         ("taxi-pickup",),
         ("rlft-only", "sft-only", "no-reflection", "faithful", "best"),
     ),
-    # The paper's figure 3 is of AutoExplore, which takes a pretrained model.
+    # The paper's figure 3 is of AutoExplore, which takes a pretrained model: then --task autoexplore-depth1.
     Target("figure3", "Figure 3: with and without negative examples", ("taxi-pickup",), ("no-negatives", "best")),
     Target(
         "figure4",

@@ -106,6 +106,7 @@ class ReActAgent:
         if not 0 < self._timeout < float("inf"):
             raise UsageError(f"NATLANG_TIMEOUT is {given!r}: set it to a number of seconds above 0")
         self._instructions = resources.files("reference_agent").joinpath("data/react.txt").read_text(encoding="utf-8")
+        self._pool = ThreadPoolExecutor(_AT_ONCE)
         self._own = threading.local()
         self._driver()  # what is wrong with the settings shows before anything is played
         self.answers = 0
@@ -113,8 +114,7 @@ class ReActAgent:
 
     def act(self, views: Sequence[View]) -> list[Decision]:
         """Return a decision for each view; several requests are made at once."""
-        with ThreadPoolExecutor(min(_AT_ONCE, len(views))) as pool:
-            written = list(pool.map(self._ask, views))
+        written = list(self._pool.map(self._ask, views))
         decisions: list[Decision] = []
         for view, (text, tokens) in zip(views, written, strict=True):
             answer = parse(text, view.admissible_commands)

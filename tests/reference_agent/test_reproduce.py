@@ -1,0 +1,227 @@
+"""Rows, ablations, shared stages, and `reflect-rl reproduce`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from natlang_envs.errors import UsageError
+from reference_agent.agent import ReflectRLAgent
+from reference_agent.cli import app
+from reference_agent.config import EXPERIMENTS, Config, load_config
+from reference_agent.pipeline import lock_file, stage_key, train
+from reference_agent.reproduce import make_plan, reproduce
+from reference_agent.rows import PRESETS, ROWS, TARGETS, TASKS, Preset, cell_config, paper, why_not
+from tests.reference_agent.conftest import quick_config
+from tests.reference_agent.test_training import same, silent
+
+SMOKE = PRESETS["smoke"]
+FILES = sorted(EXPERIMENTS.glob("*/*.toml"))
+
+
+def changes(config: Config, other: Config) -> set[str]:
+    """Return the names of the settings in which two configs differ."""
+
+    def flat(value: Any, name: str = "") -> dict[str, Any]:
+        if not isinstance(value, dict):
+            return {name: value}
+        return {key: each for part, inner in value.items() for key, each in flat(inner, f"{name}.{part}").items()}
+
+    a, b = flat(asdict(config)), flat(asdict(other))
+    return {name.removeprefix(".") for name in a.keys() | b.keys() if a.get(name) != b.get(name)}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_experiment_is_a_config_of_a_known_row(path: Path) -> None:
+    load_config(path)
+    assert path.parent.name in {*TASKS, "rows"}
+    assert path.stem in ROWS
+
+
+def test_a_row_changes_only_what_it_names() -> None:
+    def row(name: str, task: str = "taxi-pickup") -> Config:
+        return cell_config(task, name, PRESETS["tiny"], 0, [])
+
+    best = row("best")
+    assert best == Config()
+    assert changes(best, row("sft-only")) == {"curriculum"}
+    assert changes(best, row("no-reflection")) == {"reflect"}
+    assert changes(best, row("rlft-only")) == {"reflect", "sft_policy.steps"}
+    assert changes(best, row("no-negatives")) == {"collect.negatives"}
+    assert changes(best, row("same-model")) == {"players"}
+    faithful = row("faithful")
+    assert (faithful.collect.negatives, faithful.rl.baseline, faithful.rl.entropy) == (1, "none", 0.0)
+    assert changes(row("best", "taxi-dropoff"), row("no-curriculum", "taxi-dropoff")) == {"curriculum"}
+    for name in ("best", "no-curriculum"):
+        config = row(name, "taxi-dropoff")
+        assert sum(stage.iterations for stage in config.curriculum) == 300
+        assert config.curriculum[-1].env == config.collect.env == "NatLang/DangerousTaxi-Dropoff-v0"
+
+
+def test_the_papers_numbers() -> None:
+    assert [paper(task, "faithful") for task in TASKS] == [36, 17, 58, 29, 74]
+    assert paper("taxi-pickup", "best") is None
+
+
+def test_bases_of_configs(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("seed = 1\n[rl]\nbatch = 6\nentropy = 0.5\n")
+    (tmp_path / "b.toml").write_text("[rl]\nbatch = 12\n")
+    (tmp_path / "c.toml").write_text('base = ["a.toml", "b.toml"]\nseed = 2\n')
+    config = load_config(tmp_path / "c.toml", ["rl.group=3"])
+    assert (config.seed, config.rl.batch, config.rl.entropy, config.rl.group) == (2, 12, 0.5, 3)
+    for content, message in (
+        ('base = "d.toml"', "is a base of itself"),
+        ('base = "e.toml"', "e.toml, the base of .*d.toml, does not exist"),
+        ("base = 3", "base must be the name"),
+    ):
+        (tmp_path / "d.toml").write_text(content)
+        with pytest.raises(UsageError, match=message):
+            load_config(tmp_path / "d.toml")
+
+
+def test_stages_are_shared_by_what_they_depend_on() -> None:
+    def shared(row: str, task: str = "taxi-pickup") -> set[str]:
+        best, other = (cell_config(task, name, SMOKE, 0, []) for name in ("best", row))
+        stages = ("base", "data", "reflector", "policy-sft")
+        return {stage for stage in stages if stage_key(best, stage) == stage_key(other, stage)}
+
+    everything = {"base", "data", "reflector", "policy-sft"}
+    assert shared("sft-only") == everything
+    assert shared("no-curriculum", "taxi-dropoff") == everything
+    assert shared("no-reflection") == {"base", "data", "reflector"}  # a reflector it has no use for
+    assert shared("same-model") == {"base", "data"}
+    assert shared("no-negatives") == shared("faithful") == {"base"}
+    assert stage_key(quick_config("players='one'"), "reflector") != stage_key(
+        quick_config("players='one'", "sft_policy.doubt=0.5"), "reflector"
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "kept"),
+    [
+        ("rl.entropy=0.3", {"base", "data", "reflector", "policy-sft"}),
+        ("seed=7", {"base"}),
+        ("history=2", set()),
+        ("collect.wordings=1", {"base"}),
+        ("collect.policy_trajectories=1", {"base", "data", "reflector"}),
+        ("sft_policy.steps=9", {"base", "data", "reflector"}),
+        ("sft_reflector.steps=9", {"base", "data", "policy-sft"}),
+        ("model.width=48", {"data"}),
+        ("collect.env='NatLang/DangerousTaxi-Dropoff-v0'", set()),
+    ],
+)
+def test_a_setting_makes_the_stages_anew_that_depend_on_it(setting: str, kept: set[str]) -> None:
+    a, b = quick_config(), quick_config(setting)
+    stages = ("base", "data", "reflector", "policy-sft")
+    assert {stage for stage in stages if stage_key(a, stage) == stage_key(b, stage)} == kept
+
+
+def test_shared_stages_change_nothing(out: Path) -> None:
+    train(quick_config(), out, silent)
+    linked = out.with_name("linked")
+    train(quick_config(), linked, silent, out.with_name("stages"))
+    assert (linked / "reflector").is_symlink()
+    assert same(out / "policy", linked / "policy")
+    moved = out.with_name("moved")
+    moved.mkdir()
+    for name in ("linked", "stages"):
+        out.with_name(name).rename(moved / name)
+    ReflectRLAgent(moved / "linked")  # links are relative
+
+
+def test_one_model_plays_both(out: Path) -> None:
+    one, frozen = out.with_name("one"), out.with_name("frozen")
+    fast = "rl.learning_rate=0.05"  # so that a few updates change what is said
+    train(quick_config("players='one'", fast), one, silent)
+    train(quick_config("players='one-frozen'", fast), frozen, silent)
+    assert same(one / "reflector", one / "policy-sft")
+    assert same(frozen / "reflector", frozen / "policy-sft")
+    assert not same(frozen / "policy", frozen / "reflector")
+    agent = ReflectRLAgent(one)
+    assert agent._reflector is not None
+    assert agent._reflector.model is agent._policy, "what RL made of the reflections is what is played with"
+    assert not same(one / "policy", frozen / "policy"), "reflections that move lead elsewhere"
+    with pytest.raises(UsageError, match="needs a reflector"):
+        quick_config("players='one'", "reflect=false")
+
+
+class CrashedError(Exception):
+    pass
+
+
+def test_a_figure_is_reproduced_again_where_it_was_killed(tmp_path: Path) -> None:
+    def plan(out: Path):  # type: ignore[no-untyped-def]
+        return make_plan(TARGETS["figure3"], SMOKE, out)
+
+    def crash(cell: str, stage: str, step: int, *_: object) -> None:
+        if cell.startswith("taxi-pickup best") and stage == "rl" and step == 1:
+            raise CrashedError
+
+    made: list[str] = []
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    with pytest.raises(CrashedError):
+        reproduce(plan(killed), 1, crash, lambda cell: made.append(cell.name))
+    before = {each.name: each.stat().st_mtime_ns for each in (killed / "stages").iterdir()}
+    again = reproduce(plan(killed), 2, silent, lambda cell: made.append(cell.name))
+    assert {name: (killed / "stages" / name).stat().st_mtime_ns for name in before if not name.startswith(".")} == {
+        name: stamp for name, stamp in before.items() if not name.startswith(".")
+    }, "no stage is made twice"
+    table = reproduce(plan(whole), 1, silent, silent)
+    timeless = [[replace(entry, seconds=None) for entry in entries] for entries in (again, table)]
+    assert timeless[0] == timeless[1]
+    assert "taxi-pickup random" in made
+    rows = {entry.row: entry for entry in table}
+    assert rows["oracle"].rates == (1.0,)
+    assert rows["best"].episodes == 100
+    assert rows["best"].seeds == (0,)
+    assert "| Reflect-RL best |" in (killed / "figure3.md").read_text()
+    assert json.loads((killed / "figure3.json").read_text())["preset"]["name"] == "smoke"
+    assert (killed / "figure3.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(UsageError, match="holds a run with other settings"):
+        reproduce(make_plan(TARGETS["figure3"], PRESETS["quick"], killed), 1, silent, silent)
+    with (killed / ".lock").open("w") as held:
+        assert lock_file(held, wait=False)
+        with pytest.raises(UsageError, match="is at work in"):
+            reproduce(plan(killed), 1, silent, silent)
+
+
+def test_the_command_prints_one_table_and_says_what_is_not_run(tmp_path: Path) -> None:
+    preset = ["--preset", "smoke", "--jobs", "1", "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, ["reproduce", "appendix-e2", "--task", "alfworld-tomato", *preset])
+    assert done.exit_code == 0, done.output
+    assert "100% (51 to 100)" in done.output  # the expert's four games
+    assert "there is no experiments/alfworld-tomato/same-model.toml yet" in " ".join(done.output.split())
+    assert "74%" not in done.output, "the paper's Reflect-RL is the row `faithful`, which is not in this table"
+
+
+def test_wrong_names_are_one_line(tmp_path: Path) -> None:
+    for arguments, message in (
+        (("figure9",), "unknown target"),
+        (("figure2", "--preset", "quik"), "choose one of quick"),
+        (("figure2", "--task", "taxi"), "unknown task"),
+        (("figure2", "--set", "rl.entropie=1"), "unknown config key"),
+    ):
+        result = CliRunner().invoke(app, ["reproduce", *arguments, "--out", str(tmp_path / "out")])
+        assert isinstance(result.exception, UsageError)
+        assert message in str(result.exception)
+    assert not (tmp_path / "out").exists()
+
+
+def test_several_seeds_have_students_interval(tmp_path: Path) -> None:
+    preset = Preset("two", (0, 1), SMOKE.iterations, SMOKE.sft_steps, SMOKE.settings)
+    target = replace(TARGETS["figure2"], rows=("rlft-only",))
+    (entry,) = [
+        entry
+        for entry in reproduce(make_plan(target, preset, tmp_path / "out"), 1, silent, silent)
+        if entry.row == "rlft-only"
+    ]
+    assert entry.kind == "seeds"
+    assert len(entry.rates) == 2
+    assert entry.interval is not None
+    assert entry.interval.low <= entry.mean <= entry.interval.high  # type: ignore[operator]
+    assert why_not("alfworld-tomato", "no-curriculum", preset, []) is not None
