@@ -2,7 +2,7 @@
 
 OUT/settings.json        the settings
 OUT/base/                the model before fine-tuning (a tiny one is warmed up first, and kept in the cache folder)
-OUT/data/examples.jsonl  D, lines 2 to 20
+OUT/data/examples.jsonl  D, lines 2 to 20; beside it a card, and a chat model's answers
 OUT/reflector/           R̂, line 21
 OUT/policy-sft/          π_θ0, line 22
 OUT/rl/                  checkpoints and TensorBoard events of lines 23 to 35
@@ -16,22 +16,26 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
+import gymnasium
 import torch
 
+from natlang_envs.dangerous_taxi.tasks import FAMILY as TAXI
 from natlang_envs.enumeration import enumerate_actions
+from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import policy_prompt
 from natlang_envs.trajectory import write_whole
-from reference_agent.collect import Example, collect, read_examples, write_examples
-from reference_agent.config import Config, dump_config, parse_config
+from reference_agent.collect import EXAMPLES, Example, collect, gather, read_examples, write_collection
+from reference_agent.config import CollectConfig, Config, StageConfig, dump_config, parse_config
 from reference_agent.model import LanguageModel
 from reference_agent.players import Reflector
 from reference_agent.rlft import Row, fine_tune
 from reference_agent.sft import tune_policy, tune_reflector
-from reference_agent.teacher import phrases
+from reference_agent.teacher import tiny_words
+from reference_agent.tokenizer import FEW, TokenizerSizes
 from reference_agent.warmup import Report, warm_up
 
 CONFIG = "settings.json"
@@ -59,10 +63,7 @@ def train(config: Config, out: Path, report: Report) -> Path:
     """
     torch.set_num_threads(config.threads)
     claim(config, out)
-    data = out / "data" / "examples.jsonl"
-    if not data.exists():
-        write_examples(data, collect(config))
-    examples = read_examples(data)
+    examples = read_examples(collected(config, out, report))
     report("collect", config.collect.trajectories, config.collect.trajectories, float(len(examples)))
 
     base = _finished(out / "base", lambda folder: base_model(config, report).save(folder))
@@ -84,6 +85,14 @@ def train(config: Config, out: Path, report: Report) -> Path:
         policy.save(folder)
 
     return _finished(out / "policy", reinforce)
+
+
+def collected(config: Config, out: Path, report: Report) -> Path:
+    """Return the file of a run's examples, collected unless it is there already."""
+    data = out / "data"
+    if not (data / EXAMPLES).exists():
+        write_collection(data, gather(config, data / "answers", report))
+    return data / EXAMPLES
 
 
 def claim(config: Config, out: Path) -> None:
@@ -126,7 +135,10 @@ def base_model(config: Config, report: Report) -> LanguageModel:
     """
     if config.model.name != "tiny":
         return LanguageModel.load(config.model.name)
-    settings = json.dumps([asdict(config.model), asdict(config.warmup), _VERSION])
+    samples = _samples(config)
+    # Taxi's models are all one: the default config's, on the classic map.
+    further = [] if samples == Config(seed=config.warmup.seed) else [asdict(samples)]
+    settings = json.dumps([asdict(config.model), asdict(config.warmup), _VERSION, *further])
     name = f"tiny-{hashlib.sha256(settings.encode()).hexdigest()[:16]}"
     shipped = SHIPPED / name
     if shipped.exists():
@@ -143,12 +155,33 @@ _VERSION = 2  # raise when the warm-up, the tokenizer or the environment's texts
 def make_tiny(config: Config, report: Report) -> LanguageModel:
     """Return a tiny model with its tokenizer, warmed up; the same settings give the same model on the same machine."""
     torch.set_num_threads(config.threads)
-    # Prompts of the classic map, for their words and shape: nothing is learned from the teacher's choices.
-    samples = collect(Config(seed=config.warmup.seed))
+    # Prompts for their words and shape: nothing is learned from the teacher's choices.
+    settings = _samples(config)
+    samples = collect(settings)
     prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in samples]
-    model = LanguageModel.tiny(config.model, prompts, phrases()["words"], config.warmup.seed)
-    warm_up(model, [(each.state, each.commands) for each in samples], config.warmup, report)
+    env = unwrap(gymnasium.make(settings.curriculum[0].env, split=settings.split, **settings.env_kwargs))
+    # All six of Taxi's commands have letters; where there are more commands, there are more words too.
+    sizes = FEW if env.max_commands <= 26 else TokenizerSizes(4_096, env.max_commands)
+    model = LanguageModel.tiny(config.model, prompts, tiny_words(env), config.warmup.seed, sizes)
+    said = None if env.family == TAXI else [(each.reflection, each.action) for each in samples]
+    warm_up(model, [(each.state, each.commands) for each in samples], config.warmup, report, said)
     return model
+
+
+def _samples(config: Config) -> Config:
+    """Return the settings for a tiny model's sample prompts: the first stage's environment, or Taxi's classic map."""
+    plain = Config(seed=config.warmup.seed)
+    stage = config.curriculum[0]
+    if unwrap(gymnasium.make(stage.env)).family == TAXI:
+        return plain
+    return replace(
+        plain,
+        split=config.split,
+        env_kwargs=config.env_kwargs,
+        history=config.history,
+        collect=CollectConfig(trajectories=config.collect.trajectories, policy_trajectories=0),
+        curriculum=(StageConfig(stage.env, 0),),
+    )
 
 
 def _make_reflector(config: Config, base: Path, examples: Sequence[Example], report: Report) -> LanguageModel:
