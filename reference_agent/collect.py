@@ -104,6 +104,9 @@ def gather(config: Config, answers: Path | None = None, report: Report = lambda 
             "or give env_kwargs a longer horizon"
         )
     examples = [replace(example, trajectory=number) for number, one in enumerate(kept) for example in one.examples]
+    if not examples and meter:
+        left_out = ", ".join(f"{count} {reason}" for reason, count in meter.left_out.items())
+        raise UsageError(f"kept nothing of what the chat model said: {left_out}; take another collect.model, or a hint")
     card = make_card(config, [each.played for each in kept], [each.played for each in failed], meter)
     return Collection(examples, card)
 
