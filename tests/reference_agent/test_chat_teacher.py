@@ -100,7 +100,7 @@ def test_two_requests_a_lesson_with_the_roles_of_the_paper_and_a_bill(model: typ
 
 
 def test_without_a_hint_the_model_is_not_told_the_plan(model: type[Model]) -> None:
-    with pytest.raises(UsageError, match="kept nothing of what the chat model said: [0-9]+ naming no listed command"):
+    with pytest.raises(UsageError, match=r"kept nothing of what the chat model said: \d+ naming no listed command"):
         gather(config_of(hint=False))  # it says "exit", which a taxi cannot
     assert not any(HINT.search(each["prompt"]) for each in model.asked)
 
