@@ -1,4 +1,4 @@
-"""`reflect-rl`: train the two players, look at a run."""
+"""`reflect-rl`: collect reflections, train the two players, look at a run."""
 
 from __future__ import annotations
 
@@ -182,14 +182,41 @@ def fetch(name: Annotated[str, typer.Argument(help="smollm2")]) -> None:
 
 
 @app.command()
+def collect(
+    config: Annotated[Path | None, typer.Argument(help="A TOML file; without it, the default settings.")] = None,
+    out: Annotated[Path, typer.Option(help="The run's folder; `reflect-rl train` goes on there.")] = Path(
+        "runs/reflect-rl"
+    ),
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value, for example collect.teacher=openai; repeatable.")
+    ] = None,
+) -> None:
+    """Let the teacher play and reflect: the data set of a run and its card. Stopped, it goes on where it was."""
+    from reference_agent.card import describe, read_card
+    from reference_agent.collect import CARD
+    from reference_agent.config import load_config
+    from reference_agent.pipeline import claim, collected
+
+    settings = load_config(config, setting)
+    claim(settings, out)
+    with bars() as progress:
+        data = collected(settings, out, Bars(progress))
+    typer.echo(describe(read_card(data.parent / CARD)))
+    typer.echo(f"Data: {data}")
+
+
+@app.command()
 def show(run: Annotated[Path, typer.Argument(help="A run's folder.")], examples: int = 4) -> None:
     """Print a run's settings and some of what the teacher said, mistakes included."""
-    from reference_agent.collect import read_examples
+    from reference_agent.card import describe, read_card
+    from reference_agent.collect import CARD, read_examples
     from reference_agent.config import dump_config
     from reference_agent.pipeline import read_config
 
     typer.echo(dump_config(read_config(run)))
     collected = read_examples(run / "data" / "examples.jsonl")
+    if (run / "data" / CARD).exists():
+        typer.echo(describe(read_card(run / "data" / CARD)))
     for wanted in (False, True):
         for each in [each for each in collected if each.negative is wanted][:examples]:
             typer.echo(f"{'after a mistake' if wanted else 'on the way'}: {each.reflection} -> {each.action}")

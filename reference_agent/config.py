@@ -101,6 +101,15 @@ class CollectConfig:
         restarts: Whether the reflector also learns each of these states as the first of a game, without its path.
         wordings: How often the teacher is asked for its reflection on a state, each time in other words.
         policy_negatives: Whether the policy learns from the negative examples of its trajectories too.
+        failures: Whether trajectories that do not reach their goal are kept; else further tasks are played for them.
+        teacher: `"oracle"`, the environment's own, or `"openai"`, a chat model behind an OpenAI-compatible endpoint.
+        model: The chat model's name; on Azure, the deployment's.
+        hint: Whether the chat model is told the oracle's next action, in families whose prompts have a place for it.
+        workers: Trajectories that are played with the chat model at a time.
+        attempts: Requests that are made for one answer.
+        timeout: The most seconds that one request may take.
+        price_read: What a million tokens that the chat model reads cost, in any currency.
+        price_written: What a million tokens that it writes cost.
     """
 
     env: str = ""
@@ -110,6 +119,15 @@ class CollectConfig:
     restarts: bool = True
     wordings: int = 4
     policy_negatives: bool = False
+    failures: bool = False
+    teacher: str = "oracle"
+    model: str = ""
+    hint: bool = True
+    workers: int = 4
+    attempts: int = 3
+    timeout: float = 120.0
+    price_read: float = 0.0
+    price_written: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -261,6 +279,12 @@ class Config:
         one_of("normalisation", self.normalisation, ("sum", "token", "word"))
         one_of("rl.algorithm", self.rl.algorithm, ("reinforce", "rloo", "ppo", "gigpo"))
         one_of("rl.dropout", self.rl.dropout, ("off", "updates", "always"))
+        one_of("collect.teacher", self.collect.teacher, ("oracle", "openai"))
+        if self.collect.teacher == "openai" and not self.collect.model.strip():
+            raise UsageError("collect.teacher 'openai' needs the name of a chat model: set collect.model")
+        for name in ("trajectories", "wordings", "workers", "attempts"):
+            if getattr(self.collect, name) < 1:
+                raise UsageError(f"collect.{name} must be at least 1, not {getattr(self.collect, name)}: raise it")
         one_of("rl.baseline", self.rl.baseline, ("none", "step", "state"))
         one_of("players", self.players, ("two", "one", "one-frozen"))
         if self.players != "two" and not self.reflect:

@@ -25,7 +25,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.prompt import policy_prompt
 from reference_agent.backbone import Adapter, digest, load_backbone
 from reference_agent.config import ModelConfig
-from reference_agent.tokenizer import END, make_tokenizer
+from reference_agent.tokenizer import END, FEW, TokenizerSizes, make_tokenizer
 
 # A tiny model is read and written in milliseconds, and its padding is masked: bars and reminders would hide our own.
 logging.disable_progress_bar()
@@ -60,9 +60,16 @@ class LanguageModel:
         self.labels = tuple(self._label_ids)
 
     @classmethod
-    def tiny(cls, config: ModelConfig, texts: Sequence[str], words: Sequence[str], seed: int) -> LanguageModel:
+    def tiny(
+        cls,
+        config: ModelConfig,
+        texts: Sequence[str],
+        words: Sequence[str],
+        seed: int,
+        sizes: TokenizerSizes = FEW,
+    ) -> LanguageModel:
         """Make an untrained Llama and its tokenizer; the same arguments give the same weights."""
-        tokenizer = make_tokenizer(texts, words)
+        tokenizer = make_tokenizer(texts, words, sizes)
         end = tokenizer.convert_tokens_to_ids(END)
         assert isinstance(end, int)
         torch.manual_seed(seed)

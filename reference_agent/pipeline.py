@@ -2,7 +2,7 @@
 
 OUT/settings.json        the settings
 OUT/base/                the tiny model before fine-tuning (warmed up first, and kept in the cache folder)
-OUT/data/examples.jsonl  D, lines 2 to 20
+OUT/data/examples.jsonl  D, lines 2 to 20; beside it a card. OUT/answers/ is what a chat model said
 OUT/reflector/           R̂, line 21
 OUT/policy-sft/          π_θ0, line 22
 OUT/rl/                  checkpoints and TensorBoard events of lines 23 to 35
@@ -20,13 +20,14 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO
 
 import gymnasium
 import torch
 
+from natlang_envs.dangerous_taxi.tasks import FAMILY as TAXI
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError, one_of
@@ -34,14 +35,15 @@ from natlang_envs.prompt import policy_prompt
 from natlang_envs.trajectory import write_whole
 from reference_agent import smollm2
 from reference_agent.backbone import check_backbone, memory_advice
-from reference_agent.collect import Example, collect, read_examples, write_examples
-from reference_agent.config import Config, dump_config, parse_config
+from reference_agent.collect import EXAMPLES, Example, collect, gather, read_examples, write_collection
+from reference_agent.config import CollectConfig, Config, StageConfig, dump_config, parse_config
 from reference_agent.model import LanguageModel
 from reference_agent.players import Reflector
 from reference_agent.rlft import Row, fine_tune
 from reference_agent.saycan import with_head
 from reference_agent.sft import tune_both, tune_policy, tune_reflector
-from reference_agent.teacher import phrases
+from reference_agent.teacher import tiny_words
+from reference_agent.tokenizer import FEW, TokenizerSizes
 from reference_agent.warmup import Report, warm_up
 
 CONFIG = "settings.json"
@@ -76,8 +78,7 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
     def stage(name: str, make: Callable[[Path], None]) -> Path:
         return _stage(config, name, out, shared, make)
 
-    data = stage("data", lambda folder: write_examples(folder / "examples.jsonl", collect(config)))
-    examples = read_examples(data / "examples.jsonl")
+    examples = read_examples(collected(config, out, report, shared))
     report("collect", config.collect.trajectories, config.collect.trajectories, float(len(examples)))
 
     load_or_make_base(config, out, report, shared)
@@ -100,6 +101,13 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
         policy.save(folder)
 
     return _finished(out / "policy", reinforce)
+
+
+def collected(config: Config, out: Path, report: Report, shared: Path | None = None) -> Path:
+    """Return the file of a run's examples, collected unless it is there already; for `shared` see `train`."""
+    answers = (shared or out) / "answers"  # outlives a collection that was stopped
+    made = _stage(config, "data", out, shared, lambda folder: write_collection(folder, gather(config, answers, report)))
+    return made / EXAMPLES
 
 
 def claim(config: Config, out: Path) -> None:
@@ -209,8 +217,11 @@ def base_model(config: Config, report: Report) -> LanguageModel:
     It is made and warmed up once for its settings, and kept in the user's cache. The one of the default settings comes
     with the package, because it takes some minutes to make; `reflect-rl warm-up` makes it again.
     """
+    samples = _samples(config)
+    # Taxi's models are all one: the default config's, on the classic map.
+    further = [] if samples == Config(seed=config.warmup.seed) else [asdict(samples)]
     made_of = {name: getattr(config.model, name) for name in TINY}
-    settings = json.dumps([made_of, asdict(config.warmup), _VERSION])
+    settings = json.dumps([made_of, asdict(config.warmup), _VERSION, *further])
     name = f"tiny-{hashlib.sha256(settings.encode()).hexdigest()[:16]}"
     shipped = SHIPPED / name
     if shipped.exists():
@@ -220,15 +231,8 @@ def base_model(config: Config, report: Report) -> LanguageModel:
     return LanguageModel.load(folder)
 
 
-TINY = (
-    "name",
-    "layers",
-    "width",
-    "inner",
-    "heads",
-    "positions",
-    "initializer_range",
-)  # settings that make a tiny model
+# The settings that make a tiny model.
+TINY = ("name", "layers", "width", "inner", "heads", "positions", "initializer_range")
 SHIPPED = Path(__file__).parent / "data" / "models"
 _VERSION = 2  # raise when the warm-up, the tokenizer or the environment's texts change
 
@@ -236,12 +240,33 @@ _VERSION = 2  # raise when the warm-up, the tokenizer or the environment's texts
 def make_tiny(config: Config, report: Report) -> LanguageModel:
     """Return a tiny model with its tokenizer, warmed up; the same settings give the same model on the same machine."""
     torch.set_num_threads(config.threads)
-    # Prompts of the classic map, for their words and shape: nothing is learned from the teacher's choices.
-    samples = collect(Config(seed=config.warmup.seed))
+    # Prompts for their words and shape: nothing is learned from the teacher's choices.
+    settings = _samples(config)
+    samples = collect(settings)
     prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in samples]
-    model = LanguageModel.tiny(config.model, prompts, phrases()["words"], config.warmup.seed)
-    warm_up(model, [(each.state, each.commands) for each in samples], config.warmup, report)
+    env = unwrap(gymnasium.make(settings.curriculum[0].env, split=settings.split, **settings.env_kwargs))
+    # All six of Taxi's commands have letters; where there are more commands, there are more words too.
+    sizes = FEW if env.max_commands <= 26 else TokenizerSizes(4_096, env.max_commands)
+    model = LanguageModel.tiny(config.model, prompts, tiny_words(env), config.warmup.seed, sizes)
+    said = None if env.family == TAXI else [(each.reflection, each.action) for each in samples]
+    warm_up(model, [(each.state, each.commands) for each in samples], config.warmup, report, said)
     return model
+
+
+def _samples(config: Config) -> Config:
+    """Return the settings for a tiny model's sample prompts: the first stage's environment, or Taxi's classic map."""
+    plain = Config(seed=config.warmup.seed)
+    stage = config.curriculum[0]
+    if unwrap(gymnasium.make(stage.env)).family == TAXI:
+        return plain
+    return replace(
+        plain,
+        split=config.split,
+        env_kwargs=config.env_kwargs,
+        history=config.history,
+        collect=CollectConfig(trajectories=config.collect.trajectories, policy_trajectories=0),
+        curriculum=(StageConfig(stage.env, 0),),
+    )
 
 
 def _make_reflector(config: Config, out: Path, examples: Sequence[Example], report: Report) -> LanguageModel:
@@ -294,7 +319,7 @@ _FREE: dict[str, frozenset[str]] = {
     "data": _AFTER_SFT
     | _OF_POLICY
     | {"collect.policy_negatives", "model", "warmup", "sft_reflector", "players", "threads"},
-    "base": _AFTER_SFT | _OF_POLICY | {"seed", "players", "collect", "sft_reflector"},
+    "base": _AFTER_SFT | _OF_POLICY | {"seed", "players", "sft_reflector"},
     "reflector": _AFTER_SFT | _OF_POLICY | {"collect.policy_negatives"},
     "policy-sft": _AFTER_SFT | {"sft_reflector", "reflection_tokens"},
 }

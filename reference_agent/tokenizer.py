@@ -9,23 +9,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
+from natlang_envs.enumeration import LABELS
+
 END = "<|end|>"
+_LETTERS = r"(?<=\n)[A-Z](?=\. )"
+_PAIRS = r"(?<=\n)(?:[A-Z][a-z]?|[a-z])(?=\. |\z)"
 
 
-def make_tokenizer(texts: Sequence[str], words: Sequence[str], vocabulary: int = 1_024) -> PreTrainedTokenizerFast:
+class TokenizerSizes(NamedTuple):
+    """How much a tokenizer holds.
+
+    Attributes:
+        vocabulary: The largest number of tokens.
+        labels: How many labels of enumerated actions, in the order of `LABELS`, are single tokens.
+    """
+
+    vocabulary: int = 1_024
+    labels: int = 26
+
+
+FEW = TokenizerSizes()
+
+
+def make_tokenizer(texts: Sequence[str], words: Sequence[str], sizes: TokenizerSizes = FEW) -> PreTrainedTokenizerFast:
     """Train a tokenizer.
 
     Args:
         texts: Sample prompts.
         words: Words that are to be single tokens; digits and the labels of enumerated actions are so anyway.
-        vocabulary: The largest number of tokens.
+        sizes: How much it holds.
     """
     kept = "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))
-    pattern = rf"(?<=\n)[A-Z](?=\. )| ?\b(?:{kept})\b| ?\d"
+    few = sizes.labels <= 26
+    pattern = rf"{_LETTERS if few else _PAIRS}| ?\b(?:{kept})\b| ?\d"
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -35,11 +56,12 @@ def make_tokenizer(texts: Sequence[str], words: Sequence[str], vocabulary: int =
     )
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary,
+        vocab_size=sizes.vocabulary,
         special_tokens=[END],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     each_word = [f"{space}{word}" for word in [*words, *"0123456789"] for space in ("", " ")]
-    tokenizer.train_from_iterator([*texts, *each_word * len(texts)], trainer)
+    listed = [] if few else [f"\n{label}" for label in LABELS[: sizes.labels]]
+    tokenizer.train_from_iterator([*texts, *[*each_word, *listed] * len(texts)], trainer)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END, pad_token=END)

@@ -1,9 +1,9 @@
 """Teaches an untrained tiny model two things that a pretrained one knows: to read labels, and to tell directions.
 
 A model made from a config would spend its few demonstrations on learning them. Labels: a command is named at random,
-often after a sentence of the observation; find its label in the list. Directions: taxi and passenger are moved at
-random; say where the one lies from the other. The prompts have the shape of the real ones, but nothing here says which
-command is right or legal in any state: no plan, no wall and no teacher is involved.
+often after a sentence of the observation; find its label in the list, which is short at first. Directions (Taxi
+alone): taxi and passenger are moved at random; say where the one lies from the other. The prompts have the shape of the
+real ones, but nothing here says which command is right or legal in any state: no plan and no wall is involved.
 """
 
 from __future__ import annotations
@@ -19,18 +19,26 @@ from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.prompt import policy_prompt, reflection_prompt
 from reference_agent.config import WarmupConfig
 from reference_agent.model import LanguageModel
-from reference_agent.teacher import TaxiTeacher, comparison
+from reference_agent.teacher_taxi import TaxiTeacher, comparison
 
 State = tuple[str, tuple[str, ...]]  # p(s) and A(s)
+Speaker = Callable[[str, int, int, np.random.Generator], str]  # command, state's number, level: a reflection with it
 Report = Callable[[str, int, int, float], None]  # stage, step, steps, value
 
 _KINDS = ("do", "around", "pick_up", "drop_off")
 _LEVEL_UP = 0.9  # accuracy over the last steps at which the prompts become harder
 _WINDOW = 12
+_LISTED = 6  # commands in a list at level 0; twice as many at each further level
 _WAITS = re.compile(r"waits at \w+ \(row \d, column \d\)\. The taxi is at row \d, column \d\.")
 
 
-def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig, report: Report) -> None:
+def warm_up(
+    model: LanguageModel,
+    states: Sequence[State],
+    config: WarmupConfig,
+    report: Report,
+    said: Sequence[tuple[str, str]] | None = None,
+) -> None:
     """Train `model` in place: labels alone until they are read well, then labels and directions together.
 
     Args:
@@ -38,10 +46,12 @@ def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig,
         states: Sample p(s), each with A(s). Where none has coordinates, there are no directions to learn.
         config: How long, and the seed.
         report: Called with a name, the step, the number of steps, and the accuracy or loss.
+        said: For each state a reflection and the command in it, which another will replace; None for Taxi, whose
+            reflections are made up.
     """
     rng = np.random.default_rng(config.seed)
     optimizer = torch.optim.AdamW(model.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
-    teacher = TaxiTeacher(rng)
+    speak = _made_up(TaxiTeacher(rng)) if said is None else _replaced(said)
 
     def update(loss: Tensor, rate: float) -> None:
         for group in optimizer.param_groups:
@@ -51,7 +61,7 @@ def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig,
     level = 0
     right: list[float] = []
     for step in range(config.steps):
-        loss, accuracy = _label_loss(model, states, teacher, level, config.batch, rng)
+        loss, accuracy = _label_loss(model, states, speak, level, config.batch, rng)
         update(loss, min(1.0, (step + 1) / 50))
         right = [*right[-_WINDOW + 1 :], accuracy]
         report("labels", step + 1, config.steps, float(np.mean(right)))
@@ -65,7 +75,7 @@ def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig,
     if not located:
         return
     for step in range(config.direction_steps):
-        read, _ = _label_loss(model, states, teacher, level, config.batch // 2, rng)
+        read, _ = _label_loss(model, states, speak, level, config.batch // 2, rng)
         told = _direction_loss(model, located, config.batch, rng)
         update(read + told, 0.75 * min(1.0, (step + 1) / 20, 1.1 - step / config.direction_steps))
         report("directions", step + 1, config.direction_steps, float(told.detach()))
@@ -74,7 +84,7 @@ def warm_up(model: LanguageModel, states: Sequence[State], config: WarmupConfig,
 def _label_loss(
     model: LanguageModel,
     states: Sequence[State],
-    teacher: TaxiTeacher,
+    speak: Speaker,
     level: int,
     count: int,
     rng: np.random.Generator,
@@ -88,15 +98,14 @@ def _label_loss(
     labels: list[list[str]] = []
     targets: list[int] = []
     for _ in range(count):
-        state, commands = states[int(rng.integers(len(states)))]
+        number = int(rng.integers(len(states)))
+        state, commands = states[number]
+        if len(commands) > _LISTED << level:  # among dozens of labels a model that reads none stays at chance
+            commands = tuple(commands[each] for each in sorted(rng.permutation(len(commands))[: _LISTED << level]))
         target = int(rng.integers(len(commands)))
         said = f"{commands[target]}."
         if rng.random() < min(0.8, 0.2 * level):
-            here, there = rng.integers(5, size=(2, 2)).tolist()
-            mistaken = bool(rng.random() < min(0.5, 0.1 * (level - 1)))
-            said = teacher.say(
-                str(rng.choice(_KINDS)), here, there, commands[target], mistaken, bool(rng.random() < 0.5)
-            )
+            said = speak(commands[target], number, level, rng)
         choices = enumerate_actions(commands, model.labels_for(len(commands)), rng)
         shown = state if level else _last_sentence(state)
         prompts.append(policy_prompt(shown, said, choices))
@@ -106,6 +115,27 @@ def _label_loss(
     logits = model.choice_logits(prompts, labels)
     accuracy = float((logits.argmax(dim=1) == wanted).float().mean())
     return torch.nn.functional.cross_entropy(logits, wanted), accuracy
+
+
+def _made_up(teacher: TaxiTeacher) -> Speaker:
+    """Return what makes up Taxi's reflections: any kind of sentence on any two cells."""
+
+    def speak(command: str, _: int, level: int, rng: np.random.Generator) -> str:
+        here, there = rng.integers(5, size=(2, 2)).tolist()
+        mistaken = bool(rng.random() < min(0.5, 0.1 * (level - 1)))
+        return teacher.say(str(rng.choice(_KINDS)), here, there, command, mistaken, bool(rng.random() < 0.5))
+
+    return speak
+
+
+def _replaced(said: Sequence[tuple[str, str]]) -> Speaker:
+    """Return what takes the sentences on a state with another command in place of theirs."""
+
+    def speak(command: str, number: int, _: int, __: np.random.Generator) -> str:
+        reflection, action = said[number]
+        return reflection.replace(action, command)
+
+    return speak
 
 
 def _direction_loss(model: LanguageModel, states: Sequence[str], count: int, rng: np.random.Generator) -> Tensor:

@@ -1,0 +1,131 @@
+"""The oracle teacher of ALFWorld: an honest expert, which sees only what the agent sees, and says why it does a thing.
+
+It acts by the whole path and speaks of nothing but what p(s) shows, so a short `history` makes it say less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from natlang_envs.alfworld.expert import Expert, Subgoal
+from natlang_envs.alfworld.facts import facts, room, room_numbers
+from natlang_envs.alfworld.goals import Goal
+from natlang_envs.alfworld.grammar import NOTHING_HAPPENS
+from natlang_envs.alfworld.reading import Memory, type_of
+from natlang_envs.prompt import PathStep
+from reference_agent.lessons import Lesson, Moment, Sayings, agrees, listing, phrases
+
+SAYINGS = "alfworld"
+_LISTED = 6  # places, the last ones, that a reflection names as searched: with more it would outgrow its tokens
+_DONE = {"clean": "clean", "heat": "hot", "cool": "cool"}
+
+
+class _Why(NamedTuple):
+    """A kind of sentence, and the places that were searched in vain."""
+
+    kind: str
+    seen: Sequence[str] = ()
+
+
+class ALFWorldTeacher:
+    """Speaks for ALFWorld.
+
+    Args:
+        rng: Draws the wording.
+    """
+
+    restarts = False  # what is held, and what was searched, is told by the path alone
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._say = Sayings(SAYINGS, rng)
+
+    def teach(self, moment: Moment) -> Lesson:
+        """Return a reflection that names the expert's command and no other, and that command."""
+        task = moment.info["task"]
+        expert = Expert(task)
+        for step in moment.path:
+            expert.observe(step.action, step.feedback)
+        action = expert.choose(moment.observation, moment.commands)
+        assert expert.subgoal is not None
+        known = _remember(task, moment.shown, moment.observation)
+        reflection = self._reflect(expert.goal, known, expert.subgoal, action, moment.wrong is not None)
+        assert agrees(reflection, action, moment.commands), reflection
+        return Lesson(reflection, action)
+
+    def _reflect(self, goal: Goal, known: Memory, subgoal: Subgoal, action: str, mistaken: bool) -> str:
+        kind, thing_type, place, thing = subgoal
+        why = _why(goal, known, subgoal)
+        act = _act(known, subgoal, action)
+        sentences = [why.kind, act, "regret"] if mistaken else [why.kind, act]
+        held = known.held or ""
+        gaps = {
+            "action": action,
+            "object": thing_type if kind == "find" else goal.object_type,
+            "thing": thing or f"the {thing_type}",
+            "place": place,
+            "kind": type_of(place) or "place",
+            "held": held,
+            "target": goal.receptacle_type,
+            "seen": listing(why.seen),
+            "done": listing(sorted(_DONE[each] for each in known.states.get(held, ()))),
+        }
+        told = (self._say.draw(each).format(**gaps) for each in sentences)
+        return " ".join(each[0].upper() + each[1:] for each in told)
+
+
+def _why(goal: Goal, known: Memory, subgoal: Subgoal) -> _Why:
+    """Return what kind of sentence says why, of those that are true of what the prompt shows."""
+    kind, wanted, place, thing = subgoal
+    if kind == "find":
+        seen = [name for name in known.seen if all(type_of(each) != wanted for each in known.contents[name])]
+        on = "_on" if seen else ""
+        if wanted == goal.toggle_type:
+            return _Why(f"find_lamp{on}", seen[-_LISTED:]) if known.held else _Why("plain")
+        placed = goal.count > 1 and any(
+            known.count(wanted, name) for name in known.receptacles if type_of(name) == goal.receptacle_type
+        )
+        return _Why(f"find{'_more' if placed else ''}{on}", seen[-_LISTED:])
+    if kind == "take":
+        return _Why("take" if thing in known.contents.get(place, ()) else "plain")
+    if known.held is None or not (place or kind == "look"):
+        return _Why("plain")
+    if kind == "look":
+        return _Why("lamp")
+    if kind == "place" and known.states.get(known.held):
+        return _Why("place_done")
+    return _Why(kind)
+
+
+def _act(known: Memory, subgoal: Subgoal, action: str) -> str:
+    """Return what kind of sentence names the command."""
+    kind, _, place, thing = subgoal
+    if action == f"go to {place}":
+        return "search" if kind == "find" else "go"
+    if action == f"open {place}":
+        return "open" if place in known.closed else "do"
+    serves = place and action.endswith(place) if kind != "look" else action == f"use {thing}"
+    return "do" if serves else "other"
+
+
+def _remember(task: str, shown: Sequence[PathStep], observation: str) -> Memory:
+    """Return what can be known from the part of the path that p(s) shows."""
+    known = Memory(task)
+    for text in (*(step.feedback for step in shown), observation):
+        if text.strip() != NOTHING_HAPPENS:
+            known.read(text)
+    return known
+
+
+def words() -> list[str]:
+    """Return what the tiny tokenizer keeps whole: types of things and receptacles, verbs, and all numbers."""
+    rooms = [room(number) for number in room_numbers()]
+    types = {each.lower() for each in (*facts().fits, *(kind for each in facts().fits.values() for kind in each))}
+    for each in rooms:
+        types |= {one.type.lower() for one in (*each.receptacles, *each.fixtures)} | {
+            one.lower() for one in each.movable
+        }
+    largest = max(len(each.locations) for each in rooms)
+    return [*phrases(SAYINGS)["words"], *sorted(types), *map(str, range(largest + 1))]

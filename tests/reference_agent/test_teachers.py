@@ -1,0 +1,209 @@
+"""The oracle teachers of all families, and the card: Algorithm 1, lines 2 to 20."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import gymnasium
+import pytest
+
+import natlang_envs
+from natlang_envs.alfworld.expert import Expert
+from natlang_envs.enumeration import enumerate_actions
+from natlang_envs.errors import UsageError
+from natlang_envs.prompt import PathStep, policy_prompt, state_prompt
+from reference_agent.card import read_card
+from reference_agent.collect import collect, gather, write_collection
+from reference_agent.config import Config, parse_config
+from reference_agent.lessons import agrees, named_commands
+
+FAMILIES: dict[str, dict[str, object]] = {
+    "taxi": {"curriculum": [{"env": "NatLang/DangerousTaxi-Dropoff-v0"}]},
+    "alfworld": {"curriculum": [{"env": "NatLang/ALFWorld-v0"}], "history": 50},
+    "short alfworld": {"curriculum": [{"env": "NatLang/ALFWorld-TomatoMicrowave-v0"}], "history": 1},
+    "autoexplore": {
+        "curriculum": [{"env": "NatLang/AutoExplore-v0"}],
+        "env_kwargs": {"dataset": "embedded"},
+        "split": "all",
+        "history": 15,
+    },
+}
+COLLECT = {"trajectories": 8, "policy_trajectories": 5, "wordings": 2}
+
+
+def config_of(family: str, **further: object) -> Config:
+    return parse_config({**FAMILIES[family], "collect": {**COLLECT, **further}})
+
+
+def digests(seed: int = 0) -> list[str]:
+    configs = [replace(config_of(family, trajectories=5), seed=seed) for family in FAMILIES]
+    texts = [json.dumps([asdict(each) for each in collect(config)]) for config in configs]
+    return [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_reflection_names_its_action_and_no_other(family: str) -> None:
+    examples = collect(config_of(family, trajectories=20, negatives=4))
+    assert {each.negative for each in examples} == {False, True}
+    for each in examples:
+        assert named_commands(each.reflection, each.commands) == [each.action], each.reflection
+        for word in ("optimal", "spoiler", "oracle", "{action", "{name", "  "):
+            assert word not in each.reflection.lower().replace(each.action.lower(), "it"), each.reflection
+    assert len({each.reflection for each in examples}) > len(examples) / 3, "the wording varies"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_negatives_are_the_wrong_steps_after_which_the_plan_is_longer_and_no_others(family: str) -> None:
+    config = config_of(family, trajectories=3, policy_trajectories=1, negatives=200, wordings=1, restarts=False)
+    env = natlang_envs.unwrap(gymnasium.make(config.curriculum[0].env, split=config.split, **config.env_kwargs))
+    examples = collect(config)
+    for number in range(3):
+        mine = [each for each in examples if each.trajectory == number]
+        _, info = env.reset(seed=config.seed, options={"task_id": mine[0].task_id})
+        path: list[PathStep] = []
+        longer: set[str] = set()
+        for right in (each for each in mine if not each.negative):
+            here, plan = env.snapshot(), len(env.reference())
+            for wrong in set(info["admissible_commands"]) - {right.action}:
+                observation, _, terminated, truncated, told = env.step(wrong)
+                if not terminated and not truncated and len(env.reference()) > plan:
+                    there = [*path, PathStep(wrong, told["feedback"])]
+                    longer.add(state_prompt(told["task"], there, observation, history=config.history))
+                env.restore(here)
+            _, _, _, _, info = env.step(right.action)
+            path.append(PathStep(right.action, info["feedback"]))
+        assert info["success"]
+        assert longer
+        assert {each.state for each in mine if each.negative} == longer
+    for each in examples:
+        after = each.reflection.rpartition(each.action)[2].strip(' ."')
+        assert bool(_regrets(after)) is each.negative, each.reflection
+
+
+def _regrets(text: str) -> bool:
+    """Return whether a text ends with a sentence of regret."""
+    return "mistake" in text or "wrong" in text or "step before" in text or "last step" in text
+
+
+def _wrong(state: str) -> str:
+    """Return the command of the last step in p(s)'s path."""
+    path = state.partition("Previous path:")[2].rpartition("\nObservation:")[0]
+    return [line for line in path.split("\n") if line.startswith("- ")][-1].removeprefix("- ").partition(":")[0]
+
+
+def test_no_mistake_is_taught_where_the_plan_got_no_longer() -> None:
+    """To read a wrong file costs a step, but the way to the right one is as long as before."""
+    examples = collect(config_of("autoexplore", negatives=40, wordings=1))
+    assert not any(_wrong(each.state).startswith(("cat", "id", "exit")) for each in examples if each.negative)
+
+
+def test_the_same_seed_gives_the_same_in_another_process() -> None:
+    code = "from tests.reference_agent.test_teachers import digests; print(*digests())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == digests()
+    assert not set(digests(seed=1)) & set(digests())
+
+
+def test_taxi_is_what_it_was() -> None:
+    """The data that the committed results were made from, byte for byte."""
+    text = "".join(json.dumps(asdict(each)) + "\n" for each in collect(Config()))
+    assert hashlib.sha256(text.encode()).hexdigest().startswith("7258f0eef920e17d")
+
+
+def test_alfworld_is_shown_by_the_expert_that_sees_what_the_agent_sees() -> None:
+    config = config_of("alfworld", wordings=1, negatives=0)
+    for each in collect(config)[:60]:
+        steps = each.state.partition("Previous path:")[2].count("\n- ")
+        if steps == 0:
+            task = each.state.partition("Task: ")[2].partition("\nPrevious path")[0]
+            assert Expert(task).choose(task, each.commands) == each.action
+
+
+def test_a_reflection_speaks_only_of_what_its_prompt_shows() -> None:
+    for family in ("alfworld", "short alfworld"):
+        for each in collect(config_of(family)):
+            told = each.reflection.replace(each.action, "").lower()
+            shown = each.state.lower()
+            for word in told.replace(",", " ").replace(".", " ").split(" "):
+                if word.isdigit():  # every thing and place has a number: what stands before it must be in the prompt
+                    name = f"{told.split(f' {word}')[0].split(' ')[-1]} {word}"
+                    assert name in shown, (each.reflection, each.state)
+
+
+def test_overlapping_commands_are_told_apart() -> None:
+    commands = ("go to desk 1", "go to desk 12", "look", "id a", "id a.txt", "cd ..")
+    assert named_commands("So I go to desk 12.", commands) == ["go to desk 12"]
+    assert named_commands("So I go to desk 1.", commands) == ["go to desk 1"]
+    assert named_commands("id a.txt, then look, overlook", commands) == ["id a.txt", "look"]
+    assert named_commands("I id a. Then cd .. at last", commands) == ["id a", "cd .."]
+    assert not agrees("The optimal step: look.", "look", commands)
+
+
+def test_the_card_counts_what_lies_beside_it(tmp_path: Path) -> None:
+    for family in ("taxi", "alfworld"):
+        collection = gather(config_of(family))
+        write_collection(tmp_path / family, collection)
+        card = read_card(tmp_path / family / "card.json")
+        rows = [json.loads(line) for line in (tmp_path / family / "examples.jsonl").read_text().splitlines()]
+        assert card.examples == len(rows)
+        assert card.negative == sum(each["negative"] for each in rows)
+        assert card.positive == len(rows) - card.negative
+        assert card.restarts == sum(each["restart"] for each in rows)
+        assert [each["task_id"] for each in card.trajectories] == list(dict.fromkeys(each["task_id"] for each in rows))
+        assert (card.seed, card.split, card.teacher, card.failed) == (0, "train", "oracle", [])
+    with pytest.raises(UsageError, match=r"card\.json is no card"):
+        read_card(tmp_path / "card.json")
+
+
+def test_trajectories_that_fail_are_counted_and_left_out() -> None:
+    collection = gather(parse_config({**FAMILIES["alfworld"], "env_kwargs": {"horizon": 9}, "collect": COLLECT}))
+    assert len(collection.card.trajectories) == 8
+    assert all(each["success"] for each in collection.card.trajectories)
+    assert collection.card.failed
+    assert {each.trajectory for each in collection.examples} == set(range(8))
+    with pytest.raises(UsageError, match="reached its goal"):
+        gather(parse_config({**FAMILIES["alfworld"], "env_kwargs": {"horizon": 1}, "collect": COLLECT}))
+
+
+def test_too_few_tasks_and_bad_settings_are_named() -> None:
+    with pytest.raises(UsageError, match="no more: lower"):
+        gather(config_of("autoexplore", trajectories=1000))
+    with pytest.raises(UsageError, match=r"collect\.wordings must be at least 1"):
+        config_of("taxi", wordings=0)
+    with pytest.raises(UsageError, match=r"set collect\.model"):
+        config_of("taxi", teacher="openai")
+    with pytest.raises(UsageError, match=r"unknown collect\.teacher"):
+        config_of("taxi", teacher="gpt")
+
+
+def test_a_tiny_model_for_alfworld_has_words_numbers_and_labels_as_tokens() -> None:
+    from reference_agent.pipeline import make_tiny  # torch, which nothing else here needs
+
+    small = {"layers": 1, "width": 32, "inner": 64, "heads": 2, "positions": 2048}
+    config = parse_config(
+        {
+            **FAMILIES["alfworld"],
+            "model": small,
+            "warmup": {"steps": 2, "batch": 2},
+            "collect": {**COLLECT, "trajectories": 4, "policy_trajectories": 2},
+        }
+    )
+    model = make_tiny(config, lambda *_: None)
+    for word in (" tomato", " microwave", " countertop", " go", " 27", " 3"):
+        assert model.count(word) == 1, word
+    assert len(model.labels) >= 128
+    for each in collect(config)[::40]:
+        choices = enumerate_actions(each.commands, model.labels_for(len(each.commands)))
+        prompt = policy_prompt(each.state, each.reflection, choices)
+        assert model.count(prompt) < 1024
+        assert model.tokenizer.decode(list(model.encode(prompt))) == prompt
+        listed = prompt.partition("\nActions:\n")[2]
+        for choice in choices[:60]:
+            line = f"\n{choice.label}. {choice.command}\n"
+            assert line in f"\n{listed}"
+            assert model._label_ids[choice.label] in model.encode(line)
