@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results" / "reflect_rl_memory.md"
-BATCH, MINIBATCH, TOKENS = 8, 4, 16
+BATCH, MINIBATCH, TOKENS = 2, 1, 4
 SETTINGS = {
     "two adapters on one base": ["model.lora_rank=64", 'model.players="adapters"'],
     "two models, an adapter each": ["model.lora_rank=64", 'model.players="separate"'],
