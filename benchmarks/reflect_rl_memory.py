@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results" / "reflect_rl_memory.md"
-BATCH, MINIBATCH, TOKENS = 8, 4, 16
+BATCH, MINIBATCH, TOKENS = 2, 1, 4
 SETTINGS = {
     "two adapters on one base": ["model.lora_rank=64", 'model.players="adapters"'],
     "two models, an adapter each": ["model.lora_rank=64", 'model.players="separate"'],
@@ -30,7 +30,7 @@ def peak() -> float:
 
 
 def measure(settings: list[str]) -> dict[str, float]:
-    """Return MB after loading and at the end, of a process that does nothing else."""
+    """Return the peak, MB, and the length of the prompts, of a process that does nothing else."""
     import gymnasium
     import torch
 
@@ -60,14 +60,12 @@ def measure(settings: list[str]) -> dict[str, float]:
     if config.model.lora_rank:
         other = other.with_adapter("reflector", config.model)
     reflector = Reflector(other, TOKENS)
-    loaded = peak()
     optimizer = torch.optim.AdamW(policy.parameters(), lr=1e-4)
     decisions = decide(policy, reflector, states, commands, None)[:MINIBATCH]
     for _ in range(2):
         logits = policy.choice_logits([each.prompt for each in decisions], [each.labels for each in decisions])
         policy.descend(optimizer, -torch.log_softmax(logits, dim=1)[:, 0].mean(), 1.0)
     return {
-        "loaded": loaded - before,
         "peak": peak() - before,
         "tokens": sum(policy.count(each.prompt) for each in decisions) / MINIBATCH,
     }
@@ -92,13 +90,11 @@ def main() -> None:
             f"two updates of the policy on {MINIBATCH} prompts of {ours['tokens']:.0f} tokens on average. Resident "
             "memory of a process for each row, above what it took before a model was loaded.",
         ],
-        ["Players", "loaded, MB", "peak, MB", "adapters / this, loaded", "adapters / this, peak"],
+        ["Players", "peak, MB", "adapters / this"],
         [
             [
                 name,
-                f"{row['loaded']:,.0f}",
                 f"{row['peak']:,.0f}",
-                f"{ours['loaded'] / row['loaded']:.2f}",
                 f"{ours['peak'] / row['peak']:.2f}",
             ]
             for name, row in found.items()

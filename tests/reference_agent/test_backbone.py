@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
@@ -90,7 +91,10 @@ def test_an_adapter_reads_back_on_its_own_base_only(model: LanguageModel, base: 
         LanguageModel.load(base).with_adapter("policy", LORA, folder)
 
 
-def test_a_run_holds_adapters_resumes_exactly_and_equals_one_of_separate_models(out: Path) -> None:
+def test_a_run_holds_adapters_resumes_exactly_and_equals_one_of_separate_models(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NATLANG_CACHE", str(out.with_name("cache")))  # another test wants to see the warm-up
     lora = ("model.lora_rank=4", "rl.learning_rate=1e-2", "sft_reflector.learning_rate=1e-2")
     shared = quick_config(*lora, "model.players='adapters'", stages=(2, 1))
     policy = train(shared, out, silent)
@@ -131,6 +135,20 @@ def test_layers_for_adapters_are_named(base: Path) -> None:
     assert len(player.parameters()) == 4, "one layer, two targets, A and B"
     with pytest.raises(UsageError, match="lora_targets = 'nothing' fits no layer"):
         LanguageModel.load(base).with_adapter("policy", ModelConfig(lora_rank=2, lora_targets="nothing"))
+
+
+def test_gpt2_the_papers_architecture_takes_adapters(model: LanguageModel, tmp_path: Path) -> None:
+    size = len(model.tokenizer)
+    GPT2LMHeadModel(GPT2Config(vocab_size=size, n_positions=64, n_embd=32, n_layer=2, n_head=2)).save_pretrained(
+        tmp_path
+    )
+    model.tokenizer.save_pretrained(tmp_path)
+    player = LanguageModel.load(tmp_path).with_adapter("policy", ModelConfig(lora_rank=4, lora_targets="default"))
+    assert len(player.parameters()) == 4, "PEFT's choice: c_attn of each layer, A and B"
+    assert player.positions == 64
+    before = torch.softmax(player.choice_logits(PROMPTS, LABELS), dim=1)[0, 1].item()
+    train_a_little(player)
+    assert torch.softmax(player.choice_logits(PROMPTS, LABELS), dim=1)[0, 1].item() > before
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,8 @@ def test_a_path_too_long_for_the_model_loses_its_oldest_steps_and_never_the_task
     path = [PathStep(f"move {number}", "The taxi moves on. " * 4) for number in range(60)]
     commands = [f"move {name}" for name in WORDS]
     choices = enumerate_actions(commands, model.labels_for(len(commands)))
-    for reflector in (Reflector(model, 40), None):
+    for reflector in (Reflector(copy.deepcopy(model), 40), None):
+        said = "no " * 8 if reflector else None
         short = fitting_state(model, reflector, "Find the exit.", path[:1], "You see it.", commands, "full")
         assert short == state_prompt("Find the exit.", path[:1], "You see it."), "what fits is left alone"
         for history in ("full", 60):
@@ -114,7 +116,7 @@ def test_a_path_too_long_for_the_model_loses_its_oldest_steps_and_never_the_task
             assert state.startswith("Task: Find the exit.\n")
             assert "move 59" in state
             assert "move 0:" not in state
-            assert 300 < model.count(policy_prompt(state, "word " * 8, choices)) <= model.positions
+            assert 300 < model.count(policy_prompt(state, said, choices)) <= model.positions
             decide(model, reflector, [state], [tuple(commands)], None)
     with pytest.raises(UsageError, match="does not hold the task"):
         fitting_state(model, None, "Find the exit. " * 400, [], "You see it.", commands, "full")
