@@ -165,7 +165,7 @@ class StageConfig:
         advance_at: The stage ends early when the mean success of the last batches reaches it, 0 to 1; 0 for never.
         advance_after: Of how many batches.
         env_kwargs: Further arguments of this stage's environment, such as ALFWorld's `{"task_types": [...]}`.
-        longest_plan: Only tasks that the oracle solves in so many steps are drawn; 0 for all.
+        longest_plan: Only tasks whose reference plan has at most so many steps are drawn; 0 for all.
     """
 
     env: str = "NatLang/DangerousTaxi-Pickup-v0"

@@ -39,7 +39,7 @@ class Tasks:
         self._lengths: dict[str, int] = {}
 
     def draw(self, rng: np.random.Generator) -> str:
-        """Return the id of a task whose plan, the oracle's from the start, is not longer than `longest_plan`.
+        """Return the id of a task whose reference plan from the start is not longer than `longest_plan`.
 
         Raises:
             UsageError: There are hardly any such tasks.
@@ -56,7 +56,7 @@ class Tasks:
     def _length(self, task_id: str) -> int:
         if task_id not in self._lengths:
             self._env.reset(options={"task_id": task_id})
-            self._lengths[task_id] = len(self._env.oracle())
+            self._lengths[task_id] = len(self._env.reference())
         return self._lengths[task_id]
 
     def close(self) -> None:

@@ -51,10 +51,10 @@ def test_the_steps_of_a_batch_are_taken_last_to_first_and_the_baseline_is_the_me
     steps = [Decision(f"state {step}", f"prompt {step}", ["A", "B"], 0, None) for step in range(3)]
     episodes = [Episode(steps, [-1.0, -1.0, 20.0], True), Episode(steps[:1], [-10.0], False)]
     rows = advantages(episodes, RLConfig(reward_scale=1.0, baseline="step"))
-    assert [step for step, _, _ in rows] == [2, 1, 0, 0]
-    assert [advantage for *_, advantage in rows] == pytest.approx([0.0, 0.0, 14.0, -14.0])
+    assert [row.step for row in rows] == [2, 1, 0, 0]
+    assert [row.advantage for row in rows] == pytest.approx([0.0, 0.0, 14.0, -14.0])
     plain = advantages(episodes, RLConfig(reward_scale=1.0, baseline="none"))
-    assert [advantage for *_, advantage in plain] == pytest.approx([20.0, 19.0, 18.0, -10.0])
+    assert [row.advantage for row in plain] == pytest.approx([20.0, 19.0, 18.0, -10.0])
 
 
 def test_an_update_makes_what_was_rewarded_likelier(model, examples) -> None:  # type: ignore[no-untyped-def]
