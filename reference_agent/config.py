@@ -297,8 +297,6 @@ class Config:
             )
         if self.rl.critic and self.rl.algorithm != "ppo":
             raise UsageError(f"rl.critic is PPO's, not {self.rl.algorithm!r}'s: set rl.algorithm to 'ppo'")
-        if self.rl.critic and self.head != "labels":
-            raise UsageError(f"rl.critic reads one prompt of all actions, not head {self.head!r}: set head to 'labels'")
         for name, value in (("rl.explore", self.rl.explore), ("rl.gae", self.rl.gae)):
             if not 0 <= value <= 1:
                 raise UsageError(f"{name} is {value}: give a number from 0 to 1")

@@ -217,18 +217,23 @@ def base_model(config: Config, report: Report) -> LanguageModel:
     It is made and warmed up once for its settings, and kept in the user's cache. The one of the default settings comes
     with the package, because it takes some minutes to make; `reflect-rl warm-up` makes it again.
     """
-    samples = _samples(config)
-    # Taxi's models are all one: the default config's, on the classic map.
-    further = [] if samples == Config(seed=config.warmup.seed) else [asdict(samples)]
-    made_of = {name: getattr(config.model, name) for name in TINY}
-    settings = json.dumps([made_of, asdict(config.warmup), _VERSION, *further])
-    name = f"tiny-{hashlib.sha256(settings.encode()).hexdigest()[:16]}"
+    name = tiny_name(config)
     shipped = SHIPPED / name
     if shipped.exists():
         return LanguageModel.load(shipped)
     folder = cache_folder() / name
     _finished(folder, lambda path: make_tiny(config, report).save(path))
     return LanguageModel.load(folder)
+
+
+def tiny_name(config: Config) -> str:
+    """Return the name of the tiny model that the settings make."""
+    samples = _samples(config)
+    # Taxi's models are all one: the default config's, on the classic map.
+    further = [] if samples == Config(seed=config.warmup.seed) else [asdict(samples)]
+    made_of = {name: getattr(config.model, name) for name in TINY}
+    settings = json.dumps([made_of, asdict(config.warmup), _VERSION, *further])
+    return f"tiny-{hashlib.sha256(settings.encode()).hexdigest()[:16]}"
 
 
 # The settings that make a tiny model.
@@ -319,7 +324,6 @@ _FREE: dict[str, frozenset[str]] = {
     "data": _AFTER_SFT
     | _OF_POLICY
     | {"collect.policy_negatives", "model", "warmup", "sft_reflector", "players", "threads"},
-    "base": _AFTER_SFT | _OF_POLICY | {"seed", "players", "sft_reflector"},
     "reflector": _AFTER_SFT | _OF_POLICY | {"collect.policy_negatives"},
     "policy-sft": _AFTER_SFT | {"sft_reflector", "reflection_tokens"},
 }
@@ -327,7 +331,9 @@ _FREE: dict[str, frozenset[str]] = {
 
 def stage_key(config: Config, stage: str) -> str:
     """Return a digest of the settings that a stage before RL depends on."""
-    free = _FREE[stage] if config.players == "two" or stage in ("data", "base") else _AFTER_SFT | {"reflection_tokens"}
+    if stage == "base":
+        return tiny_name(config)
+    free = _FREE[stage] if config.players == "two" or stage == "data" else _AFTER_SFT | {"reflection_tokens"}
     settings = asdict(config)
     kept: dict[str, object] = {key: value for key, value in settings.items() if key not in free}
     kept["env"] = config.collect.env or config.curriculum[0].env

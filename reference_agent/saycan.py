@@ -47,7 +47,9 @@ class SayCanPolicy(LanguageModel):
         said = [] if reflection is None else [f"Reflection: {reflection}"]
         return "\n".join([state, *said, "Action:", ""])
 
-    def choice_logits(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> Tensor:
+    def choice_logits_and_states(
+        self, prompts: Sequence[str], labels: Sequence[Sequence[str]]
+    ) -> tuple[Tensor, Tensor]:
         """Return the normalised log-probabilities of the actions of each prompt; a softmax makes them the policy.
 
         Args:
@@ -55,7 +57,7 @@ class SayCanPolicy(LanguageModel):
             labels: For each prompt its actions, at most K.
 
         Returns:
-            Tensor [B, K]; -inf where a prompt has fewer actions.
+            Tensor [B, K]; -inf where a prompt has fewer actions. Tensor [B, width]: the states behind the prompts.
 
         Raises:
             UsageError: A prompt with its longest action does not fit the model.
@@ -115,7 +117,9 @@ class SayCanPolicy(LanguageModel):
         sums = torch.zeros(divisors.shape, device=device).index_add(0, torch.tensor(owner, device=device), said)
         listed = torch.from_numpy(np.isfinite(divisors)).to(device)
         scores = (sums / torch.from_numpy(divisors).float().to(device)).masked_fill(~listed, float("-inf"))
-        return scores.view(len(starts), widest).cpu()
+        ends = torch.tensor([len(start) - shared - 1 for start in starts], device=device)
+        states = output.last_hidden_state[torch.arange(len(starts), device=device), ends]
+        return scores.view(len(starts), widest).cpu(), states.float().cpu()
 
     def _divisor(self, action: str, tokens: int) -> int:
         return {"sum": 1, "token": tokens, "word": len(action.split())}[self.normalisation]

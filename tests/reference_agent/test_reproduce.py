@@ -106,13 +106,13 @@ def test_stages_are_shared_by_what_they_depend_on() -> None:
     [
         ("rl.entropy=0.3", {"base", "data", "reflector", "policy-sft"}),
         ("seed=7", {"base"}),
-        ("history=2", set()),
+        ("history=2", {"base"}),
         ("collect.wordings=1", {"base"}),
         ("collect.policy_trajectories=1", {"base", "data", "reflector"}),
         ("sft_policy.steps=9", {"base", "data", "reflector"}),
         ("sft_reflector.steps=9", {"base", "data", "policy-sft"}),
         ("model.width=48", {"data"}),
-        ("collect.env='NatLang/DangerousTaxi-Dropoff-v0'", set()),
+        ("collect.env='NatLang/DangerousTaxi-Dropoff-v0'", {"base"}),
     ],
 )
 def test_a_setting_makes_the_stages_anew_that_depend_on_it(setting: str, kept: set[str]) -> None:
