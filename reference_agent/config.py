@@ -115,8 +115,8 @@ class CollectConfig:
     env: str = ""
     trajectories: int = 25
     policy_trajectories: int = 20
-    negatives: int = 3
-    restarts: bool = True
+    negatives: int = 1
+    restarts: bool = False
     wordings: int = 4
     policy_negatives: bool = False
     failures: bool = False

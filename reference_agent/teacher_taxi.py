@@ -24,7 +24,7 @@ class TaxiTeacher:
         self._say = Sayings(SAYINGS, rng)
 
     def teach(self, moment: Moment) -> Lesson:
-        """Return a reflection that names the first command of the oracle's plan and no other, and that command."""
+        """Return a reflection that ends in the first command of the oracle's plan, and that command."""
         env = moment.env
         assert isinstance(env, DangerousTaxiEnv)
         action = env.oracle()[0]
@@ -36,16 +36,14 @@ class TaxiTeacher:
             kind = "do" if action.split()[-1] in directions else "around"
         else:
             kind = "drop_off" if riding else "pick_up"
-        mistaken = moment.wrong is not None
-        return Lesson(self.say(kind, (row, column), city.landmarks[target], action, mistaken, riding), action)
+        return Lesson(self.say(kind, (row, column), city.landmarks[target], action, moment.wrong, riding), action)
 
-    def say(self, kind: str, here: Cell, there: Cell, action: str, mistaken: bool, riding: bool) -> str:
+    def say(self, kind: str, here: Cell, there: Cell, action: str, wrong: str | None, riding: bool) -> str:
         """Return a reflection of the given kind in a wording drawn anew, whether it is true or not."""
         draw = self._say.draw
-        goal = draw("goal_riding" if riding else "goal_waiting")
-        # Regret comes last and names no command. Before the command, a student that regrets a right step goes back.
-        sentences = [draw(kind), draw("regret")] if mistaken else [draw(kind)]
-        return " ".join([comparison(here, there), *(each.format(goal=goal, action=action) for each in sentences)])
+        words = {"goal": draw("goal_riding" if riding else "goal_waiting"), "action": action, "last": wrong}
+        regret = [draw("regret")] if wrong else []
+        return " ".join([comparison(here, there), *(each.format(**words) for each in [*regret, draw(kind)])])
 
 
 def bearings(here: Cell, there: Cell) -> tuple[str, str]:

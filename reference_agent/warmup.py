@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from natlang_envs.dangerous_taxi.words import COMMANDS
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.prompt import policy_prompt, reflection_prompt
 from reference_agent.config import WarmupConfig
@@ -121,9 +122,10 @@ def _made_up(teacher: TaxiTeacher) -> Speaker:
     """Return what makes up Taxi's reflections: any kind of sentence on any two cells."""
 
     def speak(command: str, _: int, level: int, rng: np.random.Generator) -> str:
+        # What is said before names other directions and commands: the last one counts.
         here, there = rng.integers(5, size=(2, 2)).tolist()
-        mistaken = bool(rng.random() < min(0.5, 0.1 * (level - 1)))
-        return teacher.say(str(rng.choice(_KINDS)), here, there, command, mistaken, bool(rng.random() < 0.5))
+        wrong = COMMANDS[int(rng.integers(len(COMMANDS)))] if rng.random() < min(0.5, 0.1 * (level - 1)) else None
+        return teacher.say(str(rng.choice(_KINDS)), here, there, command, wrong, bool(rng.random() < 0.5))
 
     return speak
 

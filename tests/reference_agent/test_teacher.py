@@ -49,10 +49,7 @@ def test_a_negative_example_shows_the_wrong_step_in_its_path_and_says_so() -> No
     for each in negatives:
         step = next(line for line in each.state.splitlines() if line.startswith("- "))
         wrong = step.removeprefix("- ").partition(":")[0]
-        assert wrong in each.commands
-        assert wrong == each.action or wrong not in each.reflection
-        regret = each.reflection.partition(each.action)[2]
-        assert len(regret.split()) > 4, "regret comes last and names no command"
+        assert -1 < each.reflection.find(wrong) < each.reflection.rfind(each.action), "the action is named last"
     for text in (text for each in examples for text in (each.state, each.reflection)):
         assert "spoiler" not in text
         assert "oracle" not in text
