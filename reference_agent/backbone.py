@@ -230,7 +230,7 @@ def digest(weights: Iterable[Tensor]) -> str:
     """Return the SHA-256 of the bits of tensors, in order."""
     total = hashlib.sha256()
     for weight in weights:
-        total.update(weight.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+        total.update(weight.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
     return total.hexdigest()
 
 
