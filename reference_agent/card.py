@@ -102,10 +102,11 @@ class Card:
 def make_card(config: Config, kept: Sequence[Played], failed: Sequence[Played], meter: Meter | None) -> Card:
     """Return the card of a collection."""
     positive, negative = sum(each.positive for each in kept), sum(each.negative for each in kept)
+    environment, env_kwargs = config.demonstrations
     return Card(
         teacher=" ".join([config.collect.teacher, *([config.collect.model] if meter else [])]),
-        environment=config.curriculum[0].env,
-        env_kwargs=config.env_kwargs,
+        environment=environment,
+        env_kwargs=env_kwargs,
         split=config.split,
         seed=config.seed,
         history=config.history,

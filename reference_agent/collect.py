@@ -155,10 +155,8 @@ def _with_chat(config: Config, answers: Path | None, report: Report) -> tuple[li
 
 
 def _make(config: Config) -> NatLangEnv:
-    """Return the environment of `collect.env`, else of the curriculum's first stage."""
-    stage = config.curriculum[0]
-    kwargs = config.env_kwargs if config.collect.env else config.env_kwargs | stage.env_kwargs
-    return unwrap(gymnasium.make(config.collect.env or stage.env, split=config.split, **kwargs))
+    env_id, kwargs = config.demonstrations
+    return unwrap(gymnasium.make(env_id, split=config.split, **kwargs))
 
 
 def _new_task(env: NatLangEnv, rng: np.random.Generator, seen: dict[str, None]) -> str:

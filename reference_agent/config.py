@@ -321,6 +321,14 @@ class Config:
         if self.collect.policy_trajectories > self.collect.trajectories:
             raise UsageError("collect.policy_trajectories is larger than collect.trajectories: lower it")
 
+    @property
+    def demonstrations(self) -> tuple[str, dict[str, Any]]:
+        """The id and the further arguments of the environment where the teacher plays."""
+        stage = self.curriculum[0]
+        if self.collect.env:
+            return self.collect.env, self.env_kwargs
+        return stage.env, self.env_kwargs | stage.env_kwargs
+
 
 def load_config(path: Path | None, settings: list[str] | None = None) -> Config:
     """Read a config file or a preset, and apply `key=value` settings such as `rl.batch=64`.

@@ -336,7 +336,7 @@ def stage_key(config: Config, stage: str) -> str:
     free = _FREE[stage] if config.players == "two" or stage == "data" else _AFTER_SFT | {"reflection_tokens"}
     settings = asdict(config)
     kept: dict[str, object] = {key: value for key, value in settings.items() if key not in free}
-    kept["env"] = config.collect.env or config.curriculum[0].env
+    kept["env"] = config.demonstrations
     if "collect" in kept:
         kept["collect"] = {
             key: value for key, value in settings["collect"].items() if key != "env" and f"collect.{key}" not in free

@@ -16,10 +16,8 @@ from importlib import resources
 from typing import NamedTuple
 
 from natlang_envs.autoexplore.endpoint import OpenAIDriver
-from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Decision, View
-from natlang_envs.prompt import policy_prompt, state_prompt
 
 UNPARSABLE = "[unparsable] "
 _AT_ONCE = 8  # requests in flight
@@ -45,24 +43,18 @@ class ZeroShotAgent:
 
     def act(self, views: Sequence[View]) -> list[Decision]:
         """Return a decision for each view."""
-        from reference_agent.players import decide
+        from reference_agent.players import decide, fitting_state
 
-        states = [self._state(view) for view in views]
+        states = [
+            fitting_state(self._model, None, view.task, view.path, view.observation, view.admissible_commands, "full")
+            for view in views
+        ]
         commands = [view.admissible_commands for view in views]
         decided = decide(self._model, None, states, commands, None)
         return [
             Decision(listed[each.chosen], None, self._model.count(each.prompt) + 1)
             for listed, each in zip(commands, decided, strict=True)
         ]
-
-    def _state(self, view: View) -> str:
-        """Return p(s), its oldest steps left out where the context is short."""
-        count = self._model.count
-        commands = view.admissible_commands
-        rest = policy_prompt("", None, enumerate_actions(commands, self._model.labels_for(len(commands))))
-        # Two texts may join into one token more than they have apart.
-        budget = self._model.positions - count(rest) - 2
-        return state_prompt(view.task, view.path, view.observation, budget=budget, length=count)
 
 
 class Answer(NamedTuple):
