@@ -129,6 +129,17 @@ class CollectConfig:
     price_read: float = 0.0
     price_written: float = 0.0
 
+    def __post_init__(self) -> None:
+        """Check what types cannot say."""
+        one_of("collect.teacher", self.teacher, ("oracle", "openai"))
+        if self.teacher == "openai" and not self.model.strip():
+            raise UsageError("collect.teacher 'openai' needs the name of a chat model: set collect.model")
+        for name in ("trajectories", "wordings", "workers", "attempts"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"collect.{name} must be at least 1, not {getattr(self, name)}: raise it")
+        if self.policy_trajectories > self.trajectories:
+            raise UsageError("collect.policy_trajectories is larger than collect.trajectories: lower it")
+
 
 @dataclass(frozen=True)
 class SFTConfig:
@@ -174,6 +185,11 @@ class StageConfig:
     advance_after: int = 5
     env_kwargs: dict[str, Any] = field(default_factory=dict[str, Any])
     longest_plan: int = 0
+
+    def __post_init__(self) -> None:
+        """Check what types cannot say."""
+        if self.advance_after < 1:
+            raise UsageError(f"curriculum.advance_after is {self.advance_after}: give 1 or more")
 
 
 @dataclass(frozen=True)
@@ -235,6 +251,32 @@ class RLConfig:
     baseline: str = "step"
     checkpoint_every: int = 20
 
+    def __post_init__(self) -> None:
+        """Check what types cannot say."""
+        one_of("rl.algorithm", self.algorithm, ("reinforce", "rloo", "ppo", "gigpo"))
+        one_of("rl.dropout", self.dropout, ("off", "updates", "always"))
+        one_of("rl.baseline", self.baseline, ("none", "step", "state"))
+        if self.group < 1 or self.batch % self.group:
+            raise UsageError(f"rl.group {self.group} does not divide rl.batch {self.batch}: change one of them")
+        if self.algorithm in ("rloo", "gigpo") and self.group < 2:
+            raise UsageError(f"rl.algorithm {self.algorithm!r} compares episodes of a task: set rl.group to 2 or more")
+        if self.critic and self.algorithm != "ppo":
+            raise UsageError(f"rl.critic is PPO's, not {self.algorithm!r}'s: set rl.algorithm to 'ppo'")
+        for name, value in (("rl.explore", self.explore), ("rl.gae", self.gae)):
+            if not 0 <= value <= 1:
+                raise UsageError(f"{name} is {value}: give a number from 0 to 1")
+        for name, value, least in (
+            ("rl.epochs", self.epochs, 1),
+            ("rl.minibatch", self.minibatch, 1),
+            ("rl.microbatch", self.microbatch, 0),
+            ("rl.replay", self.replay, 0),
+            ("rl.replay_size", self.replay_size, 1),
+        ):
+            if value < least:
+                raise UsageError(f"{name} is {value}: give {least} or more")
+        if not self.skip > 0:
+            raise UsageError(f"rl.skip is {self.skip}: give a probability above 0, or 1 to leave out nothing")
+
 
 @dataclass(frozen=True)
 class Config:
@@ -277,49 +319,15 @@ class Config:
         """Check what types cannot say."""
         one_of("head", self.head, ("labels", "saycan"))
         one_of("normalisation", self.normalisation, ("sum", "token", "word"))
-        one_of("rl.algorithm", self.rl.algorithm, ("reinforce", "rloo", "ppo", "gigpo"))
-        one_of("rl.dropout", self.rl.dropout, ("off", "updates", "always"))
-        one_of("collect.teacher", self.collect.teacher, ("oracle", "openai"))
-        if self.collect.teacher == "openai" and not self.collect.model.strip():
-            raise UsageError("collect.teacher 'openai' needs the name of a chat model: set collect.model")
-        for name in ("trajectories", "wordings", "workers", "attempts"):
-            if getattr(self.collect, name) < 1:
-                raise UsageError(f"collect.{name} must be at least 1, not {getattr(self.collect, name)}: raise it")
-        one_of("rl.baseline", self.rl.baseline, ("none", "step", "state"))
         one_of("players", self.players, ("two", "one", "one-frozen"))
         if self.players != "two" and not self.reflect:
             raise UsageError(f"players {self.players!r} needs a reflector: set reflect = true, or players = 'two'")
-        if self.rl.group < 1 or self.rl.batch % self.rl.group:
-            raise UsageError(f"rl.group {self.rl.group} does not divide rl.batch {self.rl.batch}: change one of them")
-        if self.rl.algorithm in ("rloo", "gigpo") and self.rl.group < 2:
-            raise UsageError(
-                f"rl.algorithm {self.rl.algorithm!r} compares episodes of a task: set rl.group to 2 or more"
-            )
-        if self.rl.critic and self.rl.algorithm != "ppo":
-            raise UsageError(f"rl.critic is PPO's, not {self.rl.algorithm!r}'s: set rl.algorithm to 'ppo'")
-        for name, value in (("rl.explore", self.rl.explore), ("rl.gae", self.rl.gae)):
-            if not 0 <= value <= 1:
-                raise UsageError(f"{name} is {value}: give a number from 0 to 1")
-        for name, value, least in (
-            ("rl.epochs", self.rl.epochs, 1),
-            ("rl.minibatch", self.rl.minibatch, 1),
-            ("rl.microbatch", self.rl.microbatch, 0),
-            ("rl.replay", self.rl.replay, 0),
-            ("rl.replay_size", self.rl.replay_size, 1),
-            *(("curriculum.advance_after", stage.advance_after, 1) for stage in self.curriculum),
-        ):
-            if value < least:
-                raise UsageError(f"{name} is {value}: give {least} or more")
-        if not self.rl.skip > 0:
-            raise UsageError(f"rl.skip is {self.rl.skip}: give a probability above 0, or 1 to leave out nothing")
         for stage in self.curriculum:
             both = sorted(stage.env_kwargs.keys() & self.env_kwargs.keys())
             if both:
                 raise UsageError(f"{both[0]!r} is in env_kwargs and in a stage's: keep it in one of them")
         if not self.curriculum:
             raise UsageError("curriculum has no stage: give at least one [[curriculum]] with an env")
-        if self.collect.policy_trajectories > self.collect.trajectories:
-            raise UsageError("collect.policy_trajectories is larger than collect.trajectories: lower it")
 
     @property
     def demonstrations(self) -> tuple[str, dict[str, Any]]:
