@@ -158,7 +158,8 @@ def test_gigpo_adds_the_credit_among_repeated_states_to_the_episodes() -> None:
 
 
 def test_the_critic_learns_what_states_are_worth_and_its_advantages_are_generalised(model: LanguageModel) -> None:
-    learner = learner_of(model, algorithm="ppo", critic=True, gae=0.5, reward_scale=1.0, target_kl=0.0, value_weight=0.5)
+    settings = {"algorithm": "ppo", "critic": True, "gae": 0.5, "value_weight": 0.5}
+    learner = learner_of(model, **settings, reward_scale=1.0, target_kl=0.0)
     critic = ppo.make_critic(learner.policy)
     optimizer = torch.optim.AdamW([*learner.policy.model.parameters(), *critic.parameters()], lr=3e-3)
     learner = learner._replace(critic=critic, optimizer=optimizer)
