@@ -73,14 +73,16 @@ class WarmupConfig:
     """Teaches an untrained tiny model to read labels, before it sees the task; not used for pretrained models.
 
     Attributes:
-        steps: The most steps it may take.
-        levels: Levels of difficulty after which it ends.
+        copy_steps: Steps on writing the command that a reflection names; none for Taxi, whose commands are few.
+        steps: The most steps on labels.
+        levels: Levels of difficulty after which labels are read well enough.
         batch: Prompts a step.
         learning_rate: Of AdamW.
         direction_steps: Steps on telling directions from coordinates, labels beside them.
         seed: Its own seed: runs of all seeds start from the same model, as they would from a pretrained one.
     """
 
+    copy_steps: int = 300
     steps: int = 1500
     levels: int = 8
     direction_steps: int = 300
@@ -292,7 +294,7 @@ class Config:
             moves its reflections too (appendix E.2); with `"one-frozen"` the reflector stays what it was before RL.
         reflection_tokens: The longest reflection.
         head: How the policy chooses: `"labels"` (all actions in one prompt, a label each) or `"saycan"` (saycan.py).
-        normalisation: Of `"saycan"`: `"sum"` (none), `"token"` or `"word"`.
+        normalisation: Of `"saycan"`: `"sum"` (none), `"token"`, `"word"`, or `"whole"` (none, the end counts).
         threads: Threads of torch; one is fastest on a busy machine, and the result depends on the number.
         curriculum: The stages, in order.
     """
@@ -318,7 +320,7 @@ class Config:
     def __post_init__(self) -> None:
         """Check what types cannot say."""
         one_of("head", self.head, ("labels", "saycan"))
-        one_of("normalisation", self.normalisation, ("sum", "token", "word"))
+        one_of("normalisation", self.normalisation, ("sum", "token", "word", "whole"))
         one_of("players", self.players, ("two", "one", "one-frozen"))
         if self.players != "two" and not self.reflect:
             raise UsageError(f"players {self.players!r} needs a reflector: set reflect = true, or players = 'two'")

@@ -7,7 +7,8 @@ number of the action's tokens or of its words (between spaces). A word that the 
 counts as several tokens and as one word.
 
 The prompt is computed once: its actions lie one after another behind it, and each sees the prompt and itself only.
-As in TWOSOME no end is scored, so without division "open drawer 1" is never less likely than "open drawer 10".
+Neither scores the end, so an undivided "open drawer 1" is never less likely than "open drawer 10"; `"whole"` scores it
+too and divides by nothing, which is what the model says of the listed texts as whole answers, as its fine-tuning was.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class SayCanPolicy(LanguageModel):
 
     Args:
         model: The model; both share its weights and settings.
-        normalisation: What a log-probability is divided by: `"sum"` (nothing), `"token"` or `"word"`.
+        normalisation: What a log-probability is divided by: `"sum"` (nothing), `"token"` or `"word"`; `"whole"` is an
+            undivided one with the end of the text.
     """
 
     def __init__(self, model: LanguageModel, normalisation: str) -> None:
@@ -44,8 +46,7 @@ class SayCanPolicy(LanguageModel):
 
     def ask(self, state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
         """Return p(s) and the reflection, then the place for the action."""
-        said = [] if reflection is None else [f"Reflection: {reflection}"]
-        return "\n".join([state, *said, "Action:", ""])
+        return text_prompt(state, reflection)
 
     def choice_logits_and_states(
         self, prompts: Sequence[str], labels: Sequence[Sequence[str]]
@@ -66,6 +67,8 @@ class SayCanPolicy(LanguageModel):
         actions = [[self.encode(text) for text in each] for each in labels]
         if not all(all(each) for each in actions):
             raise UsageError("an action without text has no probability: list another, or set head to 'labels'")
+        if self.normalisation == "whole":
+            actions = [[(*action, self.end) for action in each] for each in actions]
         self._check_length([(*start, *max(each, key=len)) for start, each in zip(starts, actions, strict=True)])
         cache, shared = self._begin(starts, min(map(len, starts)) - 1)
 
@@ -122,7 +125,7 @@ class SayCanPolicy(LanguageModel):
         return scores.view(len(starts), widest).cpu(), states.float().cpu()
 
     def _divisor(self, action: str, tokens: int) -> int:
-        return {"sum": 1, "token": tokens, "word": len(action.split())}[self.normalisation]
+        return {"sum": 1, "whole": 1, "token": tokens, "word": len(action.split())}[self.normalisation]
 
     def _mask(self, holds: Tensor, shared: int) -> Tensor:
         """Return what is added to attention [B, 1, T, shared + T]: 0 where a place sees another, else the least."""
@@ -133,6 +136,12 @@ class SayCanPolicy(LanguageModel):
         sees = torch.cat([before, earlier & own], dim=2)[:, None]
         least = torch.finfo(self.model.dtype).min
         return torch.zeros(sees.shape, dtype=self.model.dtype, device=holds.device).masked_fill(~sees, least)
+
+
+def text_prompt(state: str, reflection: str | None) -> str:
+    """Return what the text of an action completes: p(s) and the reflection, if there is one."""
+    said = [] if reflection is None else [f"Reflection: {reflection}"]
+    return "\n".join([state, *said, "Action:", ""])
 
 
 def with_head(policy: LanguageModel, config: Config) -> LanguageModel:

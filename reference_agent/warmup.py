@@ -1,9 +1,10 @@
-"""Teaches an untrained tiny model two things that a pretrained one knows: to read labels, and to tell directions.
+"""Teaches an untrained tiny model what a pretrained one knows: to repeat a command, to read labels, to tell directions.
 
-A model made from a config would spend its few demonstrations on learning them. Labels: a command is named at random,
-often after a sentence of the observation; find its label in the list, which is short at first. Directions (Taxi
-alone): taxi and passenger are moved at random; say where the one lies from the other. The prompts have the shape of the
-real ones, but nothing here says which command is right or legal in any state: no plan and no wall is involved.
+A model made from a config would spend its few demonstrations on learning them. Repeating (not Taxi, whose six commands
+are soon learned): a command is named at random; write it. Labels: a command is named at random, often after a sentence
+of the observation; find its label in the list, which is short at first. Directions (Taxi alone): taxi and passenger are
+moved at random; say where the one lies from the other. The prompts have the shape of the real ones, but nothing here
+says which command is right or legal in any state: no plan and no wall is involved.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.prompt import policy_prompt, reflection_prompt
 from reference_agent.config import WarmupConfig
 from reference_agent.model import LanguageModel
+from reference_agent.saycan import text_prompt
 from reference_agent.teacher_taxi import TaxiTeacher, comparison
 
 State = tuple[str, tuple[str, ...]]  # p(s) and A(s)
@@ -30,6 +32,7 @@ _KINDS = ("do", "around", "pick_up", "drop_off")
 _LEVEL_UP = 0.9  # accuracy over the last steps at which the prompts become harder
 _WINDOW = 12
 _LISTED = 6  # commands in a list at level 0; twice as many at each further level
+_REPEATED = 0.1  # mean loss at which whole prompts take the place of short ones
 _WAITS = re.compile(r"waits at \w+ \(row \d, column \d\)\. The taxi is at row \d, column \d\.")
 
 
@@ -40,7 +43,7 @@ def warm_up(
     report: Report,
     said: Sequence[tuple[str, str]] | None = None,
 ) -> None:
-    """Train `model` in place: labels alone until they are read well, then labels and directions together.
+    """Train `model` in place: repeating, labels alone until they are read well, then labels and directions together.
 
     Args:
         model: The untrained model.
@@ -59,6 +62,8 @@ def warm_up(
             group["lr"] = config.learning_rate * rate
         model.descend(optimizer, loss, 1.0)
 
+    if said is not None:
+        _repeat(model, states, said, config, rng, update, report)
     level = 0
     right: list[float] = []
     for step in range(config.steps):
@@ -80,6 +85,36 @@ def warm_up(
         told = _direction_loss(model, located, config.batch, rng)
         update(read + told, 0.75 * min(1.0, (step + 1) / 20, 1.1 - step / config.direction_steps))
         report("directions", step + 1, config.direction_steps, float(told.detach()))
+
+
+def _repeat(
+    model: LanguageModel,
+    states: Sequence[State],
+    said: Sequence[tuple[str, str]],
+    config: WarmupConfig,
+    rng: np.random.Generator,
+    update: Callable[[Tensor, float], None],
+    report: Report,
+) -> None:
+    """Teach the model to write the command that is named: behind the end of p(s), then behind whole reflections."""
+    speak = _replaced(said)
+    whole = False
+    losses: list[float] = []
+    for step in range(config.copy_steps):
+        prompts: list[str] = []
+        named: list[str] = []
+        for _ in range(config.batch // 2 if whole else config.batch):
+            number = int(rng.integers(len(states)))
+            state, commands = states[number]
+            command = commands[int(rng.integers(len(commands)))]
+            reflection = speak(command, number, 0, rng) if whole and rng.random() < 0.7 else f"{command}."
+            prompts.append(text_prompt(state if whole else _last_sentence(state), reflection))
+            named.append(command)
+        loss = model.completion_loss(prompts, named)
+        update(loss, min(1.0, (step + 1) / 50))
+        losses = [*losses[-_WINDOW + 1 :], float(loss.detach())]
+        whole = whole or (len(losses) == _WINDOW and float(np.mean(losses)) < _REPEATED)
+        report("repeating", step + 1, config.copy_steps, losses[-1])
 
 
 def _label_loss(

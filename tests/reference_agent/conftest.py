@@ -17,6 +17,7 @@ QUICK = [
     "model.width=32",
     "model.inner=64",
     "model.heads=2",
+    "warmup.copy_steps=3",
     "warmup.steps=3",
     "warmup.direction_steps=2",
     "warmup.batch=8",

@@ -40,15 +40,15 @@ def prompts_of(policy: LanguageModel, examples: list[Example]) -> list[str]:
 
 
 @torch.no_grad()
-def plainly(model: LanguageModel, prompt: str, action: str) -> float:
+def plainly(model: LanguageModel, prompt: str, action: str, ends: bool = False) -> float:
     """Return the log-probability of an action, computed in a prompt of its own over the whole vocabulary."""
-    start, ids = model.encode(prompt), model.encode(action)
+    start, ids = model.encode(prompt), (*model.encode(action), *([model.end] if ends else []))
     logits = model.model(torch.tensor([[*start, *ids]])).logits[0]
     told = torch.log_softmax(logits, dim=1)
     return sum(float(told[len(start) - 1 + at, token]) for at, token in enumerate(ids))
 
 
-@pytest.mark.parametrize("normalisation", ["sum", "token", "word"])
+@pytest.mark.parametrize("normalisation", ["sum", "whole", "token", "word"])
 @pytest.mark.parametrize("sharing", [1, 4])
 @torch.no_grad()
 def test_scores_are_those_of_each_action_in_its_own_prompt(
@@ -61,8 +61,9 @@ def test_scores_are_those_of_each_action_in_its_own_prompt(
     assert scores.shape == (4, 4)
     for row, (prompt, listed) in enumerate(zip(prompts, ACTIONS, strict=True)):
         for column, action in enumerate(listed):
-            parts = {"sum": 1, "token": model.count(action), "word": len(action.split())}[normalisation]
-            assert scores[row, column].item() == pytest.approx(plainly(model, prompt, action) / parts, abs=1e-5)
+            parts = {"token": model.count(action), "word": len(action.split())}.get(normalisation, 1)
+            said = plainly(model, prompt, action, ends=normalisation == "whole")
+            assert scores[row, column].item() == pytest.approx(said / parts, abs=1e-5)
         assert torch.isinf(scores[row, len(listed) :]).all()
     assert torch.softmax(scores, dim=1).sum(dim=1).tolist() == pytest.approx([1.0] * 4)
 
@@ -70,9 +71,9 @@ def test_scores_are_those_of_each_action_in_its_own_prompt(
 def test_the_normalisations_differ_where_actions_have_several_tokens(model: LanguageModel) -> None:
     scores = [
         SayCanPolicy(model, each).choice_logits(["Action:\n"], [["pick up the passenger now"]]).item()
-        for each in ("sum", "token", "word")
+        for each in ("sum", "whole", "token", "word")
     ]
-    assert len(set(scores)) == 3
+    assert len(set(scores)) == 4
 
 
 def test_gradients_flow_as_they_do_through_the_plain_form(model: LanguageModel, examples: list[Example]) -> None:

@@ -191,7 +191,7 @@ def test_a_tiny_model_for_alfworld_has_words_numbers_and_labels_as_tokens() -> N
         {
             **FAMILIES["alfworld"],
             "model": small,
-            "warmup": {"steps": 2, "batch": 2},
+            "warmup": {"copy_steps": 2, "steps": 2, "batch": 2},
             "collect": {**COLLECT, "trajectories": 4, "policy_trajectories": 2},
         }
     )
