@@ -17,8 +17,8 @@ from pathlib import Path
 RESULTS = Path(__file__).parent / "results" / "reflect_rl_memory.md"
 BATCH, MINIBATCH, TOKENS = 2, 1, 4
 SETTINGS = {
-    "two adapters on one base": ["model.lora_rank=64", 'model.players="adapters"'],
-    "two models, an adapter each": ["model.lora_rank=64", 'model.players="separate"'],
+    "two adapters on one base": ["model.lora_rank=64", 'players="adapters"'],
+    "two models, an adapter each": ["model.lora_rank=64", 'players="two"'],
     "two models, all weights trained": ["model.lora_rank=0"],
 }
 
@@ -36,9 +36,9 @@ def measure(settings: list[str]) -> dict[str, float]:
 
     import natlang_envs  # noqa: F401  # pyright: ignore[reportUnusedImport]
     from natlang_envs.prompt import state_prompt
-    from reference_agent.config import load_config
+    from reference_agent.base import model_source
+    from reference_agent.config_file import load_config
     from reference_agent.model import LanguageModel
-    from reference_agent.pipeline import model_source
     from reference_agent.players import Reflector, decide
 
     torch.set_num_threads(1)
@@ -56,7 +56,7 @@ def measure(settings: list[str]) -> dict[str, float]:
     policy = LanguageModel.load(source, config.model)
     if config.model.lora_rank:
         policy = policy.with_adapter("policy", config.model)
-    other = policy if config.model.players == "adapters" else LanguageModel.load(source, config.model)
+    other = policy if config.players == "adapters" else LanguageModel.load(source, config.model)
     if config.model.lora_rank:
         other = other.with_adapter("reflector", config.model)
     reflector = Reflector(other, TOKENS)

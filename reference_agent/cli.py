@@ -73,11 +73,12 @@ def train(
 ) -> None:
     """Run Algorithm 1: warm up (tiny model), collect, fine-tune both players, reinforce the policy, draw the curve."""
     # Imported here: torch takes seconds, and `--help` should not.
-    from reference_agent.config import load_config
+    from reference_agent.config_file import load_config
     from reference_agent.pipeline import CONFIG, read_config
     from reference_agent.pipeline import train as run_training
     from reference_agent.report import draw_curves
     from reference_agent.rlft import Stopped
+    from reference_agent.rows import protocol_of
 
     resuming = config is None and not setting and (out / CONFIG).exists()
     settings = read_config(out) if resuming else load_config(config, setting)
@@ -92,7 +93,7 @@ def train(
     typer.echo(f"Learning curve: {draw_curves({out.name: out}, out / 'curve.png')}")
     typer.echo(
         f"Evaluate it:    natlang evaluate --agent reflect-rl:{out} "
-        f"--protocol dangerous-taxi-pickup/paper --out {out}/evaluation"
+        f"--protocol {protocol_of(settings)} --out {out}/evaluation"
     )
 
 
@@ -162,8 +163,8 @@ def warm_up(
     config: Annotated[Path | None, typer.Option(help="A TOML file; without it, the default settings.")] = None,
 ) -> None:
     """Make the tiny model that both players start from, and teach it to read labels and to tell directions."""
-    from reference_agent.config import load_config
-    from reference_agent.pipeline import make_tiny
+    from reference_agent.base import make_tiny
+    from reference_agent.config_file import load_config
 
     if out.exists():
         raise UsageError(f"{out} already exists: choose another folder")
@@ -176,7 +177,7 @@ def warm_up(
 @models.command()
 def fetch(name: Annotated[str, typer.Argument(help="smollm2")]) -> None:
     """Fetch a model by its name in configs (`model.name`); one that is there already is left alone."""
-    from reference_agent.pipeline import fetch_model
+    from reference_agent.base import fetch_model
 
     typer.echo(fetch_model(name, lambda line: typer.echo(line, err=True)))
 
@@ -194,7 +195,7 @@ def collect(
     """Let the teacher play and reflect: the data set of a run and its card. Stopped, it goes on where it was."""
     from reference_agent.card import describe, read_card
     from reference_agent.collect import CARD
-    from reference_agent.config import load_config
+    from reference_agent.config_file import load_config
     from reference_agent.pipeline import claim, collected
 
     settings = load_config(config, setting)
@@ -210,7 +211,7 @@ def show(run: Annotated[Path, typer.Argument(help="A run's folder.")], examples:
     """Print a run's settings and some of what the teacher said, mistakes included."""
     from reference_agent.card import describe, read_card
     from reference_agent.collect import CARD, read_examples
-    from reference_agent.config import dump_config
+    from reference_agent.config_file import dump_config
     from reference_agent.pipeline import read_config
 
     typer.echo(dump_config(read_config(run)))

@@ -1,12 +1,9 @@
-"""Settings of a training run: dataclasses, read from TOML files; an unknown key is an error that names near ones."""
+"""Settings of a training run. It does not know how they are written down: that is `config_file.py`."""
 
 from __future__ import annotations
 
-import json
-import tomllib
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from pathlib import Path
-from typing import Any, get_type_hints
+from dataclasses import dataclass, field
+from typing import Any
 
 from natlang_envs.errors import UsageError, one_of
 
@@ -29,7 +26,6 @@ class ModelConfig:
         lora_dropout: In front of them; 0 keeps the policy that samples and the policy that learns the same.
         lora_targets: `"all-linear"`, `"default"` (what PEFT chooses for the architecture), or layers' names between
             commas, such as `"q_proj,v_proj"`.
-        players: `"adapters"`: reflector and policy are two adapters on one base in memory; `"separate"`: two models.
         precision: Of the frozen weights, `"fp32"` or `"bf16"`; what is trained is fp32.
         eight_bit: Whether the frozen weights are held in 8 bits (bitsandbytes).
         device: `"cpu"`, `"cuda"`, or `"auto"`: cuda where there is one.
@@ -46,20 +42,17 @@ class ModelConfig:
     lora_alpha: int = 16
     lora_dropout: float = 0.0
     lora_targets: str = "all-linear"
-    players: str = "separate"
     precision: str = "fp32"
     eight_bit: bool = False
     device: str = "cpu"
 
     def __post_init__(self) -> None:
         """Check what types cannot say."""
-        one_of("model.players", self.players, ("adapters", "separate"))
         one_of("model.precision", self.precision, ("fp32", "bf16"))
         one_of("model.device", self.device, ("cpu", "cuda", "auto"))
         if self.lora_rank < 0:
             raise UsageError(f"model.lora_rank is {self.lora_rank}: set it to 0 (train all weights) or more")
         for wanted, value in (
-            ('players = "adapters"', self.players == "adapters"),
             ('precision = "bf16"', self.precision == "bf16"),
             ("eight_bit = true", self.eight_bit),
         ):
@@ -290,8 +283,9 @@ class Config:
         env_kwargs: Further arguments of the environments, such as `{"map": "generated"}`.
         history: How many steps of the path p(s) shows.
         reflect: Whether there is a reflector at all.
-        players: `"two"` models, or one that is fine-tuned on both jobs: with `"one"` it plays both for good, so that RL
-            moves its reflections too (appendix E.2); with `"one-frozen"` the reflector stays what it was before RL.
+        players: `"two"` models; `"adapters"`: two adapters on one base in memory; or one model that is fine-tuned on
+            both jobs: with `"one"` it plays both for good, so that RL moves its reflections too (appendix E.2), with
+            `"one-frozen"` the reflector stays what it was before RL.
         reflection_tokens: The longest reflection.
         head: How the policy chooses: `"labels"` (all actions in one prompt, a label each) or `"saycan"` (saycan.py).
         normalisation: Of `"saycan"`: `"sum"` (none), `"token"`, `"word"`, or `"whole"` (none, the end counts).
@@ -321,15 +315,24 @@ class Config:
         """Check what types cannot say."""
         one_of("head", self.head, ("labels", "saycan"))
         one_of("normalisation", self.normalisation, ("sum", "token", "word", "whole"))
-        one_of("players", self.players, ("two", "one", "one-frozen"))
-        if self.players != "two" and not self.reflect:
+        one_of("players", self.players, ("two", "adapters", "one", "one-frozen"))
+        if self.players == "adapters" and not self.model.lora_rank:
+            raise UsageError("players 'adapters' needs adapters to train: set model.lora_rank, for example to 16")
+        if self.one_model and not self.reflect:
             raise UsageError(f"players {self.players!r} needs a reflector: set reflect = true, or players = 'two'")
+        if self.one_model and self.head != "labels":
+            raise UsageError(f"players {self.players!r} choose by labels: set head = 'labels', or players = 'two'")
         for stage in self.curriculum:
             both = sorted(stage.env_kwargs.keys() & self.env_kwargs.keys())
             if both:
                 raise UsageError(f"{both[0]!r} is in env_kwargs and in a stage's: keep it in one of them")
         if not self.curriculum:
             raise UsageError("curriculum has no stage: give at least one [[curriculum]] with an env")
+
+    @property
+    def one_model(self) -> bool:
+        """Whether one model is fine-tuned on both jobs."""
+        return self.players in ("one", "one-frozen")
 
     @property
     def demonstrations(self) -> tuple[str, dict[str, Any]]:
@@ -339,107 +342,6 @@ class Config:
             return self.collect.env, self.env_kwargs
         return stage.env, self.env_kwargs | stage.env_kwargs
 
-
-def load_config(path: Path | None, settings: list[str] | None = None) -> Config:
-    """Read a config file or a preset, and apply `key=value` settings such as `rl.batch=64`.
-
-    A preset is a file in `experiments/`, named without its ending. A file may begin with `base = "other.toml"`, named
-    from where it lies, or with a list of such files, of which a later one is over those before it: it then says only
-    what differs.
-
-    Raises:
-        UsageError: The file or its base is missing or no TOML, a key is unknown, a value has the wrong type.
-    """
-    if path is not None and not path.exists() and (EXPERIMENTS / f"{path}.toml").exists():
-        path = EXPERIMENTS / f"{path}.toml"
-    content: dict[str, Any] = {} if path is None else _read(path, ())
-    for setting in settings or []:
-        key, separator, value = setting.partition("=")
-        if not separator:
-            raise UsageError(f"{setting!r} sets nothing: write key=value, for example rl.batch=64")
-        *parents, last = key.split(".")
-        inner = content
-        for parent in parents:
-            inner = inner.setdefault(parent, {})
-            if not isinstance(inner, dict):
-                raise UsageError(f"{key!r} is not a setting: {parent!r} holds no settings of its own")
-        inner[last] = _literal(value)
-    return parse_config(content)
-
-
-EXPERIMENTS = Path(__file__).parent / "experiments"
-
-
-def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
-    """Return a file's settings over those of its base; `above` are the files that it is a base of."""
-    if path.resolve() in above:
-        raise UsageError(f"{path} is a base of itself: change its base")
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        said = f", the base of {above[-1]}," if above else ""
-        presets = ", ".join(sorted(each.stem for each in EXPERIMENTS.glob("*.toml")))
-        raise UsageError(f"{path}{said} does not exist: name a config file, or a preset: {presets}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise UsageError(f"{path} is not a TOML file: {error}") from None
-    bases = content.pop("base", [])
-    below: dict[str, Any] = {}
-    for base in bases if isinstance(bases, list) else [bases]:
-        if not isinstance(base, str):
-            raise UsageError(f"{path}: base must be the name of a config file, or a list of them, not {bases!r}")
-        below = _merged(below, _read(path.parent / base, (*above, path.resolve())))
-    return _merged(below, content)
-
-
-def _merged(below: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of both; tables are merged, anything else of `content` takes the place of the other's."""
-    merged = dict(below)
-    for key, value in content.items():
-        both = isinstance(value, dict) and isinstance(below.get(key), dict)
-        merged[key] = _merged(below[key], value) if both else value
-    return merged
-
-
-def parse_config(content: dict[str, Any]) -> Config:
-    """Return the config of a parsed TOML or JSON document; see `load_config`."""
-    return _changed(Config(), content, "")
-
-
-def dump_config(config: Config) -> str:
-    """Return a config as JSON, which `parse_config` reads back."""
-    return json.dumps(asdict(config), indent=2) + "\n"
-
-
-def _literal(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def _changed(default: Any, content: Any, where: str) -> Any:
-    """Return `default`, a dataclass, with the settings of `content` in place of its own."""
-    if not isinstance(content, dict):
-        raise UsageError(f"{where or 'the config'} must be a table of settings, not {content!r}")
-    hints = get_type_hints(type(default))
-    known = [f"{where}{each.name}" for each in fields(default)]
-    values: dict[str, Any] = {}
-    for key, value in content.items():
-        one_of("config key", f"{where}{key}", sorted(known))
-        values[key] = _value(hints[key], getattr(default, key), value, f"{where}{key}")
-    return replace(default, **values)
-
-
-def _value(hint: Any, default: Any, value: Any, where: str) -> Any:
-    if is_dataclass(default):
-        return _changed(default, value, f"{where}.")
-    if hint == tuple[StageConfig, ...]:
-        if not isinstance(value, list):
-            raise UsageError(f"{where} must be a list of stages, not {value!r}")
-        return tuple(_changed(StageConfig(), each, f"{where}.") for each in value)
-    wanted = dict if hint == dict[str, Any] else hint
-    if wanted is float and type(value) is int:
-        value = float(value)
-    if type(value) is not wanted:
-        raise UsageError(f"{where} must be {wanted.__name__}, not {value!r}")
-    return value
+    def arguments(self, stage: StageConfig) -> dict[str, Any]:
+        """Return what a stage's environment is made with, beside its id."""
+        return {"split": self.split, **self.env_kwargs, **stage.env_kwargs}

@@ -35,7 +35,7 @@ class Tasks:
 
     def __init__(self, stage: StageConfig, config: Config) -> None:
         self._stage = stage
-        self._env = unwrap(gymnasium.make(stage.env, split=config.split, **config.env_kwargs, **stage.env_kwargs))
+        self._env = unwrap(gymnasium.make(stage.env, **config.arguments(stage)))
         self._lengths: dict[str, int] = {}
 
     def draw(self, rng: np.random.Generator) -> str:

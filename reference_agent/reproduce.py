@@ -34,7 +34,8 @@ from natlang_envs.evaluation.runner import RUN_FILE
 from natlang_envs.trajectory import write_whole
 from reference_agent.agent import ReflectRLAgent
 from reference_agent.config import Config
-from reference_agent.pipeline import claim, load_or_make_base, lock_file, train
+from reference_agent.folders import lock_file
+from reference_agent.pipeline import claim, load_or_make_base, train
 from reference_agent.report import draw_curves
 from reference_agent.results import Entry, entries, write_results
 from reference_agent.rlft import Stopped

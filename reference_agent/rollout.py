@@ -33,10 +33,8 @@ def make_envs(stage: StageConfig, config: Config) -> gymnasium.vector.VectorEnv[
         stage.env,
         config.rl.batch,
         vectorization_mode="vector_entry_point",
-        split=config.split,
         autoreset_mode="NextStep",
-        **config.env_kwargs,
-        **stage.env_kwargs,
+        **config.arguments(stage),
     )
 
 

@@ -15,7 +15,9 @@ import numpy as np
 
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
-from reference_agent.config import EXPERIMENTS, Config, load_config
+from natlang_envs.evaluation import load_protocol
+from reference_agent.config import Config
+from reference_agent.config_file import EXPERIMENTS, load_config
 from reference_agent.teacher import make_teacher
 
 UNTUNED = "untuned"
@@ -175,6 +177,13 @@ def paper(task: str, row: str) -> int | None:
     return None if numbers is None else numbers[list(TASKS).index(task)]
 
 
+def protocol_of(config: Config) -> str:
+    """Return the protocol of the environment that a run ends with; `NAME` where the paper's table has none."""
+    played = config.curriculum[-1].env
+    names = (task.protocol for task in _ALL_TASKS)
+    return next((name for name in names if load_protocol(name).env_id == played), "NAME")
+
+
 def config_file(task: str, row: str) -> Path:
     """Return the file of a cell; the untuned model is that of `best`."""
     return EXPERIMENTS / task / f"{'best' if row == UNTUNED else row}.toml"
@@ -197,9 +206,10 @@ def why_not(task: str, row: str, preset: Preset, settings: list[str]) -> str | N
         return f"there is no experiments/{task}/{path.name} yet"
     config = cell_config(task, row, preset, 0, settings)
     try:
-        for env in {config.collect.env, *(stage.env for stage in config.curriculum)} - {""}:
-            made = unwrap(gymnasium.make(env, split=config.split, **config.env_kwargs))
-            make_teacher(made, np.random.default_rng(0))
+        env, arguments = config.demonstrations
+        make_teacher(unwrap(gymnasium.make(env, split=config.split, **arguments)), np.random.default_rng(0))
+        for stage in config.curriculum:
+            gymnasium.make(stage.env, **config.arguments(stage)).close()
     except UsageError as error:
         return str(error)
     return None

@@ -9,7 +9,8 @@ import pytest
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.prompt import policy_prompt
 from reference_agent.collect import Example, collect
-from reference_agent.config import Config, load_config
+from reference_agent.config import Config
+from reference_agent.config_file import load_config
 from reference_agent.model import LanguageModel
 
 QUICK = [

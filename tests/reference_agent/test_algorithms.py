@@ -18,7 +18,8 @@ from natlang_envs import unwrap
 from natlang_envs.errors import UsageError
 from reference_agent import ppo, reinforce, rloo
 from reference_agent.checkpoint import PREFIX, newest
-from reference_agent.config import Config, RLConfig, StageConfig, load_config
+from reference_agent.config import Config, RLConfig, StageConfig
+from reference_agent.config_file import load_config
 from reference_agent.curriculum import Tasks, passed
 from reference_agent.gigpo import credit
 from reference_agent.model import LanguageModel

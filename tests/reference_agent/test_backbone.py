@@ -16,13 +16,15 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from reference_agent import smollm2
 from reference_agent.backbone import WEIGHTS, memory_advice
-from reference_agent.config import EXPERIMENTS, ModelConfig, load_config
+from reference_agent.base import fetch_model
+from reference_agent.config import ModelConfig
+from reference_agent.config_file import EXPERIMENTS, load_config
 from reference_agent.model import LanguageModel
-from reference_agent.pipeline import fetch_model, train
+from reference_agent.pipeline import train
 from reference_agent.players import Reflector
 from tests.reference_agent.conftest import quick_config
 
-LORA = ModelConfig(lora_rank=4, players="adapters")
+LORA = ModelConfig(lora_rank=4)
 PROMPTS, LABELS = ["Actions:\nA. one\nB. two\nChoice:\n"], [["A", "B"]]
 
 
@@ -96,7 +98,7 @@ def test_a_run_holds_adapters_resumes_exactly_and_equals_one_of_separate_models(
 ) -> None:
     monkeypatch.setenv("NATLANG_CACHE", str(out.with_name("cache")))  # another test wants to see the warm-up
     lora = ("model.lora_rank=4", "rl.learning_rate=1e-2", "sft_reflector.learning_rate=1e-2")
-    shared = quick_config(*lora, "model.players='adapters'", stages=(2, 1))
+    shared = quick_config(*lora, "players='adapters'", stages=(2, 1))
     policy = train(shared, out, silent)
     for folder in (policy, out / "policy-sft", out / "reflector", *(out / "rl").glob("iteration-*")):
         assert (folder / WEIGHTS).exists()
@@ -154,9 +156,8 @@ def test_gpt2_the_papers_architecture_takes_adapters(model: LanguageModel, tmp_p
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ("model.players='both'", "unknown model.players"),
         ("model.precision='int4'", "unknown model.precision"),
-        ("model.players='adapters'", "needs adapters to train: set model.lora_rank"),
+        ("players='adapters'", "needs adapters to train: set model.lora_rank"),
         ("model.precision='bf16'", "needs adapters to train: set model.lora_rank"),
         ("model.eight_bit=true", "needs adapters to train: set model.lora_rank"),
         ("model.lora_rank=-1", "set it to 0"),

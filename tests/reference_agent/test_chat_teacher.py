@@ -13,7 +13,8 @@ import pytest
 from natlang_envs.enumeration import Choice
 from natlang_envs.errors import UsageError
 from reference_agent.collect import gather
-from reference_agent.config import Config, parse_config
+from reference_agent.config import Config
+from reference_agent.config_file import parse_config
 from reference_agent.lessons import FORBIDDEN
 from reference_agent.teacher_openai import chosen, load_prompts
 from tests.loopback import QuietHandler, serving

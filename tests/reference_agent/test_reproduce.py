@@ -13,10 +13,13 @@ from typer.testing import CliRunner
 from natlang_envs.errors import UsageError
 from reference_agent.agent import ReflectRLAgent
 from reference_agent.cli import app
-from reference_agent.config import EXPERIMENTS, Config, load_config
-from reference_agent.pipeline import lock_file, stage_key, train
+from reference_agent.config import Config
+from reference_agent.config_file import EXPERIMENTS, load_config
+from reference_agent.folders import lock_file
+from reference_agent.pipeline import train
 from reference_agent.reproduce import make_plan, reproduce
 from reference_agent.rows import PRESETS, ROWS, TARGETS, TASKS, Preset, cell_config, paper, why_not
+from reference_agent.stages import stage_key
 from tests.reference_agent.conftest import quick_config
 from tests.reference_agent.test_training import same, silent
 

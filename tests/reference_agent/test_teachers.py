@@ -19,7 +19,8 @@ from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep, policy_prompt, state_prompt
 from reference_agent.card import read_card
 from reference_agent.collect import collect, gather, write_collection
-from reference_agent.config import Config, parse_config
+from reference_agent.config import Config
+from reference_agent.config_file import parse_config
 from reference_agent.lessons import agrees, named_commands
 
 FAMILIES: dict[str, dict[str, object]] = {
@@ -184,7 +185,7 @@ def test_too_few_tasks_and_bad_settings_are_named() -> None:
 
 
 def test_a_tiny_model_for_alfworld_has_words_numbers_and_labels_as_tokens() -> None:
-    from reference_agent.pipeline import make_tiny  # torch, which nothing else here needs
+    from reference_agent.base import make_tiny  # torch, which nothing else here needs
 
     small = {"layers": 1, "width": 32, "inner": 64, "heads": 2, "positions": 2048}
     config = parse_config(

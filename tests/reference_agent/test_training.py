@@ -21,7 +21,8 @@ from safetensors.torch import load_file
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from reference_agent.checkpoint import newest
-from reference_agent.config import Config, RLConfig, StageConfig, dump_config, load_config, parse_config
+from reference_agent.config import Config, RLConfig, StageConfig
+from reference_agent.config_file import dump_config, load_config, parse_config
 from reference_agent.pipeline import train
 from reference_agent.players import Decision
 from reference_agent.policy_gradient import Learner, advantages, rewards_to_go

@@ -1,0 +1,128 @@
+"""The model that both players start from: a pretrained one by name, or the tiny one, made and warmed up once.
+
+It does not know how players are trained.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import gymnasium
+import torch
+
+from natlang_envs.dangerous_taxi.tasks import FAMILY as TAXI
+from natlang_envs.enumeration import enumerate_actions
+from natlang_envs.env import unwrap
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.prompt import policy_prompt
+from reference_agent import smollm2
+from reference_agent.collect import collect
+from reference_agent.config import CollectConfig, Config, StageConfig
+from reference_agent.folders import finished
+from reference_agent.model import LanguageModel
+from reference_agent.teacher import tiny_words
+from reference_agent.tokenizer import FEW, TokenizerSizes
+from reference_agent.warmup import Report, warm_up
+
+
+def cache_folder() -> Path:
+    """Return where warmed-up and fetched models are kept: `$NATLANG_CACHE`, or the user's cache folder."""
+    given = os.environ.get("NATLANG_CACHE")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "natlang_envs"
+
+
+NAMED = {"smollm2": smollm2.fetch}  # what `reflect-rl models fetch` knows: a writer of a folder for each name
+
+
+def model_source(name: str) -> str | Path:
+    """Return the folder or hub id that a `model.name` stands for.
+
+    Raises:
+        UsageError: It is to be fetched first.
+    """
+    if name not in NAMED:
+        return name
+    folder = cache_folder() / "models" / name
+    if not folder.exists():
+        raise UsageError(f"{folder} is missing: fetch the model once with `reflect-rl models fetch {name}`")
+    return folder
+
+
+def fetch_model(name: str, say: Callable[[str], None]) -> Path:
+    """Put a named model into the cache folder, unless it is there, and return its folder.
+
+    Raises:
+        UsageError: There is no such name, or the model cannot be had.
+    """
+    fetch = NAMED[one_of("model", name, NAMED)]
+    return finished(cache_folder() / "models" / name, lambda folder: fetch(folder, say))
+
+
+def base_model(config: Config, report: Report) -> LanguageModel:
+    """Return the tiny model that both players start from.
+
+    It is made and warmed up once for its settings, and kept in the user's cache. The one of the default settings comes
+    with the package, because it takes some minutes to make; `reflect-rl warm-up` makes it again.
+    """
+    name = tiny_name(config)
+    shipped = SHIPPED / name
+    if shipped.exists():
+        return LanguageModel.load(shipped)
+    folder = cache_folder() / name
+    finished(folder, lambda path: make_tiny(config, report).save(path))
+    return LanguageModel.load(folder)
+
+
+def tiny_name(config: Config) -> str:
+    """Return the name of the tiny model that the settings make."""
+    samples = _samples(config)
+    # Taxi's models are all one: the default config's, on the classic map.
+    further = [] if samples == Config(seed=config.warmup.seed) else [asdict(samples)]
+    made_of = {name: getattr(config.model, name) for name in TINY}
+    settings = json.dumps([made_of, asdict(config.warmup), VERSION, *further])
+    return f"tiny-{hashlib.sha256(settings.encode()).hexdigest()[:16]}"
+
+
+# The settings that make a tiny model.
+TINY = ("name", "layers", "width", "inner", "heads", "positions", "initializer_range")
+SHIPPED = Path(__file__).parent / "data" / "models"
+VERSION = 2  # raise when the warm-up, the tokenizer or the environment's texts change
+
+
+def make_tiny(config: Config, report: Report) -> LanguageModel:
+    """Return a tiny model with its tokenizer, warmed up; the same settings give the same model on the same machine."""
+    torch.set_num_threads(config.threads)
+    # Prompts for their words and shape: nothing is learned from the teacher's choices.
+    settings = _samples(config)
+    samples = collect(settings)
+    prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in samples]
+    env = unwrap(gymnasium.make(settings.curriculum[0].env, split=settings.split, **settings.env_kwargs))
+    # All six of Taxi's commands have letters; where there are more commands, there are more words too.
+    sizes = FEW if env.max_commands <= 26 else TokenizerSizes(4_096, env.max_commands)
+    model = LanguageModel.tiny(config.model, prompts, tiny_words(env), config.warmup.seed, sizes)
+    said = None if env.family == TAXI else [(each.reflection, each.action) for each in samples]
+    warm_up(model, [(each.state, each.commands) for each in samples], config.warmup, report, said)
+    return model
+
+
+def _samples(config: Config) -> Config:
+    """Return the settings for a tiny model's sample prompts: the first stage's environment, or Taxi's classic map."""
+    plain = Config(seed=config.warmup.seed)
+    stage = config.curriculum[0]
+    if unwrap(gymnasium.make(stage.env)).family == TAXI:
+        return plain
+    return replace(
+        plain,
+        split=config.split,
+        env_kwargs=config.env_kwargs,
+        history=config.history,
+        collect=CollectConfig(trajectories=config.collect.trajectories, policy_trajectories=0),
+        curriculum=(StageConfig(stage.env, 0),),
+    )

@@ -1,0 +1,116 @@
+"""Configs as TOML files and JSON; an unknown key is an error that names near ones."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import asdict, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from natlang_envs.errors import UsageError, one_of
+from reference_agent.config import Config, StageConfig
+
+EXPERIMENTS = Path(__file__).parent / "experiments"
+
+
+def load_config(path: Path | None, settings: list[str] | None = None) -> Config:
+    """Read a config file or a preset, and apply `key=value` settings such as `rl.batch=64`.
+
+    A preset is a file in `experiments/`, named without its ending. A file may begin with `base = "other.toml"`, named
+    from where it lies, or with a list of such files, of which a later one is over those before it: it then says only
+    what differs.
+
+    Raises:
+        UsageError: The file or its base is missing or no TOML, a key is unknown, a value has the wrong type.
+    """
+    if path is not None and not path.exists() and (EXPERIMENTS / f"{path}.toml").exists():
+        path = EXPERIMENTS / f"{path}.toml"
+    content: dict[str, Any] = {} if path is None else _read(path, ())
+    for setting in settings or []:
+        key, separator, value = setting.partition("=")
+        if not separator:
+            raise UsageError(f"{setting!r} sets nothing: write key=value, for example rl.batch=64")
+        *parents, last = key.split(".")
+        inner = content
+        for parent in parents:
+            inner = inner.setdefault(parent, {})
+            if not isinstance(inner, dict):
+                raise UsageError(f"{key!r} is not a setting: {parent!r} holds no settings of its own")
+        inner[last] = _literal(value)
+    return parse_config(content)
+
+
+def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
+    """Return a file's settings over those of its base; `above` are the files that it is a base of."""
+    if path.resolve() in above:
+        raise UsageError(f"{path} is a base of itself: change its base")
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        said = f", the base of {above[-1]}," if above else ""
+        presets = ", ".join(sorted(each.stem for each in EXPERIMENTS.glob("*.toml")))
+        raise UsageError(f"{path}{said} does not exist: name a config file, or a preset: {presets}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise UsageError(f"{path} is not a TOML file: {error}") from None
+    bases = content.pop("base", [])
+    below: dict[str, Any] = {}
+    for base in bases if isinstance(bases, list) else [bases]:
+        if not isinstance(base, str):
+            raise UsageError(f"{path}: base must be the name of a config file, or a list of them, not {bases!r}")
+        below = _merged(below, _read(path.parent / base, (*above, path.resolve())))
+    return _merged(below, content)
+
+
+def _merged(below: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of both; tables are merged, anything else of `content` takes the place of the other's."""
+    merged = dict(below)
+    for key, value in content.items():
+        both = isinstance(value, dict) and isinstance(below.get(key), dict)
+        merged[key] = _merged(below[key], value) if both else value
+    return merged
+
+
+def parse_config(content: dict[str, Any]) -> Config:
+    """Return the config of a parsed TOML or JSON document; see `load_config`."""
+    return _changed(Config(), content, "")
+
+
+def dump_config(config: Config) -> str:
+    """Return a config as JSON, which `parse_config` reads back."""
+    return json.dumps(asdict(config), indent=2) + "\n"
+
+
+def _literal(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _changed(default: Any, content: Any, where: str) -> Any:
+    """Return `default`, a dataclass, with the settings of `content` in place of its own."""
+    if not isinstance(content, dict):
+        raise UsageError(f"{where or 'the config'} must be a table of settings, not {content!r}")
+    hints = get_type_hints(type(default))
+    known = [f"{where}{each.name}" for each in fields(default)]
+    values: dict[str, Any] = {}
+    for key, value in content.items():
+        one_of("config key", f"{where}{key}", sorted(known))
+        values[key] = _value(hints[key], getattr(default, key), value, f"{where}{key}")
+    return replace(default, **values)
+
+
+def _value(hint: Any, default: Any, value: Any, where: str) -> Any:
+    if is_dataclass(default):
+        return _changed(default, value, f"{where}.")
+    if hint == tuple[StageConfig, ...]:
+        if not isinstance(value, list):
+            raise UsageError(f"{where} must be a list of stages, not {value!r}")
+        return tuple(_changed(StageConfig(), each, f"{where}.") for each in value)
+    wanted = dict if hint == dict[str, Any] else hint
+    if wanted is float and type(value) is int:
+        value = float(value)
+    if type(value) is not wanted:
+        raise UsageError(f"{where} must be {wanted.__name__}, not {value!r}")
+    return value

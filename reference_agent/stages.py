@@ -1,0 +1,58 @@
+"""The stages of a run before RL: each is made whole or not at all, and runs may share those of the same settings.
+
+It does not know what a stage is made of: that is `pipeline.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from reference_agent.base import VERSION, tiny_name
+from reference_agent.config import Config
+from reference_agent.folders import alone, finished
+
+_AFTER_SFT = frozenset({"rl", "curriculum"})
+_OF_POLICY = frozenset({"sft_policy", "reflect", "reflection_tokens", "collect.policy_trajectories"})
+# What a stage does not depend on. A setting that nobody thought of here costs a stage made twice, never a wrong one.
+_FREE: dict[str, frozenset[str]] = {
+    "data": _AFTER_SFT
+    | _OF_POLICY
+    | {"collect.policy_negatives", "model", "warmup", "sft_reflector", "players", "threads"},
+    "reflector": _AFTER_SFT | _OF_POLICY | {"collect.policy_negatives"},
+    "policy-sft": _AFTER_SFT | {"sft_reflector", "reflection_tokens"},
+}
+
+
+def stage_key(config: Config, stage: str) -> str:
+    """Return a digest of the settings that a stage before RL depends on."""
+    if stage == "base":
+        return tiny_name(config)
+    free = _FREE[stage] if not config.one_model or stage == "data" else _AFTER_SFT | {"reflection_tokens"}
+    settings = asdict(config)
+    kept: dict[str, object] = {key: value for key, value in settings.items() if key not in free}
+    kept["env"] = config.demonstrations
+    if "collect" in kept:
+        kept["collect"] = {
+            key: value for key, value in settings["collect"].items() if key != "env" and f"collect.{key}" not in free
+        }
+    text = json.dumps([VERSION, stage, kept], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def link_stage(config: Config, stage: str, out: Path, shared: Path | None, make: Callable[[Path], None]) -> Path:
+    """Return `out/stage`, made by `make` if it is missing; with `shared`, a link to the one of these settings there."""
+    if shared is None:
+        return finished(out / stage, make)
+    folder = shared / f"{stage}-{stage_key(config, stage)}"
+    with alone(shared / f".{folder.name}.lock"):  # another process that needs it waits for it
+        finished(folder, make)
+    link = out / stage
+    if not link.exists():
+        link.unlink(missing_ok=True)  # one that points nowhere
+        link.symlink_to(os.path.relpath(folder.resolve(), out.resolve()), target_is_directory=True)
+    return link
