@@ -210,3 +210,24 @@ def test_a_tiny_model_for_alfworld_has_words_numbers_and_labels_as_tokens() -> N
             line = f"\n{choice.label}. {choice.command}\n"
             assert line in f"\n{listed}"
             assert model._label_ids[choice.label] in model.encode(line)
+
+
+def test_a_tiny_model_learns_to_repeat_the_command_that_is_named() -> None:
+    from reference_agent.base import make_tiny  # torch, which nothing else here needs
+    from reference_agent.saycan import SayCanPolicy
+
+    config = parse_config(
+        {
+            **FAMILIES["alfworld"],
+            "model": {"layers": 2, "width": 64, "inner": 128, "heads": 2, "positions": 2048},
+            "warmup": {"copy_steps": 120, "steps": 0, "batch": 16, "learning_rate": 4e-3},
+            "collect": {**COLLECT, "trajectories": 4, "policy_trajectories": 2},
+        }
+    )
+    told: list[float] = []
+    policy = SayCanPolicy(make_tiny(config, lambda _, __, ___, value: told.append(value)), "whole")
+    assert told[-1] < 0.2 * told[0]
+    commands = [*collect(config)[0].commands]
+    prompts = [policy.ask("Here is a room.", f"{command}.", []) for command in commands]
+    right = policy.choice_logits(prompts, [commands] * len(commands)).argmax(dim=1).tolist()
+    assert sum(at == chosen for at, chosen in enumerate(right)) > 3, "at chance it is one"
