@@ -93,7 +93,7 @@ _ALL_TASKS = (
     Task("autoexplore-depth2", "AutoExplore depth 2", "autoexplore-depth2/paper", _FILES),
     Task("taxi-pickup", "Taxi pickup", "dangerous-taxi-pickup/paper", _TAXI),
     Task("taxi-dropoff", "Taxi dropoff", "dangerous-taxi-dropoff/paper", _TAXI),
-    Task("alfworld-tomato", "ALFWorld tomato", "alfworld-tomato/paper", ("random", "expert", "reference")),
+    Task("alfworld-tomato", "ALFWorld tomato", "alfworld-tomato/v1", ("random", "expert", "reference")),
 )
 TASKS = {task.name: task for task in _ALL_TASKS}
 

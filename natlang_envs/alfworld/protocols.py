@@ -18,12 +18,13 @@ from natlang_envs.evaluation.protocols import Episode, Protocol, write_protocols
 from natlang_envs.tasks import hash_fraction
 
 _PAPER_KITCHENS, _PAPER_RUNS, _PAPER_HORIZON = (5, 6, 8, 13), 25, 15
+_TOMATO = (["pick_and_place_simple"], "Tomato-Microwave")
 _V1_GAMES = 200
 _HORIZON = 50
 
 
 def protocols(official: bool = True) -> Iterator[Protocol]:
-    """Yield the four protocols, or only the two whose games need no download.
+    """Yield the five protocols, or only the three whose games need no download.
 
     Raises:
         UsageError: The official games are asked for and are not here.
@@ -36,6 +37,15 @@ def protocols(official: bool = True) -> Iterator[Protocol]:
         _PAPER_RUNS,
         _episodes(_tomato_tasks()),
         "The paper's 4 tasks and 25 runs, here generated games in the kitchens of the official ones: 5, 6, 8 and 13.",
+    )
+    yield Protocol(
+        "alfworld-tomato/v1",
+        "NatLang/ALFWorld-TomatoMicrowave-v0",
+        {"split": "test"},
+        _PAPER_HORIZON,
+        1,
+        _episodes(tuple(GeneratedTasks("test", *_TOMATO).ids())),
+        "All 38 tomato games of kitchen 10, which no training split holds.",
     )
     yield Protocol(
         "alfworld-generated/v1",
@@ -67,7 +77,7 @@ def _episodes(ids: tuple[str, ...]) -> tuple[Episode, ...]:
 
 def _tomato_tasks() -> tuple[str, ...]:
     """Return one game of the validation split in each of the paper's kitchens, the first in the order of a hash."""
-    tasks = GeneratedTasks("validation", ["pick_and_place_simple"], "Tomato-Microwave")
+    tasks = GeneratedTasks("validation", *_TOMATO)
     first: dict[int, str] = {}
     for task_id in sorted(tasks.ids(), key=lambda task_id: hash_fraction(f"paper/alfworld/{task_id}")):
         first.setdefault(parse_task_id(task_id).room, task_id)

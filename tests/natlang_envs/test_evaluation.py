@@ -82,6 +82,9 @@ def test_a_protocol_holds_enough_held_out_tasks(name: str) -> None:
     if name == "alfworld-tomato/paper":
         assert (len(set(tasks)), protocol.runs) == (4, 25)
         return
+    if name == "alfworld-tomato/v1":
+        assert len(set(tasks)) == 38
+        return
     assert len(tasks) == len(set(tasks)) >= (44 if name.startswith("autoexplore") else 100)
     if name.startswith("autoexplore"):
         assert {load_catalogue()[task.partition("/")[0]].split for task in tasks} == {"test"}
@@ -101,7 +104,7 @@ def test_the_oracle_is_perfect_on_every_protocol(name: str) -> None:
     found = score_run(protocol, trajectories)
     assert (found.success_rate, found.mean_regret, found.episodes) == (1.0, 0.0, len(protocol.episodes))
     assert found.interval.high == 1.0
-    assert found.interval.low > {4: 0.5, 44: 0.91}.get(len(protocol.episodes), 0.96)
+    assert found.interval.low > {4: 0.5, 38: 0.9, 44: 0.91}.get(len(protocol.episodes), 0.96)
     assert run.protocol_digest == protocol.digest
     env = protocol.make_env()
     for each in trajectories[:10]:

@@ -19,14 +19,14 @@ from natlang_envs.trajectory import difference, replay
 from tests.natlang_envs.alfworld.samples import official_folder
 
 FOLDER = official_folder()
-PAPER, V1 = "alfworld-tomato/paper", "alfworld-generated/v1"
+PAPER, TOMATO_V1, V1 = "alfworld-tomato/paper", "alfworld-tomato/v1", "alfworld-generated/v1"
 
 
 def test_the_files_are_what_the_module_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     if FOLDER is not None:
         monkeypatch.setenv("ALFWORLD_DATA", str(FOLDER))
     made = {protocol.name: protocol for protocol in protocols(official=FOLDER is not None)}
-    assert {PAPER, V1} <= set(made)
+    assert {PAPER, TOMATO_V1, V1} <= set(made)
     for name, protocol in made.items():
         assert load_protocol(name) == protocol, f"{name}: run python -m natlang_envs.alfworld.protocols"
 
@@ -38,6 +38,14 @@ def test_the_papers_numbers() -> None:
     assert [task.room for task in tasks] == [5, 6, 8, 13]
     assert {aim_of(task)[1:] for task in tasks} == {("Tomato", "Microwave")}
     assert protocol.kwargs == {"split": "validation"}, "no training split holds these games"
+
+
+def test_the_tomatos_v1_is_in_a_room_that_nobody_trained_in() -> None:
+    protocol = load_protocol(TOMATO_V1)
+    tasks = [parse_task_id(episode.task_id) for episode in protocol.episodes]
+    assert (len(set(tasks)), protocol.horizon, protocol.runs) == (38, 15, 1)
+    assert {task.room for task in tasks} == {10} <= set(UNSEEN_PLANS)
+    assert {aim_of(task)[1:] for task in tasks} == {("Tomato", "Microwave")}
 
 
 def test_v1_is_in_unseen_rooms_and_of_all_types() -> None:
