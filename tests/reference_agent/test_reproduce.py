@@ -51,9 +51,8 @@ def test_a_row_changes_only_what_it_names() -> None:
         return cell_config(task, name, PRESETS["tiny"], 0, [])
 
     best = row("best")
-    assert best == Config()
     assert changes(best, row("sft-only")) == {"curriculum"}
-    assert changes(best, row("no-reflection")) == {"reflect"}
+    assert changes(best, row("no-reflection")) == {"reflect", "sft_policy.steps"}
     assert changes(best, row("rlft-only")) == {"reflect", "sft_policy.steps"}
     assert changes(best, row("no-negatives")) == {"collect.negatives"}
     assert changes(best, row("same-model")) == {"players"}
@@ -62,7 +61,7 @@ def test_a_row_changes_only_what_it_names() -> None:
     assert changes(row("best", "taxi-dropoff"), row("no-curriculum", "taxi-dropoff")) == {"curriculum"}
     for name in ("best", "no-curriculum"):
         config = row(name, "taxi-dropoff")
-        assert sum(stage.iterations for stage in config.curriculum) == 300
+        assert sum(stage.iterations for stage in config.curriculum) == 150
         assert config.curriculum[-1].env == config.collect.env == "NatLang/DangerousTaxi-Dropoff-v0"
 
 
