@@ -196,7 +196,7 @@ def test_the_command_prints_one_table_and_says_what_is_not_run(tmp_path: Path) -
     preset = ["--preset", "smoke", "--jobs", "1", "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(app, ["reproduce", "appendix-e2", "--task", "alfworld-tomato", *preset])
     assert done.exit_code == 0, done.output
-    assert "100% (51 to 100)" in done.output  # the expert's four games
+    assert "100% (91 to 100)" in done.output  # the expert's 38 games
     assert "there is no experiments/alfworld-tomato/same-model.toml yet" in " ".join(done.output.split())
     assert "74%" not in done.output, "the paper's Reflect-RL is the row `faithful`, which is not in this table"
 
