@@ -149,10 +149,19 @@ _SMOKE = (
     *("collect.trajectories=3", "collect.policy_trajectories=2"),
     *("rl.batch=6", "rl.minibatch=16", "rl.checkpoint_every=1", "reflection_tokens=6"),
 )
+# Adapters on SmolLM2; it reads each token of a long prompt, so batches and rates are smaller than the tiny model's.
+_SMOLLM2 = (
+    *('model.name="smollm2"', "model.lora_rank=16", 'model.precision="bf16"', 'model.device="auto"'),
+    *("sft_reflector.batch=16", "sft_reflector.learning_rate=2e-4"),
+    *("sft_policy.batch=16", "sft_policy.learning_rate=2e-4", "sft_policy.steps=200"),
+    *("rl.batch=64", "rl.minibatch=64", "rl.microbatch=16", "rl.learning_rate=1e-4", "rl.checkpoint_every=2"),
+    *('head="labels"',),
+)
 _ALL_PRESETS = (
     Preset("smoke", (0,), iterations=0.01, sft_steps=3, settings=_SMOKE),
     Preset("quick", (0,), iterations=0.4),
     Preset("tiny", (0, 1, 2)),
+    Preset("smollm2", (0, 1, 2), sft_steps=400, settings=_SMOLLM2),
 )
 PRESETS = {preset.name: preset for preset in _ALL_PRESETS}
 
