@@ -102,7 +102,10 @@ def reproduce(
     target: Annotated[str, typer.Argument(help="table2, figure2, figure3, figure4 or appendix-e2.")],
     out: Annotated[Path, typer.Option(help="Where everything goes. A run that was stopped there goes on.")],
     preset: Annotated[
-        str, typer.Option(help="quick: one seed, short RL. tiny: three seeds, all of it. smollm2: the same with SmolLM2. smoke: to try it.")
+        str,
+        typer.Option(
+            help="quick: one seed, short RL. tiny: three seeds, all of it. smollm2: the same with SmolLM2. smoke: to try it."
+        ),
     ] = "quick",
     task: Annotated[
         list[str] | None, typer.Option(help="A column in place of the target's own, such as taxi-dropoff; repeatable.")
