@@ -103,9 +103,7 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Where everything goes. A run that was stopped there goes on.")],
     preset: Annotated[
         str,
-        typer.Option(
-            help="quick: one seed, short RL. tiny: three seeds, all of it. smollm2: the same with SmolLM2. smoke: to try it."
-        ),
+        typer.Option(help="quick: one seed, short RL. tiny and smollm2: three seeds, all of it. smoke: to try it."),
     ] = "quick",
     task: Annotated[
         list[str] | None, typer.Option(help="A column in place of the target's own, such as taxi-dropoff; repeatable.")
