@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -111,10 +113,8 @@ def load_critic(checkpoint: Path, critic: torch.nn.Module) -> None:
     Raises:
         UsageError: The file is damaged or missing.
     """
-    try:
+    with _undamaged(checkpoint):
         critic.load_state_dict(load_file(checkpoint / "critic.safetensors"))
-    except Exception as error:  # safetensors raises its own classes
-        raise UsageError(f"{checkpoint} is damaged ({error}): delete it to go back to the one before") from None
 
 
 def load_optimizer(checkpoint: Path, optimizer: torch.optim.Optimizer) -> None:
@@ -123,15 +123,21 @@ def load_optimizer(checkpoint: Path, optimizer: torch.optim.Optimizer) -> None:
     Raises:
         UsageError: The file is damaged.
     """
-    try:
+    with _undamaged(checkpoint):
         moments = load_file(checkpoint / "optimizer.safetensors")
-    except Exception as error:  # safetensors raises its own classes
-        raise UsageError(f"{checkpoint} is damaged ({error}): delete it to go back to the one before") from None
     state: dict[int, dict[str, torch.Tensor]] = {}
     for name, value in moments.items():
         index, key = name.split(".", 1)
         state.setdefault(int(index), {})[key] = value
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+
+
+@contextmanager
+def _undamaged(checkpoint: Path) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # safetensors raises its own classes
+        raise UsageError(f"{checkpoint} is damaged ({error}): delete it to go back to the one before") from None
 
 
 def random_state(rng: np.random.Generator) -> dict[str, Any]:

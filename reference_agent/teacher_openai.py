@@ -20,11 +20,11 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from natlang_envs.autoexplore.endpoint import OpenAIDriver
 from natlang_envs.enumeration import Choice, enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.trajectory import write_whole
 from reference_agent.card import Meter
+from reference_agent.chat import OwnDriver
 from reference_agent.config import CollectConfig
 from reference_agent.lessons import FORBIDDEN, Lesson, Moment, Teacher, named_commands
 
@@ -87,7 +87,7 @@ class ChatModel:
     def __init__(self, config: CollectConfig, folder: Path | None) -> None:
         self._config = config
         self._folder = folder
-        self._drivers = threading.local()
+        self._driver = OwnDriver(config.model, timeout=config.timeout, attempts=config.attempts)
         self._lock = threading.Lock()
         self._asking: dict[str, threading.Lock] = defaultdict(threading.Lock)
         self._kept: dict[str, Answer] = {}
@@ -95,7 +95,7 @@ class ChatModel:
         self._failed_in_row = 0
         self._ever = False
         self._left_out: Counter[str] = Counter()
-        self._endpoint = self._driver().endpoint
+        self._endpoint = self._driver.own.endpoint
 
     def ask(self, system: str, prompt: str, number: int) -> str | None:
         """Return an answer; None if the endpoint did not give one.
@@ -145,7 +145,7 @@ class ChatModel:
     def _request(self, system: str, prompt: str) -> Answer | None:
         with self._lock:
             gone = self._failed_in_row >= _GONE
-        driver = self._driver()
+        driver = self._driver.own
         before = driver.tokens
         try:
             if gone:
@@ -164,13 +164,6 @@ class ChatModel:
             self._ever = True
         after = driver.tokens
         return Answer(text, after.read - before.read, after.written - before.written)
-
-    def _driver(self) -> OpenAIDriver:
-        """Return this thread's driver: one counts its tokens by itself."""
-        if not hasattr(self._drivers, "own"):
-            config = self._config
-            self._drivers.own = OpenAIDriver(config.model, timeout=config.timeout, attempts=config.attempts)
-        return self._drivers.own
 
     def _path(self, key: str) -> Path:
         assert self._folder is not None

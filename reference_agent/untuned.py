@@ -9,15 +9,14 @@ not know how either was trained; `react` needs no torch.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from typing import NamedTuple
 
-from natlang_envs.autoexplore.endpoint import OpenAIDriver
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Decision, View
+from reference_agent.chat import OwnDriver
 
 UNPARSABLE = "[unparsable] "
 _AT_ONCE = 8  # requests in flight
@@ -89,18 +88,16 @@ class ReActAgent:
     sampling = True
 
     def __init__(self, model: str) -> None:
-        self._model = model
         given = os.environ.get("NATLANG_TIMEOUT", "120")
         try:
-            self._timeout = float(given)
+            timeout = float(given)
         except ValueError:
-            self._timeout = 0.0
-        if not 0 < self._timeout < float("inf"):
+            timeout = 0.0
+        if not 0 < timeout < float("inf"):
             raise UsageError(f"NATLANG_TIMEOUT is {given!r}: set it to a number of seconds above 0")
         self._instructions = resources.files("reference_agent").joinpath("data/react.txt").read_text(encoding="utf-8")
         self._pool = ThreadPoolExecutor(_AT_ONCE)
-        self._own = threading.local()
-        self._driver()  # what is wrong with the settings shows before anything is played
+        self._driver = OwnDriver(model, timeout=timeout, agent="react", allow_more="NATLANG_TIMEOUT")
         self.answers = 0
         self.unparsable = 0
 
@@ -118,19 +115,11 @@ class ReActAgent:
 
     def _ask(self, view: View) -> tuple[str, int]:
         """Return what the model writes, and the tokens read and written for it."""
-        driver = self._driver()
+        driver = self._driver.own
         before = sum(driver.tokens)
         listed = "\n".join(["Actions:", *(f"- {command}" for command in view.admissible_commands)])
         text = driver.answer(self._instructions, f"{view.prompt()}\n{listed}")
         return text, sum(driver.tokens) - before
-
-    def _driver(self) -> OpenAIDriver:
-        """Return this thread's own: a driver counts its tokens, and no two threads may."""
-        driver: OpenAIDriver | None = getattr(self._own, "driver", None)
-        if driver is None:
-            driver = OpenAIDriver(self._model, timeout=self._timeout, agent="react", allow_more="NATLANG_TIMEOUT")
-            self._own.driver = driver
-        return driver
 
 
 def parse(text: str, commands: Sequence[str]) -> Answer:
