@@ -25,9 +25,12 @@ class ReflectRLAgent:
     Args:
         run: The folder of a training run.
         policy: The folder of the policy in it, `"policy"` or `"policy-sft"`.
+        sampling: Whether commands are drawn from the policy at temperature 1, as the paper plays (Table 3), in place
+            of the likeliest.
     """
 
-    def __init__(self, run: Path, policy: str = "policy") -> None:
+    def __init__(self, run: Path, policy: str = "policy", sampling: bool = False) -> None:
+        self.sampling = sampling
         self._config = read_config(run)
         torch.set_num_threads(self._config.threads)
         if not (run / policy).exists():
@@ -44,7 +47,8 @@ class ReflectRLAgent:
             fitting_state(*players, view.task, view.path, view.observation, view.admissible_commands, history)
             for view in views
         ]
-        decided = decide(self._policy, self._reflector, states, commands, None)
+        own = [view.rng for view in views] if self.sampling else None
+        decided = decide(self._policy, self._reflector, states, commands, None, own=own)
         return [
             Decision(listed[each.chosen], each.reflection, self._tokens(each))
             for listed, each in zip(commands, decided, strict=True)
@@ -58,11 +62,17 @@ class ReflectRLAgent:
         return count(choice.prompt) + scored + spoken
 
 
-def load(argument: str) -> ReflectRLAgent:
+def load(argument: str, sampling: bool = False) -> ReflectRLAgent:
     """Return the agent of `reflect-rl:RUN` or `reflect-rl:RUN/policy-sft`."""
     path = Path(argument)
     if not argument:
-        raise UsageError("agent reflect-rl needs a run: write --agent reflect-rl:RUN")
+        name = "reflect-rl-sample" if sampling else "reflect-rl"
+        raise UsageError(f"agent {name} needs a run: write --agent {name}:RUN")
     if path.name in ("policy", "policy-sft") and not (path / CONFIG).exists():
-        return ReflectRLAgent(path.parent, path.name)
-    return ReflectRLAgent(path)
+        return ReflectRLAgent(path.parent, path.name, sampling)
+    return ReflectRLAgent(path, sampling=sampling)
+
+
+def load_sampling(argument: str) -> ReflectRLAgent:
+    """Return the agent of `reflect-rl-sample:RUN`: the same players, whose commands are drawn."""
+    return load(argument, sampling=True)

@@ -108,6 +108,7 @@ def decide(
     commands: Sequence[tuple[str, ...]],
     rng: np.random.Generator | None,
     explore: float = 0.0,
+    own: Sequence[np.random.Generator] | None = None,
 ) -> list[Decision]:
     """Let both players answer each p(s).
 
@@ -118,6 +119,8 @@ def decide(
         commands: A(s) of each episode.
         rng: Draws labels and choices (temperature 1); without it labels are in order and the likeliest is chosen.
         explore: Where choices are drawn: with this probability evenly among the listed ones.
+        own: Each episode's own generator, which draws its choice in place of `rng`, so that it does not depend on the
+            others; labels are in order.
     """
     reflections: Sequence[str | None] = reflector.reflect(states) if reflector else [None] * len(states)
     listed = [policy.list_actions(each, rng) for each in commands]
@@ -125,12 +128,19 @@ def decide(
     labels = [[choice.label for choice in each] for each in listed]
     logits = policy.choice_logits(prompts, labels)
     drawn = torch.zeros(len(prompts))
-    if rng is None:
+    if rng is None and own is None:
         chosen: Tensor = logits.argmax(dim=1)
     else:
         if explore:
             logits = explored(torch.log_softmax(logits, dim=1), explore)
-        chosen = (logits + torch.from_numpy(rng.gumbel(size=tuple(logits.shape))).float()).argmax(dim=1)
+        # The largest of the logits, each with its own Gumbel noise, is a draw from their softmax.
+        noise = np.zeros(tuple(logits.shape))
+        if own is not None:
+            for row, (each, generator) in enumerate(zip(labels, own, strict=True)):
+                noise[row, : len(each)] = generator.gumbel(size=len(each))
+        elif rng is not None:
+            noise = rng.gumbel(size=tuple(logits.shape))
+        chosen = (logits + torch.from_numpy(noise).float()).argmax(dim=1)
         drawn = torch.log_softmax(logits, dim=1).gather(1, chosen[:, None])[:, 0]
     return [
         Decision(*each)

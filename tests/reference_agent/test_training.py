@@ -20,6 +20,7 @@ from safetensors.torch import load_file
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
+from reference_agent.agent import load_sampling
 from reference_agent.checkpoint import newest
 from reference_agent.config import Config, RLConfig, StageConfig
 from reference_agent.config_file import dump_config, load_config, parse_config
@@ -87,6 +88,9 @@ def test_training_makes_every_room_of_the_run_and_an_agent(out: Path) -> None:
     ]
     start = evaluate(load_agent(f"reflect-rl:{out}/policy-sft"), "dangerous-taxi-pickup/paper")[1]
     assert len(start) == 100
+    drawn = [evaluate(load_sampling(str(out)), "dangerous-taxi-pickup/paper", batch=batch)[1] for batch in (64, 9)]
+    assert [each.actions for each in drawn[0]] == [each.actions for each in drawn[1]], "each episode draws its own"
+    assert [each.actions for each in drawn[0]] != [each.actions for each in played]
 
 
 def test_the_reflector_does_not_move_and_there_may_be_none(out: Path) -> None:
