@@ -2,9 +2,10 @@
 
 python examples/demo.py [--out runs/demo] [--seeds 0] [--set key=value]
 
-For each seed two runs are trained side by side, one with a reflector and one without; then six agents play the 100
-held-out starts of `dangerous-taxi-pickup/paper`. Every recording is packed as a submission, which replays it, and the
-leaderboard's page is built. A demo that was stopped goes on where it was.
+For each seed two runs are trained side by side, one with a reflector and one without; then the agents play the 100
+held-out starts of `dangerous-taxi-pickup/paper`. Trained policies draw their commands at temperature 1, as the paper's
+do (its Table 3); the rows called greedy are the same policies when they take the likeliest. Every recording is packed
+as a submission, which replays it, and the leaderboard's page is built. A demo that was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -83,14 +84,16 @@ def play(out: Path, seed: int) -> dict[str, Score]:
     agents = {
         "random": "random",
         "random-legal": "random-legal",
-        "SFT only": f"reflect-rl:{run}/with-reflection/policy-sft",
-        "Reflect-RL without reflection": f"reflect-rl:{run}/without-reflection",
-        "Reflect-RL": f"reflect-rl:{run}/with-reflection",
+        "SFT only": f"reflect-rl-sample:{run}/with-reflection/policy-sft",
+        "SFT only, greedy": f"reflect-rl:{run}/with-reflection/policy-sft",
+        "Reflect-RL without reflection": f"reflect-rl-sample:{run}/without-reflection",
+        "Reflect-RL": f"reflect-rl-sample:{run}/with-reflection",
+        "Reflect-RL, greedy": f"reflect-rl:{run}/with-reflection",
         "oracle": "oracle",
     }
     scores: dict[str, Score] = {}
     for title, agent in agents.items():
-        name = title.lower().replace(" ", "-")
+        name = title.lower().replace(",", "").replace(" ", "-")
         folder = run / "evaluation" / name
         if not (folder / RUN_FILE).exists():
             evaluate(load_agent(agent), protocol, name=title, out=folder)

@@ -94,6 +94,8 @@ class CollectConfig:
         policy_trajectories: So many of them, the first, warm-start the policy.
         negatives: Wrong actions tried at each step; the paper tries 1, and 0 collects no negative examples.
         restarts: Whether the reflector also learns each of these states as the first of a game, without its path.
+        regret: Where Taxi's oracle teacher puts the sentence on a mistake: `"first"`, before the command, or `"last"`.
+            A student that regrets a right step before it chooses goes back; after the command it is too late for that.
         wordings: How often the teacher is asked for its reflection on a state, each time in other words.
         policy_negatives: Whether the policy learns from the negative examples of its trajectories too.
         failures: Whether trajectories that do not reach their goal are kept; else further tasks are played for them.
@@ -112,6 +114,7 @@ class CollectConfig:
     policy_trajectories: int = 20
     negatives: int = 1
     restarts: bool = False
+    regret: str = "first"
     wordings: int = 4
     policy_negatives: bool = False
     failures: bool = False
@@ -127,6 +130,7 @@ class CollectConfig:
     def __post_init__(self) -> None:
         """Check what types cannot say."""
         one_of("collect.teacher", self.teacher, ("oracle", "openai"))
+        one_of("collect.regret", self.regret, ("first", "last"))
         if self.teacher == "openai" and not self.model.strip():
             raise UsageError("collect.teacher 'openai' needs the name of a chat model: set collect.model")
         for name in ("trajectories", "wordings", "workers", "attempts"):

@@ -13,14 +13,14 @@ from reference_agent import teacher_alfworld, teacher_autoexplore, teacher_taxi
 from reference_agent.lessons import Teacher, phrases
 
 
-def make_teacher(env: NatLangEnv, rng: np.random.Generator) -> Teacher:
-    """Return the oracle teacher of an environment's family.
+def make_teacher(env: NatLangEnv, rng: np.random.Generator, regret: str = "first") -> Teacher:
+    """Return the oracle teacher of an environment's family; `regret` is `collect.regret`.
 
     Raises:
         UsageError: The family has none.
     """
     if isinstance(env, DangerousTaxiEnv):
-        return teacher_taxi.TaxiTeacher(rng)
+        return teacher_taxi.TaxiTeacher(rng, regret)
     if isinstance(env, ALFWorldEnv):
         return teacher_alfworld.ALFWorldTeacher(rng)
     if isinstance(env, AutoExploreEnv):

@@ -16,15 +16,17 @@ class TaxiTeacher:
 
     Args:
         rng: Draws the wording.
+        regret: Whether the sentence on a mistake comes `"first"`, before the command, or `"last"`.
     """
 
     restarts = True
 
-    def __init__(self, rng: np.random.Generator) -> None:
+    def __init__(self, rng: np.random.Generator, regret: str = "first") -> None:
         self._say = Sayings(SAYINGS, rng)
+        self._last = regret == "last"
 
     def teach(self, moment: Moment) -> Lesson:
-        """Return a reflection that ends in the first command of the oracle's plan, and that command."""
+        """Return a reflection whose last command is the first of the oracle's plan, and that command."""
         env = moment.env
         assert isinstance(env, DangerousTaxiEnv)
         action = env.oracle()[0]
@@ -42,8 +44,11 @@ class TaxiTeacher:
         """Return a reflection of the given kind in a wording drawn anew, whether it is true or not."""
         draw = self._say.draw
         words = {"goal": draw("goal_riding" if riding else "goal_waiting"), "action": action, "last": wrong}
-        regret = [draw("regret")] if wrong else []
-        return " ".join([comparison(here, there), *(each.format(**words) for each in [*regret, draw(kind)])])
+        if wrong and self._last:
+            sentences = [draw(kind), draw("regret_last")]
+        else:
+            sentences = [draw("regret"), draw(kind)] if wrong else [draw(kind)]
+        return " ".join([comparison(here, there), *(each.format(**words) for each in sentences)])
 
 
 def bearings(here: Cell, there: Cell) -> tuple[str, str]:

@@ -11,7 +11,7 @@ import pytest
 import natlang_envs
 from natlang_envs.errors import UsageError
 from reference_agent.collect import Example, collect, read_examples, write_examples
-from reference_agent.lessons import Moment
+from reference_agent.lessons import Moment, phrases
 from reference_agent.teacher import make_teacher
 from tests.reference_agent.conftest import quick_config
 
@@ -53,6 +53,21 @@ def test_a_negative_example_shows_the_wrong_step_in_its_path_and_says_so() -> No
     for text in (text for each in examples for text in (each.state, each.reflection)):
         assert "spoiler" not in text
         assert "oracle" not in text
+
+
+def test_regret_may_come_last_and_then_names_no_command() -> None:
+    examples = collect(quick_config("collect.regret='last'", "collect.negatives=5"))
+    last = set(phrases("dangerous_taxi")["regret_last"])
+    for each in examples:
+        behind = each.reflection[each.reflection.rindex(each.action) + len(each.action) :].removeprefix(". ")
+        named = [command for command in each.commands if command in each.reflection]
+        assert named == [each.action]
+        assert (behind.replace("the waiting passenger", "{goal}").replace("the passenger", "{goal}") in last) is (
+            each.negative
+        ), each.reflection
+    assert any(each.negative for each in examples)
+    with pytest.raises(UsageError, match=r"unknown collect\.regret"):
+        quick_config("collect.regret='never'")
 
 
 def test_negative_examples_are_kept_only_where_the_plan_got_longer_and_the_game_goes_on() -> None:
