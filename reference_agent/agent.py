@@ -1,7 +1,8 @@
 """The trained players as an agent for `natlang evaluate --agent reflect-rl:RUN`.
 
-`RUN` is a folder of `reflect-rl train`; `RUN/policy-sft` takes the policy as the warm start left it. Both players
-decide greedily with the labels in order, so an evaluation repeats exactly.
+`RUN` is a folder of `reflect-rl train`; `RUN/policy-sft` takes the policy as the warm start left it. Labels are in
+order and the likeliest is taken; `reflect-rl-sample:RUN` draws at temperature 1 from the generator of each episode. So
+an evaluation repeats exactly.
 """
 
 from __future__ import annotations

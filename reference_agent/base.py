@@ -113,16 +113,16 @@ def make_tiny(config: Config, report: Report) -> LanguageModel:
 
 
 def _samples(config: Config) -> Config:
-    """Return the settings for a tiny model's sample prompts: the first stage's environment, or Taxi's classic map."""
+    """Return the settings for a tiny model's sample prompts: where the teacher plays, or Taxi's classic map."""
     plain = Config(seed=config.warmup.seed)
-    stage = config.curriculum[0]
-    if unwrap(gymnasium.make(stage.env)).family == TAXI:
+    env, arguments = config.demonstrations
+    if unwrap(gymnasium.make(env)).family == TAXI:
         return plain
     return replace(
         plain,
         split=config.split,
-        env_kwargs=config.env_kwargs,
+        env_kwargs=arguments,
         history=config.history,
         collect=CollectConfig(trajectories=config.collect.trajectories, policy_trajectories=0),
-        curriculum=(StageConfig(stage.env, 0),),
+        curriculum=(StageConfig(env, 0),),
     )

@@ -63,7 +63,7 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class WarmupConfig:
-    """Teaches an untrained tiny model to read labels, before it sees the task; not used for pretrained models.
+    """Teaches an untrained tiny model to repeat, to read labels and to tell directions; not for pretrained models.
 
     Attributes:
         copy_steps: Steps on writing the command that a reflection names; none for Taxi, whose commands are few.
@@ -228,7 +228,7 @@ class RLConfig:
     algorithm: str = "reinforce"
     batch: int = 96
     minibatch: int = 2048
-    microbatch: int = 0
+    microbatch: int = 32
     epochs: int = 4
     ratio: float = 0.2
     target_kl: float = 0.03

@@ -76,6 +76,7 @@ class Preset:
         seeds: Training seeds.
         iterations: The part of the configs' iterations of RL that is done.
         sft_steps: The most steps of each supervised fine-tuning.
+        least_steps: The fewest, where there are any.
         settings: Settings over those of the configs.
     """
 
@@ -83,6 +84,7 @@ class Preset:
     seeds: tuple[int, ...]
     iterations: float = 1.0
     sft_steps: int = 1_000_000
+    least_steps: int = 0
     settings: tuple[str, ...] = ()
 
 
@@ -98,7 +100,7 @@ _ALL_TASKS = (
 TASKS = {task.name: task for task in _ALL_TASKS}
 
 _ALL_ROWS = (
-    Row(UNTUNED, "untuned, chooses a label"),
+    Row(UNTUNED, "untuned"),
     Row("rlft-only", "RLFT only"),
     Row("sft-only", "SFT only"),
     Row("no-reflection", "SFT + RLFT without reflection"),
@@ -153,7 +155,7 @@ _SMOKE = (
 _SMOLLM2 = (
     *('model.name="smollm2"', "model.lora_rank=16", 'model.precision="bf16"', 'model.device="auto"'),
     *("sft_reflector.batch=16", "sft_reflector.learning_rate=2e-4"),
-    *("sft_policy.batch=16", "sft_policy.learning_rate=2e-4", "sft_policy.steps=200"),
+    *("sft_policy.batch=16", "sft_policy.learning_rate=2e-4"),
     *("rl.batch=64", "rl.minibatch=64", "rl.microbatch=16", "rl.learning_rate=1e-4", "rl.checkpoint_every=2"),
     *('head="labels"',),
 )
@@ -161,7 +163,7 @@ _ALL_PRESETS = (
     Preset("smoke", (0,), iterations=0.01, sft_steps=3, settings=_SMOKE),
     Preset("quick", (0,), iterations=0.4),
     Preset("tiny", (0, 1, 2)),
-    Preset("smollm2", (0, 1, 2), sft_steps=400, settings=_SMOLLM2),
+    Preset("smollm2", (0, 1, 2), sft_steps=400, least_steps=200, settings=_SMOLLM2),
 )
 PRESETS = {preset.name: preset for preset in _ALL_PRESETS}
 
@@ -203,7 +205,8 @@ def cell_config(task: str, row: str, preset: Preset, seed: int, settings: list[s
     config = load_config(config_file(task, row), [*preset.settings, *settings])
     stages = tuple(replace(stage, iterations=ceil(stage.iterations * preset.iterations)) for stage in config.curriculum)
     reflector, policy = (
-        replace(each, steps=min(each.steps, preset.sft_steps)) for each in (config.sft_reflector, config.sft_policy)
+        replace(each, steps=min(max(each.steps, preset.least_steps), preset.sft_steps) if each.steps else 0)
+        for each in (config.sft_reflector, config.sft_policy)
     )
     return replace(config, seed=seed, curriculum=stages, sft_reflector=reflector, sft_policy=policy)
 

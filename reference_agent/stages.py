@@ -17,13 +17,15 @@ from reference_agent.config import Config
 from reference_agent.folders import alone, finished
 
 _AFTER_SFT = frozenset({"rl", "curriculum"})
+_HEAD = frozenset({"head", "normalisation"})
 _OF_POLICY = frozenset({"sft_policy", "reflect", "reflection_tokens", "collect.policy_trajectories"})
 # What a stage does not depend on. A setting that nobody thought of here costs a stage made twice, never a wrong one.
 _FREE: dict[str, frozenset[str]] = {
     "data": _AFTER_SFT
     | _OF_POLICY
+    | _HEAD
     | {"collect.policy_negatives", "model", "warmup", "sft_reflector", "players", "threads"},
-    "reflector": _AFTER_SFT | _OF_POLICY | {"collect.policy_negatives"},
+    "reflector": _AFTER_SFT | _OF_POLICY | _HEAD | {"collect.policy_negatives"},
     "policy-sft": _AFTER_SFT | {"sft_reflector", "reflection_tokens"},
 }
 
@@ -36,6 +38,8 @@ def stage_key(config: Config, stage: str) -> str:
     settings = asdict(config)
     kept: dict[str, object] = {key: value for key, value in settings.items() if key not in free}
     kept["env"] = config.demonstrations
+    if "players" in kept:
+        kept["players"] = config.one_model  # adapters or models, frozen or not: they are fine-tuned alike
     if "collect" in kept:
         kept["collect"] = {
             key: value for key, value in settings["collect"].items() if key != "env" and f"collect.{key}" not in free

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Decision, View
 from reference_agent.chat import OwnDriver
+from reference_agent.config import Config
 
 UNPARSABLE = "[unparsable] "
 _AT_ONCE = 8  # requests in flight
@@ -28,16 +29,18 @@ class ZeroShotAgent:
 
     Args:
         name: A hub id or a folder.
+        config: How it is loaded, and the head that chooses; None for labels, in 32 bits on the CPU.
 
     Raises:
         UsageError: There is no such model, its tokenizer has fewer single-token labels than there are commands, or its
             context does not hold the task with its commands.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, config: Config | None = None) -> None:
         from reference_agent.model import LanguageModel  # torch, which `react` does without
+        from reference_agent.saycan import with_head
 
-        self._model = LanguageModel.load(name)
+        self._model = with_head(LanguageModel.load(name, config.model), config) if config else LanguageModel.load(name)
         self._model.model.eval()
 
     def act(self, views: Sequence[View]) -> list[Decision]:
