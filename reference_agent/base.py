@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import gymnasium
 import torch
 
+from natlang_envs.autoexplore.dataset.catalogue import cache_folder
 from natlang_envs.dangerous_taxi.tasks import FAMILY as TAXI
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.env import unwrap
@@ -28,15 +28,6 @@ from reference_agent.model import LanguageModel
 from reference_agent.teacher import tiny_words
 from reference_agent.tokenizer import FEW, TokenizerSizes
 from reference_agent.warmup import Report, warm_up
-
-
-def cache_folder() -> Path:
-    """Return where warmed-up and fetched models are kept: `$NATLANG_CACHE`, or the user's cache folder."""
-    given = os.environ.get("NATLANG_CACHE")
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "natlang_envs"
-
 
 NAMED = {"smollm2": smollm2.fetch}  # what `reflect-rl models fetch` knows: a writer of a folder for each name
 
