@@ -65,6 +65,14 @@ def test_a_row_changes_only_what_it_names() -> None:
         assert config.curriculum[-1].env == config.collect.env == "NatLang/DangerousTaxi-Dropoff-v0"
 
 
+def test_a_preset_leaves_out_what_a_row_leaves_out() -> None:
+    for name in PRESETS:
+        config = cell_config("taxi-pickup", "rlft-only", PRESETS[name], 0, [])
+        assert (config.reflect, config.sft_policy.steps) == (False, 0), name
+    large = cell_config("taxi-pickup", "best", PRESETS["smollm2"], 0, [])
+    assert (large.model.name, large.sft_policy.steps, large.sft_reflector.steps) == ("smollm2", 200, 400)
+
+
 def test_the_papers_numbers() -> None:
     assert [paper(task, "faithful") for task in TASKS] == [36, 17, 58, 29, 74]
     assert paper("taxi-pickup", "best") is None
@@ -95,6 +103,7 @@ def test_stages_are_shared_by_what_they_depend_on() -> None:
     everything = {"base", "data", "reflector", "policy-sft"}
     assert shared("sft-only") == everything
     assert shared("no-curriculum", "taxi-dropoff") == everything
+    assert shared("no-curriculum", "autoexplore-depth2") == everything
     assert shared("no-reflection") == {"base", "data", "reflector"}  # a reflector it has no use for
     assert shared("same-model") == {"base", "data"}
     assert shared("no-negatives") == shared("faithful") == {"base"}
@@ -112,6 +121,7 @@ def test_stages_are_shared_by_what_they_depend_on() -> None:
         ("collect.wordings=1", {"base"}),
         ("collect.policy_trajectories=1", {"base", "data", "reflector"}),
         ("sft_policy.steps=9", {"base", "data", "reflector"}),
+        ("head='saycan'", {"base", "data", "reflector"}),
         ("sft_reflector.steps=9", {"base", "data", "policy-sft"}),
         ("model.width=48", {"data"}),
         ("collect.env='NatLang/DangerousTaxi-Dropoff-v0'", {"base"}),
