@@ -225,7 +225,7 @@ def test_wrong_names_are_one_line(tmp_path: Path) -> None:
 
 
 def test_several_seeds_have_students_interval(tmp_path: Path) -> None:
-    preset = Preset("two", (0, 1), SMOKE.iterations, SMOKE.sft_steps, SMOKE.settings)
+    preset = replace(SMOKE, name="two", seeds=(0, 1))
     target = replace(TARGETS["figure2"], rows=("rlft-only",))
     (entry,) = [
         entry
