@@ -18,7 +18,7 @@ from reference_agent.config_file import EXPERIMENTS, load_config
 from reference_agent.folders import lock_file
 from reference_agent.pipeline import train
 from reference_agent.reproduce import make_plan, reproduce
-from reference_agent.rows import PRESETS, ROWS, TARGETS, TASKS, Preset, cell_config, paper, why_not
+from reference_agent.rows import PRESETS, ROWS, TARGETS, TASKS, cell_config, paper, why_not
 from reference_agent.stages import stage_key
 from tests.reference_agent.conftest import quick_config
 from tests.reference_agent.test_training import same, silent
