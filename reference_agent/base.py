@@ -21,7 +21,7 @@ from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.prompt import policy_prompt
 from reference_agent import smollm2
-from reference_agent.collect import collect
+from reference_agent.collect import collect, teachers_env
 from reference_agent.config import CollectConfig, Config, StageConfig
 from reference_agent.folders import finished
 from reference_agent.model import LanguageModel
@@ -94,7 +94,7 @@ def make_tiny(config: Config, report: Report) -> LanguageModel:
     settings = _samples(config)
     samples = collect(settings)
     prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in samples]
-    env = unwrap(gymnasium.make(settings.curriculum[0].env, split=settings.split, **settings.env_kwargs))
+    env = teachers_env(settings)
     # All six of Taxi's commands have letters; where there are more commands, there are more words too.
     sizes = FEW if env.max_commands <= 26 else TokenizerSizes(4_096, env.max_commands)
     model = LanguageModel.tiny(config.model, prompts, tiny_words(env), config.warmup.seed, sizes)

@@ -114,7 +114,7 @@ def gather(config: Config, answers: Path | None = None, report: Report = lambda 
 def _with_oracle(config: Config, report: Report) -> tuple[list[Trajectory], Meter | None]:
     """Let the oracle play until enough trajectories reached their goal."""
     rng = np.random.default_rng([config.seed, 1])
-    env = _make(config)
+    env = teachers_env(config)
     teacher = make_teacher(env, rng, config.collect.regret)
     wanted, kept, examples = config.collect.trajectories, 0, 0
     played: list[Trajectory] = []
@@ -129,7 +129,7 @@ def _with_oracle(config: Config, report: Report) -> tuple[list[Trajectory], Mete
 
 def _with_chat(config: Config, answers: Path | None, report: Report) -> tuple[list[Trajectory], Meter]:
     """Let a chat model play, several tasks at a time; each costs, so none is played in place of one that failed."""
-    env = _make(config)
+    env = teachers_env(config)
     prompts = load_prompts(env.family)
     model = ChatModel(config.collect, answers)
     wanted = config.collect.trajectories
@@ -138,7 +138,7 @@ def _with_chat(config: Config, answers: Path | None, report: Report) -> tuple[li
     tasks = [_new_task(env, rng, seen) for _ in range(wanted)]
 
     def play(number: int) -> Trajectory:
-        own, draws = _make(config), np.random.default_rng([config.seed, 1, number])
+        own, draws = teachers_env(config), np.random.default_rng([config.seed, 1, number])
         teacher = ChatTeacher(model, prompts, make_teacher(own, draws, config.collect.regret), config.collect.hint)
         return _play(config, own, teacher, tasks[number], draws)
 
@@ -154,7 +154,8 @@ def _with_chat(config: Config, answers: Path | None, report: Report) -> tuple[li
     return [each.result() for each in waiting], model.meter()
 
 
-def _make(config: Config) -> NatLangEnv:
+def teachers_env(config: Config) -> NatLangEnv:
+    """Return the environment where the teacher of a run plays."""
     env_id, kwargs = config.demonstrations
     return unwrap(gymnasium.make(env_id, split=config.split, **kwargs))
 

@@ -207,6 +207,10 @@ class LanguageModel:
         """Return each command with its label; without `rng` labels are in order. See `labels_for` for errors."""
         return enumerate_actions(commands, self.labels_for(len(commands)), rng)
 
+    def answer_tokens(self, labels: Sequence[str]) -> int:
+        """Return how many tokens a choice among listed labels takes beside its prompt: one is written."""
+        return 1
+
     def ask(self, state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
         """Return the prompt that the policy completes with one of the choices' labels."""
         return policy_prompt(state, reflection, choices)

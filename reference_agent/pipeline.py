@@ -79,7 +79,7 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
             done = sum(stage.iterations for stage in config.curriculum[: int(row["stage"])]) + int(row["iteration"])
             report("rl", done, total, row["success"])
 
-        with memory_advice("in RL", "lower rl.minibatch, then rl.batch"):
+        with memory_advice("in RL", "lower rl.microbatch, then rl.batch"):
             curve = fine_tune(policy, reflector, config, out / "rl", on_row)
         write_whole(out / "curve.json", json.dumps(curve).encode())
         policy.save(folder)

@@ -13,9 +13,9 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 
-from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import load_protocol
+from reference_agent.collect import teachers_env
 from reference_agent.config import Config
 from reference_agent.config_file import EXPERIMENTS, load_config
 from reference_agent.teacher import make_teacher
@@ -218,8 +218,7 @@ def why_not(task: str, row: str, preset: Preset, settings: list[str]) -> str | N
         return f"there is no experiments/{task}/{path.name} yet"
     config = cell_config(task, row, preset, 0, settings)
     try:
-        env, arguments = config.demonstrations
-        make_teacher(unwrap(gymnasium.make(env, split=config.split, **arguments)), np.random.default_rng(0))
+        make_teacher(teachers_env(config), np.random.default_rng(0))
         for stage in config.curriculum:
             gymnasium.make(stage.env, **config.arguments(stage)).close()
     except UsageError as error:

@@ -44,6 +44,10 @@ class SayCanPolicy(LanguageModel):
         """Return each command as its own label: nothing is drawn."""
         return [Choice(command, command) for command in commands]
 
+    def answer_tokens(self, labels: Sequence[str]) -> int:
+        """Return how many tokens a choice takes beside its prompt: all actions are read."""
+        return sum(map(self.count, labels))
+
     def ask(self, state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
         """Return p(s) and the reflection, then the place for the action."""
         return text_prompt(state, reflection)

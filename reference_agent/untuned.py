@@ -54,7 +54,7 @@ class ZeroShotAgent:
         commands = [view.admissible_commands for view in views]
         decided = decide(self._model, None, states, commands, None)
         return [
-            Decision(listed[each.chosen], None, self._model.count(each.prompt) + 1)
+            Decision(listed[each.chosen], None, self._model.count(each.prompt) + self._model.answer_tokens(each.labels))
             for listed, each in zip(commands, decided, strict=True)
         ]
 
