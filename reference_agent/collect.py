@@ -115,7 +115,7 @@ def _with_oracle(config: Config, report: Report) -> tuple[list[Trajectory], Mete
     """Let the oracle play until enough trajectories reached their goal."""
     rng = np.random.default_rng([config.seed, 1])
     env = teachers_env(config)
-    teacher = make_teacher(env, rng, config.collect.regret)
+    teacher = make_teacher(env, rng, config.collect)
     wanted, kept, examples = config.collect.trajectories, 0, 0
     played: list[Trajectory] = []
     seen: dict[str, None] = {}
@@ -139,7 +139,7 @@ def _with_chat(config: Config, answers: Path | None, report: Report) -> tuple[li
 
     def play(number: int) -> Trajectory:
         own, draws = teachers_env(config), np.random.default_rng([config.seed, 1, number])
-        teacher = ChatTeacher(model, prompts, make_teacher(own, draws, config.collect.regret), config.collect.hint)
+        teacher = ChatTeacher(model, prompts, make_teacher(own, draws, config.collect), config.collect.hint)
         return _play(config, own, teacher, tasks[number], draws)
 
     with ThreadPoolExecutor(config.collect.workers) as pool:

@@ -96,6 +96,8 @@ class CollectConfig:
         restarts: Whether the reflector also learns each of these states as the first of a game, without its path.
         regret: Where Taxi's oracle teacher puts the sentence on a mistake: `"first"`, before the command, or `"last"`.
             A student that regrets a right step before it chooses goes back; after the command it is too late for that.
+        walls: Whether Taxi's oracle teacher says what walls it sees on the next border between columns, and drives by
+            that alone. Else it follows the shortest plan, whose reasons may lie anywhere on the map.
         wordings: How often the teacher is asked for its reflection on a state, each time in other words.
         policy_negatives: Whether the policy learns from the negative examples of its trajectories too.
         failures: Whether trajectories that do not reach their goal are kept; else further tasks are played for them.
@@ -115,6 +117,7 @@ class CollectConfig:
     negatives: int = 1
     restarts: bool = False
     regret: str = "first"
+    walls: bool = False
     wordings: int = 4
     policy_negatives: bool = False
     failures: bool = False

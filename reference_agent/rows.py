@@ -96,6 +96,8 @@ _ALL_TASKS = (
     Task("taxi-pickup", "Taxi pickup", "dangerous-taxi-pickup/paper", _TAXI),
     Task("taxi-dropoff", "Taxi dropoff", "dangerous-taxi-dropoff/paper", _TAXI),
     Task("alfworld-tomato", "ALFWorld tomato", "alfworld-tomato/v1", ("random", "expert", "reference")),
+    Task("taxi-pickup-maps", "Taxi pickup, unseen cities", "dangerous-taxi-pickup/v1", _TAXI),
+    Task("taxi-dropoff-maps", "Taxi dropoff, unseen cities", "dangerous-taxi-dropoff/v1", _TAXI),
 )
 TASKS = {task.name: task for task in _ALL_TASKS}
 
@@ -167,8 +169,9 @@ _ALL_PRESETS = (
 )
 PRESETS = {preset.name: preset for preset in _ALL_PRESETS}
 
-# Its table 2, per cent, in the order of `TASKS`; section 6 has those of GPT-4 and GPT-3.5. The figures are pictures
-# whose values stand nowhere in the text, so that they have no numbers here beyond the table's.
+# Its table 2, per cent, in the order of the first of `TASKS`, which are its columns; section 6 has those of GPT-4 and
+# GPT-3.5. The figures are pictures whose values stand nowhere in the text, so that they have no numbers here beyond the
+# table's.
 _PAPER: dict[str, tuple[int | None, ...]] = {
     "sft-only": (4, 9, 7, 0, 0),
     "faithful": (36, 17, 58, 29, 74),
@@ -185,14 +188,19 @@ PAPER_ONLY = tuple(name for name in _PAPER if name not in ROWS)
 def paper(task: str, row: str) -> int | None:
     """Return the paper's success rate in per cent; None where it gives none."""
     numbers = _PAPER.get(row)
-    return None if numbers is None else numbers[list(TASKS).index(task)]
+    column = list(TASKS).index(task)
+    return numbers[column] if numbers is not None and column < len(numbers) else None
 
 
 def protocol_of(config: Config) -> str:
-    """Return the protocol of the environment that a run ends with; `NAME` where the paper's table has none."""
-    played = config.curriculum[-1].env
-    names = (task.protocol for task in _ALL_TASKS)
-    return next((name for name in names if load_protocol(name).env_id == played), "NAME")
+    """Return the protocol of the environment that a run ends with; `NAME` where no column has one."""
+    stage = config.curriculum[-1]
+    given = config.env_kwargs | stage.env_kwargs
+    for protocol in (load_protocol(task.protocol) for task in _ALL_TASKS):
+        fits = all(protocol.kwargs.get(name, value) == value for name, value in given.items())
+        if fits and protocol.env_id == stage.env:
+            return protocol.name
+    return "NAME"
 
 
 def config_file(task: str, row: str) -> Path:
@@ -218,7 +226,7 @@ def why_not(task: str, row: str, preset: Preset, settings: list[str]) -> str | N
         return f"there is no experiments/{task}/{path.name} yet"
     config = cell_config(task, row, preset, 0, settings)
     try:
-        make_teacher(teachers_env(config), np.random.default_rng(0))
+        make_teacher(teachers_env(config), np.random.default_rng(0), config.collect)
         for stage in config.curriculum:
             gymnasium.make(stage.env, **config.arguments(stage)).close()
     except UsageError as error:

@@ -10,17 +10,18 @@ from natlang_envs.dangerous_taxi.env import DangerousTaxiEnv
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
 from reference_agent import teacher_alfworld, teacher_autoexplore, teacher_taxi
+from reference_agent.config import CollectConfig
 from reference_agent.lessons import Teacher, phrases
 
 
-def make_teacher(env: NatLangEnv, rng: np.random.Generator, regret: str = "first") -> Teacher:
-    """Return the oracle teacher of an environment's family; `regret` is `collect.regret`.
+def make_teacher(env: NatLangEnv, rng: np.random.Generator, settings: CollectConfig) -> Teacher:
+    """Return the oracle teacher of an environment's family; some of the settings are for it.
 
     Raises:
         UsageError: The family has none.
     """
     if isinstance(env, DangerousTaxiEnv):
-        return teacher_taxi.TaxiTeacher(rng, regret)
+        return teacher_taxi.TaxiTeacher(rng, settings.regret, settings.walls)
     if isinstance(env, ALFWorldEnv):
         return teacher_alfworld.ALFWorldTeacher(rng)
     if isinstance(env, AutoExploreEnv):

@@ -1,10 +1,16 @@
-"""The oracle teacher of DangerousTaxi (Algorithm 1, lines 7, 8, 15, 16): it follows the shortest plan and says why."""
+"""The oracle teacher of DangerousTaxi (Algorithm 1, lines 7, 8, 15, 16), which drives and says why.
+
+Without walls it follows the shortest plan. Where each city is another one, a student can learn only what follows from
+what is said; with walls the teacher drives by one rule: first to the column of the goal, from one border between
+columns to the next, around the nearer end of a wall. That is never illegal, and on average longer than the shortest
+plan by 0.1 steps a pickup and 0.3 a delivery.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from natlang_envs.dangerous_taxi.city import IN_TAXI, Cell
+from natlang_envs.dangerous_taxi.city import IN_TAXI, Cell, City
 from natlang_envs.dangerous_taxi.env import DangerousTaxiEnv
 from reference_agent.lessons import Lesson, Moment, Sayings, phrases
 
@@ -17,30 +23,36 @@ class TaxiTeacher:
     Args:
         rng: Draws the wording.
         regret: Whether the sentence on a mistake comes `"first"`, before the command, or `"last"`.
+        walls: Whether it says what walls it sees.
     """
 
     restarts = True
 
-    def __init__(self, rng: np.random.Generator, regret: str = "first") -> None:
+    def __init__(self, rng: np.random.Generator, regret: str = "first", walls: bool = False) -> None:
         self._say = Sayings(SAYINGS, rng)
         self._last = regret == "last"
+        self._walls = walls
 
     def teach(self, moment: Moment) -> Lesson:
-        """Return a reflection whose last command is the first of the oracle's plan, and that command."""
+        """Return a reflection that names one command, and that command."""
         env = moment.env
         assert isinstance(env, DangerousTaxiEnv)
-        action = env.oracle()[0]
         city, (row, column, passenger, destination) = env.city, env.city.decode(env.state)
         riding = passenger == IN_TAXI
-        target = destination if riding else passenger
-        directions = bearings((row, column), city.landmarks[target])
-        if action.startswith("move"):
-            kind = "do" if action.split()[-1] in directions else "around"
-        else:
+        here, there = (row, column), city.landmarks[destination if riding else passenger]
+        action, seen = env.oracle()[0], ""
+        if here == there:
             kind = "drop_off" if riding else "pick_up"
-        return Lesson(self.say(kind, (row, column), city.landmarks[target], action, moment.wrong, riding), action)
+        elif not self._walls:
+            kind = "do" if action.split()[-1] in bearings(here, there) else "around"
+        else:
+            kind, direction, seen = look_ahead(city, here, there)
+            action = f"move {direction}"
+        return Lesson(self.say(kind, here, there, action, moment.wrong, riding, seen), action)
 
-    def say(self, kind: str, here: Cell, there: Cell, action: str, wrong: str | None, riding: bool) -> str:
+    def say(
+        self, kind: str, here: Cell, there: Cell, action: str, wrong: str | None, riding: bool, seen: str = ""
+    ) -> str:
         """Return a reflection of the given kind in a wording drawn anew, whether it is true or not."""
         draw = self._say.draw
         words = {"goal": draw("goal_riding" if riding else "goal_waiting"), "action": action, "last": wrong}
@@ -48,7 +60,8 @@ class TaxiTeacher:
             sentences = [draw(kind), draw("regret_last")]
         else:
             sentences = [draw("regret"), draw(kind)] if wrong else [draw(kind)]
-        return " ".join([comparison(here, there), *(each.format(**words) for each in sentences)])
+        facts = [comparison(here, there), *([seen] if seen else [])]
+        return " ".join([*facts, *(each.format(**words) for each in sentences)])
 
 
 def bearings(here: Cell, there: Cell) -> tuple[str, str]:
@@ -63,5 +76,33 @@ def bearings(here: Cell, there: Cell) -> tuple[str, str]:
 def comparison(here: Cell, there: Cell) -> str:
     """Return the sentence that compares two cells."""
     (row, column), (goal_row, goal_column), (down, right) = here, there, bearings(here, there)
-    (sentence,) = phrases(SAYINGS)["way"]
-    return sentence.format(row=row, column=column, goal_row=goal_row, goal_column=goal_column, down=down, right=right)
+    return sentence("way", row=row, column=column, goal_row=goal_row, goal_column=goal_column, down=down, right=right)
+
+
+def sentence(kind: str, **words: object) -> str:
+    """Return the one sentence of a kind with its gaps filled."""
+    (only,) = phrases(SAYINGS)[kind]
+    return only.format(**words)
+
+
+def look_ahead(city: City, here: Cell, there: Cell) -> tuple[str, str, str]:
+    """Return "do" or "around", where to drive by the rule above, and a sentence on the next border between columns.
+
+    The last is empty where none has to be crossed: north and south no wall stands.
+    """
+    (row, column), (down, right) = here, bearings(here, there)
+    if right == "level":
+        return "do", down, ""
+    border = column if right == "east" else column - 1
+    walls = [each for each in range(city.rows) if (each, border) in city.walls]  # in a row: a border has one wall
+    if not walls:
+        return "do", right, sentence("no_wall", column=border, next=border + 1)
+    first, last = walls[0], walls[-1]
+    rows = f"rows {first} to {last}" if last > first else f"row {first}"  # as the observation says it
+    facts: dict[str, object] = {"column": border, "next": border + 1, "rows": rows, "row": row}
+    if row not in walls:
+        return "do", right, sentence("open", **facts)
+    ends = {"north": row + 1 - first if first else None, "south": last + 1 - row if last + 1 < city.rows else None}
+    preferred = "south" if down == "south" else "north"
+    direction = min((steps, each != preferred, each) for each, steps in ends.items() if steps)[2]
+    return "around", direction, sentence("closed", **facts, **{each: steps or "none" for each, steps in ends.items()})

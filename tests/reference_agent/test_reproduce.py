@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 from natlang_envs.errors import UsageError
 from reference_agent.agent import ReflectRLAgent
 from reference_agent.cli import app
-from reference_agent.config import Config
+from reference_agent.config import Config, StageConfig
 from reference_agent.config_file import EXPERIMENTS, load_config
 from reference_agent.folders import lock_file
 from reference_agent.pipeline import train
 from reference_agent.reproduce import make_plan, reproduce
-from reference_agent.rows import PRESETS, ROWS, TARGETS, TASKS, cell_config, paper, why_not
+from reference_agent.rows import PRESETS, ROWS, TARGETS, TASKS, cell_config, paper, protocol_of, why_not
 from reference_agent.stages import stage_key
 from tests.reference_agent.conftest import quick_config
 from tests.reference_agent.test_training import same, silent
@@ -74,8 +74,15 @@ def test_a_preset_leaves_out_what_a_row_leaves_out() -> None:
 
 
 def test_the_papers_numbers() -> None:
-    assert [paper(task, "faithful") for task in TASKS] == [36, 17, 58, 29, 74]
+    assert [paper(task, "faithful") for task in TASKS] == [36, 17, 58, 29, 74, None, None]
     assert paper("taxi-pickup", "best") is None
+
+
+def test_a_column_is_played_by_the_protocol_of_its_environment() -> None:
+    for task in TASKS.values():
+        assert protocol_of(cell_config(task.name, "best", SMOKE, 0, [])) == task.protocol
+    lamps = StageConfig("NatLang/ALFWorld-v0", env_kwargs={"task_types": ["look_at_obj_in_light"]})
+    assert protocol_of(replace(quick_config(), curriculum=(lamps,))) == "NAME"
 
 
 def test_bases_of_configs(tmp_path: Path) -> None:

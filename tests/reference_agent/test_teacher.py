@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import gymnasium
@@ -11,7 +12,8 @@ import pytest
 import natlang_envs
 from natlang_envs.errors import UsageError
 from reference_agent.collect import Example, collect, read_examples, write_examples
-from reference_agent.lessons import Moment, phrases
+from reference_agent.config import CollectConfig
+from reference_agent.lessons import Moment, agrees, phrases
 from reference_agent.teacher import make_teacher
 from tests.reference_agent.conftest import quick_config
 
@@ -21,7 +23,7 @@ ALL_STARTS = list(natlang_envs.unwrap(gymnasium.make("NatLang/DangerousTaxi-v0")
 @pytest.mark.parametrize("env_id", ["NatLang/DangerousTaxi-Pickup-v0", "NatLang/DangerousTaxi-Dropoff-v0"])
 def test_every_reflection_agrees_with_its_action_on_the_whole_way_of_every_start(env_id: str) -> None:
     env = natlang_envs.unwrap(gymnasium.make(env_id))
-    teacher = make_teacher(env, np.random.default_rng(0))
+    teacher = make_teacher(env, np.random.default_rng(0), CollectConfig())
     said: set[str] = set()
     for task_id in ALL_STARTS:
         observation, info = env.reset(options={"task_id": task_id})
@@ -40,6 +42,34 @@ def test_every_reflection_agrees_with_its_action_on_the_whole_way_of_every_start
             ended = terminated or truncated
         assert info["success"]
     assert len(said) > 100, "the wording varies"
+
+
+@pytest.mark.parametrize(("city", "games"), [("classic", 400), ("generated", 150)])
+def test_a_teacher_that_looks_at_walls_says_what_is_there_and_drives_by_it(city: str, games: int) -> None:
+    env = natlang_envs.unwrap(gymnasium.make("NatLang/DangerousTaxi-Dropoff-v0", map=city))
+    teacher = make_teacher(env, np.random.default_rng(0), CollectConfig(walls=True))
+    random = np.random.default_rng(1).random
+    arrived = 0
+    seen: set[str] = set()
+    for _ in range(games):
+        observation, info = env.reset(options={"task_id": env.tasks.draw(random)})
+        ended = False
+        while not ended:
+            lesson = teacher.teach(Moment(env, "", (), (), observation, info))
+            assert lesson.reflection is not None
+            assert agrees(lesson.reflection, lesson.action, info["admissible_commands"]), lesson.reflection
+            told = re.search(r"(a|no) wall (between columns \d and \d)(?: (in rows? [^:]+):)?", lesson.reflection)
+            if told:
+                kind, border, rows = told.groups()
+                seen |= {kind, *re.findall("open|closed|none", lesson.reflection)}
+                there = re.search(rf"{border} (in rows? \d(?: to \d)?)", observation)
+                assert (there and there[1]) == rows, (lesson.reflection, observation)
+            observation, _, terminated, truncated, info = env.step(lesson.action)
+            assert info["success"] or not terminated, lesson.reflection
+            ended = terminated or truncated
+        arrived += info["success"]
+    assert arrived >= 0.97 * games
+    assert seen == {"a", "no", "open", "closed", "none"}
 
 
 def test_a_negative_example_shows_the_wrong_step_in_its_path_and_says_so() -> None:
