@@ -15,7 +15,9 @@ import gymnasium
 import torch
 
 from natlang_envs.autoexplore.dataset.catalogue import cache_folder
+from natlang_envs.dangerous_taxi.city import CLASSIC
 from natlang_envs.dangerous_taxi.tasks import FAMILY as TAXI
+from natlang_envs.dangerous_taxi.tasks import parse_task_id
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError, one_of
@@ -74,7 +76,7 @@ def base_model(config: Config, report: Report) -> LanguageModel:
 def tiny_name(config: Config) -> str:
     """Return the name of the tiny model that the settings make."""
     samples = _samples(config)
-    # Taxi's models are all one: the default config's, on the classic map.
+    # Taxi's models of a kind of map are all one.
     further = [] if samples == Config(seed=config.warmup.seed) else [asdict(samples)]
     made_of = {name: getattr(config.model, name) for name in TINY}
     settings = json.dumps([made_of, asdict(config.warmup), VERSION, *further])
@@ -98,17 +100,26 @@ def make_tiny(config: Config, report: Report) -> LanguageModel:
     # All six of Taxi's commands have letters; where there are more commands, there are more words too.
     sizes = FEW if env.max_commands <= 26 else TokenizerSizes(4_096, env.max_commands)
     model = LanguageModel.tiny(config.model, prompts, tiny_words(env), config.warmup.seed, sizes)
-    said = None if env.family == TAXI else [(each.reflection, each.action) for each in samples]
-    warm_up(model, [(each.state, each.commands) for each in samples], config.warmup, report, said)
+    states = [(each.state, each.commands) for each in samples]
+    if env.family == TAXI:
+        cities = [parse_task_id(each.task_id)[0] for each in samples]
+        warm_up(model, states, config.warmup, report, cities=cities)
+    else:
+        said = [(each.reflection, each.action) for each in samples]
+        warm_up(model, states, config.warmup, report, said)
     return model
 
 
 def _samples(config: Config) -> Config:
-    """Return the settings for a tiny model's sample prompts: where the teacher plays, or Taxi's classic map."""
+    """Return the settings for a tiny model's sample prompts: where the teacher plays, for Taxi the pickup."""
     plain = Config(seed=config.warmup.seed)
     env, arguments = config.demonstrations
     if unwrap(gymnasium.make(env)).family == TAXI:
-        return plain
+        if arguments.get("map", CLASSIC) == CLASSIC:
+            return plain
+        walls = config.warmup.wall_steps > 0
+        many = CollectConfig(trajectories=1_000, policy_trajectories=0, wordings=1, walls=walls)
+        return replace(plain, env_kwargs=arguments, collect=many)
     return replace(
         plain,
         split=config.split,

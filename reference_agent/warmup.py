@@ -1,10 +1,11 @@
-"""Teaches an untrained tiny model what a pretrained one knows: to repeat a command, to read labels, to tell directions.
+"""Teaches an untrained tiny model what a pretrained one knows: to repeat, to look up, to tell directions.
 
 A model made from a config would spend its few demonstrations on learning them. Repeating (not Taxi, whose six commands
 are soon learned): a command is named at random; write it. Labels: a command is named at random, often after a sentence
-of the observation; find its label in the list, which is short at first. Directions (Taxi alone): taxi and passenger are
-moved at random; say where the one lies from the other. The prompts have the shape of the real ones, but nothing here
-says which command is right or legal in any state: no plan and no wall is involved.
+of the observation; find its label in the list, which is short at first. Walls (Taxi): a border between two columns is
+drawn; say which rows are closed. Directions (Taxi): taxi and passenger are moved at random; say where the one lies from
+the other, and what wall is next. The prompts have the shape of the real ones, but nothing here says which command is
+right in any state.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from natlang_envs.dangerous_taxi.words import COMMANDS
+from natlang_envs.dangerous_taxi.city import Cell, City
+from natlang_envs.dangerous_taxi.words import COMMANDS, describe_city
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.prompt import policy_prompt, reflection_prompt
 from reference_agent.config import WarmupConfig
 from reference_agent.model import LanguageModel
 from reference_agent.saycan import text_prompt
-from reference_agent.teacher_taxi import TaxiTeacher, comparison
+from reference_agent.teacher_taxi import TaxiTeacher, comparison, look_ahead
 
 State = tuple[str, tuple[str, ...]]  # p(s) and A(s)
 Speaker = Callable[[str, int, int, np.random.Generator], str]  # command, state's number, level: a reflection with it
@@ -41,28 +43,29 @@ def warm_up(
     states: Sequence[State],
     config: WarmupConfig,
     report: Report,
-    said: Sequence[tuple[str, str]] | None = None,
+    said: Sequence[tuple[str, str]] = (),
+    cities: Sequence[City] = (),
 ) -> None:
     """Train `model` in place: repeating, labels alone until they are read well, then labels and directions together.
 
     Args:
         model: The untrained model.
-        states: Sample p(s), each with A(s). Where none has coordinates, there are no directions to learn.
+        states: Sample p(s), each with A(s).
         config: How long, and the seed.
         report: Called with a name, the step, the number of steps, and the accuracy or loss.
-        said: For each state a reflection and the command in it, which another will replace; None for Taxi, whose
-            reflections are made up.
+        said: For each state a reflection and the command in it, which another will replace; or
+        cities: for each state of Taxi its city: reflections are made up.
     """
     rng = np.random.default_rng(config.seed)
     optimizer = torch.optim.AdamW(model.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
-    speak = _made_up(TaxiTeacher(rng)) if said is None else _replaced(said)
+    speak = _replaced(said) if said else _made_up(TaxiTeacher(rng), cities, config.wall_steps > 0)
 
     def update(loss: Tensor, rate: float) -> None:
         for group in optimizer.param_groups:
             group["lr"] = config.learning_rate * rate
         model.descend(optimizer, loss, 1.0)
 
-    if said is not None:
+    if said:
         _repeat(model, states, said, config, rng, update, report)
     level = 0
     right: list[float] = []
@@ -77,12 +80,15 @@ def warm_up(
         if level == config.levels:
             report("labels", config.steps, config.steps, _LEVEL_UP)
             break
-    located = [state for state, _ in states if _WAITS.search(state)]
-    if not located:
-        return
-    for step in range(config.direction_steps):
+    for step in range(config.wall_steps if cities else 0):
+        read, _ = _label_loss(model, states, speak, level, config.batch // 4, rng)
+        told = _wall_loss(model, cities, config.batch, rng)
+        update(read + told, min(1.0, (step + 1) / 50))
+        report("walls", step + 1, config.wall_steps, float(told.detach()))
+    located = [(state, city) for (state, _), city in zip(states, cities, strict=False) if _WAITS.search(state)]
+    for step in range(config.direction_steps if located else 0):
         read, _ = _label_loss(model, states, speak, level, config.batch // 2, rng)
-        told = _direction_loss(model, located, config.batch, rng)
+        told = _direction_loss(model, located, config.wall_steps > 0, config.batch, rng)
         update(read + told, 0.75 * min(1.0, (step + 1) / 20, 1.1 - step / config.direction_steps))
         report("directions", step + 1, config.direction_steps, float(told.detach()))
 
@@ -153,14 +159,15 @@ def _label_loss(
     return torch.nn.functional.cross_entropy(logits, wanted), accuracy
 
 
-def _made_up(teacher: TaxiTeacher) -> Speaker:
+def _made_up(teacher: TaxiTeacher, cities: Sequence[City], walls: bool) -> Speaker:
     """Return what makes up Taxi's reflections: any kind of sentence on any two cells."""
 
-    def speak(command: str, _: int, level: int, rng: np.random.Generator) -> str:
+    def speak(command: str, number: int, level: int, rng: np.random.Generator) -> str:
         # What is said before names other directions and commands: the last one counts.
-        here, there = rng.integers(5, size=(2, 2)).tolist()
+        here, there = _two_cells(cities[number], rng)
         wrong = COMMANDS[int(rng.integers(len(COMMANDS)))] if rng.random() < min(0.5, 0.1 * (level - 1)) else None
-        return teacher.say(str(rng.choice(_KINDS)), here, there, command, wrong, bool(rng.random() < 0.5))
+        seen = look_ahead(cities[number], here, there)[2] if walls else ""
+        return teacher.say(str(rng.choice(_KINDS)), here, there, command, wrong, bool(rng.random() < 0.5), seen)
 
     return speak
 
@@ -175,18 +182,42 @@ def _replaced(said: Sequence[tuple[str, str]]) -> Speaker:
     return speak
 
 
-def _direction_loss(model: LanguageModel, states: Sequence[str], count: int, rng: np.random.Generator) -> Tensor:
-    """Return the loss of saying where the passenger is, on `count` prompts."""
-    batch = [_moved(states[int(rng.integers(len(states)))], rng) for _ in range(count)]
-    prompts, told = [reflection_prompt(state) for state, _ in batch], [said for _, said in batch]
+def _wall_loss(model: LanguageModel, cities: Sequence[City], count: int, rng: np.random.Generator) -> Tensor:
+    """Return the loss of looking up the wall on a border between columns, on `count` short prompts."""
+    prompts: list[str] = []
+    told: list[str] = []
+    while len(told) < count:
+        city = cities[int(rng.integers(len(cities)))]
+        there, here = _two_cells(city, rng)
+        seen = look_ahead(city, here, there)[2]
+        if seen:
+            border = here[1] if there[1] > here[1] else here[1] - 1
+            walls = describe_city(city).rpartition("Blue")[2].partition(". ")[2]
+            prompts.append(f"{walls}\nThe taxi is at row {here[0]}, columns {border} and {border + 1}.\n")
+            told.append(seen)
     return model.completion_loss(prompts, told)
 
 
-def _moved(state: str, rng: np.random.Generator) -> tuple[str, str]:
-    """Return p(s) with other places for passenger and taxi, and a sentence on where the one lies from the other."""
-    row, column, taxi_row, taxi_column = (int(each) for each in rng.integers(5, size=4))
-    places = f"waits at Red (row {row}, column {column}). The taxi is at row {taxi_row}, column {taxi_column}."
-    return _WAITS.sub(places, state), comparison((taxi_row, taxi_column), (row, column))
+def _direction_loss(
+    model: LanguageModel, located: Sequence[tuple[str, City]], walls: bool, count: int, rng: np.random.Generator
+) -> Tensor:
+    """Return the loss of saying where the passenger is, and what wall lies between, on `count` prompts."""
+    prompts: list[str] = []
+    told: list[str] = []
+    for _ in range(count):
+        state, city = located[int(rng.integers(len(located)))]
+        there, here = _two_cells(city, rng)
+        places = f"waits at Red (row {there[0]}, column {there[1]}). The taxi is at row {here[0]}, column {here[1]}."
+        prompts.append(reflection_prompt(_WAITS.sub(places, state)))
+        seen = look_ahead(city, here, there)[2] if walls else ""
+        told.append(f"{comparison(here, there)} {seen}".rstrip())
+    return model.completion_loss(prompts, told)
+
+
+def _two_cells(city: City, rng: np.random.Generator) -> tuple[Cell, Cell]:
+    """Draw two cells of a city."""
+    first, second, third, fourth = rng.integers([city.rows, city.columns, city.rows, city.columns]).tolist()
+    return (first, second), (third, fourth)
 
 
 def _last_sentence(state: str) -> str:
