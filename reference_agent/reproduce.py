@@ -1,7 +1,8 @@
 """`reflect-rl reproduce`: trains the cells of a table or figure, evaluates them, and writes the table and the curves.
 
 DIR/stages/                    what cells share: base, data, reflector, policy-sft, by the settings that they depend on
-DIR/cells/TASK/ROW/seed-N/     a training run, its `evaluation/` by the task's protocol, and `seconds.json`
+DIR/cells/TASK/ROW/seed-N/     a training run, its `evaluation/` and `evaluation-drawn/` by the task's protocol, and
+                               `seconds.json`
 DIR/baselines/TASK/AGENT/      the recorded runs of agents that nobody trains
 DIR/TARGET.md, TARGET.json     the table; TARGET.png, or TARGET-TASK.png, the learning curves
 
@@ -70,13 +71,23 @@ class Cell:
 
     @property
     def evaluation(self) -> Path:
-        """The folder of its recorded run."""
+        """The folder of its recorded run, whose commands are the likeliest."""
         return self.folder / "evaluation"
+
+    @property
+    def drawn(self) -> Path | None:
+        """The folder of the run whose commands are drawn at temperature 1; None of an agent that nobody trains."""
+        return self.folder / "evaluation-drawn" if self.is_trained else None
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether there is a policy that was fine-tuned."""
+        return self.config is not None and self.row != UNTUNED
 
     @property
     def iterations(self) -> int:
         """How long its training is."""
-        if self.config is None or self.row == UNTUNED:
+        if self.config is None or not self.is_trained:
             return 0
         return sum(stage.iterations for stage in self.config.curriculum)
 
@@ -196,7 +207,7 @@ def draw(plan: Plan) -> list[Path]:
 
 
 def _is_whole(cell: Cell) -> bool:
-    return (cell.evaluation / RUN_FILE).exists()
+    return all((run / RUN_FILE).exists() for run in (cell.evaluation, cell.drawn) if run)
 
 
 def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None]) -> None:
@@ -207,13 +218,18 @@ def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None])
     try:
         agent = _agent(cell, out / "stages", report)
         protocol = load_protocol(TASKS[cell.task].protocol)
-        evaluate(
-            agent,
-            protocol,
-            name=cell.name,
-            out=cell.evaluation,
-            progress=lambda played, of: report("playing", played, of, played / of),
-        )
+        runs: dict[Path, Agent] = {cell.evaluation: agent}
+        if cell.drawn:
+            runs[cell.drawn] = ReflectRLAgent(cell.folder, sampling=True)
+        for number, (run, player) in enumerate(runs.items()):
+            if not (run / RUN_FILE).exists():
+                evaluate(
+                    player,
+                    protocol,
+                    name=cell.name + (", drawn" if number else ""),
+                    out=run,
+                    progress=lambda played, of: report("playing", played, of, played / of),
+                )
     except UsageError as error:
         raise UsageError(f"{cell.name}: {error}") from None
     finally:

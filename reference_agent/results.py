@@ -1,5 +1,7 @@
 """The table that `reflect-rl reproduce` ends in: success with 95% intervals beside the paper's, as Markdown and JSON.
 
+A trained policy has two rows: it takes the likeliest command, or draws at temperature 1 as the paper's do (Table 3).
+
 One seed has the interval of its episodes (Wilson's, or over tasks where a task is played more than once), several have
 Student's over seeds. It reads recorded runs and makes none.
 """
@@ -29,6 +31,7 @@ class Entry:
     Attributes:
         task: The column.
         row: The row, or the name of an agent.
+        drawn: Whether a trained policy drew its commands.
         rates: The success rate of each seed; none where nothing was run.
         seeds: The training seeds; none for agents that nobody trains.
         mean: Their mean.
@@ -45,6 +48,7 @@ class Entry:
 
     task: str
     row: str
+    drawn: bool = False
     rates: tuple[float, ...] = ()
     seeds: tuple[int, ...] = ()
     mean: float | None = None
@@ -77,22 +81,25 @@ def entries(plan: Plan) -> list[Entry]:
         names = [*TASKS[task].agents, *(row for row in ROWS if row in plan.target.rows), *PAPER_ONLY]
         for row in names:
             if row in made:
-                table.append(_entry(task, row, made[row]))
+                table.append(_entry(task, row, made[row], False))
+                if made[row][0].is_trained:
+                    table.append(_entry(task, row, made[row], True))
             else:
                 note = plan.empty.get((task, row), "the paper's alone")
                 table.append(Entry(task, row, paper=paper(task, row), note=note))
     return table
 
 
-def _entry(task: str, row: str, cells: list[Cell]) -> Entry:
+def _entry(task: str, row: str, cells: list[Cell], drawn: bool) -> Entry:
     protocol = load_protocol(TASKS[task].protocol)
-    runs = [read_run(cell.evaluation) for cell in cells]
+    runs = [read_run(cell.drawn if drawn and cell.drawn else cell.evaluation) for cell in cells]
     scores = [score_run(protocol, trajectories) for _, trajectories in runs]
     rates = tuple(each.success_rate for each in scores)
     seconds = [cell.seconds for cell in cells]
     return Entry(
         task,
         row,
+        drawn,
         rates,
         tuple(cell.seed for cell in cells if cell.seed is not None),
         float(np.mean(rates)),
@@ -103,26 +110,26 @@ def _entry(task: str, row: str, cells: list[Cell]) -> Entry:
         float(np.mean([each.mean_steps for each in scores])),
         None if None in seconds else round(sum(each or 0.0 for each in seconds), 1),
         runs[0][0].hardware,
-        paper(task, row),
+        paper(task, row) if drawn else None,
     )
 
 
-def title(row: str) -> str:
+def title(row: str, drawn: bool) -> str:
     """Return a row's name for people."""
     if row in PAPER_ONLY:
         return f"{row} (the paper's)"
-    return ROWS[row].title if row in ROWS else row
+    return (ROWS[row].title if row in ROWS else row) + (", drawn" if drawn else "")
 
 
 def lines(plan: Plan, table: list[Entry]) -> list[list[str]]:
     """Return the table as texts, the heading first: for each task our success and the paper's."""
-    found = {(entry.task, entry.row): entry for entry in table}
+    found = {(entry.task, entry.row, entry.drawn): entry for entry in table}
     shown: list[list[str]] = [["row", *(text for task in plan.tasks for text in (TASKS[task].title, "paper"))]]
     agents = [agent for task in plan.tasks for agent in TASKS[task].agents]
-    for row in dict.fromkeys([*agents, *(entry.row for entry in table)]):
-        fields = [title(row)]
+    for row, drawn in dict.fromkeys([*((agent, False) for agent in agents), *((e.row, e.drawn) for e in table)]):
+        fields = [title(row, drawn)]
         for task in plan.tasks:
-            entry = found.get((task, row))
+            entry = found.get((task, row, drawn))
             said = "" if entry is None or row in PAPER_ONLY else entry.shown
             fields += [said, "" if entry is None or entry.paper is None else f"{entry.paper}%"]
         if any(fields[1:]):
@@ -139,10 +146,11 @@ def notes(plan: Plan, table: list[Entry]) -> list[str]:
     )
     said = [
         f"Success with its 95% interval ({kind}). Preset `{plan.preset.name}`, training seeds {seeds}.",
+        "Drawn: commands are drawn at temperature 1, as the paper's are (its Table 3); else the likeliest are taken.",
         *(f"{TASKS[task].title}: protocol `{TASKS[task].protocol}`." for task in plan.tasks),
         "The paper's numbers are of its table 2 and section 6, GPT-2 XL where it trains.",
     ]
-    trained = [entry for entry in table if entry.seeds and entry.seconds is not None]
+    trained = [entry for entry in table if entry.seeds and entry.seconds is not None and not entry.drawn]
     if trained:
         minutes = sum(entry.seconds or 0.0 for entry in trained) / 60
         said.append(f"{minutes:.0f} minutes of one core for all rows that are trained, on {trained[0].hardware}.")
