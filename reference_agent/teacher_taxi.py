@@ -85,15 +85,21 @@ def sentence(kind: str, **words: object) -> str:
     return only.format(**words)
 
 
+def next_border(here: Cell, there: Cell) -> int | None:
+    """Return the column west of the next border on the way from one cell to another; None where they share theirs."""
+    if here[1] == there[1]:
+        return None
+    return here[1] if there[1] > here[1] else here[1] - 1
+
+
 def look_ahead(city: City, here: Cell, there: Cell) -> tuple[str, str, str]:
     """Return "do" or "around", where to drive by the rule above, and a sentence on the next border between columns.
 
     The last is empty where none has to be crossed: north and south no wall stands.
     """
-    (row, column), (down, right) = here, bearings(here, there)
-    if right == "level":
+    row, (down, right), border = here[0], bearings(here, there), next_border(here, there)
+    if border is None:
         return "do", down, ""
-    border = column if right == "east" else column - 1
     walls = [each for each in range(city.rows) if (each, border) in city.walls]  # in a row: a border has one wall
     if not walls:
         return "do", right, sentence("no_wall", column=border, next=border + 1)

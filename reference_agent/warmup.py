@@ -18,13 +18,13 @@ import torch
 from torch import Tensor
 
 from natlang_envs.dangerous_taxi.city import Cell, City
-from natlang_envs.dangerous_taxi.words import COMMANDS, describe_city
+from natlang_envs.dangerous_taxi.words import COMMANDS, describe_walls
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.prompt import policy_prompt, reflection_prompt
 from reference_agent.config import WarmupConfig
 from reference_agent.model import LanguageModel
 from reference_agent.saycan import text_prompt
-from reference_agent.teacher_taxi import TaxiTeacher, comparison, look_ahead
+from reference_agent.teacher_taxi import TaxiTeacher, comparison, look_ahead, next_border
 
 State = tuple[str, tuple[str, ...]]  # p(s) and A(s)
 Speaker = Callable[[str, int, int, np.random.Generator], str]  # command, state's number, level: a reflection with it
@@ -46,7 +46,7 @@ def warm_up(
     said: Sequence[tuple[str, str]] = (),
     cities: Sequence[City] = (),
 ) -> None:
-    """Train `model` in place: repeating, labels alone until they are read well, then labels and directions together.
+    """Train `model` in place: repeating, labels alone until they are read well, then walls and directions beside them.
 
     Args:
         model: The untrained model.
@@ -189,12 +189,11 @@ def _wall_loss(model: LanguageModel, cities: Sequence[City], count: int, rng: np
     while len(told) < count:
         city = cities[int(rng.integers(len(cities)))]
         there, here = _two_cells(city, rng)
-        seen = look_ahead(city, here, there)[2]
-        if seen:
-            border = here[1] if there[1] > here[1] else here[1] - 1
-            walls = describe_city(city).rpartition("Blue")[2].partition(". ")[2]
-            prompts.append(f"{walls}\nThe taxi is at row {here[0]}, columns {border} and {border + 1}.\n")
-            told.append(seen)
+        border = next_border(here, there)
+        if border is not None:
+            place = f"The taxi is at row {here[0]}, columns {border} and {border + 1}."
+            prompts.append(f"{describe_walls(city)}\n{place}\n")
+            told.append(look_ahead(city, here, there)[2])
     return model.completion_loss(prompts, told)
 
 

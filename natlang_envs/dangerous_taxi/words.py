@@ -50,16 +50,20 @@ def describe_city(city: City) -> str:
         f"{name} is at row {row}, column {column}."
         for name, (row, column) in zip(LANDMARKS, city.landmarks, strict=True)
     )
-    runs = _wall_runs(city)
+    return (
+        f"Rows 0 to {city.rows - 1} run from north to south, columns 0 to {city.columns - 1} from west to east. "
+        f"{places} {describe_walls(city)}"
+    )
+
+
+def describe_walls(city: City) -> str:
+    """Return where every wall stands."""
     walls = "; ".join(
         f"between columns {column} and {column + 1} in "
         + (f"row {first}" if first == last else f"rows {first} to {last}")
-        for column, first, last in runs
+        for column, first, last in _wall_runs(city)
     )
-    return (
-        f"Rows 0 to {city.rows - 1} run from north to south, columns 0 to {city.columns - 1} from west to east. "
-        f"{places} {f'Walls: {walls}.' if walls else 'There are no walls.'}"
-    )
+    return f"Walls: {walls}." if walls else "There are no walls."
 
 
 def _wall_runs(city: City) -> list[tuple[int, int, int]]:
