@@ -205,7 +205,7 @@ class RLConfig:
         batch: Episodes in step, B of Algorithm 1.
         minibatch: Decisions an update; the steps of an iteration are taken last to first (section 4.1.2). Several
             updates an iteration, each on decisions of a policy that is gone, lost what the warm start had learned.
-        microbatch: Decisions in memory at once in an update, whose gradients are added up; 0 takes all.
+        microbatch: Different prompts in memory at once in an update, whose gradients are added up; 0 takes all.
         epochs: PPO's passes over the decisions of an iteration, each in shuffled minibatches.
         ratio: PPO's clipping range: how far the probability of a choice may move from the sampled one, as a share.
         target_kl: PPO ends an iteration's updates when KL(sampled || now) passes it, nats; 0 for never.

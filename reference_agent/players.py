@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from natlang_envs.prompt import History, PathStep, reflection_prompt, state_prompt
 from reference_agent.model import LanguageModel
@@ -59,6 +60,25 @@ class Reflector:
         return [self.cache[state] for state in states]
 
 
+class Answer(NamedTuple):
+    """What the policy was asked in a p(s), and how it rates what is listed there.
+
+    Attributes:
+        prompt: As in `Decision`.
+        labels: As in `Decision`; K of them.
+        reflection: As in `Decision`.
+        logits: Tensor [K].
+    """
+
+    prompt: str
+    labels: list[str]
+    reflection: str | None
+    logits: Tensor
+
+
+# By p(s) and A(s).
+Answers = dict[tuple[str, tuple[str, ...]], Answer]
+
 _JOINTS = 8  # tokens by which a text may grow where it is joined to another
 
 
@@ -109,6 +129,7 @@ def decide(
     rng: np.random.Generator | None,
     explore: float = 0.0,
     own: Sequence[np.random.Generator] | None = None,
+    known: Answers | None = None,
 ) -> list[Decision]:
     """Let both players answer each p(s).
 
@@ -121,13 +142,16 @@ def decide(
         explore: Where choices are drawn: with this probability evenly among the listed ones.
         own: Each episode's own generator, which draws its choice in place of `rng`, so that it does not depend on the
             others; labels are in order.
+        known: The policy's answers so far, while its weights stay as they are; new ones are added. Without it equal
+            p(s) and A(s) are one question, too: same labels, one forward pass.
     """
-    reflections: Sequence[str | None] = reflector.reflect(states) if reflector else [None] * len(states)
-    listed = [policy.list_actions(each, rng) for each in commands]
-    prompts = [policy.ask(*each) for each in zip(states, reflections, listed, strict=True)]
-    labels = [[choice.label for choice in each] for each in listed]
-    logits = policy.choice_logits(prompts, labels)
-    drawn = torch.zeros(len(prompts))
+    known = {} if known is None else known
+    asked = list(zip(states, commands, strict=True))
+    _answer(policy, reflector, [each for each in dict.fromkeys(asked) if each not in known], rng, known)
+    answers = [known[each] for each in asked]
+    labels = [each.labels for each in answers]
+    logits = pad_sequence([each.logits for each in answers], batch_first=True, padding_value=float("-inf"))
+    drawn = torch.zeros(len(answers))
     if rng is None and own is None:
         chosen: Tensor = logits.argmax(dim=1)
     else:
@@ -143,6 +167,26 @@ def decide(
         chosen = (logits + torch.from_numpy(noise).float()).argmax(dim=1)
         drawn = torch.log_softmax(logits, dim=1).gather(1, chosen[:, None])[:, 0]
     return [
-        Decision(*each)
-        for each in zip(states, prompts, labels, chosen.tolist(), reflections, drawn.tolist(), strict=True)
+        Decision(state, answer.prompt, answer.labels, choice, answer.reflection, log_probability)
+        for state, answer, choice, log_probability in zip(states, answers, chosen.tolist(), drawn.tolist(), strict=True)
     ]
+
+
+def _answer(
+    policy: LanguageModel,
+    reflector: Reflector | None,
+    new: Sequence[tuple[str, tuple[str, ...]]],
+    rng: np.random.Generator | None,
+    known: Answers,
+) -> None:
+    """Add the answers to p(s) and A(s) that are not known."""
+    if not new:
+        return
+    states = [state for state, _ in new]
+    reflections: Sequence[str | None] = reflector.reflect(states) if reflector else [None] * len(new)
+    listed = [policy.list_actions(commands, rng) for _, commands in new]
+    prompts = [policy.ask(*each) for each in zip(states, reflections, listed, strict=True)]
+    labels = [[choice.label for choice in each] for each in listed]
+    logits = policy.choice_logits(prompts, labels)
+    for key, prompt, names, reflection, row in zip(new, prompts, labels, reflections, logits, strict=True):
+        known[key] = Answer(prompt, names, reflection, row[: len(names)])

@@ -125,9 +125,13 @@ def choices(learner: Learner, rows: Sequence[Row]) -> Choices:
 
     With `rl.explore`, log π is of the mixture that draws; the entropy is of the policy alone.
     """
+    asked = [_question(row) for row in rows]
+    different = {question: index for index, question in enumerate(dict.fromkeys(asked))}
     logits, states = learner.policy.choice_logits_and_states(
-        [row.decision.prompt for row in rows], [row.decision.labels for row in rows]
+        [prompt for prompt, _ in different], [labels for _, labels in different]
     )
+    which = [different[question] for question in asked]
+    logits, states = logits[which], states[which]
     log_probabilities = torch.log_softmax(logits, dim=1)
     taken = torch.tensor([[row.decision.chosen] for row in rows], device=logits.device)
     chosen = explored(log_probabilities, learner.config.explore).gather(1, taken)[:, 0]
@@ -137,10 +141,24 @@ def choices(learner: Learner, rows: Sequence[Row]) -> Choices:
     return Choices(chosen, entropy, values)
 
 
+def _question(row: Row) -> tuple[str, tuple[str, ...]]:
+    return row.decision.prompt, tuple(row.decision.labels)
+
+
+def _parts(rows: Sequence[Row], size: int) -> Iterator[list[Row]]:
+    """Yield the rows of `size` different prompts at a time: equal ones stay together, to be computed once."""
+    asked: dict[tuple[str, tuple[str, ...]], list[Row]] = {}
+    for row in rows:
+        asked.setdefault(_question(row), []).append(row)
+    questions = list(asked.values())
+    for first in range(0, len(questions), size):
+        yield [row for same in questions[first : first + size] for row in same]
+
+
 def step(
     learner: Learner, rows: Sequence[Row], loss_of: Callable[[Sequence[Row]], tuple[Tensor, tuple[float, ...]]]
 ) -> list[float]:
-    """Take one step of the optimizer on a minibatch, `rl.microbatch` rows in memory at a time.
+    """Take one step of the optimizer on a minibatch, `rl.microbatch` different prompts in memory at a time.
 
     Args:
         learner: What is changed.
@@ -157,8 +175,7 @@ def step(
     means: list[NDArray[np.float64]] = []
 
     def losses() -> Iterator[Tensor]:
-        for first in range(0, len(rows), size):
-            part = rows[first : first + size]
+        for part in _parts(rows, size):
             loss, watched = loss_of(part)
             share = len(part) / len(rows)
             value = float(loss.detach())

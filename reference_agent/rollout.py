@@ -1,6 +1,7 @@
 """Samples a batch of trajectories in step: Algorithm 1, lines 24 to 33.
 
 One vector environment holds all episodes; at each step the episodes that still run are put to the players together.
+The policy does not change meanwhile, so that it is asked once for each p(s), however many episodes come by.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from natlang_envs.prompt import PathStep
 from reference_agent.config import Config, StageConfig
 from reference_agent.model import LanguageModel
-from reference_agent.players import Decision, Reflector, decide, fitting_state
+from reference_agent.players import Answers, Decision, Reflector, decide, fitting_state
 
 
 @dataclass
@@ -52,13 +53,14 @@ def sample_episodes(
     episodes = [Episode() for _ in task_ids]
     paths: list[list[PathStep]] = [[] for _ in task_ids]
     running = list(range(len(task_ids)))
+    known: Answers = {}
     while running:
         commands = [infos["admissible_commands"][index] for index in running]
         states = [
             fitting_state(policy, reflector, infos["task"][index], paths[index], observations[index], listed, history)
             for index, listed in zip(running, commands, strict=True)
         ]
-        decisions = decide(policy, reflector, states, commands, rng, explore)
+        decisions = decide(policy, reflector, states, commands, rng, explore, known=known)
         # An episode that has ended begins anew in its place and is not looked at; its action must only be some text.
         actions = [""] * len(episodes)
         for index, decision, listed in zip(running, decisions, commands, strict=True):

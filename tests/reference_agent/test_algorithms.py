@@ -23,7 +23,7 @@ from reference_agent.config_file import load_config
 from reference_agent.curriculum import Tasks, passed
 from reference_agent.gigpo import credit
 from reference_agent.model import LanguageModel
-from reference_agent.players import Decision, decide, explored
+from reference_agent.players import Answers, Decision, decide, explored
 from reference_agent.policy_gradient import Learner, Row, Update, advantages, choices
 from reference_agent.replay import Replay, imitation
 from reference_agent.rlft import Row as Row_
@@ -45,7 +45,8 @@ def learner_of(model: LanguageModel, rate: float = 1e-2, **settings: object) -> 
 
 def sampled(learner: Learner, count: int, good: str = COMMANDS[1]) -> list[Episode]:
     """Sample episodes of one step, of which one command is rewarded."""
-    decisions = decide(learner.policy, None, [STATE] * count, [COMMANDS] * count, learner.rng)
+    states = [f"Street {index}\n{STATE}" for index in range(count)]
+    decisions = decide(learner.policy, None, states, [COMMANDS] * count, learner.rng)
     return [
         Episode([each], [20.0 if COMMANDS[each.chosen] == good else -10.0], COMMANDS[each.chosen] == good)
         for each in decisions
@@ -115,9 +116,36 @@ def test_micro_batches_add_up_to_the_minibatch(model: LanguageModel, algorithm: 
     update: Callable[..., Update] = {"reinforce": reinforce.update, "ppo": ppo.update}[algorithm]
     whole, parts = (learner_of(model, microbatch=size, epochs=1, entropy=0.1) for size in (0, 5))
     episodes = sampled(whole, 24)
+    episodes += episodes[:6]  # met again
     assert update(whole, episodes)[:3] == pytest.approx(update(parts, episodes)[:3], rel=1e-3, abs=1e-5)
     for a, b in zip(whole.policy.model.parameters(), parts.policy.model.parameters(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-4)
+
+
+def test_what_is_asked_twice_is_computed_once_and_means_the_same(
+    model: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner, asked = learner_of(model), 0
+    compute = LanguageModel.choice_logits_and_states
+
+    def counted(self: LanguageModel, prompts: list[str], labels: list[tuple[str, ...]]) -> object:
+        nonlocal asked
+        asked += len(prompts)
+        return compute(self, prompts, labels)
+
+    monkeypatch.setattr(LanguageModel, "choice_logits_and_states", counted)
+    known: Answers = {}
+    for _ in range(2):
+        decisions = decide(learner.policy, None, [STATE] * 40, [COMMANDS] * 40, learner.rng, known=known)
+        assert {tuple(each.labels) for each in decisions} == {tuple(decisions[0].labels)}
+        assert {each.chosen for each in decisions} == {0, 1}, "each draws its own choice"
+    assert asked == 1, "the second time the answer was known"
+    rows = advantages([Episode([each], [float(each.chosen)], True) for each in decisions], learner.config)
+    together = choices(learner, rows)
+    assert asked == 2
+    singly = [choices(learner, [row]) for row in rows]
+    torch.testing.assert_close(together.chosen, torch.cat([each.chosen for each in singly]))
+    torch.testing.assert_close(together.entropy, torch.stack([each.entropy for each in singly]).mean())
 
 
 def episode(*steps: tuple[str, float], chosen: int = 0) -> Episode:
