@@ -8,6 +8,7 @@ an evaluation repeats exactly.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 
 import torch
@@ -38,6 +39,12 @@ class ReflectRLAgent:
         self._policy = load_player(self._config, run, policy)
         self._policy.model.eval()
         self._reflector = load_reflector(self._config, run, self._policy)
+
+    def drawing(self) -> ReflectRLAgent:
+        """Return the same players, loaded once, whose commands are drawn."""
+        other = copy(self)
+        other.sampling = True
+        return other
 
     def act(self, views: Sequence[View]) -> list[Decision]:
         """Return a decision for each view."""

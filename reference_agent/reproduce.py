@@ -219,8 +219,8 @@ def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None])
         agent = _agent(cell, out / "stages", report)
         protocol = load_protocol(TASKS[cell.task].protocol)
         runs: dict[Path, Agent] = {cell.evaluation: agent}
-        if cell.drawn:
-            runs[cell.drawn] = ReflectRLAgent(cell.folder, sampling=True)
+        if cell.drawn and isinstance(agent, ReflectRLAgent):
+            runs[cell.drawn] = agent.drawing()
         for number, (run, player) in enumerate(runs.items()):
             if not (run / RUN_FILE).exists():
                 evaluate(

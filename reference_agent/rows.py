@@ -90,12 +90,14 @@ class Preset:
 
 _TAXI = ("random", "random-legal", "oracle")
 _FILES = ("random", "bm25", "oracle")
+_HOUSES = ("random", "expert", "reference")
 _ALL_TASKS = (
     Task("autoexplore-depth1", "AutoExplore depth 1", "autoexplore-depth1/paper", _FILES),
     Task("autoexplore-depth2", "AutoExplore depth 2", "autoexplore-depth2/paper", _FILES),
     Task("taxi-pickup", "Taxi pickup", "dangerous-taxi-pickup/paper", _TAXI),
     Task("taxi-dropoff", "Taxi dropoff", "dangerous-taxi-dropoff/paper", _TAXI),
-    Task("alfworld-tomato", "ALFWorld tomato", "alfworld-tomato/v1", ("random", "expert", "reference")),
+    Task("alfworld-tomato", "ALFWorld tomato", "alfworld-tomato/v1", _HOUSES),
+    Task("alfworld", "ALFWorld, six task types, unseen rooms", "alfworld-generated/v1", _HOUSES),
     Task("taxi-pickup-maps", "Taxi pickup, unseen cities", "dangerous-taxi-pickup/v1", _TAXI),
     Task("taxi-dropoff-maps", "Taxi dropoff, unseen cities", "dangerous-taxi-dropoff/v1", _TAXI),
 )

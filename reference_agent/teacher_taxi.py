@@ -8,6 +8,8 @@ plan by 0.1 steps a pickup and 0.3 a delivery.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from natlang_envs.dangerous_taxi.city import IN_TAXI, Cell, City
@@ -46,8 +48,8 @@ class TaxiTeacher:
         elif not self._walls:
             kind = "do" if action.split()[-1] in bearings(here, there) else "around"
         else:
-            kind, direction, seen = look_ahead(city, here, there)
-            action = f"move {direction}"
+            way = look_ahead(city, here, there)
+            kind, action, seen = way.kind, f"move {way.direction}", way.seen
         return Lesson(self.say(kind, here, there, action, moment.wrong, riding, seen), action)
 
     def say(
@@ -92,23 +94,36 @@ def next_border(here: Cell, there: Cell) -> int | None:
     return here[1] if there[1] > here[1] else here[1] - 1
 
 
-def look_ahead(city: City, here: Cell, there: Cell) -> tuple[str, str, str]:
-    """Return "do" or "around", where to drive by the rule above, and a sentence on the next border between columns.
+class Way(NamedTuple):
+    """Where to drive by the rule above, and why.
 
-    The last is empty where none has to be crossed: north and south no wall stands.
+    Attributes:
+        kind: The kind of sentence that says so: `"do"` or, to get around a wall, `"around"`.
+        direction: Such as `"north"`.
+        seen: A sentence on the next border between columns; empty where none has to be crossed, as north and south no
+            wall stands.
     """
+
+    kind: str
+    direction: str
+    seen: str
+
+
+def look_ahead(city: City, here: Cell, there: Cell) -> Way:
+    """Return the way from one cell to another of the same city, as far as its next border."""
     row, (down, right), border = here[0], bearings(here, there), next_border(here, there)
     if border is None:
-        return "do", down, ""
+        return Way("do", down, "")
     walls = [each for each in range(city.rows) if (each, border) in city.walls]  # in a row: a border has one wall
     if not walls:
-        return "do", right, sentence("no_wall", column=border, next=border + 1)
+        return Way("do", right, sentence("no_wall", column=border, next=border + 1))
     first, last = walls[0], walls[-1]
     rows = f"rows {first} to {last}" if last > first else f"row {first}"  # as the observation says it
     facts: dict[str, object] = {"column": border, "next": border + 1, "rows": rows, "row": row}
     if row not in walls:
-        return "do", right, sentence("open", **facts)
+        return Way("do", right, sentence("open", **facts))
     ends = {"north": row + 1 - first if first else None, "south": last + 1 - row if last + 1 < city.rows else None}
     preferred = "south" if down == "south" else "north"
     direction = min((steps, each != preferred, each) for each, steps in ends.items() if steps)[2]
-    return "around", direction, sentence("closed", **facts, **{each: steps or "none" for each, steps in ends.items()})
+    told: dict[str, object] = {each: steps or "none" for each, steps in ends.items()}
+    return Way("around", direction, sentence("closed", **facts, **told))

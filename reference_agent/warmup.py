@@ -166,7 +166,7 @@ def _made_up(teacher: TaxiTeacher, cities: Sequence[City], walls: bool) -> Speak
         # What is said before names other directions and commands: the last one counts.
         here, there = _two_cells(cities[number], rng)
         wrong = COMMANDS[int(rng.integers(len(COMMANDS)))] if rng.random() < min(0.5, 0.1 * (level - 1)) else None
-        seen = look_ahead(cities[number], here, there)[2] if walls else ""
+        seen = look_ahead(cities[number], here, there).seen if walls else ""
         return teacher.say(str(rng.choice(_KINDS)), here, there, command, wrong, bool(rng.random() < 0.5), seen)
 
     return speak
@@ -193,7 +193,7 @@ def _wall_loss(model: LanguageModel, cities: Sequence[City], count: int, rng: np
         if border is not None:
             place = f"The taxi is at row {here[0]}, columns {border} and {border + 1}."
             prompts.append(f"{describe_walls(city)}\n{place}\n")
-            told.append(look_ahead(city, here, there)[2])
+            told.append(look_ahead(city, here, there).seen)
     return model.completion_loss(prompts, told)
 
 
@@ -208,7 +208,7 @@ def _direction_loss(
         there, here = _two_cells(city, rng)
         places = f"waits at Red (row {there[0]}, column {there[1]}). The taxi is at row {here[0]}, column {here[1]}."
         prompts.append(reflection_prompt(_WAITS.sub(places, state)))
-        seen = look_ahead(city, here, there)[2] if walls else ""
+        seen = look_ahead(city, here, there).seen if walls else ""
         told.append(f"{comparison(here, there)} {seen}".rstrip())
     return model.completion_loss(prompts, told)
 
