@@ -24,6 +24,7 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from natlang_envs.errors import UsageError
+from reference_agent import processes
 from reference_agent.config import ModelConfig
 
 WEIGHTS = "adapter_model.safetensors"
@@ -84,7 +85,7 @@ def _device(config: ModelConfig) -> str:
         return "cpu"
     if not torch.cuda.is_available():
         raise UsageError('model.device = "cuda", but torch finds none: set it to "auto" or "cpu"')
-    return "cuda"
+    return f"cuda:{processes.gpu()}"
 
 
 def _eight_bit(device: str) -> dict[str, Any]:

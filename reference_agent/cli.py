@@ -14,6 +14,7 @@ from rich.table import Table
 
 from natlang_envs.cli_support import run_app
 from natlang_envs.errors import UsageError, one_of
+from reference_agent import processes
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 models = typer.Typer(no_args_is_help=True, help="Models that are fetched once and kept in the cache folder.")
@@ -55,6 +56,7 @@ def bars() -> Progress:
         TextColumn("{task.fields[value]}"),
         TimeElapsedColumn(),
         console=Console(stderr=True),
+        disable=processes.number() > 0,
     )
 
 
@@ -89,6 +91,8 @@ def train(
             progress.stop()
             typer.echo(f"Stopped and saved. Go on with: reflect-rl train --out {out}")
             raise typer.Exit(130) from None
+    if processes.number() > 0:
+        return
     typer.echo(f"Policy:         {policy}")
     typer.echo(f"Learning curve: {draw_curves({out.name: out}, out / 'curve.png')}")
     typer.echo(

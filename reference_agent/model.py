@@ -23,6 +23,7 @@ from transformers.utils import logging
 from natlang_envs.enumeration import LABELS, Choice, enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import policy_prompt
+from reference_agent import processes
 from reference_agent.backbone import Adapter, digest, load_backbone
 from reference_agent.config import ModelConfig
 from reference_agent.tokenizer import END, FEW, TokenizerSizes, make_tokenizer
@@ -33,6 +34,10 @@ logging.set_verbosity_error()
 hub_logging.set_verbosity_error()  # without a network it tells of each retry; what comes of them is told in one line
 
 _SHARING = 4  # a prefix is computed apart when at least this many prompts share it, on average
+
+
+class NotFinite(ArithmeticError):  # noqa: N818 (named as what is seen)
+    """A gradient or a weight is NaN or infinite; the step was not taken, or must not be kept."""
 
 
 class LanguageModel:
@@ -156,17 +161,36 @@ class LanguageModel:
         shared = [] if self.adapter is None else self.adapter.base
         return digest([*shared, *self.parameters()])
 
-    def descend(self, optimizer: torch.optim.Optimizer, losses: Tensor | Iterable[Tensor], clip: float) -> float:
+    def descend(
+        self,
+        optimizer: torch.optim.Optimizer,
+        losses: Tensor | Iterable[Tensor],
+        clip: float,
+        together: bool = False,
+    ) -> float:
         """Take one step down the sum of `losses` with the gradient's norm cut to `clip`; return the norm before that.
 
         Losses of an iterator are made and walked back one after another, so that only one is in memory.
+
+        Args:
+            optimizer: What takes the step.
+            losses: The loss, or its summands.
+            clip: The largest norm.
+            together: Whether other processes walk back further summands.
+
+        Raises:
+            NotFinite: The gradient is not finite; nothing has moved.
         """
         optimizer.zero_grad()
         for loss in [losses] if isinstance(losses, Tensor) else losses:
             loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(self.parameters(), clip)
+        if together:
+            processes.add_gradients(weight for group in optimizer.param_groups for weight in group["params"])
+        norm = float(torch.nn.utils.clip_grad_norm_(self.parameters(), clip))
+        if not np.isfinite(norm):
+            raise NotFinite(f"the norm of the gradient is {norm}")
         optimizer.step()
-        return float(norm)
+        return norm
 
     @property
     def positions(self) -> int:

@@ -24,6 +24,7 @@ import torch
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.trajectory import write_whole
+from reference_agent import processes
 from reference_agent.backbone import check_backbone, memory_advice
 from reference_agent.base import base_model, model_source
 from reference_agent.collect import EXAMPLES, Example, gather, read_examples, write_collection
@@ -44,6 +45,8 @@ CONFIG = "settings.json"
 def train(config: Config, out: Path, report: Report, shared: Path | None = None) -> Path:
     """Run Algorithm 1, or the part of it that is missing in `out`; return the folder of the trained policy.
 
+    Of several processes (processes.py) the first does it alone up to RL, in which all take part.
+
     Args:
         config: The settings.
         out: The run's folder. One that holds a run of other settings is refused.
@@ -57,20 +60,22 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
     torch.set_num_threads(config.threads)
     if config.model.name != "tiny":
         check_backbone(model_source(config.model.name), config.model)
-    claim(config, out)
+    with processes.first_before_others():
+        claim(config, out)
 
     def stage(name: str, make: Callable[[Path], None]) -> Path:
         return link_stage(config, name, out, shared, make)
 
-    examples = read_examples(collected(config, out, report, shared))
-    report("collect", config.collect.trajectories, config.collect.trajectories, float(len(examples)))
+    with processes.first_before_others():
+        examples = read_examples(collected(config, out, report, shared))
+        report("collect", config.collect.trajectories, config.collect.trajectories, float(len(examples)))
 
-    load_or_make_base(config, out, report, shared)
-    if config.reflect:
-        stage("reflector", lambda folder: _make_reflector(config, out, examples, report).save(folder))
-    stage("policy-sft", lambda folder: _make_policy(config, out, examples, report).save(folder))
+        load_or_make_base(config, out, report, shared)
+        if config.reflect:
+            stage("reflector", lambda folder: _make_reflector(config, out, examples, report).save(folder))
+        stage("policy-sft", lambda folder: _make_policy(config, out, examples, report).save(folder))
 
-    def reinforce(folder: Path) -> None:
+    def reinforced() -> LanguageModel:
         policy = load_player(config, out, "policy-sft")
         reflector = load_reflector(config, out, policy)
         total = sum(stage.iterations for stage in config.curriculum)
@@ -81,10 +86,15 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
 
         with memory_advice("in RL", "lower rl.microbatch, then rl.batch"):
             curve = fine_tune(policy, reflector, config, out / "rl", on_row)
-        write_whole(out / "curve.json", json.dumps(curve).encode())
-        policy.save(folder)
+        if processes.number() == 0:
+            write_whole(out / "curve.json", json.dumps(curve).encode())
+        return policy
 
-    return finished(out / "policy", reinforce)
+    if processes.number() == 0:
+        finished(out / "policy", lambda folder: reinforced().save(folder))
+    elif not (out / "policy").exists():
+        reinforced()
+    return out / "policy"
 
 
 def collected(config: Config, out: Path, report: Report, shared: Path | None = None) -> Path:

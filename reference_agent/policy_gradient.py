@@ -7,6 +7,7 @@ file beside this one with a function `update(learner, episodes)`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from reference_agent import processes
 from reference_agent.config import RLConfig
 from reference_agent.model import LanguageModel
 from reference_agent.players import Decision, explored
@@ -75,10 +77,6 @@ class Choices(NamedTuple):
     chosen: Tensor
     entropy: Tensor
     values: Tensor | None
-
-
-class NotFinite(ArithmeticError):  # noqa: N818 (named as what is seen)
-    """A loss or a gradient is NaN or infinite; the update was not taken, or must not be kept."""
 
 
 def rewards_to_go(rewards: Sequence[float], scale: float) -> NDArray[np.float64]:
@@ -145,20 +143,24 @@ def _question(row: Row) -> tuple[str, tuple[str, ...]]:
     return row.decision.prompt, tuple(row.decision.labels)
 
 
-def _parts(rows: Sequence[Row], size: int) -> Iterator[list[Row]]:
-    """Yield the rows of `size` different prompts at a time: equal ones stay together, to be computed once."""
+def _parts(rows: Sequence[Row], size: int) -> list[list[Row]]:
+    """Return the rows of `size` different prompts at a time: equal ones stay together, to be computed once."""
     asked: dict[tuple[str, tuple[str, ...]], list[Row]] = {}
     for row in rows:
         asked.setdefault(_question(row), []).append(row)
     questions = list(asked.values())
-    for first in range(0, len(questions), size):
-        yield [row for same in questions[first : first + size] for row in same]
+    size = min(size or len(questions), ceil(len(questions) / processes.count()))
+    return [
+        [row for same in questions[first : first + size] for row in same] for first in range(0, len(questions), size)
+    ]
 
 
 def step(
     learner: Learner, rows: Sequence[Row], loss_of: Callable[[Sequence[Row]], tuple[Tensor, tuple[float, ...]]]
 ) -> list[float]:
     """Take one step of the optimizer on a minibatch, `rl.microbatch` different prompts in memory at a time.
+
+    Processes that train together have the same rows, and share the work.
 
     Args:
         learner: What is changed.
@@ -169,25 +171,19 @@ def step(
         The minibatch's loss, the norm of its gradient, and what was watched.
 
     Raises:
-        NotFinite: The loss or the gradient is not finite.
+        NotFinite: The gradient is not finite; nothing has moved.
     """
-    size = learner.config.microbatch or len(rows)
     means: list[NDArray[np.float64]] = []
 
     def losses() -> Iterator[Tensor]:
-        for part in _parts(rows, size):
+        for part in processes.part(_parts(rows, learner.config.microbatch)):
             loss, watched = loss_of(part)
             share = len(part) / len(rows)
-            value = float(loss.detach())
-            if not np.isfinite(value):
-                raise NotFinite(f"the loss is {value}")
-            means.append(share * np.asarray([value, *watched]))
+            means.append(share * np.asarray([float(loss.detach()), *watched]))
             yield loss * share
 
-    norm = learner.policy.descend(learner.optimizer, losses(), learner.config.clip)
-    if not np.isfinite(norm):
-        raise NotFinite(f"the norm of the gradient is {norm}")
-    loss, *watched = np.sum(means, axis=0).tolist()
+    norm = learner.policy.descend(learner.optimizer, losses(), learner.config.clip, together=True)
+    loss, *watched = np.sum(processes.gather(means), axis=0).tolist()
     return [loss, norm, *watched]
 
 

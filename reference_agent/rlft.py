@@ -19,13 +19,13 @@ from torch.utils.tensorboard import SummaryWriter
 
 from natlang_envs.errors import UsageError
 from reference_agent import checkpoint as checkpoints
-from reference_agent import gigpo, ppo, reinforce, rloo
+from reference_agent import gigpo, ppo, processes, reinforce, rloo
 from reference_agent.checkpoint import Progress
 from reference_agent.config import Config
 from reference_agent.curriculum import Tasks, passed
-from reference_agent.model import LanguageModel
+from reference_agent.model import LanguageModel, NotFinite
 from reference_agent.players import Reflector
-from reference_agent.policy_gradient import Learner, NotFinite, Update
+from reference_agent.policy_gradient import Learner, Update
 from reference_agent.replay import Replay
 from reference_agent.rollout import Episode, make_envs, sample_episodes
 
@@ -77,8 +77,8 @@ def fine_tune(
         checkpoints.load_critic(last, critic)
     trained = [*policy.parameters(), *(critic.parameters() if critic is not None else ())]
     frozen = _fingerprint(reflector)
-    writer = SummaryWriter(str(folder / "tensorboard"), purge_step=len(curve))
-    with _interruptible() as interrupted:
+    writes = processes.number() == 0
+    with _interruptible() as interrupted, _events(folder, len(curve)) as record:
         for number in range(progress.stage, len(config.curriculum)):
             stage = config.curriculum[number]
             optimizer = torch.optim.AdamW(trained, lr=config.rl.learning_rate, weight_decay=config.rl.weight_decay)
@@ -104,20 +104,18 @@ def fine_tune(
                     reflector.cache.clear()  # after the update it would say something else
                 row |= {"stage": number, "iteration": iteration + 1}
                 curve.append(row)
-                for key, value in row.items():
-                    writer.add_scalar(f"rl/{key}", value, len(curve))
+                record(row, len(curve))
                 report(row)
                 finished = iteration + 1 == stage.iterations or passed(stage, number, curve)
-                if finished or interrupted() or (iteration + 1) % config.rl.checkpoint_every == 0:
+                stop = bool(processes.add_up(np.array([float(interrupted())])).any())
+                if writes and (finished or stop or (iteration + 1) % config.rl.checkpoint_every == 0):
                     cache = reflector.cache if reflector else {}
                     state = Progress(number, iteration + 1, checkpoints.random_state(rng), cache, curve, replay.state())
                     checkpoints.save(folder, policy, optimizer, state, critic=critic)
-                if interrupted():
-                    writer.close()
+                if stop:
                     raise Stopped
             envs.close()
             tasks.close()
-    writer.close()
     if _fingerprint(reflector) != frozen:
         raise UsageError("the reflector's weights moved during RL fine-tuning: this is a bug, please report it")
     return curve
@@ -136,9 +134,14 @@ def _iterate(
     task_ids = [task_id for task_id in drawn for _ in range(config.rl.group)]
     model = learner.policy.model
     model.train(config.rl.dropout == "always")
-    episodes = sample_episodes(
-        envs, task_ids, learner.policy, reflector, config.history, learner.rng, config.rl.explore
+    rng = learner.rng
+    if processes.count() > 1:
+        # The generator that all have in common draws a seed for each one's own part of the episodes.
+        rng = np.random.default_rng([int(rng.integers(2**63)), processes.number()])
+    played = sample_episodes(
+        envs, processes.part(task_ids), learner.policy, reflector, config.history, rng, config.rl.explore
     )
+    episodes = processes.gather(played)
     model.train(config.rl.dropout != "off")
     result = ALGORITHMS[config.rl.algorithm](learner, episodes)
     if config.rl.replay:
@@ -152,6 +155,21 @@ def _iterate(
         "return": float(np.mean([sum(each.rewards) for each in episodes])),
         "steps": float(np.mean([len(each.rewards) for each in episodes])),
     } | {name: value for name, value in result._asdict().items() if value is not None}
+
+
+@contextmanager
+def _events(folder: Path, done: int) -> Iterator[Callable[[Row, int], None]]:
+    """Give what writes a row of the curve for TensorBoard; of several processes only the first writes."""
+    if processes.number() > 0:
+        yield lambda row, number: None
+        return
+    with SummaryWriter(str(folder / "tensorboard"), purge_step=done) as writer:
+
+        def record(row: Row, number: int) -> None:
+            for key, value in row.items():
+                writer.add_scalar(f"rl/{key}", value, number)
+
+        yield record
 
 
 @contextmanager

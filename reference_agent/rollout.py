@@ -13,7 +13,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep
+from reference_agent import processes
 from reference_agent.config import Config, StageConfig
 from reference_agent.model import LanguageModel
 from reference_agent.players import Answers, Decision, Reflector, decide, fitting_state
@@ -29,10 +31,12 @@ class Episode:
 
 
 def make_envs(stage: StageConfig, config: Config) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
-    """Return the vector environment of a stage, `rl.batch` episodes wide."""
+    """Return the vector environment of a stage, as wide as this process's part of the `rl.batch` episodes."""
+    if config.rl.batch < processes.count():
+        raise UsageError(f"rl.batch {config.rl.batch} is less than {processes.count()} processes: raise it")
     return gymnasium.make_vec(
         stage.env,
-        config.rl.batch,
+        len(processes.part(range(config.rl.batch))),
         vectorization_mode="vector_entry_point",
         autoreset_mode="NextStep",
         **config.arguments(stage),

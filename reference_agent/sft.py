@@ -13,10 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from natlang_envs.errors import UsageError
 from natlang_envs.prompt import reflection_prompt
 from reference_agent.collect import Example
 from reference_agent.config import SFTConfig
-from reference_agent.model import LanguageModel
+from reference_agent.model import LanguageModel, NotFinite
 from reference_agent.saycan import SayCanPolicy
 
 Report = Callable[[int, float], None]
@@ -118,6 +119,11 @@ def _tune(
             order += rng.permutation(len(examples)).tolist()
         batch, order = [examples[index] for index in order[: config.batch]], order[config.batch :]
         loss = loss_of(batch)
-        model.descend(optimizer, loss, config.clip)
+        try:
+            model.descend(optimizer, loss, config.clip)
+        except NotFinite as error:
+            raise UsageError(
+                f"{error} in step {step + 1} of {config.steps} of a supervised fine-tuning: lower its learning_rate"
+            ) from None
         report(step + 1, float(loss.detach()))
     model.model.eval()

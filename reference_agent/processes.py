@@ -1,0 +1,99 @@
+"""Several processes, one for each GPU, that train one policy: `accelerate launch -m reference_agent train ...`.
+
+Without GPUs it is `torchrun --nproc-per-node N -m reference_agent train ...`, as accelerate starts only one then.
+
+Each plays its part of an iteration's episodes, and then all have all of them. Each computes the gradient of its part of
+a minibatch; the parts are added up, so that all take the same step. Only the first process, number 0, writes and
+speaks. A process that is alone is number 0, and gets back from every function here what it gave.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from natlang_envs.errors import UsageError
+
+if TYPE_CHECKING:  # the command line asks who it is before it needs torch
+    import torch
+
+T = TypeVar("T")
+
+
+def count() -> int:
+    """Return how many processes train together."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def number() -> int:
+    """Return which of them this is, from 0."""
+    return int(os.environ.get("RANK", "0"))
+
+
+def gpu() -> int:
+    """Return the number of this process's GPU on its machine."""
+    return int(os.environ.get("LOCAL_RANK", "0"))
+
+
+@cache
+def _state() -> Any:
+    import torch
+    from accelerate import PartialState
+
+    # The others wait while the first collects and fine-tunes the warm start, for longer than the usual ten minutes.
+    state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=7))
+    if state.num_processes != count():
+        raise UsageError(f"{count()} processes were started, and do not find each other: start them by torchrun")
+    return state
+
+
+@contextmanager
+def first_before_others() -> Iterator[None]:
+    """Let the first process do what is inside before the others do, who then find its files."""
+    if count() == 1:
+        yield
+        return
+    with _state().main_process_first():
+        yield
+
+
+def part(items: Sequence[T]) -> Sequence[T]:
+    """Return this process's part of the items, whose parts are as equal as can be; in order they are all of them."""
+    first, last = (len(items) * each // count() for each in (number(), number() + 1))
+    return items[first:last]
+
+
+def gather(items: list[T]) -> list[T]:
+    """Return the items of all processes, in order of the processes."""
+    if count() == 1:
+        return items
+    from accelerate.utils import gather_object
+
+    _state()
+    return list(gather_object(items))
+
+
+def add_up(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum of all processes' values."""
+    return np.sum(gather([values]), axis=0)
+
+
+def add_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:
+    """Put the sum of all processes' gradients in the place of this one's."""
+    if count() == 1:
+        return
+    import torch
+    from accelerate.utils import reduce
+
+    device = _state().device  # where the processes can talk; a model may be elsewhere
+    for each in parameters:
+        if each.requires_grad:
+            gradient = torch.zeros_like(each) if each.grad is None else each.grad
+            each.grad = reduce(gradient.to(device), reduction="sum").to(each.device)

@@ -1,0 +1,39 @@
+"""`torchrun -m tests.reference_agent.one_update DIR`: each process writes what one update made of DIR/model."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from reference_agent import processes
+from reference_agent.config import RLConfig
+from reference_agent.model import LanguageModel
+from reference_agent.players import decide
+from reference_agent.policy_gradient import Learner
+from reference_agent.reinforce import update as reinforce
+from reference_agent.rollout import Episode
+
+STATES = [f"Street {number // 2}\n" for number in range(21)]  # most of them twice
+COMMANDS = ("move north", "move south", "pick up")
+
+
+def update(folder: Path, after: Path) -> list[float]:
+    """Return loss, entropy and norm of one update on one-step episodes; write the model as it is after it."""
+    policy = LanguageModel.load(folder)
+    optimizer = torch.optim.AdamW(policy.parameters(), lr=1e-2, eps=1e-3)  # or signs of tiny gradients would count
+    learner = Learner(policy, optimizer, RLConfig(microbatch=4), np.random.default_rng(0))
+    decisions = decide(policy, None, STATES, [COMMANDS] * len(STATES), learner.rng)
+    episodes = [Episode([each], [float(each.chosen)], True) for each in decisions]
+    said = reinforce(learner, episodes)
+    torch.save(policy.model.state_dict(), after)  # `policy.save` writes in the first process only
+    return [said.loss, said.entropy, said.gradient_norm]
+
+
+if __name__ == "__main__":
+    out = Path(sys.argv[1])
+    number = str(processes.number())
+    (out / f"{number}.json").write_text(json.dumps(update(out / "model", out / f"{number}.pt")))
