@@ -59,10 +59,12 @@ def test_a_row_changes_only_what_it_names() -> None:
     faithful = row("faithful")
     assert (faithful.collect.negatives, faithful.rl.baseline, faithful.rl.entropy) == (1, "none", 0.0)
     assert changes(row("best", "taxi-dropoff"), row("no-curriculum", "taxi-dropoff")) == {"curriculum"}
-    for name in ("best", "no-curriculum"):
-        config = row(name, "taxi-dropoff")
-        assert sum(stage.iterations for stage in config.curriculum) == 70
-        assert config.curriculum[-1].env == config.collect.env == "NatLang/DangerousTaxi-Dropoff-v0"
+    for task in ("taxi-dropoff", "taxi-dropoff-maps"):
+        configs = [row(name, task) for name in ("best", "no-curriculum")]
+        with_curriculum, without = (sum(stage.iterations for stage in config.curriculum) for config in configs)
+        assert with_curriculum == without > 0
+        for config in configs:
+            assert config.curriculum[-1].env == config.collect.env == "NatLang/DangerousTaxi-Dropoff-v0"
 
 
 def test_a_preset_leaves_out_what_a_row_leaves_out() -> None:

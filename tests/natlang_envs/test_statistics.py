@@ -1,0 +1,72 @@
+"""The statistics of scores, against textbook values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from natlang_envs import UsageError
+from natlang_envs.evaluation.statistics import clustered_bootstrap, over_seeds, wilson
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    [
+        # Newcombe (1998), Statistics in Medicine 17, table I, method 3.
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilson_gives_the_textbooks_values(successes: int, trials: int, low: float, high: float) -> None:
+    assert wilson(successes, trials) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(trials=st.integers(1, 5_000), data=st.data())
+def test_wilson_holds_the_rate_and_is_symmetric(trials: int, data: st.DataObject) -> None:
+    successes = data.draw(st.integers(0, trials))
+    low, high = wilson(successes, trials)
+    assert 0.0 <= low <= successes / trials <= high <= 1.0
+    assert low < high
+    mirrored = wilson(trials - successes, trials)
+    assert (1 - mirrored.high, 1 - mirrored.low) == pytest.approx((low, high))
+    wider = wilson(2 * successes, 2 * trials)
+    assert wider.high - wider.low < high - low, "twice the episodes, at the same rate, narrow the interval"
+
+
+def test_an_interval_needs_episodes() -> None:
+    with pytest.raises(UsageError, match="at least one episode"):
+        wilson(0, 0)
+
+
+groups = st.lists(st.lists(st.booleans(), min_size=1, max_size=5), min_size=1, max_size=20)
+
+
+@given(groups=groups)
+def test_the_bootstrap_is_the_same_each_time_and_in_bounds(groups: list[list[bool]]) -> None:
+    low, high = clustered_bootstrap(groups)
+    assert clustered_bootstrap(groups) == (low, high)
+    rates = [sum(group) / len(group) for group in groups]
+    assert min(rates) - 1e-9 <= low <= high <= max(rates) + 1e-9
+
+
+def test_the_bootstrap_resamples_tasks_and_not_episodes() -> None:
+    independent = clustered_bootstrap([[index % 2 == 0] for index in range(200)])
+    assert independent == pytest.approx(wilson(100, 200), abs=0.02)
+    # The same 200 episodes, but all ten of a task alike: only twenty of them are independent.
+    clustered = clustered_bootstrap([[index % 2 == 0] * 10 for index in range(20)])
+    assert clustered == pytest.approx(wilson(10, 20), abs=0.04)
+
+
+def test_over_seeds_is_students_t() -> None:
+    # Mean 0.5, standard deviation 0.1, t = 4.303 with two degrees of freedom.
+    half = 4.303 * 0.1 / np.sqrt(3)
+    assert over_seeds([0.4, 0.5, 0.6]) == pytest.approx((0.5 - half, 0.5 + half))
+    assert over_seeds([0.9, 1.0]) == pytest.approx((0.95 - 12.706 * 0.05, 1.0))
+    assert over_seeds([0.7] * 10) == pytest.approx((0.7, 0.7))
+    for wrong in ([], [0.5], [0.5] * 11):
+        with pytest.raises(UsageError, match="2 to 10 of them"):
+            over_seeds(wrong)
