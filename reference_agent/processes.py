@@ -16,9 +16,6 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from natlang_envs.errors import UsageError
 
 if TYPE_CHECKING:  # the command line asks who it is before it needs torch
@@ -80,9 +77,9 @@ def gather(items: list[T]) -> list[T]:
     return list(gather_object(items))
 
 
-def add_up(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of all processes' values."""
-    return np.sum(gather([values]), axis=0)
+def anyone(says: bool) -> bool:
+    """Return whether any process says so; all get the same answer."""
+    return any(gather([says]))
 
 
 def add_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:

@@ -107,7 +107,7 @@ def fine_tune(
                 record(row, len(curve))
                 report(row)
                 finished = iteration + 1 == stage.iterations or passed(stage, number, curve)
-                stop = bool(processes.add_up(np.array([float(interrupted())])).any())
+                stop = processes.anyone(interrupted())
                 if writes and (finished or stop or (iteration + 1) % config.rl.checkpoint_every == 0):
                     cache = reflector.cache if reflector else {}
                     state = Progress(number, iteration + 1, checkpoints.random_state(rng), cache, curve, replay.state())
