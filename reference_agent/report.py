@@ -56,7 +56,7 @@ def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Pat
             axes.axvline(change + 0.5, color="0.7", linestyle=":")
     axes.set(xlabel="iteration", ylabel="success of sampled episodes, %", ylim=(0, 100))
     axes.grid(alpha=0.2)
-    axes.legend(loc="lower right")
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
     content = io.BytesIO()
     figure.savefig(content, format="png", dpi=120)
     pyplot.close(figure)

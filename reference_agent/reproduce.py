@@ -40,7 +40,7 @@ from reference_agent.pipeline import claim, load_or_make_base, train
 from reference_agent.report import draw_curves
 from reference_agent.results import Entry, entries, write_results
 from reference_agent.rlft import Stopped
-from reference_agent.rows import TASKS, UNTUNED, Preset, Target, cell_config, why_not
+from reference_agent.rows import ROWS, TASKS, UNTUNED, Preset, Target, cell_config, why_not
 from reference_agent.untuned import ZeroShotAgent
 
 Report = Callable[[str, str, int, int, float], None]  # cell, stage, step, steps, value
@@ -199,7 +199,7 @@ def draw(plan: Plan) -> list[Path]:
         runs: dict[str, list[Path]] = {}
         for cell in plan.cells:
             if cell.task == task and cell.iterations:
-                runs.setdefault(cell.row, []).append(cell.folder)
+                runs.setdefault(ROWS[cell.row].title, []).append(cell.folder)
         if runs:
             suffix = "" if len(plan.tasks) == 1 else f"-{task}"
             pictures.append(draw_curves(runs, plan.out / f"{plan.target.name}{suffix}.png"))
