@@ -12,6 +12,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
+from math import ceil
 from typing import NamedTuple
 
 from natlang_envs.errors import UsageError
@@ -77,7 +78,8 @@ class ReActAgent:
 
     Args:
         model: The name that the endpoint knows. `OPENAI_BASE_URL` and `OPENAI_API_KEY` (or Azure's) say where it is,
-            as the `openai` package has it; `NATLANG_TIMEOUT` the most seconds of a request, 120 without it.
+            as the `openai` package has it; `NATLANG_TIMEOUT` the most seconds of a request, 120 without it;
+            `NATLANG_MAX_TOKENS` where an answer is cut, for small models that go on and on.
 
     Attributes:
         sampling: True: the endpoint draws its words, so every run of a protocol is played.
@@ -91,16 +93,12 @@ class ReActAgent:
     sampling = True
 
     def __init__(self, model: str) -> None:
-        given = os.environ.get("NATLANG_TIMEOUT", "120")
-        try:
-            timeout = float(given)
-        except ValueError:
-            timeout = 0.0
-        if not 0 < timeout < float("inf"):
-            raise UsageError(f"NATLANG_TIMEOUT is {given!r}: set it to a number of seconds above 0")
+        timeout = _above_zero("NATLANG_TIMEOUT", "seconds") or 120.0
+        longest = _above_zero("NATLANG_MAX_TOKENS", "tokens")
         self._instructions = resources.files("reference_agent").joinpath("data/react.txt").read_text(encoding="utf-8")
         self._pool = ThreadPoolExecutor(_AT_ONCE)
-        self._driver = OwnDriver(model, timeout=timeout, agent="react", allow_more="NATLANG_TIMEOUT")
+        limit = None if longest is None else ceil(longest)
+        self._driver = OwnDriver(model, timeout=timeout, agent="react", allow_more="NATLANG_TIMEOUT", max_tokens=limit)
         self.answers = 0
         self.unparsable = 0
 
@@ -149,6 +147,20 @@ def parse(text: str, commands: Sequence[str]) -> Answer:
     by_words = {command.casefold(): command for command in commands}
     known = by_words.get(action.casefold()) or by_words.get(action.rstrip(".").rstrip("*`'\" ").casefold())
     return Answer(thought, known or action[:_LONGEST], known is not None)
+
+
+def _above_zero(name: str, of: str) -> float | None:
+    """Return the number that an environment variable holds; None without it."""
+    given = os.environ.get(name)
+    if given is None:
+        return None
+    try:
+        value = float(given)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise UsageError(f"{name} is {given!r}: set it to a number of {of} above 0")
+    return value
 
 
 def load_zero_shot(argument: str) -> ZeroShotAgent:

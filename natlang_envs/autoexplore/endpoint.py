@@ -43,6 +43,7 @@ class OpenAIDriver:
             are tried again.
         agent: What to call the agent in errors.
         allow_more: What sets the timeout, for the error of one that was not met.
+        max_tokens: The most tokens of an answer, which is cut there; None leaves it to the endpoint.
 
     Attributes:
         tokens: What was read and written so far.
@@ -59,6 +60,7 @@ class OpenAIDriver:
         attempts: int = ATTEMPTS,
         agent: str = "openai",
         allow_more: str = "--timeout",
+        max_tokens: int | None = None,
     ) -> None:
         if not model.strip():
             raise UsageError(f"agent {agent!r} needs the name of a model: pass --model")
@@ -66,6 +68,7 @@ class OpenAIDriver:
         self._model = model
         self._timeout = timeout
         self._attempts = attempts
+        self._limit = {} if max_tokens is None else {"max_tokens": max_tokens}
         self._client = _client(timeout, attempts - 1, agent)
         self.tokens = Tokens()
 
@@ -128,6 +131,7 @@ class OpenAIDriver:
                     self._client.chat.completions.create(
                         model=self._model,
                         messages=[{"role": "system", "content": system}, {"role": "user", "content": prompt}],
+                        **self._limit,
                     )
                 )
             except BaseException as error:

@@ -90,6 +90,18 @@ def test_react_thinks_acts_and_remembers_the_path(tmp_path: Path, monkeypatch: p
     longest = max((request.prompt for request in chat.requests), key=len)
     assert longest.count("\n- ") > 6, "the steps of the path stand before the six actions"
     assert all("Action:" in request.system for request in chat.requests)
+    assert {request.limit for request in chat.requests} == {None}, "the endpoint's own"
+
+
+def test_reacts_answers_can_be_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serve(lambda _: "Action: move north") as chat:
+        monkeypatch.setenv("OPENAI_BASE_URL", chat.url)
+        monkeypatch.setenv("NATLANG_MAX_TOKENS", "80")
+        evaluate(ReActAgent("m"), short(1))
+    assert {request.limit for request in chat.requests} == {80}
+    monkeypatch.setenv("NATLANG_MAX_TOKENS", "-1")
+    with pytest.raises(UsageError, match="NATLANG_MAX_TOKENS is '-1': set it to a number of tokens above 0"):
+        ReActAgent("m")
 
 
 def test_what_cannot_be_parsed_is_handed_on_counted_and_recorded(monkeypatch: pytest.MonkeyPatch) -> None:

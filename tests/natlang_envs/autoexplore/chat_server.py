@@ -29,6 +29,7 @@ class Request(NamedTuple):
     system: str
     prompt: str
     model: str
+    limit: int | None
 
 
 class Chat:
@@ -60,9 +61,8 @@ def serve(model: Model) -> Iterator[Chat]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             system, user = (each["content"] for each in body["messages"])
-            request = Request(
-                self.path, {name.lower(): value for name, value in self.headers.items()}, system, user, body["model"]
-            )
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            request = Request(self.path, headers, system, user, body["model"], body.get("max_tokens"))
             chat.requests.append(request)
             answer = chat.answer(request)
             self.send_response(answer.status)
