@@ -71,6 +71,13 @@ def test_an_update_makes_what_was_rewarded_likelier(model, examples) -> None:  #
     assert torch.softmax(policy.choice_logits([prompt], [labels]), dim=1)[0, 1].item() > before + 0.05
 
 
+def test_a_warm_start_that_is_not_finite_stops_and_leaves_no_player(out: Path) -> None:
+    words = r"gradient is (nan|inf) in step \d of 4 of a supervised fine-tuning: lower its learning_rate"
+    with pytest.raises(UsageError, match=words):
+        train(quick_config("sft_reflector.learning_rate=1e30"), out, silent)
+    assert not (out / "reflector").exists()
+
+
 def test_training_makes_every_room_of_the_run_and_an_agent(out: Path) -> None:
     seen: set[str] = set()
     policy = train(quick_config("warmup.seed=9", stages=(2, 1)), out, lambda stage, *_: seen.add(stage))
