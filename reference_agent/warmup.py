@@ -20,9 +20,10 @@ from torch import Tensor
 from natlang_envs.dangerous_taxi.city import Cell, City
 from natlang_envs.dangerous_taxi.words import COMMANDS, describe_walls
 from natlang_envs.enumeration import enumerate_actions
+from natlang_envs.errors import UsageError
 from natlang_envs.prompt import policy_prompt, reflection_prompt
 from reference_agent.config import WarmupConfig
-from reference_agent.model import LanguageModel
+from reference_agent.model import LanguageModel, NotFinite
 from reference_agent.saycan import text_prompt
 from reference_agent.teacher_taxi import TaxiTeacher, comparison, look_ahead, next_border
 
@@ -55,6 +56,9 @@ def warm_up(
         report: Called with a name, the step, the number of steps, and the accuracy or loss.
         said: For each state a reflection and the command in it, which another will replace; or
         cities: for each state of Taxi its city: reflections are made up.
+
+    Raises:
+        UsageError: A gradient is not finite.
     """
     rng = np.random.default_rng(config.seed)
     optimizer = torch.optim.AdamW(model.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
@@ -63,7 +67,10 @@ def warm_up(
     def update(loss: Tensor, rate: float) -> None:
         for group in optimizer.param_groups:
             group["lr"] = config.learning_rate * rate
-        model.descend(optimizer, loss, 1.0)
+        try:
+            model.descend(optimizer, loss, 1.0)
+        except NotFinite as error:
+            raise UsageError(f"{error} in the warm-up: lower warmup.learning_rate") from None
 
     if said:
         _repeat(model, states, said, config, rng, update, report)

@@ -76,6 +76,8 @@ def test_a_warm_start_that_is_not_finite_stops_and_leaves_no_player(out: Path) -
     with pytest.raises(UsageError, match=words):
         train(quick_config("sft_reflector.learning_rate=1e30"), out, silent)
     assert not (out / "reflector").exists()
+    with pytest.raises(UsageError, match=r"in the warm-up: lower warmup\.learning_rate"):
+        train(quick_config("warmup.learning_rate=1e30"), out.with_name("other"), silent)
 
 
 def test_training_makes_every_room_of_the_run_and_an_agent(out: Path) -> None:
