@@ -93,4 +93,5 @@ def add_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:
     for each in parameters:
         if each.requires_grad:
             gradient = torch.zeros_like(each) if each.grad is None else each.grad
-            each.grad = reduce(gradient.to(device), reduction="sum").to(each.device)
+            total: Any = reduce(gradient.to(device), reduction="sum")
+            each.grad = total.to(each.device)

@@ -68,7 +68,7 @@ class OpenAIDriver:
         self._model = model
         self._timeout = timeout
         self._attempts = attempts
-        self._limit = {} if max_tokens is None else {"max_tokens": max_tokens}
+        self._limit = None if max_tokens is None else {"max_tokens": max_tokens}
         self._client = _client(timeout, attempts - 1, agent)
         self.tokens = Tokens()
 
@@ -131,7 +131,7 @@ class OpenAIDriver:
                     self._client.chat.completions.create(
                         model=self._model,
                         messages=[{"role": "system", "content": system}, {"role": "user", "content": prompt}],
-                        **self._limit,
+                        extra_body=self._limit,
                     )
                 )
             except BaseException as error:
