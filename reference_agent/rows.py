@@ -199,7 +199,7 @@ def protocol_of(config: Config) -> str:
     stage = config.curriculum[-1]
     given = config.env_kwargs | stage.env_kwargs
     for protocol in (load_protocol(task.protocol) for task in _ALL_TASKS):
-        fits = all(protocol.kwargs.get(name, value) == value for name, value in given.items())
+        fits = all(protocol.kwargs.get(name) == value for name, value in given.items())
         if fits and protocol.env_id == stage.env:
             return protocol.name
     return "NAME"
