@@ -60,13 +60,12 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
     torch.set_num_threads(config.threads)
     if config.model.name != "tiny":
         check_backbone(model_source(config.model.name), config.model)
-    with processes.first_before_others():
-        claim(config, out)
 
     def stage(name: str, make: Callable[[Path], None]) -> Path:
         return link_stage(config, name, out, shared, make)
 
     with processes.first_before_others():
+        claim(config, out)
         examples = read_examples(collected(config, out, report, shared))
         report("collect", config.collect.trajectories, config.collect.trajectories, float(len(examples)))
 
