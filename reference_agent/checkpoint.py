@@ -1,4 +1,4 @@
-"""Checkpoints of RL fine-tuning: weights and optimizer as safetensors, progress and random state as JSON.
+"""Checkpoints of fine-tuning: weights and optimizer as safetensors, progress and random state as JSON.
 
 A checkpoint is a folder that is renamed into place whole, so a killed write leaves the one before. Resuming gives the
 same weights, bit for bit, as never having stopped.
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -26,7 +26,7 @@ PREFIX = "iteration-"
 
 @dataclass(frozen=True)
 class Progress:
-    """Where training stands.
+    """Where RL fine-tuning stands.
 
     Attributes:
         stage: Number of the stage of the curriculum.
@@ -44,21 +44,48 @@ class Progress:
     curve: list[dict[str, float]]
     replay: list[Any] = field(default_factory=list[Any])
 
+    @property
+    def name(self) -> str:
+        """What its checkpoint is called; later ones sort behind."""
+        return f"{PREFIX}{self.stage}-{self.iteration:06d}"
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Where supervised fine-tuning stands.
+
+    Attributes:
+        step: Updates done.
+        random: States of the generators that draw examples and labels.
+        order: Numbers of the examples that come next.
+    """
+
+    step: int
+    random: list[dict[str, Any]]
+    order: list[int]
+
+    @property
+    def name(self) -> str:
+        """What its checkpoint is called; later ones sort behind."""
+        return f"{PREFIX}{self.step:06d}"
+
+
+P = TypeVar("P", Progress, Steps)
+
 
 def save(
     folder: Path,
-    policy: LanguageModel,
+    model: LanguageModel,
     optimizer: torch.optim.Optimizer,
-    progress: Progress,
+    progress: Progress | Steps,
     keep: int = 2,
     critic: torch.nn.Module | None = None,
 ) -> Path:
     """Write a checkpoint below `folder` and delete all but the newest `keep`."""
-    name = f"{PREFIX}{progress.stage}-{progress.iteration:06d}"
-    unfinished = folder / f".{name}"
+    unfinished = folder / f".{progress.name}"
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
-    policy.save(unfinished)
+    model.save(unfinished)
     moments = {
         f"{index}.{key}": value
         for index, state in optimizer.state_dict()["state"].items()
@@ -68,7 +95,7 @@ def save(
     if critic is not None:
         save_file(critic.state_dict(), unfinished / "critic.safetensors")
     (unfinished / "progress.json").write_text(json.dumps(asdict(progress)), encoding="utf-8")
-    finished = folder / name
+    finished = folder / progress.name
     shutil.rmtree(finished, ignore_errors=True)
     unfinished.rename(finished)
     for old in sorted(folder.glob(f"{PREFIX}*"))[:-keep]:
@@ -81,26 +108,26 @@ def newest(folder: Path) -> Path | None:
     return max(folder.glob(f"{PREFIX}*"), default=None)
 
 
-def load_progress(checkpoint: Path) -> Progress:
+def load_progress(checkpoint: Path, kind: type[P]) -> P:
     """Return where a checkpoint stands.
 
     Raises:
         UsageError: It is damaged.
     """
     try:
-        return Progress(**json.loads((checkpoint / "progress.json").read_text(encoding="utf-8")))
+        return kind(**json.loads((checkpoint / "progress.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(f"{checkpoint} is no checkpoint ({error}): delete it to go back to the one before") from None
 
 
-def load_weights(checkpoint: Path, policy: LanguageModel) -> None:
-    """Put a checkpoint's weights into `policy`.
+def load_weights(checkpoint: Path, model: LanguageModel) -> None:
+    """Put a checkpoint's weights into `model`.
 
     Raises:
         UsageError: They are of another model.
     """
     try:
-        policy.restore(checkpoint)
+        model.restore(checkpoint)
     except RuntimeError:
         raise UsageError(
             f"{checkpoint} is a checkpoint of another model or tokenizer: choose another --out for this config"
@@ -150,3 +177,11 @@ def restore_random(state: dict[str, Any]) -> np.random.Generator:
     rng = np.random.default_rng()
     rng.bit_generator.state = state
     return rng
+
+
+@contextmanager
+def dropout_seed(*numbers: int) -> Iterator[None]:
+    """Let dropout, which torch draws from its global generator only, depend on these numbers and disturb nobody."""
+    with torch.random.fork_rng():
+        torch.manual_seed(int(np.random.SeedSequence(numbers).generate_state(1)[0]))
+        yield

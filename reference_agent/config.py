@@ -155,6 +155,7 @@ class SFTConfig:
         learning_rate: Of AdamW, falling to a twentieth.
         weight_decay: Of AdamW.
         clip: Largest norm of the gradient.
+        microbatch: Examples in memory at once, of like length; their gradients are added up. 0 takes the whole batch.
         smoothing: Of the policy's targets. A policy that is certain after its warm start never tries anything else,
             and REINFORCE has nothing to learn from.
         doubt: Share of the policy's examples in which the reflection names a random command in place of the teacher's.
@@ -166,6 +167,7 @@ class SFTConfig:
     learning_rate: float = 1e-3
     weight_decay: float = 1e-3
     clip: float = 1.0
+    microbatch: int = 0
     smoothing: float = 0.0
     doubt: float = 0.0
 

@@ -3,6 +3,7 @@
 OUT/settings.json        the settings
 OUT/base/                the tiny model before fine-tuning (warmed up first, and kept in the cache folder)
 OUT/data/examples.jsonl  D, lines 2 to 20; beside it a card. OUT/answers/ is what a chat model said
+OUT/sft/                 checkpoints of lines 21 and 22, until they are done
 OUT/reflector/           R̂, line 21
 OUT/policy-sft/          π_θ0, line 22
 OUT/rl/                  checkpoints and TensorBoard events of lines 23 to 35
@@ -15,6 +16,7 @@ share the stages before RL: with a folder for them, OUT holds links to what is t
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -40,6 +42,7 @@ from reference_agent.stages import link_stage
 from reference_agent.warmup import Report
 
 CONFIG = "settings.json"
+_SFT = "sft"
 
 
 def train(config: Config, out: Path, report: Report, shared: Path | None = None) -> Path:
@@ -73,6 +76,7 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
         if config.reflect:
             stage("reflector", lambda folder: _make_reflector(config, out, examples, report).save(folder))
         stage("policy-sft", lambda folder: _make_policy(config, out, examples, report).save(folder))
+        shutil.rmtree(out / _SFT, ignore_errors=True)  # what resumes an unfinished stage
 
     def reinforced() -> LanguageModel:
         policy = load_player(config, out, "policy-sft")
@@ -186,11 +190,12 @@ def _make_reflector(config: Config, out: Path, examples: Sequence[Example], repo
     def told(step: int, loss: float) -> None:
         report("reflector", step, settings.steps, loss)
 
-    with memory_advice("in the reflector's SFT", "lower sft_reflector.batch"):
+    with memory_advice("in the reflector's SFT", "set or lower sft_reflector.microbatch"):
         if not config.one_model:
-            tune_reflector(model, examples, settings, config.seed, told)
+            tune_reflector(model, examples, settings, config.seed, told, out / _SFT / "reflector")
         else:
-            tune_both(model, examples, _shown(config, examples), settings, config.sft_policy, config.seed, told)
+            shown = _shown(config, examples)
+            tune_both(model, examples, shown, settings, config.sft_policy, config.seed, told, out / _SFT / "both")
     return model
 
 
@@ -210,7 +215,7 @@ def _make_policy(config: Config, out: Path, examples: Sequence[Example], report:
         return load_player(config, out, "reflector")  # the one model, which has learned this job already
     model = with_head(_new_player(config, out, "policy"), config)
     settings = config.sft_policy
-    with memory_advice("in the policy's SFT", "lower sft_policy.batch"):
+    with memory_advice("in the policy's SFT", "set or lower sft_policy.microbatch"):
         tune_policy(
             model,
             _shown(config, examples),
@@ -218,5 +223,6 @@ def _make_policy(config: Config, out: Path, examples: Sequence[Example], report:
             settings,
             config.seed,
             lambda step, loss: report("policy", step, settings.steps, loss),
+            out / _SFT / "policy",
         )
     return model

@@ -65,7 +65,7 @@ def fine_tune(
     progress = Progress(0, 0, checkpoints.random_state(np.random.default_rng([config.seed, 4])), {}, [])
     last = checkpoints.newest(folder)
     if last is not None:
-        progress = checkpoints.load_progress(last)
+        progress = checkpoints.load_progress(last, Progress)
         checkpoints.load_weights(last, policy)
     rng = checkpoints.restore_random(progress.random)
     if reflector is not None:
@@ -93,7 +93,7 @@ def fine_tune(
                 for group in optimizer.param_groups:
                     group["lr"] = config.rl.learning_rate * (1 - 0.9 * iteration / stage.iterations)
                 try:
-                    with _dropout_seed(config, number, iteration):
+                    with checkpoints.dropout_seed(config.seed, 5, number, iteration):
                         row = _iterate(envs, tasks, learner, reflector, config, replay)
                 except NotFinite as error:
                     raise UsageError(
@@ -170,17 +170,6 @@ def _events(folder: Path, done: int) -> Iterator[Callable[[Row, int], None]]:
                 writer.add_scalar(f"rl/{key}", value, number)
 
         yield record
-
-
-@contextmanager
-def _dropout_seed(config: Config, stage: int, iteration: int) -> Iterator[None]:
-    """Let dropout, which torch draws from its global generator only, depend on the iteration and disturb nobody."""
-    if config.rl.dropout == "off":
-        yield
-        return
-    with torch.random.fork_rng():
-        torch.manual_seed(int(np.random.SeedSequence([config.seed, 5, stage, iteration]).generate_state(1)[0]))
-        yield
 
 
 def _fingerprint(reflector: Reflector | None) -> str | None:

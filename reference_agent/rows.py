@@ -158,8 +158,8 @@ _SMOKE = (
 # Adapters on SmolLM2; it reads each token of a long prompt, so batches and rates are smaller than the tiny model's.
 _SMOLLM2 = (
     *('model.name="smollm2"', "model.lora_rank=16", 'model.precision="bf16"', 'model.device="auto"'),
-    *("sft_reflector.batch=16", "sft_reflector.learning_rate=2e-4"),
-    *("sft_policy.batch=16", "sft_policy.learning_rate=2e-4"),
+    *("sft_reflector.batch=16", "sft_reflector.microbatch=4", "sft_reflector.learning_rate=2e-4"),
+    *("sft_policy.batch=16", "sft_policy.microbatch=4", "sft_policy.learning_rate=2e-4"),
     *("rl.batch=64", "rl.minibatch=64", "rl.microbatch=16", "rl.learning_rate=1e-4", "rl.checkpoint_every=2"),
     *('head="labels"',),
 )

@@ -18,12 +18,16 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
+from reference_agent import sft
 from reference_agent.agent import load_sampling
 from reference_agent.checkpoint import newest
-from reference_agent.config import Config, RLConfig, StageConfig
+from reference_agent.collect import Example
+from reference_agent.config import Config, RLConfig, SFTConfig, StageConfig
 from reference_agent.config_file import dump_config, load_config, parse_config
+from reference_agent.model import LanguageModel
 from reference_agent.pipeline import train
 from reference_agent.players import Decision
 from reference_agent.policy_gradient import Learner, advantages, rewards_to_go
@@ -118,27 +122,71 @@ def test_the_reflector_does_not_move_and_there_may_be_none(out: Path) -> None:
     assert all(said is None for each in played for said in each.reflections)
 
 
-def test_resuming_is_exact(out: Path) -> None:
+class CrashedError(Exception):
+    pass
+
+
+def test_resuming_is_exact(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sft, "SECONDS", 0.0)  # a checkpoint a step
+    config = quick_config(stages=(3, 2))
     whole = out.with_name("whole")
-    train(quick_config(stages=(3, 2)), whole, silent)
-
-    class CrashedError(Exception):
-        pass
-
-    for crash_at in (2, 4):
-        folder = out.with_name(f"crash-{crash_at}")
-
-        def crash(stage: str, step: int, *_: object, at: int = crash_at) -> None:
-            if stage == "rl" and step == at:
-                raise CrashedError
-
-        with pytest.raises(CrashedError):
-            train(quick_config(stages=(3, 2)), folder, crash)
-        assert not (folder / "policy").exists()
-        train(quick_config(stages=(3, 2)), folder, silent)
+    train(config, whole, silent)
+    for stage, step in (("reflector", 2), ("policy", 1), ("rl", 2), ("rl", 4)):
+        folder = out.with_name(f"crash-{stage}-{step}")
+        crash_and_resume(config, folder, stage, step)
         assert same(whole / "policy", folder / "policy")
+        assert not (folder / "sft").exists()
         curves = [json.loads((each / "curve.json").read_text()) for each in (whole, folder)]
         assert curves[0] == curves[1]
+
+
+def test_one_model_for_both_players_resumes_exactly_too(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sft, "SECONDS", 0.0)
+    config = replace(quick_config(stages=(1,)), players="one")
+    whole = out.with_name("whole")
+    train(config, whole, silent)
+    crash_and_resume(config, out, "reflector", 2)
+    assert same(whole / "policy", out / "policy")
+
+
+def crash_and_resume(config: Config, folder: Path, stage: str, step: int) -> None:
+    """Train, crash at a step of a stage, train on, and see that the stage did not begin anew."""
+
+    def crash(at: str, number: int, *_: object) -> None:
+        if (at, number) == (stage, step):
+            raise CrashedError
+
+    with pytest.raises(CrashedError):
+        train(config, folder, crash)
+    assert not (folder / "policy").exists()
+    gone_on: list[int] = []
+    train(config, folder, lambda at, number, *_: gone_on.append(number) if at == stage else None)
+    assert gone_on[0] > 1
+
+
+def test_micro_batches_of_a_fine_tuning_add_up_to_the_batch(
+    model: LanguageModel, examples: list[Example], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The labels in order: drawn ones would be others, since micro-batches take the longest first.
+    monkeypatch.setattr(LanguageModel, "list_actions", lambda _, commands, __: enumerate_actions(commands))
+    lists_of_two_to_six = [
+        replace(each, commands=tuple(dict.fromkeys((each.action, *each.commands[: 1 + number % 5]))))
+        for number, each in enumerate(examples)
+    ]
+
+    def gradient(size: int, reflector: bool) -> torch.Tensor:
+        player = copy.deepcopy(model)
+        config = SFTConfig(steps=1, batch=7, microbatch=size, smoothing=0.1)
+        if reflector:
+            sft.tune_reflector(player, examples, config, 0, silent)
+        else:
+            sft.tune_policy(player, lists_of_two_to_six, True, config, 0, silent)
+        return torch.cat([weight.grad.flatten() for weight in player.parameters() if weight.grad is not None])
+
+    for reflector in (True, False):
+        whole = gradient(0, reflector)
+        for size in (1, 3):
+            assert torch.allclose(gradient(size, reflector), whole, atol=1e-5)
 
 
 def test_ctrl_c_saves_says_how_to_go_on_and_loses_nothing(out: Path) -> None:
