@@ -16,8 +16,10 @@ import torch
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Decision, View
 from reference_agent.pipeline import CONFIG, load_player, load_reflector, read_config
+from reference_agent.players import Answers, decide, fitting_state
 from reference_agent.players import Decision as Choice
-from reference_agent.players import decide, fitting_state
+
+_REMEMBERED = 10_000  # answers of the policy
 
 
 class ReflectRLAgent:
@@ -39,6 +41,7 @@ class ReflectRLAgent:
         self._policy = load_player(self._config, run, policy)
         self._policy.model.eval()
         self._reflector = load_reflector(self._config, run, self._policy)
+        self._known: Answers = {}  # a protocol's further runs, and drawn beside likeliest play, meet the same p(s)
 
     def drawing(self) -> ReflectRLAgent:
         """Return the same players, loaded once, whose commands are drawn."""
@@ -55,7 +58,9 @@ class ReflectRLAgent:
             for view in views
         ]
         own = [view.rng for view in views] if self.sampling else None
-        decided = decide(self._policy, self._reflector, states, commands, None, own=own)
+        if len(self._known) > _REMEMBERED:
+            self._known.clear()
+        decided = decide(self._policy, self._reflector, states, commands, None, own=own, known=self._known)
         return [
             Decision(listed[each.chosen], each.reflection, self._tokens(each))
             for listed, each in zip(commands, decided, strict=True)

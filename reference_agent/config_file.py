@@ -14,8 +14,8 @@ from reference_agent.config import Config, StageConfig
 EXPERIMENTS = Path(__file__).parent / "experiments"
 
 
-def load_config(path: Path | None, settings: list[str] | None = None) -> Config:
-    """Read a config file or a preset, and apply `key=value` settings such as `rl.batch=64`.
+def load_config(path: Path | None, settings: list[str] | None = None, over: Path | None = None) -> Config:
+    """Read a config file or a preset, lay `over` over it, and apply `key=value` settings such as `rl.batch=64`.
 
     A preset is a file in `experiments/`, named without its ending. A file may begin with `base = "other.toml"`, named
     from where it lies, or with a list of such files, of which a later one is over those before it: it then says only
@@ -27,6 +27,8 @@ def load_config(path: Path | None, settings: list[str] | None = None) -> Config:
     if path is not None and not path.exists() and (EXPERIMENTS / f"{path}.toml").exists():
         path = EXPERIMENTS / f"{path}.toml"
     content: dict[str, Any] = {} if path is None else _read(path, ())
+    if over is not None:
+        content = _merged(content, _read(over, ()))
     for setting in settings or []:
         key, separator, value = setting.partition("=")
         if not separator:

@@ -13,6 +13,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.trajectory import write_whole
 
 _SMOOTHING = 5  # iterations in the running mean
+_LONG = 20  # letters of a name of which no three stand side by side
 
 
 def read_curve(run: Path) -> list[dict[str, float]]:
@@ -56,7 +57,8 @@ def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Pat
             axes.axvline(change + 0.5, color="0.7", linestyle=":")
     axes.set(xlabel="iteration", ylabel="success of sampled episodes, %", ylim=(0, 100))
     axes.grid(alpha=0.2)
-    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    columns = 2 if any(len(name) > _LONG for name in runs) else 3
+    figure.legend(loc="outside upper center", ncols=columns, frameon=False)
     content = io.BytesIO()
     figure.savefig(content, format="png", dpi=120)
     pyplot.close(figure)

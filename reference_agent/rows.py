@@ -77,7 +77,8 @@ class Preset:
         iterations: The part of the configs' iterations of RL that is done.
         sft_steps: The most steps of each supervised fine-tuning.
         least_steps: The fewest, where there are any.
-        settings: Settings over those of the configs.
+        over: A config file over those of the cells.
+        settings: Settings over both.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Preset:
     iterations: float = 1.0
     sft_steps: int = 1_000_000
     least_steps: int = 0
+    over: Path | None = None
     settings: tuple[str, ...] = ()
 
 
@@ -155,19 +157,11 @@ _SMOKE = (
     *("collect.trajectories=3", "collect.policy_trajectories=2"),
     *("rl.batch=6", "rl.minibatch=16", "rl.checkpoint_every=1", "reflection_tokens=6"),
 )
-# Adapters on SmolLM2; it reads each token of a long prompt, so batches and rates are smaller than the tiny model's.
-_SMOLLM2 = (
-    *('model.name="smollm2"', "model.lora_rank=16", 'model.precision="bf16"', 'model.device="auto"'),
-    *("sft_reflector.batch=16", "sft_reflector.microbatch=4", "sft_reflector.learning_rate=2e-4"),
-    *("sft_policy.batch=16", "sft_policy.microbatch=4", "sft_policy.learning_rate=2e-4"),
-    *("rl.batch=64", "rl.minibatch=64", "rl.microbatch=16", "rl.learning_rate=1e-4", "rl.checkpoint_every=2"),
-    *('head="labels"',),
-)
 _ALL_PRESETS = (
     Preset("smoke", (0,), iterations=0.01, sft_steps=3, settings=_SMOKE),
     Preset("quick", (0,), iterations=0.4),
     Preset("tiny", (0, 1, 2)),
-    Preset("smollm2", (0, 1, 2), sft_steps=400, least_steps=200, settings=_SMOLLM2),
+    Preset("smollm2", (0, 1, 2), sft_steps=400, least_steps=200, over=EXPERIMENTS / "presets/smollm2.toml"),
 )
 PRESETS = {preset.name: preset for preset in _ALL_PRESETS}
 
@@ -212,7 +206,7 @@ def config_file(task: str, row: str) -> Path:
 
 def cell_config(task: str, row: str, preset: Preset, seed: int, settings: list[str]) -> Config:
     """Return what a cell is trained with: its file, then the preset, then the user's settings."""
-    config = load_config(config_file(task, row), [*preset.settings, *settings])
+    config = load_config(config_file(task, row), [*preset.settings, *settings], preset.over)
     stages = tuple(replace(stage, iterations=ceil(stage.iterations * preset.iterations)) for stage in config.curriculum)
     reflector, policy = (
         replace(each, steps=min(max(each.steps, preset.least_steps), preset.sft_steps) if each.steps else 0)

@@ -42,8 +42,8 @@ def changes(config: Config, other: Config) -> set[str]:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_experiment_is_a_config_of_a_known_row(path: Path) -> None:
     load_config(path)
-    assert path.parent.name in {*TASKS, "rows"}
-    assert path.stem in ROWS
+    assert path.parent.name in {*TASKS, "rows", "presets"}
+    assert path.stem in (PRESETS if path.parent.name == "presets" else ROWS)
 
 
 def test_a_row_changes_only_what_it_names() -> None:
