@@ -78,26 +78,26 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
         stage("policy-sft", lambda folder: _make_policy(config, out, examples, report).save(folder))
         shutil.rmtree(out / _SFT, ignore_errors=True)  # what resumes an unfinished stage
 
-    def reinforced() -> LanguageModel:
-        policy = load_player(config, out, "policy-sft")
-        reflector = load_reflector(config, out, policy)
-        total = sum(stage.iterations for stage in config.curriculum)
-
-        def on_row(row: Row) -> None:
-            done = sum(stage.iterations for stage in config.curriculum[: int(row["stage"])]) + int(row["iteration"])
-            report("rl", done, total, row["success"])
-
-        with memory_advice("in RL", "lower rl.microbatch, then rl.batch"):
-            curve = fine_tune(policy, reflector, config, out / "rl", on_row)
+    if not (out / "policy").exists():
+        policy, curve = _reinforced(config, out, report)
         if processes.number() == 0:
             write_whole(out / "curve.json", json.dumps(curve).encode())
-        return policy
-
-    if processes.number() == 0:
-        finished(out / "policy", lambda folder: reinforced().save(folder))
-    elif not (out / "policy").exists():
-        reinforced()
+            finished(out / "policy", policy.save)
     return out / "policy"
+
+
+def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageModel, list[Row]]:
+    """Return the policy after RL fine-tuning, and its learning curve."""
+    policy = load_player(config, out, "policy-sft")
+    reflector = load_reflector(config, out, policy)
+    total = sum(stage.iterations for stage in config.curriculum)
+
+    def on_row(row: Row) -> None:
+        done = sum(stage.iterations for stage in config.curriculum[: int(row["stage"])]) + int(row["iteration"])
+        report("rl", done, total, row["success"])
+
+    with memory_advice("in RL", "lower rl.microbatch, then rl.batch"):
+        return policy, fine_tune(policy, reflector, config, out / "rl", on_row)
 
 
 def collected(config: Config, out: Path, report: Report, shared: Path | None = None) -> Path:
