@@ -195,17 +195,10 @@ def _tune(
         while len(order) < config.batch:
             order += random[0].permutation(len(examples)).tolist()
         batch, order = [examples[index] for index in order[: config.batch]], order[config.batch :]
-        total = 0.0
-
-        def losses(batch: Sequence[Example] = batch) -> Iterator[Tensor]:
-            nonlocal total
-            for loss in losses_of(batch):
-                total += float(loss.detach())
-                yield loss
-
+        values: list[float] = []
         try:
             with checkpoints.dropout_seed(seed, 6, step):
-                model.descend(optimizer, losses(), config.clip)
+                model.descend(optimizer, _noted(losses_of(batch), values), config.clip)
         except NotFinite as error:
             raise UsageError(
                 f"{error} in step {step + 1} of {config.steps} of a supervised fine-tuning: lower its learning_rate"
@@ -214,5 +207,12 @@ def _tune(
             state = Steps(step + 1, [checkpoints.random_state(rng) for rng in random], order)
             checkpoints.save(folder, model, optimizer, state)
             saved = time.monotonic()
-        report(step + 1, total)
+        report(step + 1, sum(values))
     model.model.eval()
+
+
+def _noted(losses: Iterator[Tensor], values: list[float]) -> Iterator[Tensor]:
+    """Yield losses one after another, and add their values to `values`."""
+    for loss in losses:
+        values.append(float(loss.detach()))
+        yield loss
