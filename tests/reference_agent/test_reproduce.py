@@ -52,6 +52,7 @@ def test_a_row_changes_only_what_it_names() -> None:
 
     best = row("best")
     assert changes(best, row("sft-only")) == {"curriculum"}
+    assert changes(row("faithful"), row("sft-faithful")) == {"curriculum"}
     assert changes(best, row("no-reflection")) == {"reflect", "sft_policy.steps"}
     assert changes(best, row("rlft-only")) == {"reflect", "sft_policy.steps"}
     assert changes(best, row("no-negatives")) == {"collect.negatives"}
