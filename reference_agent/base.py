@@ -117,7 +117,7 @@ def _samples(config: Config) -> Config:
     if unwrap(gymnasium.make(env)).family == TAXI:
         if arguments.get("map", CLASSIC) == CLASSIC:
             return plain
-        walls = config.warmup.wall_steps > 0
+        walls = config.warmup.lookup_steps > 0
         many = CollectConfig(trajectories=1_000, policy_trajectories=0, wordings=1, walls=walls)
         return replace(plain, env_kwargs=arguments, collect=many)
     return replace(

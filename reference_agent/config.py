@@ -71,7 +71,8 @@ class WarmupConfig:
         levels: Levels of difficulty after which labels are read well enough.
         batch: Prompts a step.
         learning_rate: Of AdamW.
-        wall_steps: Steps on looking up walls between columns, labels beside them; 0 where Taxi's teacher names none.
+        lookup_steps: Steps on looking up walls between columns, labels beside them (0 where Taxi's teacher names none),
+            or what ALFWorld's places hold.
         direction_steps: Steps on telling directions from coordinates, labels beside them.
         seed: Its own seed: runs of all seeds start from the same model, as they would from a pretrained one.
     """
@@ -79,7 +80,7 @@ class WarmupConfig:
     copy_steps: int = 300
     steps: int = 1500
     levels: int = 8
-    wall_steps: int = 0
+    lookup_steps: int = 0
     direction_steps: int = 300
     seed: int = 1
     batch: int = 64

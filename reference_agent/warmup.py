@@ -1,11 +1,11 @@
 """Teaches an untrained tiny model what a pretrained one knows: to repeat, to look up, to tell directions.
 
 A model made from a config would spend its few demonstrations on learning them. Repeating (not Taxi, whose six commands
-are soon learned): a command is named at random; write it. Labels: a command is named at random, often after a sentence
-of the observation; find its label in the list, which is short at first. Walls (Taxi): a border between two columns is
-drawn; say which rows are closed. Directions (Taxi): taxi and passenger are moved at random; say where the one lies from
-the other, and what wall is next. The prompts have the shape of the real ones, but nothing here says which command is
-right in any state.
+are soon learned): a command is named at random; write it. Lists (ALFWorld): see warmup_alfworld.py. Labels: a command
+is named at random, often after a sentence of the observation; find its label in the list, which is short at first.
+Walls (Taxi): a border between two columns is drawn; say which rows are closed. Directions (Taxi): taxi and passenger
+are moved at random; say where the one lies from the other, and what wall is next. The prompts have the shape of the
+real ones, but nothing here says which command is right in any state.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from reference_agent.config import WarmupConfig
 from reference_agent.model import LanguageModel, NotFinite
 from reference_agent.saycan import text_prompt
 from reference_agent.teacher_taxi import TaxiTeacher, comparison, look_ahead, next_border
+from reference_agent.warmup_alfworld import LONGEST, ask
 
 State = tuple[str, tuple[str, ...]]  # p(s) and A(s)
 Speaker = Callable[[str, int, int, np.random.Generator], str]  # command, state's number, level: a reflection with it
@@ -36,6 +37,8 @@ _LEVEL_UP = 0.9  # accuracy over the last steps at which the prompts become hard
 _WINDOW = 12
 _LISTED = 6  # commands in a list at level 0; twice as many at each further level
 _REPEATED = 0.1  # mean loss at which whole prompts take the place of short ones
+_LOOKED_UP = 0.04  # mean loss at which lists become longer, and at last whole prompts take the place of short ones
+_MORE = 3  # things in a list
 _WAITS = re.compile(r"waits at \w+ \(row \d, column \d\)\. The taxi is at row \d, column \d\.")
 
 
@@ -62,7 +65,7 @@ def warm_up(
     """
     rng = np.random.default_rng(config.seed)
     optimizer = torch.optim.AdamW(model.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
-    speak = _replaced(said) if said else _made_up(TaxiTeacher(rng), cities, config.wall_steps > 0)
+    speak = _replaced(said) if said else _made_up(TaxiTeacher(rng), cities, config.lookup_steps > 0)
 
     def update(loss: Tensor, rate: float) -> None:
         for group in optimizer.param_groups:
@@ -74,6 +77,7 @@ def warm_up(
 
     if said:
         _repeat(model, states, said, config, rng, update, report)
+        _read_lists(model, [state for state, _ in states], config, rng, update, report)
     level = 0
     right: list[float] = []
     for step in range(config.steps):
@@ -87,15 +91,15 @@ def warm_up(
         if level == config.levels:
             report("labels", config.steps, config.steps, _LEVEL_UP)
             break
-    for step in range(config.wall_steps if cities else 0):
+    for step in range(config.lookup_steps if cities else 0):
         read, _ = _label_loss(model, states, speak, level, config.batch // 4, rng)
         told = _wall_loss(model, cities, config.batch, rng)
         update(read + told, min(1.0, (step + 1) / 50))
-        report("walls", step + 1, config.wall_steps, float(told.detach()))
+        report("walls", step + 1, config.lookup_steps, float(told.detach()))
     located = [(state, city) for (state, _), city in zip(states, cities, strict=False) if _WAITS.search(state)]
     for step in range(config.direction_steps if located else 0):
         read, _ = _label_loss(model, states, speak, level, config.batch // 2, rng)
-        told = _direction_loss(model, located, config.wall_steps > 0, config.batch, rng)
+        told = _direction_loss(model, located, config.lookup_steps > 0, config.batch, rng)
         update(read + told, 0.75 * min(1.0, (step + 1) / 20, 1.1 - step / config.direction_steps))
         report("directions", step + 1, config.direction_steps, float(told.detach()))
 
@@ -128,6 +132,33 @@ def _repeat(
         losses = [*losses[-_WINDOW + 1 :], float(loss.detach())]
         whole = whole or (len(losses) == _WINDOW and float(np.mean(losses)) < _REPEATED)
         report("repeating", step + 1, config.copy_steps, losses[-1])
+
+
+def _read_lists(
+    model: LanguageModel,
+    states: Sequence[str],
+    config: WarmupConfig,
+    rng: np.random.Generator,
+    update: Callable[[Tensor, float], None],
+    report: Report,
+) -> None:
+    """Teach the model to look up what ALFWorld's task is about: in lists of one thing, longer ones, whole prompts.
+
+    In lists of a dozen things from the start it learned nothing in 400 steps.
+    """
+    alike = sorted(states, key=model.count)  # neighbours are padded little
+    longest, whole = 1, False
+    losses: list[float] = []
+    for step in range(config.lookup_steps):
+        count = config.batch // 4 if whole else config.batch // 2
+        first = int(rng.integers(len(alike) - count + 1))
+        asked = [ask(state, longest, whole, rng) for state in alike[first : first + count]]
+        loss = model.completion_loss([prompt for prompt, _ in asked], [told for _, told in asked])
+        update(loss, min(1.0, (step + 1) / 50))
+        losses = [*losses[-_WINDOW + 1 :], float(loss.detach())]
+        if len(losses) == _WINDOW and float(np.mean(losses)) < _LOOKED_UP:
+            longest, whole, losses = min(longest + _MORE, LONGEST), longest == LONGEST, []
+        report("lists", step + 1, config.lookup_steps, float(loss.detach()))
 
 
 def _label_loss(
