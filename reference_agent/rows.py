@@ -154,7 +154,7 @@ TARGETS = {target.name: target for target in _ALL_TARGETS}
 
 _SMOKE = (
     *("model.layers=1", "model.width=32", "model.inner=64", "model.heads=2"),
-    *("warmup.copy_steps=3", "warmup.steps=3", "warmup.direction_steps=2", "warmup.batch=8"),
+    *("warmup.copy_steps=3", "warmup.steps=3", "warmup.lookup_steps=2", "warmup.direction_steps=2", "warmup.batch=8"),
     *("collect.trajectories=3", "collect.policy_trajectories=2"),
     *("rl.batch=6", "rl.minibatch=16", "rl.checkpoint_every=1", "reflection_tokens=6"),
 )

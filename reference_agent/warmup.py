@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from natlang_envs.alfworld.grammar import TASK_PREFIX
 from natlang_envs.dangerous_taxi.city import Cell, City
 from natlang_envs.dangerous_taxi.words import COMMANDS, describe_walls
 from natlang_envs.enumeration import enumerate_actions
@@ -77,7 +78,7 @@ def warm_up(
 
     if said:
         _repeat(model, states, said, config, rng, update, report)
-        _read_lists(model, [state for state, _ in states], config, rng, update, report)
+        _read_lists(model, [state for state, _ in states if TASK_PREFIX in state], config, rng, update, report)
     level = 0
     right: list[float] = []
     for step in range(config.steps):
@@ -149,7 +150,7 @@ def _read_lists(
     alike = sorted(states, key=model.count)  # neighbours are padded little
     longest, whole = 1, False
     losses: list[float] = []
-    for step in range(config.lookup_steps):
+    for step in range(config.lookup_steps if alike else 0):
         count = config.batch // 4 if whole else config.batch // 2
         first = int(rng.integers(len(alike) - count + 1))
         asked = [ask(state, longest, whole, rng) for state in alike[first : first + count]]

@@ -10,10 +10,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import gymnasium
+import numpy as np
 import pytest
 
 import natlang_envs
 from natlang_envs.alfworld.expert import Expert
+from natlang_envs.alfworld.grammar import MIDDLE_OF_THE_ROOM
+from natlang_envs.alfworld.reading import Memory, read_goal, type_of
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep, policy_prompt, state_prompt
@@ -210,6 +213,28 @@ def test_a_tiny_model_for_alfworld_has_words_numbers_and_labels_as_tokens() -> N
             line = f"\n{choice.label}. {choice.command}\n"
             assert line in f"\n{listed}"
             assert model._label_ids[choice.label] in model.encode(line)
+
+
+def test_what_is_asked_about_made_up_lists_is_answered_truly() -> None:
+    from reference_agent.warmup_alfworld import LONGEST, ask
+
+    rng = np.random.default_rng(0)
+    found = 0
+    for number, example in enumerate(collect(config_of("alfworld", trajectories=20, negatives=0))):
+        whole = bool(number % 2)
+        prompt, told = ask(example.state, LONGEST, whole, rng)
+        assert ("Looking quickly around you" in prompt) is whole
+        wanted = read_goal(example.state).object_type
+        known = Memory(MIDDLE_OF_THE_ROOM.format("a desk 1"))
+        known.read(prompt[prompt.rindex("On the ") :])
+        (place,) = known.seen
+        there = [thing for thing in known.contents[place] if type_of(thing) == wanted]
+        found += len(there)
+        if there:
+            assert told == f"I need some {wanted}, and {there[0]} is in {place}."
+        else:
+            assert told == f"I need some {wanted}. There is none in {place}."
+    assert 0.4 < found / (number + 1) < 0.6
 
 
 def test_a_tiny_model_learns_to_repeat_the_command_that_is_named() -> None:
