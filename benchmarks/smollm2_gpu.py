@@ -31,7 +31,7 @@ PART, ALL = 15 * MIB, 60 * MIB  # of what comes back
 TRAVELS = 48 * MIB  # of what goes there in one call; with the tree itself at most 64
 WHEELS = ("gymnasium", "farama-notifications", "pettingzoo", "gguf")  # pure Python: that machine's may be another
 REPOSITORIES = "repositories.tar.xz"
-LEFT_OUT = {"rl", "base", "answers"}  # checkpoints are for the machine that goes on with them
+LEFT_OUT = {"rl", "base", "answers", "iteration"}  # checkpoints are for the machine that goes on with them
 KEPT = Path(os.environ.get("NATLANG_GPU", Path.home() / "natlang_gpu"))
 
 

@@ -41,7 +41,7 @@ class ReflectRLAgent:
         self._policy = load_player(self._config, run, policy)
         self._policy.model.eval()
         self._reflector = load_reflector(self._config, run, self._policy)
-        self._known: Answers = {}  # a protocol's further runs, and drawn beside likeliest play, meet the same p(s)
+        self._known: Answers = {}  # shared with `drawing()`, since both meet the same p(s)
 
     def drawing(self) -> ReflectRLAgent:
         """Return the same players, loaded once, whose commands are drawn."""

@@ -71,8 +71,8 @@ class WarmupConfig:
         levels: Levels of difficulty after which labels are read well enough.
         batch: Prompts a step.
         learning_rate: Of AdamW.
-        lookup_steps: Steps on looking up walls between columns, labels beside them (0 where Taxi's teacher names none),
-            or what ALFWorld's places hold.
+        lookup_steps: Steps on looking things up: in Taxi walls between columns, labels beside them (0 where its teacher
+            names none), in ALFWorld what a place holds.
         direction_steps: Steps on telling directions from coordinates, labels beside them.
         seed: Its own seed: runs of all seeds start from the same model, as they would from a pretrained one.
     """

@@ -3,9 +3,8 @@
 OUT/settings.json        the settings
 OUT/base/                the tiny model before fine-tuning (warmed up first, and kept in the cache folder)
 OUT/data/examples.jsonl  D, lines 2 to 20; beside it a card. OUT/answers/ is what a chat model said
-OUT/sft/                 checkpoints of lines 21 and 22, until they are done
-OUT/reflector/           R̂, line 21
-OUT/policy-sft/          π_θ0, line 22
+OUT/reflector/           R̂, line 21; until it is done, checkpoints in OUT/.reflector.steps/
+OUT/policy-sft/          π_θ0, line 22; as above
 OUT/rl/                  checkpoints and TensorBoard events of lines 23 to 35
 OUT/policy/              the trained policy, and OUT/curve.png, OUT/curve.json
 
@@ -38,11 +37,10 @@ from reference_agent.players import Reflector
 from reference_agent.rlft import Row, fine_tune
 from reference_agent.saycan import with_head
 from reference_agent.sft import tune_both, tune_policy, tune_reflector
-from reference_agent.stages import link_stage
+from reference_agent.stages import link_stage, resume_folder
 from reference_agent.warmup import Report
 
 CONFIG = "settings.json"
-_SFT = "sft"
 
 
 def train(config: Config, out: Path, report: Report, shared: Path | None = None) -> Path:
@@ -64,8 +62,10 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
     if config.model.name != "tiny":
         check_backbone(model_source(config.model.name), config.model)
 
-    def stage(name: str, make: Callable[[Path], None]) -> Path:
-        return link_stage(config, name, out, shared, make)
+    def fine_tuned(stage: str, make: Callable[[Config, Path, Sequence[Example], Report, Path], LanguageModel]) -> None:
+        steps = resume_folder(config, stage, out, shared)
+        link_stage(config, stage, out, shared, lambda folder: make(config, out, examples, report, steps).save(folder))
+        shutil.rmtree(steps, ignore_errors=True)
 
     with processes.first_before_others():
         claim(config, out)
@@ -74,9 +74,8 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
 
         load_or_make_base(config, out, report, shared)
         if config.reflect:
-            stage("reflector", lambda folder: _make_reflector(config, out, examples, report).save(folder))
-        stage("policy-sft", lambda folder: _make_policy(config, out, examples, report).save(folder))
-        shutil.rmtree(out / _SFT, ignore_errors=True)  # what resumes an unfinished stage
+            fine_tuned("reflector", _make_reflector)
+        fine_tuned("policy-sft", _make_policy)
 
     if not (out / "policy").exists():
         policy, curve = _reinforced(config, out, report)
@@ -183,7 +182,9 @@ def load_or_make_base(config: Config, out: Path, report: Report, shared: Path | 
     return link_stage(config, "base", out, shared, lambda folder: base_model(config, report).save(folder))
 
 
-def _make_reflector(config: Config, out: Path, examples: Sequence[Example], report: Report) -> LanguageModel:
+def _make_reflector(
+    config: Config, out: Path, examples: Sequence[Example], report: Report, steps: Path
+) -> LanguageModel:
     model = _new_player(config, out, "reflector")
     settings = config.sft_reflector
 
@@ -192,10 +193,10 @@ def _make_reflector(config: Config, out: Path, examples: Sequence[Example], repo
 
     with memory_advice("in the reflector's SFT", "set or lower sft_reflector.microbatch"):
         if not config.one_model:
-            tune_reflector(model, examples, settings, config.seed, told, out / _SFT / "reflector")
+            tune_reflector(model, examples, settings, config.seed, told, steps)
         else:
             shown = _shown(config, examples)
-            tune_both(model, examples, shown, settings, config.sft_policy, config.seed, told, out / _SFT / "both")
+            tune_both(model, examples, shown, settings, config.sft_policy, config.seed, told, steps)
     return model
 
 
@@ -210,7 +211,7 @@ def _shown(config: Config, examples: Sequence[Example]) -> list[Example]:
     ]
 
 
-def _make_policy(config: Config, out: Path, examples: Sequence[Example], report: Report) -> LanguageModel:
+def _make_policy(config: Config, out: Path, examples: Sequence[Example], report: Report, steps: Path) -> LanguageModel:
     if config.one_model:
         return load_player(config, out, "reflector")  # the one model, which has learned this job already
     model = with_head(_new_player(config, out, "policy"), config)
@@ -223,6 +224,6 @@ def _make_policy(config: Config, out: Path, examples: Sequence[Example], report:
             settings,
             config.seed,
             lambda step, loss: report("policy", step, settings.steps, loss),
-            out / _SFT / "policy",
+            steps,
         )
     return model

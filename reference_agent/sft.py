@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -28,6 +29,16 @@ from reference_agent.saycan import SayCanPolicy
 
 Report = Callable[[int, float], None]
 Losses = Callable[[Sequence[Example]], Iterator[Tensor]]  # of a batch: the summands of its loss, a micro-batch each
+
+
+class _Asked(NamedTuple):
+    """A prompt, and what is to be written behind it, or which of the listed labels is to be chosen."""
+
+    prompt: str
+    answer: str
+    labels: tuple[str, ...] = ()
+    target: int = 0
+
 
 SECONDS = 120.0  # between checkpoints; the result does not depend on it
 
@@ -107,63 +118,67 @@ def tune_both(
 
 
 def _reflector_losses(model: LanguageModel, config: SFTConfig) -> Losses:
-    def written(example: Example) -> int:
-        return model.count(example.reflection) + 1
-
     def losses(batch: Sequence[Example]) -> Iterator[Tensor]:
-        for part in _parts(model, batch, config.microbatch):
-            loss = model.completion_loss(
-                [reflection_prompt(each.state) for each in part], [each.reflection for each in part]
-            )
-            yield loss * _share(part, batch, written)
+        asked = [_Asked(reflection_prompt(each.state), each.reflection) for each in batch]
+        for part, share in _parts(model, asked, config.microbatch, True):
+            yield share * model.completion_loss([each.prompt for each in part], [each.answer for each in part])
 
     return losses
 
 
 def _policy_losses(model: LanguageModel, reflect: bool, config: SFTConfig, rng: np.random.Generator) -> Losses:
-    def written(example: Example) -> int:
-        return model.count(example.action) + 1 if isinstance(model, SayCanPolicy) else 1
+    writes = isinstance(model, SayCanPolicy)
 
-    def loss(batch: Sequence[Example]) -> Tensor:
-        prompts: list[str] = []
-        labels: list[list[str]] = []
-        for each in batch:
-            choices = model.list_actions(each.commands, rng)
-            said = each.reflection if reflect else None
-            if said and rng.random() < config.doubt:
-                said = said.replace(each.action, each.commands[int(rng.integers(len(each.commands)))])
-            prompts.append(model.ask(each.state, said, choices))
-            labels.append([choice.label for choice in choices])
-        if isinstance(model, SayCanPolicy):
-            return model.completion_loss(prompts, [each.action for each in batch])
-        targets = torch.tensor([each.commands.index(each.action) for each in batch])
-        log_probabilities = torch.log_softmax(model.choice_logits(prompts, labels), dim=1)
-        certain = -log_probabilities.gather(1, targets[:, None]).mean()
-        # The mean over a list, then over the batch, whose lists may differ in length.
-        widest = log_probabilities.shape[1]
-        stretch = widest / torch.tensor([len(each) for each in labels])
-        sums = log_probabilities.where(log_probabilities.isfinite(), 0.0).sum(dim=1)
-        even = -(sums * stretch).mean() / widest
-        return (1 - config.smoothing) * certain + config.smoothing * even
+    def ask(example: Example) -> _Asked:
+        choices = model.list_actions(example.commands, rng)
+        said = example.reflection if reflect else None
+        if said and rng.random() < config.doubt:
+            said = said.replace(example.action, example.commands[int(rng.integers(len(example.commands)))])
+        labels = tuple(choice.label for choice in choices)
+        prompt = model.ask(example.state, said, choices)
+        return _Asked(prompt, example.action, labels, example.commands.index(example.action))
 
     def losses(batch: Sequence[Example]) -> Iterator[Tensor]:
-        for part in _parts(model, batch, config.microbatch):
-            yield loss(part) * _share(part, batch, written)
+        for part, share in _parts(model, [ask(each) for each in batch], config.microbatch, writes):
+            prompts = [each.prompt for each in part]
+            if writes:
+                yield share * model.completion_loss(prompts, [each.answer for each in part])
+            else:
+                logits = model.choice_logits(prompts, [each.labels for each in part])
+                yield share * _choice_loss(logits, part, config.smoothing)
 
     return losses
 
 
-def _parts(model: LanguageModel, batch: Sequence[Example], size: int) -> list[Sequence[Example]]:
-    """Cut a batch into micro-batches of states of like length, which are padded little; 0 leaves it whole."""
-    if not size or size >= len(batch):
-        return [batch]
-    longest_first = sorted(batch, key=lambda each: -model.count(each.state))
-    return [longest_first[first : first + size] for first in range(0, len(batch), size)]
+def _choice_loss(logits: Tensor, asked: Sequence[_Asked], smoothing: float) -> Tensor:
+    """Return the mean loss of choosing the right labels, whose targets are smoothed over each list."""
+    log_probabilities = torch.log_softmax(logits, dim=1)
+    targets = torch.tensor([each.target for each in asked])
+    certain = -log_probabilities.gather(1, targets[:, None]).mean()
+    # Divided by the widest list last, so that lists of one length give the very bits that a plain mean gives.
+    widest = logits.shape[1]
+    stretch = widest / torch.tensor([len(each.labels) for each in asked])
+    sums = log_probabilities.where(log_probabilities.isfinite(), 0.0).sum(dim=1)
+    even = -(sums * stretch).mean() / widest
+    return (1 - smoothing) * certain + smoothing * even
 
 
-def _share(part: Sequence[Example], batch: Sequence[Example], weight: Callable[[Example], int]) -> float:
-    """Return the part that a micro-batch's mean loss has in its batch's."""
-    return sum(map(weight, part)) / sum(map(weight, batch))
+def _parts(
+    model: LanguageModel, asked: Sequence[_Asked], size: int, by_token: bool
+) -> Iterator[tuple[Sequence[_Asked], float]]:
+    """Cut a batch into micro-batches of prompts of like length, which are padded little; 0 leaves it whole.
+
+    With each comes its share in the batch's mean loss, over the answers' tokens or over the answers.
+    """
+
+    def weight(part: Sequence[_Asked]) -> int:
+        return sum(model.count(each.answer) + 1 for each in part) if by_token else len(part)
+
+    size = size or len(asked)
+    longest_first = asked if size >= len(asked) else sorted(asked, key=lambda each: -model.count(each.prompt))
+    for first in range(0, len(asked), size):
+        part = longest_first[first : first + size]
+        yield part, weight(part) / weight(asked)
 
 
 def _tune(

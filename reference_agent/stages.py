@@ -48,11 +48,21 @@ def stage_key(config: Config, stage: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def resume_folder(config: Config, stage: str, out: Path, shared: Path | None) -> Path:
+    """Return where a stage that is being made keeps its checkpoints, for whichever run goes on with it."""
+    folder = _place(config, stage, out, shared)
+    return folder.with_name(f".{folder.name}.steps")
+
+
+def _place(config: Config, stage: str, out: Path, shared: Path | None) -> Path:
+    return out / stage if shared is None else shared / f"{stage}-{stage_key(config, stage)}"
+
+
 def link_stage(config: Config, stage: str, out: Path, shared: Path | None, make: Callable[[Path], None]) -> Path:
     """Return `out/stage`, made by `make` if it is missing; with `shared`, a link to the one of these settings there."""
+    folder = _place(config, stage, out, shared)
     if shared is None:
-        return finished(out / stage, make)
-    folder = shared / f"{stage}-{stage_key(config, stage)}"
+        return finished(folder, make)
     with alone(shared / f".{folder.name}.lock"):  # another process that needs it waits for it
         finished(folder, make)
     link = out / stage

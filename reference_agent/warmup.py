@@ -51,7 +51,7 @@ def warm_up(
     said: Sequence[tuple[str, str]] = (),
     cities: Sequence[City] = (),
 ) -> None:
-    """Train `model` in place: repeating, labels alone until they are read well, then walls and directions beside them.
+    """Train `model` in place: repeating, lists, labels until they are read well, then walls and directions beside them.
 
     Args:
         model: The untrained model.
@@ -151,7 +151,7 @@ def _read_lists(
     longest, whole = 1, False
     losses: list[float] = []
     for step in range(config.lookup_steps if alike else 0):
-        count = config.batch // 4 if whole else config.batch // 2
+        count = min(config.batch // 4 if whole else config.batch // 2, len(alike))
         first = int(rng.integers(len(alike) - count + 1))
         asked = [ask(state, longest, whole, rng) for state in alike[first : first + count]]
         loss = model.completion_loss([prompt for prompt, _ in asked], [told for _, told in asked])

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,11 +19,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from reference_agent import sft
-from reference_agent.agent import load_sampling
+from reference_agent.agent import ReflectRLAgent, load_sampling
 from reference_agent.checkpoint import newest
 from reference_agent.collect import Example
 from reference_agent.config import Config, RLConfig, SFTConfig, StageConfig
@@ -93,7 +93,8 @@ def test_training_makes_every_room_of_the_run_and_an_agent(out: Path) -> None:
     assert [(row["stage"], row["iteration"]) for row in curve] == [(0, 1), (0, 2), (1, 1)]
     assert list((out / "rl" / "tensorboard").iterdir())
     assert not same(out / "policy", out / "policy-sft"), "reward moved the policy"
-    _, played = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/paper")
+    agent = ReflectRLAgent(out)
+    _, played = evaluate(agent, "dangerous-taxi-pickup/paper")
     assert len(played) == 100
     assert all(isinstance(said, str) for each in played for said in each.reflections)
     assert [each.actions for each in played] == [
@@ -104,6 +105,8 @@ def test_training_makes_every_room_of_the_run_and_an_agent(out: Path) -> None:
     drawn = [evaluate(load_sampling(str(out)), "dangerous-taxi-pickup/paper", batch=batch)[1] for batch in (64, 9)]
     assert [each.actions for each in drawn[0]] == [each.actions for each in drawn[1]], "each episode draws its own"
     assert [each.actions for each in drawn[0]] != [each.actions for each in played]
+    after = evaluate(agent.drawing(), "dangerous-taxi-pickup/paper")[1]  # with what the likeliest play remembers
+    assert [each.actions for each in drawn[0]] == [each.actions for each in after]
 
 
 def test_the_reflector_does_not_move_and_there_may_be_none(out: Path) -> None:
@@ -134,8 +137,8 @@ def test_resuming_is_exact(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for stage, step in (("reflector", 2), ("policy", 1), ("rl", 2), ("rl", 4)):
         folder = out.with_name(f"crash-{stage}-{step}")
         crash_and_resume(config, folder, stage, step)
-        assert same(whole / "policy", folder / "policy")
-        assert not (folder / "sft").exists()
+        assert all(same(whole / player, folder / player) for player in ("reflector", "policy-sft", "policy"))
+        assert sorted(each.name for each in folder.iterdir()) == sorted(each.name for each in whole.iterdir())
         curves = [json.loads((each / "curve.json").read_text()) for each in (whole, folder)]
         assert curves[0] == curves[1]
 
@@ -149,44 +152,74 @@ def test_one_model_for_both_players_resumes_exactly_too(out: Path, monkeypatch: 
     assert same(whole / "policy", out / "policy")
 
 
-def crash_and_resume(config: Config, folder: Path, stage: str, step: int) -> None:
-    """Train, crash at a step of a stage, train on, and see that the stage did not begin anew."""
+def test_another_run_goes_on_with_a_stage_that_a_crash_left_to_all(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sft, "SECONDS", 0.0)
+    shared = out.with_name("stages")
+    crash_and_resume(quick_config(stages=(1,)), out, "reflector", 2, out.with_name("another"), shared)
+    assert not list(shared.glob(".*.steps"))
+
+
+def test_dropout_depends_on_the_step_and_so_resumes_exactly(
+    model: LanguageModel, examples: list[Example], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sft, "SECONDS", 0.0)
+
+    def crash(step: int, _: float) -> None:
+        if step == 2:
+            raise CrashedError
+
+    def tuned(report: Callable[[int, float], None], folder: Path | None) -> dict[str, torch.Tensor]:
+        player = copy.deepcopy(model)
+        for module in player.model.modules():
+            if hasattr(module, "attention_dropout"):
+                module.attention_dropout = 0.3
+        sft.tune_policy(player, examples, True, SFTConfig(steps=4, batch=8), 0, report, folder)
+        return player.model.state_dict()
+
+    whole = tuned(silent, None)
+    with pytest.raises(CrashedError):
+        tuned(crash, tmp_path)
+    torch.rand(5)  # where torch's own generator stands does not matter
+    resumed = tuned(silent, tmp_path)
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+
+
+def crash_and_resume(
+    config: Config, folder: Path, stage: str, step: int, another: Path | None = None, shared: Path | None = None
+) -> None:
+    """Train, crash at a step of a stage, train on, maybe as another run, and see that the stage did not begin anew."""
 
     def crash(at: str, number: int, *_: object) -> None:
         if (at, number) == (stage, step):
             raise CrashedError
 
     with pytest.raises(CrashedError):
-        train(config, folder, crash)
+        train(config, folder, crash, shared)
     assert not (folder / "policy").exists()
     gone_on: list[int] = []
-    train(config, folder, lambda at, number, *_: gone_on.append(number) if at == stage else None)
+    train(config, another or folder, lambda at, number, *_: gone_on.append(number) if at == stage else None, shared)
     assert gone_on[0] > 1
 
 
-def test_micro_batches_of_a_fine_tuning_add_up_to_the_batch(
-    model: LanguageModel, examples: list[Example], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The labels in order: drawn ones would be others, since micro-batches take the longest first.
-    monkeypatch.setattr(LanguageModel, "list_actions", lambda _, commands, __: enumerate_actions(commands))
-    lists_of_two_to_six = [
+def test_micro_batches_of_a_fine_tuning_add_up_to_the_batch(model: LanguageModel, examples: list[Example]) -> None:
+    lists_of_many_lengths = [
         replace(each, commands=tuple(dict.fromkeys((each.action, *each.commands[: 1 + number % 5]))))
         for number, each in enumerate(examples)
     ]
 
     def gradient(size: int, reflector: bool) -> torch.Tensor:
         player = copy.deepcopy(model)
-        config = SFTConfig(steps=1, batch=7, microbatch=size, smoothing=0.1)
+        config = SFTConfig(steps=1, batch=7, microbatch=size, smoothing=0.1, doubt=0.5, clip=1e9)
         if reflector:
             sft.tune_reflector(player, examples, config, 0, silent)
         else:
-            sft.tune_policy(player, lists_of_two_to_six, True, config, 0, silent)
+            sft.tune_policy(player, lists_of_many_lengths, True, config, 0, silent)
         return torch.cat([weight.grad.flatten() for weight in player.parameters() if weight.grad is not None])
 
     for reflector in (True, False):
         whole = gradient(0, reflector)
         for size in (1, 3):
-            assert torch.allclose(gradient(size, reflector), whole, atol=1e-5)
+            assert torch.allclose(gradient(size, reflector), whole, atol=1e-4)
 
 
 def test_ctrl_c_saves_says_how_to_go_on_and_loses_nothing(out: Path) -> None:
