@@ -120,7 +120,7 @@ def train(tasks: list[str], preset: str, target: str, minutes: float, settings: 
         running.send_signal(signal.SIGINT)  # RL ends after a whole iteration and saves
     status = running.wait()
     pack(runs, Path(os.environ.get("OUT", KEPT / "out")))
-    return status
+    return status if status >= 0 else 128 - status  # before it listens, Python dies of the signal: as a shell says it
 
 
 def pack(runs: Path, out: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import tarfile
@@ -28,7 +27,7 @@ def call(kept: Path, out: Path, minutes: float) -> subprocess.CompletedProcess[s
 def test_a_call_that_is_out_of_time_is_gone_on_with_and_brings_its_results_back(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     stopped = call(kept, tmp_path / "first", 0.05)
-    assert stopped.returncode in (130, -signal.SIGINT), stopped.stderr  # before it listens, Python dies of the signal
+    assert stopped.returncode == 130, stopped.stderr
     done = call(kept, tmp_path / "second", 5)
     assert done.returncode == 0, done.stderr
     with tarfile.open(tmp_path / "second" / "results.tar.0") as archive:
