@@ -90,5 +90,7 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def left_behind() -> set[str]:
+    """Return the sandboxes whose process, which their names tell, is gone; others are of tests that run beside."""
     places = {Path(tempfile.gettempdir()), Path("/dev/shm")}
-    return {str(each) for place in places if place.is_dir() for each in place.glob(f"{PREFIX}*")}
+    found = {each for place in places if place.is_dir() for each in place.glob(f"{PREFIX}*")}
+    return {str(each) for each in found if not Path("/proc", each.name.removeprefix(PREFIX).split("-")[0]).exists()}
