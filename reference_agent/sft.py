@@ -174,11 +174,11 @@ def _parts(
     def weight(part: Sequence[_Asked]) -> int:
         return sum(model.count(each.answer) + 1 for each in part) if by_token else len(part)
 
-    size = size or len(asked)
+    size, total = size or len(asked), weight(asked)
     longest_first = asked if size >= len(asked) else sorted(asked, key=lambda each: -model.count(each.prompt))
     for first in range(0, len(asked), size):
         part = longest_first[first : first + size]
-        yield part, weight(part) / weight(asked)
+        yield part, weight(part) / total
 
 
 def _tune(
@@ -193,7 +193,7 @@ def _tune(
 ) -> None:
     """Train on batches that the first generator draws; `losses_of` may draw from all; `seed` is dropout's."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
-    progress = Steps(0, [checkpoints.random_state(rng) for rng in random], [])
+    done, order = 0, list[int]()
     last = checkpoints.newest(folder) if folder else None
     if last is not None:
         progress = checkpoints.load_progress(last, Steps)
@@ -201,10 +201,10 @@ def _tune(
         checkpoints.load_optimizer(last, optimizer)
         for rng, state in zip(random, progress.random, strict=True):
             rng.bit_generator.state = state
-    order = list(progress.order)
+        done, order = progress.step, progress.order
     saved = time.monotonic()
     model.model.train()
-    for step in range(progress.step, config.steps):
+    for step in range(done, config.steps):
         for group in optimizer.param_groups:
             group["lr"] = config.learning_rate * min(1.0, (step + 1) / 20, 1.05 - step / config.steps)
         while len(order) < config.batch:
