@@ -27,12 +27,16 @@ from reference_agent import processes
 from reference_agent.backbone import Adapter, digest, load_backbone
 from reference_agent.config import ModelConfig
 from reference_agent.tokenizer import END, FEW, TokenizerSizes, make_tokenizer
+from reference_agent.writing import like_length, write
 
 # A tiny model is read and written in milliseconds, and its padding is masked: bars and reminders would hide our own.
 logging.disable_progress_bar()
 logging.set_verbosity_error()
 hub_logging.set_verbosity_error()  # without a network it tells of each retry; what comes of them is told in one line
 
+_TOGETHER = 64  # texts that are written at a time
+_CPU_TOKENS, _GPU_TOKENS = 2_000, 65_536  # read at a time: more is slower on a CPU, and fewer on a GPU
+_LARGE = 10_000_000  # weights
 _SHARING = 4  # a prefix is computed apart when at least this many prompts share it, on average
 
 
@@ -240,8 +244,18 @@ class LanguageModel:
         return policy_prompt(state, reflection, choices)
 
     def choice_logits(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> Tensor:
-        """Return the logits of the labels listed in each prompt; see `choice_logits_and_states`."""
-        return self.choice_logits_and_states(prompts, labels)[0]
+        """Return the logits of the labels listed in each prompt; see `choice_logits_and_states`.
+
+        Without gradient a large model reads batches of like length, as in writing.py.
+        """
+        if torch.is_grad_enabled() or not self._large:
+            return self.choice_logits_and_states(prompts, labels)[0]
+        lengths = [self.count(prompt) + self.answer_tokens(each) for prompt, each in zip(prompts, labels, strict=True)]
+        logits = torch.full((len(prompts), max(map(len, labels))), float("-inf"))
+        for batch in like_length(lengths, self._read_at_once):
+            part, _ = self.choice_logits_and_states([prompts[at] for at in batch], [labels[at] for at in batch])
+            logits[batch, : part.shape[1]] = part
+        return logits
 
     def choice_logits_and_states(
         self, prompts: Sequence[str], labels: Sequence[Sequence[str]]
@@ -339,34 +353,30 @@ class LanguageModel:
         logits = self.model.get_output_embeddings()(states[:, :-1][wanted])
         return torch.nn.functional.cross_entropy(logits.float(), ids[:, 1:][wanted]).cpu()
 
-    @torch.no_grad()
     def write(self, prompts: Sequence[str], max_tokens: int) -> list[str]:
         """Return the most likely completion of each prompt, word by word, up to the end token or `max_tokens`."""
         order = sorted(range(len(prompts)), key=lambda index: self.count(prompts[index]))
         texts = [""] * len(prompts)
-        for first in range(0, len(order), 64):
-            batch = order[first : first + 64]
-            for index, text in zip(batch, self._write([prompts[i] for i in batch], max_tokens), strict=True):
-                texts[index] = text
+        for first in range(0, len(order), _TOGETHER):
+            batch = order[first : first + _TOGETHER]
+            sequences = [self.encode(prompts[index]) for index in batch]
+            most = min(max_tokens, self.positions - max(map(len, sequences)))
+            self._take_turn()
+            for index, tokens in zip(
+                batch, write(self.model, sequences, self.end, most, self._read_at_once), strict=True
+            ):
+                texts[index] = self.tokenizer.decode(tokens, skip_special_tokens=True).strip()
         return texts
 
-    def _write(self, prompts: list[str], max_tokens: int) -> list[str]:
-        self._take_turn()
-        sequences = [self.encode(prompt) for prompt in prompts]
-        longest = max(len(each) for each in sequences)
-        max_tokens = min(max_tokens, self.positions - longest)
-        padded = [[self.end] * (longest - len(each)) + list(each) for each in sequences]
-        ids = torch.tensor(padded, device=self.model.device)
-        mask = torch.tensor([[0] * (longest - len(each)) + [1] * len(each) for each in sequences], device=ids.device)
-        written = self.model.generate(
-            ids,
-            attention_mask=mask,
-            max_new_tokens=max_tokens,
-            do_sample=False,
-            pad_token_id=self.end,
-            eos_token_id=self.end,
-        )
-        return [text.strip() for text in self.tokenizer.batch_decode(written[:, longest:], skip_special_tokens=True)]
+    @property
+    def _large(self) -> bool:
+        """Whether batches are cut without being told to; a tiny model's stay whole and give the bits they always gave."""
+        return self.model.num_parameters() >= _LARGE
+
+    @property
+    def _read_at_once(self) -> int:
+        """The most tokens, with padding, in a forward pass without gradient."""
+        return _CPU_TOKENS if self.model.device.type == "cpu" else _GPU_TOKENS
 
 
 def _shared_prefix(sequences: Sequence[tuple[int, ...]], longest: int) -> int:

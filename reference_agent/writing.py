@@ -1,0 +1,138 @@
+"""Greedy writing for many prompts: read in small batches of like length, then continued together, token by token.
+
+Together, because each token that is written reads all weights once, for however many texts. Apart, because reading is
+bound by arithmetic: padding is waste, and on a CPU a batch that outgrows its caches takes twice the time. It knows
+tokens alone, no text and no player.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import Cache, DynamicLayer
+
+Tokens = Sequence[int]
+
+
+def like_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Cut places 0 to N - 1 into batches, the shortest first, of at most `budget` tokens with their padding."""
+    batches: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batches and (len(batches[-1]) + 1) * lengths[index] <= budget:
+            batches[-1].append(index)
+        else:
+            batches.append([index])
+    return batches
+
+
+@torch.no_grad()
+def write(model: Any, prompts: Sequence[Tokens], end: int, most: int, budget: int) -> list[list[int]]:
+    """Return the likeliest tokens behind each prompt, one after another, up to `end`, which is left out.
+
+    Args:
+        model: A causal language model of transformers.
+        prompts: B of them, each with a token at least.
+        end: The token that ends a text.
+        most: The most tokens to write.
+        budget: The most tokens, with padding, that are read at a time.
+    """
+    lengths = [len(each) for each in prompts]
+    longest = max(lengths)
+    told: list[list[int]] = [[] for _ in prompts]
+    if most < 1:
+        return told
+    hidden, layers = _read(model, prompts, end, longest, longest + most, budget)
+    cache = Cache(layers=layers)
+    head = model.get_output_embeddings()
+    places = torch.tensor(lengths, device=hidden.device)  # of the token that is read next
+    seen = torch.arange(longest + most, device=hidden.device) >= longest - places[:, None]
+    running = list(range(len(prompts)))
+    for step in range(most):
+        chosen = head(hidden).argmax(dim=1)
+        ended: list[bool] = []
+        for index, token in zip(running, chosen.tolist(), strict=True):
+            ended.append(token == end or (bool(told[index]) and told[index][-1] == end))
+            told[index].append(end if ended[-1] else token)
+        if all(ended) or step + 1 == most:
+            break
+        if 2 * sum(ended) >= len(ended):  # those that have ended are carried along until they are half
+            kept = [row for row, done in enumerate(ended) if not done]
+            running = [running[row] for row in kept]
+            rows = torch.tensor(kept, device=hidden.device)
+            chosen, places, seen = chosen[rows], places[rows], seen[rows]
+            for layer in layers:
+                layer.keep(rows)
+        output = model.base_model(
+            chosen[:, None],
+            attention_mask=seen[:, : longest + step + 1].long(),
+            position_ids=places[:, None],
+            past_key_values=cache,
+            use_cache=True,
+        )
+        hidden, places = output.last_hidden_state[:, -1], places + 1
+    return [each[: each.index(end)] if end in each else each for each in told]
+
+
+def _read(
+    model: Any, prompts: Sequence[Tokens], end: int, longest: int, width: int, budget: int
+) -> tuple[Tensor, list[_Reserved]]:
+    """Return the states behind the prompts [B, size of a state], and all layers' keys and values up to `longest`."""
+    hidden: list[Tensor] = [torch.empty(0)] * len(prompts)
+    layers: list[_Reserved] = []
+    for batch in like_length([len(each) for each in prompts], budget):
+        widest = max(len(prompts[index]) for index in batch)
+        # Padding stands on the right, where a causal model cannot see it from the last real token.
+        padded = [[*prompts[index], *[end] * (widest - len(prompts[index]))] for index in batch]
+        output = model.base_model(torch.tensor(padded, device=model.device), use_cache=True)
+        read = output.past_key_values.layers
+        layers = layers or [_Reserved(each.keys, len(prompts), longest, width) for each in read]
+        for row, index in enumerate(batch):
+            count = len(prompts[index])
+            hidden[index] = output.last_hidden_state[row, count - 1]
+            for layer, each in zip(layers, read, strict=True):
+                layer.put(index, each.keys[row, :, :count], each.values[row, :, :count])
+    return torch.stack(hidden), layers
+
+
+class _Reserved(DynamicLayer):
+    """A layer's keys and values [B, heads, places, width] in memory that is taken once: others copy all at each token.
+
+    Args:
+        like: Keys of the layer, for heads, width and type.
+        count: B.
+        filled: How many places are there from the start; what was not put there is zero.
+        places: How many there will be at last.
+    """
+
+    def __init__(self, like: Tensor, count: int, filled: int, places: int) -> None:
+        super().__init__()
+        self._whole = [like.new_zeros(count, like.shape[1], places, like.shape[3]) for _ in range(2)]
+        self.dtype, self.device = like.dtype, like.device
+        self.is_initialized = True
+        self._show(filled)
+
+    def put(self, row: int, keys: Tensor, values: Tensor) -> None:
+        """Put a prompt's keys and values [heads, places, width] where they end with the filled places."""
+        filled = self.get_seq_length()
+        for whole, each in zip(self._whole, (keys, values), strict=True):
+            whole[row, :, filled - each.shape[1] : filled] = each
+
+    def keep(self, rows: Tensor) -> None:
+        """Keep these rows alone."""
+        self._whole = [whole[rows] for whole in self._whole]
+        self._show(self.get_seq_length())
+
+    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        """Add keys and values behind the filled places, and return all."""
+        filled = self.get_seq_length()
+        behind = filled + key_states.shape[2]
+        for whole, each in zip(self._whole, (key_states, value_states), strict=True):
+            whole[:, :, filled:behind] = each
+        return self._show(behind)
+
+    def _show(self, filled: int) -> tuple[Tensor, Tensor]:
+        self.keys, self.values = (whole[:, :, :filled] for whole in self._whole)
+        return self.keys, self.values

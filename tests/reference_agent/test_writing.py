@@ -1,0 +1,62 @@
+"""Writing many texts at once gives what transformers' own `generate` gives for each alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reference_agent.model as module
+from reference_agent.collect import Example
+from reference_agent.model import LanguageModel
+from reference_agent.writing import like_length, write
+from tests.reference_agent.test_model import prompts_of
+
+
+@given(st.lists(st.integers(1, 50), max_size=40), st.integers(1, 200))
+def test_batches_of_like_length_hold_everything_once_and_little_padding(lengths: list[int], budget: int) -> None:
+    batches = like_length(lengths, budget)
+    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * max(lengths[index] for index in batch) <= budget
+    taken = [lengths[index] for batch in batches for index in batch]
+    assert taken == sorted(lengths)
+
+
+@pytest.mark.parametrize("budget", [1, 60, 10_000])
+def test_what_is_written_is_what_generate_writes_one_by_one(model: LanguageModel, budget: int) -> None:
+    rng = np.random.default_rng(0)
+    size = model.model.config.vocab_size
+    prompts = [rng.integers(1, size, count).tolist() for count in (3, 41, 17, 3, 1, 29, 41, 8)]
+
+    def alone(prompt: list[int], end: int) -> list[int]:
+        ids = torch.tensor([prompt])
+        most = {"max_new_tokens": 12, "do_sample": False}
+        written = model.model.generate(
+            ids, attention_mask=torch.ones_like(ids), eos_token_id=end, pad_token_id=end, **most
+        )[0, len(prompt) :].tolist()
+        return written[: written.index(end)] if end in written else written
+
+    texts = write(model.model, prompts, model.end, 12, budget)
+    assert texts == [alone(each, model.end) for each in prompts]
+    # Now the token that most texts hold ends them, each at its own place, so that rows fall out on the way.
+    end = max(range(size), key=lambda token: sum(token in text for text in texts))
+    shorter = write(model.model, prompts, end, 12, budget)
+    assert shorter == [alone(each, end) for each in prompts]
+    assert len({len(each) for each in shorter}) > 1
+    assert write(model.model, prompts, end, 0, budget) == [[] for _ in prompts]
+
+
+def test_choices_in_batches_of_like_length_are_choices(
+    model: LanguageModel, examples: list[Example], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompts, labels = prompts_of(model, examples[:20])
+    labels[3] = labels[3][:2]
+    with torch.no_grad():
+        whole = model.choice_logits(prompts, labels)
+        monkeypatch.setattr(module, "_LARGE", 0)
+        monkeypatch.setattr(module, "_CPU_TOKENS", 3 * model.count(prompts[0]))
+        torch.testing.assert_close(model.choice_logits(prompts, labels), whole, rtol=1e-4, atol=1e-5)
+    assert model.choice_logits(prompts, labels).requires_grad  # with gradient, the caller cuts batches
