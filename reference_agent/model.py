@@ -370,7 +370,7 @@ class LanguageModel:
 
     @property
     def _large(self) -> bool:
-        """Whether batches are cut without being told to; a tiny model's stay whole and give the bits they always gave."""
+        """Whether batches are cut without being told to; a tiny model's stay whole and give the same bits."""
         return self.model.num_parameters() >= _LARGE
 
     @property

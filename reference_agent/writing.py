@@ -45,7 +45,7 @@ def write(model: Any, prompts: Sequence[Tokens], end: int, most: int, budget: in
     if most < 1:
         return told
     hidden, layers = _read(model, prompts, end, longest, longest + most, budget)
-    cache = Cache(layers=layers)
+    cache = Cache(layers=[*layers])
     head = model.get_output_embeddings()
     places = torch.tensor(lengths, device=hidden.device)  # of the token that is read next
     seen = torch.arange(longest + most, device=hidden.device) >= longest - places[:, None]
