@@ -1,6 +1,6 @@
 """How fast the agent's rollout and choice are beside the plain ways of doing them, on ALFWorld, caches cold.
 
-`python benchmarks/agent_speed.py --model FOLDER` prints a table and writes it to benchmarks/results/agent_speed.md;
+`python benchmarks/agent_speed.py --model smollm2` prints a table and writes it to benchmarks/results/agent_speed.md;
 `--model tiny` makes a small untrained model, for a look in seconds. Speed does not depend on what the weights say, so
 nothing is trained. The exit code is 1 where an aim does not hold.
 
@@ -32,6 +32,7 @@ from taxi import HEADINGS, Row, processor
 from natlang_envs.env import unwrap
 from natlang_envs.evaluation.runner import hardware
 from natlang_envs.prompt import PathStep, reflection_prompt, state_prompt
+from reference_agent.base import model_source
 from reference_agent.config import Config, ModelConfig, RLConfig, StageConfig
 from reference_agent.model import LanguageModel
 from reference_agent.players import Reflector
@@ -70,7 +71,7 @@ def load(name: str, precision: torch.dtype, seed: int) -> LanguageModel:
         sizes = TokenizerSizes(4_096, unwrap(gymnasium.make(ALFWORLD)).max_commands)
         model = LanguageModel.tiny(ModelConfig(positions=8192), texts, ["go", "open", "take"], seed, sizes)
     else:
-        model = LanguageModel.load(name)
+        model = LanguageModel.load(model_source(name))
     model.model.eval().to(precision)
     return model
 
@@ -191,7 +192,7 @@ def choice(policy: LanguageModel, count: int, seed: int) -> tuple[list[Row], str
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", default="tiny", help="'tiny', a folder or a hub id")
+    parser.add_argument("--model", default="tiny", help="'tiny', 'smollm2', a folder or a hub id")
     parser.add_argument("--precision", default="bf16", choices=("bf16", "fp32"))
     parser.add_argument("--episodes", type=int, default=32)
     parser.add_argument("--group", type=int, default=8, help="episodes of each game")

@@ -15,6 +15,7 @@ import torch
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Decision, View
+from reference_agent.backbone import memory_advice
 from reference_agent.pipeline import CONFIG, load_player, load_reflector, read_config
 from reference_agent.players import Answers, decide, fitting_state
 from reference_agent.players import Decision as Choice
@@ -60,7 +61,8 @@ class ReflectRLAgent:
         own = [view.rng for view in views] if self.sampling else None
         if len(self._known) > _REMEMBERED:
             self._known.clear()
-        decided = decide(self._policy, self._reflector, states, commands, None, own=own, known=self._known)
+        with memory_advice("while playing", "lower --batch"):
+            decided = decide(self._policy, self._reflector, states, commands, None, own=own, known=self._known)
         return [
             Decision(listed[each.chosen], each.reflection, self._tokens(each))
             for listed, each in zip(commands, decided, strict=True)

@@ -52,11 +52,17 @@ class ModelConfig:
         one_of("model.device", self.device, ("cpu", "cuda", "auto"))
         if self.lora_rank < 0:
             raise UsageError(f"model.lora_rank is {self.lora_rank}: set it to 0 (train all weights) or more")
+
+    def check_trainable(self) -> None:
+        """Refuse settings of a model that can be played with only.
+
+        Raises:
+            UsageError: Weights of 8 or 16 bits cannot take the small steps of training: only what stands beside can.
+        """
         for wanted, value in (
             ('precision = "bf16"', self.precision == "bf16"),
             ("eight_bit = true", self.eight_bit),
         ):
-            # Weights of 8 or 16 bits cannot take the small steps of training: only what stands beside them can.
             if value and not self.lora_rank:
                 raise UsageError(f"model.{wanted} needs adapters to train: set model.lora_rank, for example to 16")
 

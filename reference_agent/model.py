@@ -360,6 +360,7 @@ class LanguageModel:
         for first in range(0, len(order), _TOGETHER):
             batch = order[first : first + _TOGETHER]
             sequences = [self.encode(prompts[index]) for index in batch]
+            self._check_length(sequences)
             most = min(max_tokens, self.positions - max(map(len, sequences)))
             self._take_turn()
             for index, tokens in zip(

@@ -59,6 +59,7 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
         Stopped: Ctrl-C was pressed in RL fine-tuning.
     """
     torch.set_num_threads(config.threads)
+    config.model.check_trainable()
     if config.model.name != "tiny":
         check_backbone(model_source(config.model.name), config.model)
 
@@ -164,11 +165,11 @@ def _new_player(config: Config, out: Path, name: str) -> LanguageModel:
 
 
 def _load_base(config: Config, out: Path) -> LanguageModel:
-    """Return the model that both players start from, and check that it has labels enough."""
+    """Return the model that both players start from, and check that it has labels enough where it takes them."""
     if config.model.name == "tiny":
         return LanguageModel.load(out / "base", config.model)
     model = LanguageModel.load(model_source(config.model.name), config.model)
-    for stage in config.curriculum:
+    for stage in config.curriculum if config.head == "labels" else ():
         env = gymnasium.make(stage.env, **config.arguments(stage))
         model.labels_for(unwrap(env).max_commands)
         env.close()

@@ -58,7 +58,8 @@ def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Pat
     axes.set(xlabel="iteration", ylabel="success of sampled episodes, %", ylim=(0, 100))
     axes.grid(alpha=0.2)
     columns = 2 if any(len(name) > _LONG for name in runs) else 3
-    figure.legend(loc="outside upper center", ncols=columns, frameon=False)
+    if axes.lines:
+        figure.legend(loc="outside upper center", ncols=columns, frameon=False)
     content = io.BytesIO()
     figure.savefig(content, format="png", dpi=120)
     pyplot.close(figure)

@@ -16,6 +16,7 @@ import json
 import multiprocessing
 import os
 import queue
+import shlex
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -109,6 +110,7 @@ class Plan:
         cells: What is trained, and the agents beside it.
         empty: Of each task and row that cannot be made: why.
         out: DIR.
+        settings: `key=value` over all configs.
     """
 
     target: Target
@@ -117,6 +119,16 @@ class Plan:
     cells: tuple[Cell, ...]
     empty: dict[tuple[str, str], str]
     out: Path
+    settings: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> str:
+        """What makes it again."""
+        words = ["reflect-rl", "reproduce", self.target.name, "--preset", self.preset.name]
+        if self.tasks != self.target.tasks:
+            words += [word for task in self.tasks for word in ("--task", task)]
+        words += [word for setting in self.settings for word in ("--set", setting)]
+        return shlex.join([*words, "--out", str(self.out)])
 
 
 def make_plan(
@@ -151,7 +163,7 @@ def make_plan(
             for seed in preset.seeds[:1] if row == UNTUNED else preset.seeds:
                 config = cell_config(task, row, preset, seed, list(settings))
                 cells.append(Cell(task, row, seed, config, out / "cells" / task / row / f"seed-{seed}"))
-    return Plan(target, preset, chosen, tuple(cells), empty, out)
+    return Plan(target, preset, chosen, tuple(cells), empty, out, tuple(settings))
 
 
 def reproduce(plan: Plan, jobs: int, report: Report, done: Callable[[Cell], None]) -> list[Entry]:

@@ -166,7 +166,7 @@ def write_results(plan: Plan, table: list[Entry]) -> None:
     text = [
         f"# {target.title}",
         "",
-        f"`reflect-rl reproduce {target.name} --preset {preset.name}`",
+        f"`{plan.command}`",
         "",
         "| " + " | ".join(heading) + " |",
         "|" + "---|" * len(heading),

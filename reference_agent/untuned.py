@@ -13,13 +13,16 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from math import ceil
+from pathlib import Path
 from typing import NamedTuple
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Decision, View
 from reference_agent.chat import OwnDriver
 from reference_agent.config import Config
+from reference_agent.config_file import EXPERIMENTS, load_config
 
+UNTUNED_CONFIGS = EXPERIMENTS / "untuned"
 UNPARSABLE = "[unparsable] "
 _AT_ONCE = 8  # requests in flight
 _LONGEST = 200  # characters of an action that nobody listed
@@ -30,22 +33,24 @@ class ZeroShotAgent:
 
     Args:
         name: A hub id or a folder.
-        config: How it is loaded, and the head that chooses; None for labels, in 32 bits on the CPU.
+        config: How it is loaded, and the head that chooses; by default labels, in 32 bits on the CPU.
 
     Raises:
         UsageError: There is no such model, its tokenizer has fewer single-token labels than there are commands, or its
             context does not hold the task with its commands.
     """
 
-    def __init__(self, name: str, config: Config | None = None) -> None:
+    def __init__(self, name: str | Path, config: Config | None = None) -> None:
         from reference_agent.model import LanguageModel  # torch, which `react` does without
         from reference_agent.saycan import with_head
 
-        self._model = with_head(LanguageModel.load(name, config.model), config) if config else LanguageModel.load(name)
+        config = config or Config()
+        self._model = with_head(LanguageModel.load(name, config.model), config)
         self._model.model.eval()
 
     def act(self, views: Sequence[View]) -> list[Decision]:
         """Return a decision for each view."""
+        from reference_agent.backbone import memory_advice
         from reference_agent.players import decide, fitting_state
 
         states = [
@@ -53,7 +58,8 @@ class ZeroShotAgent:
             for view in views
         ]
         commands = [view.admissible_commands for view in views]
-        decided = decide(self._model, None, states, commands, None)
+        with memory_advice("while playing", "lower --batch"):
+            decided = decide(self._model, None, states, commands, None)
         return [
             Decision(listed[each.chosen], None, self._model.count(each.prompt) + self._model.answer_tokens(each.labels))
             for listed, each in zip(commands, decided, strict=True)
@@ -164,10 +170,15 @@ def _above_zero(name: str, of: str) -> float | None:
 
 
 def load_zero_shot(argument: str) -> ZeroShotAgent:
-    """Return the agent of `zero-shot:MODEL`."""
+    """Return the agent of `zero-shot:MODEL`, a hub id, a folder, a config file, or one of `experiments/untuned`."""
     if not argument:
-        raise UsageError("agent zero-shot needs a model: write --agent zero-shot:MODEL, a hub id or a folder")
-    return ZeroShotAgent(argument)
+        raise UsageError("agent zero-shot needs a model: write --agent zero-shot:MODEL, a hub id, a folder or a config")
+    if not argument.endswith(".toml") and not (UNTUNED_CONFIGS / f"{argument}.toml").exists():
+        return ZeroShotAgent(argument)
+    from reference_agent.base import model_source
+
+    config = load_config(Path(argument) if argument.endswith(".toml") else UNTUNED_CONFIGS / f"{argument}.toml")
+    return ZeroShotAgent(model_source(config.model.name), config)
 
 
 def load_react(argument: str) -> ReActAgent:

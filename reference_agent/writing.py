@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers.cache_utils import Cache, DynamicLayer
+from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
 
 Tokens = Sequence[int]
 
@@ -86,8 +86,10 @@ def _read(
         widest = max(len(prompts[index]) for index in batch)
         # Padding stands on the right, where a causal model cannot see it from the last real token.
         padded = [[*prompts[index], *[end] * (widest - len(prompts[index]))] for index in batch]
-        output = model.base_model(torch.tensor(padded, device=model.device), use_cache=True)
-        read = output.past_key_values.layers
+        # A plain cache keeps every place, where a model of sliding windows would choose one that forgets.
+        ids, cache = torch.tensor(padded, device=model.device), DynamicCache()
+        output = model.base_model(ids, past_key_values=cache, use_cache=True)
+        read = cache.layers
         layers = layers or [_Reserved(each.keys, len(prompts), longest, width) for each in read]
         for row, index in enumerate(batch):
             count = len(prompts[index])

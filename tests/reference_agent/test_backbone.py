@@ -158,14 +158,20 @@ def test_gpt2_the_papers_architecture_takes_adapters(model: LanguageModel, tmp_p
     [
         ("model.precision='int4'", "unknown model.precision"),
         ("players='adapters'", "needs adapters to train: set model.lora_rank"),
-        ("model.precision='bf16'", "needs adapters to train: set model.lora_rank"),
-        ("model.eight_bit=true", "needs adapters to train: set model.lora_rank"),
         ("model.lora_rank=-1", "set it to 0"),
     ],
 )
 def test_settings_that_do_not_fit_are_named(setting: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         load_config(None, [setting])
+
+
+@pytest.mark.parametrize("setting", ["model.precision='bf16'", "model.eight_bit=true"])
+def test_few_bits_are_for_playing_alone(setting: str, out: Path) -> None:
+    config = load_config(None, [setting])
+    with pytest.raises(UsageError, match=r"needs adapters to train: set model.lora_rank"):
+        train(config, out, silent)
+    assert not out.exists()
 
 
 def test_models_that_cannot_be_had_are_named(out: Path) -> None:

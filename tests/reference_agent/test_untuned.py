@@ -11,13 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import View, evaluate, load_protocol
 from natlang_envs.evaluation.runner import read_run
 from natlang_envs.prompt import PathStep
+from reference_agent.config_file import load_config
 from reference_agent.model import LanguageModel
-from reference_agent.untuned import ReActAgent, ZeroShotAgent, load_react, load_zero_shot, parse
+from reference_agent.saycan import SayCanPolicy
+from reference_agent.untuned import UNTUNED_CONFIGS, ReActAgent, ZeroShotAgent, load_react, load_zero_shot, parse
 from tests.natlang_envs.autoexplore.chat_server import Body, completion, serve
 
 PICKUP = "dangerous-taxi-pickup/paper"
@@ -44,6 +47,18 @@ def test_zero_shot_chooses_listed_commands_and_repeats(model: LanguageModel, tmp
     assert first[0].tokens > 0
     with pytest.raises(UsageError, match="holds no causal language model"):
         ZeroShotAgent(str(tmp_path / "nothing"))
+
+
+def test_zero_shot_takes_a_config_that_says_how_the_model_is_loaded(model: LanguageModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    settings = f"head = 'saycan'\n[model]\nname = '{tmp_path / 'model'}'\nprecision = 'bf16'\n"
+    (tmp_path / "own.toml").write_text(settings)
+    agent = load_zero_shot(str(tmp_path / "own.toml"))
+    assert agent._model.model.dtype == torch.bfloat16
+    assert isinstance(agent._model, SayCanPolicy)
+    assert evaluate(agent, PICKUP)[0].tokens > 0
+    names = {load_config(path).model.name for path in UNTUNED_CONFIGS.glob("*.toml")}
+    assert {"smollm2", "mistralai/Mistral-7B-Instruct-v0.1"} <= names  # the paper's models are a name each
 
 
 def test_a_path_that_is_too_long_for_the_context_loses_its_oldest_steps(model: LanguageModel, tmp_path: Path) -> None:

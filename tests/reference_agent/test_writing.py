@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from transformers import MistralConfig, MistralForCausalLM
 
 import reference_agent.model as module
 from reference_agent.collect import Example
@@ -47,6 +48,31 @@ def test_what_is_written_is_what_generate_writes_one_by_one(model: LanguageModel
     assert shorter == [alone(each, end) for each in prompts]
     assert len({len(each) for each in shorter}) > 1
     assert write(model.model, prompts, end, 0, budget) == [[] for _ in prompts]
+
+
+def test_windows_that_slide_do_not_mix_up_prompts() -> None:
+    config = MistralConfig(
+        vocab_size=60,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        sliding_window=6,
+        initializer_range=0.5,
+    )
+    torch.manual_seed(0)
+    mistral = MistralForCausalLM(config).eval()
+    rng = np.random.default_rng(0)
+    prompts = [rng.integers(1, 60, count).tolist() for count in (14, 3, 9, 5)]
+    texts = write(mistral, prompts, 0, 10, 10_000)
+    assert texts == [write(mistral, [each], 0, 10, 10_000)[0] for each in prompts]
+    for prompt, text in zip(prompts, texts, strict=True):
+        so_far = prompt
+        for token in text:
+            with torch.no_grad():
+                assert mistral(torch.tensor([so_far])).logits[0, -1].argmax() == token
+            so_far = [*so_far, token]
 
 
 def test_choices_in_batches_of_like_length_are_choices(
