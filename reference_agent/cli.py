@@ -103,7 +103,7 @@ def train(
 
 @app.command()
 def reproduce(
-    target: Annotated[str, typer.Argument(help="table2, figure2, figure3, figure4 or appendix-e2.")],
+    target: Annotated[str, typer.Argument(help="table2, figure2, figure3, figure4, appendix-a or appendix-e2.")],
     out: Annotated[Path, typer.Option(help="Where everything goes. A run that was stopped there goes on.")],
     preset: Annotated[
         str,

@@ -3,7 +3,8 @@
 Every step of a teacher's trajectory gives a positive example. Beside it, random wrong actions (the paper: one) are
 tried from a snapshot and the teacher reflects on where each led: a negative example, whose path shows the wrong step.
 Where the paper's lines 16 and 17 mix s_h, R_h with A(s'), this takes everything at s'. A wrong action that ends the
-game, or after which the plan is no longer, is skipped. Beside the data lies a card that says where it comes from.
+game, or after which the plan is no longer (in AutoExplore: is shorter), is skipped. Beside the data lies a card that
+says where it comes from.
 """
 
 from __future__ import annotations
@@ -202,7 +203,7 @@ def _play(config: Config, env: NatLangEnv, teacher: Teacher, task_id: str, rng: 
         action = lesson_here(path, observation, info, None)  # lines 7 to 9
         here = env.snapshot()
         for wrong in _wrong_actions(info["admissible_commands"], action, config.collect.negatives, rng):  # line 10
-            there = _go_wrong(env, wrong)  # line 11
+            there = _go_wrong(env, wrong, teacher.idles)  # line 11
             if there:
                 observed, told = there
                 lesson_here([*path, PathStep(wrong, told["feedback"])], observed, told, wrong)  # lines 14 to 17
@@ -221,11 +222,11 @@ def _wrong_actions(commands: Sequence[str], action: str, count: int, rng: np.ran
     return [others[index] for index in rng.permutation(len(others))[:count].tolist()]
 
 
-def _go_wrong(env: NatLangEnv, action: str) -> tuple[str, dict[str, Any]] | None:
-    """Take a random action; return what it showed if the game goes on and the plan got longer."""
+def _go_wrong(env: NatLangEnv, action: str, idles: bool) -> tuple[str, dict[str, Any]] | None:
+    """Take a random action; return what it showed if the game goes on, and its plan is longer; with `idles`, no shorter."""
     before = len(env.reference())
     observation, _, terminated, truncated, info = env.step(action)
-    if terminated or truncated or len(env.reference()) <= before:
+    if terminated or truncated or len(env.reference()) < before + (not idles):
         return None
     return observation, info
 

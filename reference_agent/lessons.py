@@ -64,9 +64,12 @@ class Teacher(Protocol):
     Attributes:
         restarts: Whether an observation of the family tells all that matters, so that a state makes sense without the
             path that led to it.
+        idles: Whether a wrong action that leaves the plan as long as it was, such as reading another file, is a mistake
+            to learn from; else only one after which it is longer.
     """
 
     restarts: bool
+    idles: bool
 
     def teach(self, moment: Moment) -> Lesson:
         """Return a reflection and an action."""

@@ -116,6 +116,10 @@ _ALL_ROWS = (
     Row("no-curriculum", "Reflect-RL without curriculum"),
     Row("same-model", "same model for both players"),
     Row("same-model-frozen", "same model, its reflections frozen"),
+    Row("ppo", "PPO"),
+    Row("ppo-dropout", "PPO, dropout on"),
+    Row("ppo-critic", "PPO with a critic"),
+    Row("ppo-critic-dropout", "PPO with a critic, dropout on"),
     Row("faithful", "Reflect-RL faithful"),
     Row("best", "Reflect-RL best"),
 )
@@ -142,6 +146,12 @@ _ALL_TARGETS = (
         "Figure 4: with and without curriculum and reflection, in the dropoff curriculum",
         ("taxi-dropoff",),
         ("no-reflection-no-curriculum", "no-reflection", "no-curriculum", "best"),
+    ),
+    Target(
+        "appendix-a",
+        "Appendix A: PPO, with and without a critic and dropout",
+        ("taxi-pickup",),
+        ("ppo", "ppo-dropout", "ppo-critic", "ppo-critic-dropout"),
     ),
     Target(
         "appendix-e2",

@@ -37,6 +37,7 @@ class ALFWorldTeacher:
         rng: Draws the wording.
     """
 
+    idles = False
     restarts = False  # what is held, and what was searched, is told by the path alone
 
     def __init__(self, rng: np.random.Generator) -> None:

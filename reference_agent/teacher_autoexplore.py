@@ -31,6 +31,7 @@ class AutoExploreTeacher:
     """
 
     restarts = False  # which files were read is told by the path alone
+    idles = True  # a reader who never saw a file that does not tell names whatever was read
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._say = Sayings(SAYINGS, rng)
@@ -41,7 +42,8 @@ class AutoExploreTeacher:
         assert isinstance(env, AutoExploreEnv)
         plan = env.demonstration()
         action, target = plan[0], plan[-1].removeprefix("id ")
-        regret = f" {self._say.draw('regret')}" if moment.wrong is not None else ""
+        kind = "regret_read" if (moment.wrong or "").startswith("cat ") else "regret"
+        regret = f" {self._say.draw(kind)}" if moment.wrong is not None else ""
         # Names and lines are a repository's own words: they may hold commands, which no reflection may name.
         for reflection in self._attempts(env, moment, action, target):
             if agrees(reflection + regret, action, moment.commands):

@@ -191,7 +191,7 @@ class ChatTeacher:
     """
 
     def __init__(self, model: ChatModel, prompts: Prompts, oracle: Teacher, hint: bool) -> None:
-        self.restarts = oracle.restarts
+        self.restarts, self.idles = oracle.restarts, oracle.idles
         self._model = model
         self._prompts = prompts
         self._oracle = oracle

@@ -29,6 +29,7 @@ class TaxiTeacher:
     """
 
     restarts = True
+    idles = False
 
     def __init__(self, rng: np.random.Generator, regret: str = "first", walls: bool = False) -> None:
         self._say = Sayings(SAYINGS, rng)
