@@ -223,7 +223,7 @@ def _wrong_actions(commands: Sequence[str], action: str, count: int, rng: np.ran
 
 
 def _go_wrong(env: NatLangEnv, action: str, idles: bool) -> tuple[str, dict[str, Any]] | None:
-    """Take a random action; return what it showed if the game goes on, and its plan is longer; with `idles`, no shorter."""
+    """Take a random action; return what it showed if the game goes on with a longer plan; with `idles`, no shorter."""
     before = len(env.reference())
     observation, _, terminated, truncated, info = env.step(action)
     if terminated or truncated or len(env.reference()) < before + (not idles):

@@ -42,8 +42,11 @@ class AutoExploreTeacher:
         assert isinstance(env, AutoExploreEnv)
         plan = env.demonstration()
         action, target = plan[0], plan[-1].removeprefix("id ")
-        kind = "regret_read" if (moment.wrong or "").startswith("cat ") else "regret"
-        regret = f" {self._say.draw(kind)}" if moment.wrong is not None else ""
+        regret = ""
+        if moment.wrong is not None:
+            verb, _, name = moment.wrong.partition(" ")
+            kind = "regret" if verb != "cat" else "regret_again" if name == target else "regret_read"
+            regret = " " + self._say.draw(kind).format(target=target)
         # Names and lines are a repository's own words: they may hold commands, which no reflection may name.
         for reflection in self._attempts(env, moment, action, target):
             if agrees(reflection + regret, action, moment.commands):

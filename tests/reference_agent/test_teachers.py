@@ -103,10 +103,18 @@ def _wrong(state: str) -> str:
     return [line for line in path.split("\n") if line.startswith("- ")][-1].removeprefix("- ").partition(":")[0]
 
 
-def test_no_mistake_is_taught_where_the_plan_got_no_longer() -> None:
-    """To read a wrong file costs a step, but the way to the right one is as long as before."""
+def test_a_file_that_was_read_in_vain_is_said_to_be_and_not_named() -> None:
+    """Without such examples SmolLM2 named the first file that it read in 36 of 44 games, and read no second one."""
     examples = collect(config_of("autoexplore", negatives=40, wordings=1))
-    assert not any(_wrong(each.state).startswith(("cat", "id", "exit")) for each in examples if each.negative)
+    vain = [each for each in examples if each.negative and _wrong(each.state).startswith("cat ")]
+    assert len(vain) > len(examples) / 5
+    for each in vain:
+        name = _wrong(each.state).removeprefix("cat ")
+        if each.action != f"id {name}":
+            assert name in each.reflection
+        else:
+            assert not any(said in each.reflection for said in ("in vain", "did not tell", "the wrong one"))
+    assert not any(_wrong(each.state).startswith(("id", "exit")) for each in examples if each.negative)
 
 
 def test_the_same_seed_gives_the_same_in_another_process() -> None:
