@@ -228,6 +228,7 @@ class RLConfig:
         replay_size: How many are kept.
         explore: In rollouts, a choice is drawn evenly with this probability. Algorithms improve the policy mixed so.
         dropout: Where the model's dropout is on: `"off"`, in `"updates"`, or `"always"`, as in the authors' rollouts.
+        dropout_rate: Attention's dropout in RL, for a model whose own is 0 as the tiny one's; 0 leaves the model's own.
         learning_rate: Of AdamW, falling linearly to a tenth over a stage.
         weight_decay: Of AdamW.
         clip: Largest norm of the gradient.
@@ -255,6 +256,7 @@ class RLConfig:
     replay_size: int = 256
     explore: float = 0.0
     dropout: str = "off"
+    dropout_rate: float = 0.0
     learning_rate: float = 4e-4
     weight_decay: float = 1e-3
     clip: float = 1.0
@@ -275,7 +277,7 @@ class RLConfig:
             raise UsageError(f"rl.algorithm {self.algorithm!r} compares episodes of a task: set rl.group to 2 or more")
         if self.critic and self.algorithm != "ppo":
             raise UsageError(f"rl.critic is PPO's, not {self.algorithm!r}'s: set rl.algorithm to 'ppo'")
-        for name, value in (("rl.explore", self.explore), ("rl.gae", self.gae)):
+        for name, value in (("rl.explore", self.explore), ("rl.gae", self.gae), ("rl.dropout_rate", self.dropout_rate)):
             if not 0 <= value <= 1:
                 raise UsageError(f"{name} is {value}: give a number from 0 to 1")
         for name, value, least in (

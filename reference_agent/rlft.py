@@ -73,6 +73,9 @@ def fine_tune(
     curve = list(progress.curve)
     replay = Replay(config.rl, progress.replay)
     critic = ppo.make_critic(policy) if config.rl.critic else None
+    for module in policy.model.modules() if config.rl.dropout_rate else ():
+        if hasattr(module, "attention_dropout"):
+            module.attention_dropout = config.rl.dropout_rate
     if last is not None and critic is not None:
         checkpoints.load_critic(last, critic)
     trained = [*policy.parameters(), *(critic.parameters() if critic is not None else ())]

@@ -244,7 +244,7 @@ EVERY = {
     "critic": ("rl.algorithm='ppo'", "rl.critic=true", "rl.epochs=2"),
     "gigpo": ("rl.algorithm='gigpo'", "rl.explore=0.1"),
     "replay": ("rl.replay=3", "rl.explore=0.9", "env_kwargs={horizon=30}"),
-    "dropout": ("rl.algorithm='ppo'", "rl.dropout='always'"),
+    "dropout": ("rl.algorithm='ppo'", "rl.dropout='always'", "rl.dropout_rate=0.3"),
 }
 
 
@@ -256,8 +256,6 @@ def tuned(model: LanguageModel, config: Config, folder: Path, crash_at: int = 0)
     """Fine-tune a copy of a model by reward alone; raise at the report of iteration `crash_at`."""
     policy = copy.deepcopy(model)
     policy.model.eval()
-    for layer in policy.model.model.layers:
-        layer.self_attn.attention_dropout = 0.3  # seen in training mode only
 
     def report(row: Row_) -> None:
         if row["iteration"] == crash_at:
@@ -286,7 +284,8 @@ def test_four_iterations_are_two_and_two_more(name: str, model: LanguageModel, o
 def test_dropout_matters_only_where_it_is_on(model: LanguageModel, out: Path) -> None:
     ends = {}
     for where in ("off", "updates", "always"):
-        config = quick_config("rl.algorithm='ppo'", "rl.epochs=2", f"rl.dropout='{where}'", stages=(1,))
+        settings = ("rl.algorithm='ppo'", "rl.epochs=2", "rl.dropout_rate=0.3", f"rl.dropout='{where}'")
+        config = quick_config(*settings, stages=(1,))
         state = torch.get_rng_state()
         policy, curve = tuned(model, config, out / where)
         assert torch.equal(torch.get_rng_state(), state), "the global generator is left alone"
