@@ -194,7 +194,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="tiny", help="'tiny', 'smollm2', a folder or a hub id")
     parser.add_argument("--precision", default="bf16", choices=("bf16", "fp32"))
-    parser.add_argument("--episodes", type=int, default=32)
+    parser.add_argument("--episodes", type=int, default=Config().rl.batch)
     parser.add_argument("--group", type=int, default=8, help="episodes of each game")
     parser.add_argument("--horizon", type=int, default=5)
     parser.add_argument("--plain-episodes", type=int, default=2)
