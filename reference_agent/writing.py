@@ -89,7 +89,7 @@ def _read(
         # A plain cache keeps every place, where a model of sliding windows would choose one that forgets.
         ids, cache = torch.tensor(padded, device=model.device), DynamicCache()
         output = model.base_model(ids, past_key_values=cache, use_cache=True)
-        read = cache.layers
+        read: list[Any] = [*cache.layers]
         layers = layers or [_Reserved(each.keys, len(prompts), longest, width) for each in read]
         for row, index in enumerate(batch):
             count = len(prompts[index])
