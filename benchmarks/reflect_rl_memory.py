@@ -12,10 +12,12 @@ import platform
 import resource
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results" / "reflect_rl_memory.md"
 BATCH, MINIBATCH, TOKENS = 2, 1, 4
+AIM = 0.7
 SETTINGS = {
     "two adapters on one base": ["model.lora_rank=64", 'players="adapters"'],
     "two models, an adapter each": ["model.lora_rank=64", 'players="two"'],
@@ -74,6 +76,9 @@ def measure(settings: list[str]) -> dict[str, float]:
 def main() -> None:
     """Measure each setting in its own process and write the page."""
     from report import publish
+    from taxi import processor
+
+    from natlang_envs.evaluation.runner import hardware
 
     found: dict[str, dict[str, float]] = {}
     for name, settings in SETTINGS.items():
@@ -85,10 +90,12 @@ def main() -> None:
         RESULTS,
         "Memory of two players",
         [
-            "`python benchmarks/reflect_rl_memory.py`: SmolLM2-135M, fp32, LoRA of rank 64 on all linear layers; the "
+            f"Written by `python benchmarks/reflect_rl_memory.py` on {date.today().isoformat()}: {hardware()} "
+            f"({processor()}). SmolLM2-135M, fp32, LoRA of rank 64 on all linear layers; the "
             f"reflector writes {TOKENS} tokens to {BATCH} states of `NatLang/ALFWorld-v0`, the policy chooses, then "
             f"two updates of the policy on {MINIBATCH} prompts of {ours['tokens']:.0f} tokens on average. Resident "
-            "memory of a process for each row, above what it took before a model was loaded.",
+            f"memory of a process for each row, above what it took before a model was loaded. The aim: at most {AIM} "
+            "of two models.",
         ],
         ["Players", "peak, MB", "adapters / this"],
         [
@@ -98,6 +105,10 @@ def main() -> None:
                 f"{ours['peak'] / row['peak']:.2f}",
             ]
             for name, row in found.items()
+        ],
+        [
+            "What is saved is the second base. Activations of an update, and the policy's adapter with its optimizer, are "
+            "in every row; the last has gradients and optimizer of all weights beside."
         ],
     )
 
