@@ -107,8 +107,8 @@ def main() -> None:
             for name, row in found.items()
         ],
         [
-            "What is saved is the second base. Activations of an update, and the policy's adapter with its optimizer, are "
-            "in every row; the last has gradients and optimizer of all weights beside."
+            "What is saved is the second base. Activations of an update, and the policy's adapter with its optimizer, "
+            "are in every row; the last has gradients and optimizer of all weights beside."
         ],
     )
 
