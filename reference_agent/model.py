@@ -37,6 +37,7 @@ hub_logging.set_verbosity_error()  # without a network it tells of each retry; w
 _TOGETHER = 64  # texts that are written at a time
 _CPU_TOKENS, _GPU_TOKENS = 2_000, 65_536  # read at a time: more is slower on a CPU, and fewer on a GPU
 _LARGE = 10_000_000  # weights
+_WIDTH = 32  # large models read multiples of so many tokens: torch keeps memory for each width that it meets
 _SHARING = 4  # a prefix is computed apart when at least this many prompts share it, on average
 
 
@@ -313,7 +314,10 @@ class LanguageModel:
         self, sequences: Sequence[tuple[int, ...]], start: int, cache: DynamicCache | None
     ) -> tuple[Tensor, Tensor]:
         # Padding stands on the right, where a causal model cannot see it from the last real token.
-        ids = torch.full((len(sequences), max(map(len, sequences))), self.end)
+        width = max(map(len, sequences))
+        if self._large:
+            width = min(-(-width // _WIDTH) * _WIDTH, self.positions - start)
+        ids = torch.full((len(sequences), width), self.end)
         for row, each in enumerate(sequences):
             ids[row, : len(each)] = torch.tensor(each)
         ids = ids.to(self.model.device)

@@ -82,7 +82,9 @@ def test_choices_in_batches_of_like_length_are_choices(
     labels[3] = labels[3][:2]
     with torch.no_grad():
         whole = model.choice_logits(prompts, labels)
+        said = model.completion_loss(prompts[:3], ["It goes.", "Go on.", "No."])
         monkeypatch.setattr(module, "_LARGE", 0)
+        torch.testing.assert_close(model.completion_loss(prompts[:3], ["It goes.", "Go on.", "No."]), said)
         monkeypatch.setattr(module, "_CPU_TOKENS", 3 * model.count(prompts[0]))
         torch.testing.assert_close(model.choice_logits(prompts, labels), whole, rtol=1e-4, atol=1e-5)
     assert model.choice_logits(prompts, labels).requires_grad  # with gradient, the caller cuts batches
