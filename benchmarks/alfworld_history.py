@@ -7,51 +7,37 @@ That bounds every player with this `history`. Seconds of one core.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
-from natlang_envs.alfworld.expert import Expert
-from natlang_envs.env import unwrap
-from natlang_envs.evaluation import load_protocol
-from natlang_envs.prompt import PathStep
+from natlang_envs.alfworld.expert import ExpertAgent
+from natlang_envs.evaluation import View, evaluate
 
 PROTOCOL = "alfworld-generated/v1"
 HISTORIES = (1, 4, 8, 12, 16, 50)
 
 
-def choice(task: str, path: Sequence[PathStep], observation: str, commands: Sequence[str]) -> str:
-    """Return what the expert does after these steps."""
-    expert = Expert(task)
-    for step in path:
-        expert.observe(step.action, step.feedback)
-    return expert.choose(observation, commands)
+class Forgetful:
+    """The expert with the last steps of the path alone; `agreed` counts where that makes no difference."""
 
+    def __init__(self, history: int) -> None:
+        self._expert = ExpertAgent()
+        self._history = history
+        self.agreed = 0
 
-def play(history: int) -> tuple[int, int, int]:
-    """Return the games won, the states with the whole path's command, and all states."""
-    protocol = load_protocol(PROTOCOL)
-    env = unwrap(protocol.make_env())
-    won = agreed = states = 0
-    for episode in protocol.episodes:
-        observation, info = env.reset(seed=episode.seed, options={"task_id": episode.task_id})
-        path: list[PathStep] = []
-        ended = False
-        while not ended:
-            listed = info["admissible_commands"]
-            action = choice(info["task"], path[max(0, len(path) - history) :], observation, listed)
-            agreed += action == choice(info["task"], path, observation, listed)
-            states += 1
-            observation, _, terminated, truncated, info = env.step(action)
-            path.append(PathStep(action, info["feedback"]))
-            ended = terminated or truncated
-        won += info["success"]
-    return won, agreed, states
+    def __call__(self, view: View) -> str:
+        """Return the next command."""
+        command = self._expert(replace(view, path=view.path[-self._history :]))
+        self.agreed += command == self._expert(view)
+        return command
 
 
 def main() -> None:
-    games = len(load_protocol(PROTOCOL).episodes)
     for history in HISTORIES:
-        won, agreed, states = play(history)
-        print(f"history {history}: wins {won} of {games}, as with the whole path in {agreed} of {states} states")
+        expert = Forgetful(history)
+        _, games = evaluate(expert, PROTOCOL)
+        won, states = sum(each.success for each in games), sum(len(each.actions) for each in games)
+        same = f"as with the whole path in {expert.agreed} of {states} states"
+        print(f"history {history}: wins {won} of {len(games)}, {same}")
 
 
 if __name__ == "__main__":

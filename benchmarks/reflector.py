@@ -37,9 +37,7 @@ class Follower:
 
     def act(self, views: Sequence[View]) -> list[Decision]:
         """Return a decision for each view."""
-        said = self._reflector.reflect(
-            [state_prompt(view.task, view.path, view.observation, history=self._history) for view in views]
-        )
+        said = self._reflector.reflect([view.prompt(self._history) for view in views])
         return [
             Decision((named_commands(text, view.admissible_commands) or [text])[-1], text, 0)
             for view, text in zip(views, said, strict=True)

@@ -60,6 +60,8 @@ class LanguageModel:
         self.tokenizer = tokenizer
         self.adapter = adapter
         self.end: int = tokenizer.eos_token_id
+        # Batches of a large model are cut and padded unasked; a tiny one's stay whole and give the same bits.
+        self._large: bool = model.num_parameters() >= _LARGE
         self._ids: dict[str, tuple[int, ...]] = {}
         self._label_ids: dict[str, int] = {}
         for label in LABELS:
@@ -372,11 +374,6 @@ class LanguageModel:
             ):
                 texts[index] = self.tokenizer.decode(tokens, skip_special_tokens=True).strip()
         return texts
-
-    @property
-    def _large(self) -> bool:
-        """Whether batches are cut without being told to; a tiny model's stay whole and give the same bits."""
-        return self.model.num_parameters() >= _LARGE
 
     @property
     def _read_at_once(self) -> int:

@@ -253,7 +253,7 @@ def _agent(cell: Cell, stages: Path, report: Callable[[str, int, int, float], No
         return load_agent(cell.row)
     torch.set_num_threads(cell.config.threads)
     if cell.row == UNTUNED:
-        return ZeroShotAgent(str(load_or_make_base(cell.config, cell.folder, report, stages)), cell.config)
+        return ZeroShotAgent(load_or_make_base(cell.config, cell.folder, report, stages), cell.config)
     train(cell.config, cell.folder, report, stages)
     return ReflectRLAgent(cell.folder)
 

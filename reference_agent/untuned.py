@@ -173,11 +173,13 @@ def load_zero_shot(argument: str) -> ZeroShotAgent:
     """Return the agent of `zero-shot:MODEL`, a hub id, a folder, a config file, or one of `experiments/untuned`."""
     if not argument:
         raise UsageError("agent zero-shot needs a model: write --agent zero-shot:MODEL, a hub id, a folder or a config")
-    if not argument.endswith(".toml") and not (UNTUNED_CONFIGS / f"{argument}.toml").exists():
+    own = argument.endswith(".toml")
+    path = Path(argument) if own else UNTUNED_CONFIGS / f"{argument}.toml"
+    if not own and not path.exists():
         return ZeroShotAgent(argument)
     from reference_agent.base import model_source
 
-    config = load_config(Path(argument) if argument.endswith(".toml") else UNTUNED_CONFIGS / f"{argument}.toml")
+    config = load_config(path)
     return ZeroShotAgent(model_source(config.model.name), config)
 
 

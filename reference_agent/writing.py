@@ -52,10 +52,9 @@ def write(model: Any, prompts: Sequence[Tokens], end: int, most: int, budget: in
     running = list(range(len(prompts)))
     for step in range(most):
         chosen = head(hidden).argmax(dim=1)
-        ended: list[bool] = []
         for index, token in zip(running, chosen.tolist(), strict=True):
-            ended.append(token == end or (bool(told[index]) and told[index][-1] == end))
-            told[index].append(end if ended[-1] else token)
+            told[index].append(token)
+        ended = [end in told[index] for index in running]
         if all(ended) or step + 1 == most:
             break
         if 2 * sum(ended) >= len(ended):  # those that have ended are carried along until they are half

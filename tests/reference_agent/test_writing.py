@@ -83,7 +83,7 @@ def test_choices_in_batches_of_like_length_are_choices(
     with torch.no_grad():
         whole = model.choice_logits(prompts, labels)
         said = model.completion_loss(prompts[:3], ["It goes.", "Go on.", "No."])
-        monkeypatch.setattr(module, "_LARGE", 0)
+        monkeypatch.setattr(model, "_large", True)
         torch.testing.assert_close(model.completion_loss(prompts[:3], ["It goes.", "Go on.", "No."]), said)
         monkeypatch.setattr(module, "_CPU_TOKENS", 3 * model.count(prompts[0]))
         torch.testing.assert_close(model.choice_logits(prompts, labels), whole, rtol=1e-4, atol=1e-5)
