@@ -86,6 +86,7 @@ def tiny_name(config: Config) -> str:
 # The settings that make a tiny model.
 TINY = ("name", "layers", "width", "inner", "heads", "positions", "initializer_range")
 SHIPPED = Path(__file__).parent / "data" / "models"
+_SAMPLED = 1_000  # trajectories, at most, whose prompts show words and shape
 VERSION = 2  # raise when the warm-up, the tokenizer or the environment's texts change
 
 
@@ -125,6 +126,11 @@ def _samples(config: Config) -> Config:
         split=config.split,
         env_kwargs=arguments,
         history=config.history,
-        collect=CollectConfig(trajectories=config.collect.trajectories, policy_trajectories=0),
+        collect=CollectConfig(
+            trajectories=min(config.collect.trajectories, _SAMPLED),
+            policy_trajectories=0,
+            order=config.collect.order,
+            detours=config.collect.detours,
+        ),
         curriculum=(StageConfig(env, 0),),
     )

@@ -198,20 +198,29 @@ def _play(config: Config, env: NatLangEnv, teacher: Teacher, task_id: str, rng: 
 
     observation, info = env.reset(seed=config.seed, options={"task_id": task_id})
     path: list[PathStep] = []
+    mistake: str | None = None
     ended = False
     while not ended:
-        action = lesson_here(path, observation, info, None)  # lines 7 to 9
+        action = lesson_here(path, observation, info, mistake)  # lines 7 to 9
+        commands = info["admissible_commands"]
         here = env.snapshot()
-        for wrong in _wrong_actions(info["admissible_commands"], action, config.collect.negatives, rng):  # line 10
-            there = _go_wrong(env, wrong, teacher.idles)  # line 11
-            if there:
-                observed, told = there
-                lesson_here([*path, PathStep(wrong, told["feedback"])], observed, told, wrong)  # lines 14 to 17
-            skipped += there is None
+        for wrong in _wrong_actions(commands, action, config.collect.negatives, rng):  # line 10
+            there = _go_wrong(env, wrong)  # line 11
+            if there and (there.mistake or teacher.idles):
+                passed = [*path, PathStep(wrong, there.info["feedback"])]
+                lesson_here(passed, there.observation, there.info, wrong)  # lines 14 to 17
+            else:
+                skipped += 1
             env.restore(here)
-        observation, _, terminated, truncated, info = env.step(action)
+        mistake = None
+        wanders = config.collect.detours and rng.random() < config.collect.detours
+        if wanders and (detour := _detour(env, commands, action, rng)):
+            action, (observation, info, wrong_way) = detour
+            mistake = action if wrong_way else None
+        else:
+            observation, _, terminated, truncated, info = env.step(action)
+            ended = terminated or truncated
         path.append(PathStep(action, info["feedback"]))
-        ended = terminated or truncated
     negative, restarts = sum(each.negative for each in examples), sum(each.restart for each in examples)
     positive = len(examples) - negative
     return Trajectory(examples, Played(task_id, len(path), info["success"], positive, negative, restarts, skipped))
@@ -222,13 +231,34 @@ def _wrong_actions(commands: Sequence[str], action: str, count: int, rng: np.ran
     return [others[index] for index in rng.permutation(len(others))[:count].tolist()]
 
 
-def _go_wrong(env: NatLangEnv, action: str, idles: bool) -> tuple[str, dict[str, Any]] | None:
-    """Take a random action; return what it showed if the game goes on with a longer plan; with `idles`, no shorter."""
+class _Astray(NamedTuple):
+    """Where a random action led; a mistake if the plan is longer now."""
+
+    observation: str
+    info: dict[str, Any]
+    mistake: bool
+
+
+def _go_wrong(env: NatLangEnv, action: str) -> _Astray | None:
+    """Take a random action; return where it led if the game goes on and the plan is no shorter."""
     before = len(env.reference())
     observation, _, terminated, truncated, info = env.step(action)
-    if terminated or truncated or len(env.reference()) < before + (not idles):
+    if terminated or truncated:
         return None
-    return observation, info
+    now = len(env.reference())
+    return None if now < before else _Astray(observation, info, now > before)
+
+
+def _detour(
+    env: NatLangEnv, commands: Sequence[str], action: str, rng: np.random.Generator
+) -> tuple[str, _Astray] | None:
+    """Take a random action other than `action`; None, and no step, if it brings the goal nearer or ends the game."""
+    here = env.snapshot()
+    for other in _wrong_actions(commands, action, 1, rng):
+        if astray := _go_wrong(env, other):
+            return other, astray
+    env.restore(here)
+    return None
 
 
 def write_collection(folder: Path, collection: Collection) -> None:

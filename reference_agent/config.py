@@ -107,6 +107,11 @@ class CollectConfig:
             A student that regrets a right step before it chooses goes back; after the command it is too late for that.
         walls: Whether Taxi's oracle teacher says what walls it sees on the next border between columns, and drives by
             that alone. Else it follows the shortest plan, whose reasons may lie anywhere on the map.
+        order: Whether ALFWorld's oracle teacher says which place the next one to search follows in the room's list, and
+            names all the places that p(s) shows as searched in vain, not the last six alone.
+        detours: The chance that a step of a trajectory is a random legal one, after which the teacher goes on: a
+            student leaves the teacher's paths, and later states have that behind them. None that brings the goal nearer
+            is taken, nor one that ends the game; the example after one that takes it further away is negative.
         wordings: How often the teacher is asked for its reflection on a state, each time in other words.
         policy_negatives: Whether the policy learns from the negative examples of its trajectories too.
         failures: Whether trajectories that do not reach their goal are kept; else further tasks are played for them.
@@ -127,6 +132,8 @@ class CollectConfig:
     restarts: bool = False
     regret: str = "first"
     walls: bool = False
+    order: bool = False
+    detours: float = 0.0
     wordings: int = 4
     policy_negatives: bool = False
     failures: bool = False
@@ -145,6 +152,8 @@ class CollectConfig:
         one_of("collect.regret", self.regret, ("first", "last"))
         if self.teacher == "openai" and not self.model.strip():
             raise UsageError("collect.teacher 'openai' needs the name of a chat model: set collect.model")
+        if not 0 <= self.detours < 1:
+            raise UsageError(f"collect.detours is {self.detours}: give a chance of at least 0 and below 1")
         for name in ("trajectories", "wordings", "workers", "attempts"):
             if getattr(self, name) < 1:
                 raise UsageError(f"collect.{name} must be at least 1, not {getattr(self, name)}: raise it")

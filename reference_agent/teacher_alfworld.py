@@ -6,6 +6,7 @@ It acts by the whole path and speaks of nothing but what p(s) shows, so a short 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -35,13 +36,16 @@ class ALFWorldTeacher:
 
     Args:
         rng: Draws the wording.
+        order: Whether it says which place the next one to search follows in the room's list, and names all that p(s)
+            shows as searched in vain.
     """
 
     idles = False
     restarts = False  # what is held, and what was searched, is told by the path alone
 
-    def __init__(self, rng: np.random.Generator) -> None:
+    def __init__(self, rng: np.random.Generator, order: bool = False) -> None:
         self._say = Sayings(SAYINGS, rng)
+        self._order = order
 
     def teach(self, moment: Moment) -> Lesson:
         """Return a reflection that names the expert's command and no other, and that command."""
@@ -59,7 +63,8 @@ class ALFWorldTeacher:
     def _reflect(self, goal: Goal, known: Memory, subgoal: Subgoal, action: str, mistaken: bool) -> str:
         kind, thing_type, place, thing = subgoal
         why = _why(goal, known, subgoal)
-        act = _act(known, subgoal, action)
+        before = _before(known, place) if self._order else ""
+        act = _act(known, subgoal, action, before)
         sentences = [why.kind, act, "regret"] if mistaken else [why.kind, act]
         held = known.held or ""
         gaps = {
@@ -70,7 +75,8 @@ class ALFWorldTeacher:
             "kind": type_of(place) or "place",
             "held": held,
             "target": goal.receptacle_type,
-            "seen": listing(why.seen),
+            "seen": listing(why.seen if self._order else why.seen[-_LISTED:]),
+            "before": before,
             "done": listing(sorted(_DONE[each] for each in known.states.get(held, ()))),
         }
         told = (self._say.draw(each).format(**gaps) for each in sentences)
@@ -84,11 +90,11 @@ def _why(goal: Goal, known: Memory, subgoal: Subgoal) -> _Why:
         seen = [name for name in known.seen if all(type_of(each) != wanted for each in known.contents[name])]
         on = "_on" if seen else ""
         if wanted == goal.toggle_type:
-            return _Why(f"find_lamp{on}", seen[-_LISTED:]) if known.held else _Why("plain")
+            return _Why(f"find_lamp{on}", seen) if known.held else _Why("plain")
         placed = goal.count > 1 and any(
             known.count(wanted, name) for name in known.receptacles if type_of(name) == goal.receptacle_type
         )
-        return _Why(f"find{'_more' if placed else ''}{on}", seen[-_LISTED:])
+        return _Why(f"find{'_more' if placed else ''}{on}", seen)
     if kind == "take":
         return _Why("take" if thing in known.contents.get(place, ()) else "plain")
     if known.held is None or not (place or kind == "look"):
@@ -100,10 +106,19 @@ def _why(goal: Goal, known: Memory, subgoal: Subgoal) -> _Why:
     return _Why(kind)
 
 
-def _act(known: Memory, subgoal: Subgoal, action: str) -> str:
+def _before(known: Memory, place: str) -> str:
+    """Return the place of the same type that was searched last, if `place` is the next in the room's list; else ""."""
+    last = next(reversed(known.seen), "")
+    follows = (last, place) in pairwise(known.receptacles) and type_of(last) == type_of(place)
+    return last if follows else ""
+
+
+def _act(known: Memory, subgoal: Subgoal, action: str, before: str) -> str:
     """Return what kind of sentence names the command."""
     kind, _, place, thing = subgoal
     if action == f"go to {place}":
+        if kind == "find" and before:
+            return "next"
         return "search" if kind == "find" else "go"
     if action == f"open {place}":
         return "open" if place in known.closed else "do"

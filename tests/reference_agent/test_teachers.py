@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
 
 import gymnasium
@@ -148,6 +150,45 @@ def test_a_reflection_speaks_only_of_what_its_prompt_shows() -> None:
                 if word.isdigit():  # every thing and place has a number: what stands before it must be in the prompt
                     name = f"{told.split(f' {word}')[0].split(' ')[-1]} {word}"
                     assert name in shown, (each.reflection, each.state)
+
+
+def test_a_search_in_order_says_what_the_next_place_follows_and_all_that_was_in_vain() -> None:
+    following = 0
+    for each in collect(config_of("alfworld", trajectories=20, order=True, detours=0.3)):
+        known = Memory(each.state)
+        path, _, observation = each.state.partition("Previous path:")[2].rpartition("\nObservation: ")
+        for line in (*path.split("\n- "), observation):
+            known.read(line)
+        if match := re.search(r"After (\w+ \d+) comes (\w+ \d+)|(\w+ \d+) follows (\w+ \d+)", each.reflection):
+            before, after = (match[1], match[2]) if match[1] else (match[4], match[3])
+            assert (before.lower(), after.lower()) in pairwise(known.receptacles), each.reflection
+            assert before.lower() == [*known.seen][-1]
+            assert each.action == f"go to {after.lower()}"
+            wanted = read_goal(each.state).object_type
+            empty = [place for place in known.seen if not known.count(wanted, place)]
+            assert all(place in each.reflection for place in empty) or " in " not in each.reflection, each.reflection
+            following += 1
+    assert following > 10
+
+
+def test_detours_stay_in_the_path_and_are_regretted_only_where_they_lead_away() -> None:
+    straight = collect(config_of("alfworld", trajectories=20, negatives=0, wordings=1))
+    examples = collect(config_of("alfworld", trajectories=20, negatives=0, wordings=1, detours=0.3))
+    assert not any(each.negative for each in straight)
+    games = [[each for each in examples if each.trajectory == number] for number in range(20)]
+    strayed = 0
+    for game in games:
+        for before, after in pairwise(game):
+            taken = _wrong(after.state)
+            assert taken in before.commands
+            strayed += taken != before.action
+            assert not after.negative or taken != before.action
+            assert _regrets(after.reflection) is after.negative
+    steps = sum(len(game) - 1 for game in games)
+    assert 0.15 < strayed / steps < 0.35, "some would have brought the goal nearer"
+    assert 0 < sum(each.negative for each in examples) < strayed
+    with pytest.raises(UsageError, match=r"collect\.detours is 1"):
+        config_of("alfworld", detours=1.0)
 
 
 def test_overlapping_commands_are_told_apart() -> None:
