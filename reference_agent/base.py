@@ -129,7 +129,7 @@ def _samples(config: Config) -> Config:
         collect=CollectConfig(
             trajectories=min(config.collect.trajectories, _SAMPLED),
             policy_trajectories=0,
-            order=config.collect.order,
+            aloud=config.collect.aloud,
             detours=config.collect.detours,
         ),
         curriculum=(StageConfig(env, 0),),

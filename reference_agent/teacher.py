@@ -23,7 +23,7 @@ def make_teacher(env: NatLangEnv, rng: np.random.Generator, settings: CollectCon
     if isinstance(env, DangerousTaxiEnv):
         return teacher_taxi.TaxiTeacher(rng, settings.regret, settings.walls)
     if isinstance(env, ALFWorldEnv):
-        return teacher_alfworld.ALFWorldTeacher(rng, settings.order)
+        return teacher_alfworld.ALFWorldTeacher(rng, settings.aloud)
     if isinstance(env, AutoExploreEnv):
         return teacher_autoexplore.AutoExploreTeacher(rng)
     raise UsageError(

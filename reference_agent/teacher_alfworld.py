@@ -36,16 +36,16 @@ class ALFWorldTeacher:
 
     Args:
         rng: Draws the wording.
-        order: Whether it says which place the next one to search follows in the room's list, and names all that p(s)
-            shows as searched in vain.
+        aloud: Whether it searches aloud: it reads what a place holds up to what it needs, and says which place the next
+            one follows in the room's list; where none does, it names all that p(s) shows as searched in vain.
     """
 
     idles = False
     restarts = False  # what is held, and what was searched, is told by the path alone
 
-    def __init__(self, rng: np.random.Generator, order: bool = False) -> None:
+    def __init__(self, rng: np.random.Generator, aloud: bool = False) -> None:
         self._say = Sayings(SAYINGS, rng)
-        self._order = order
+        self._aloud = aloud
 
     def teach(self, moment: Moment) -> Lesson:
         """Return a reflection that names the expert's command and no other, and that command."""
@@ -56,16 +56,23 @@ class ALFWorldTeacher:
         action = expert.choose(moment.observation, moment.commands)
         assert expert.subgoal is not None
         known = _remember(task, moment.shown, moment.observation)
-        reflection = self._reflect(expert.goal, known, expert.subgoal, action, moment.wrong is not None)
+        here = _remember(task, (), moment.observation) if self._aloud else None
+        reflection = self._reflect(expert.goal, known, here, expert.subgoal, action, moment.wrong is not None)
         assert agrees(reflection, action, moment.commands), reflection
         return Lesson(reflection, action)
 
-    def _reflect(self, goal: Goal, known: Memory, subgoal: Subgoal, action: str, mistaken: bool) -> str:
+    def _reflect(
+        self, goal: Goal, known: Memory, here: Memory | None, subgoal: Subgoal, action: str, mistaken: bool
+    ) -> str:
         kind, thing_type, place, thing = subgoal
         why = _why(goal, known, subgoal)
-        before = _before(known, place) if self._order else ""
-        act = _act(known, subgoal, action, before)
-        sentences = [why.kind, act, "regret"] if mistaken else [why.kind, act]
+        sentences = [why.kind, _act(known, subgoal, action), "regret"]
+        before = _before(known, place) if here else ""
+        read = _read_aloud(here, subgoal) if here else ""
+        if read:
+            sentences[:1] = ["aloud"] if before or kind == "take" else ["aloud", why.kind]
+        if before and sentences[-2] == "search":
+            sentences[-2] = "next"
         held = known.held or ""
         gaps = {
             "action": action,
@@ -75,12 +82,28 @@ class ALFWorldTeacher:
             "kind": type_of(place) or "place",
             "held": held,
             "target": goal.receptacle_type,
-            "seen": listing(why.seen if self._order else why.seen[-_LISTED:]),
+            "seen": listing(why.seen if here else why.seen[-_LISTED:]),
             "before": before,
+            "read": read,
             "done": listing(sorted(_DONE[each] for each in known.states.get(held, ()))),
         }
-        told = (self._say.draw(each).format(**gaps) for each in sentences)
+        told = (self._say.draw(each).format(**gaps) for each in (sentences if mistaken else sentences[:-1]))
         return " ".join(each[0].upper() + each[1:] for each in told)
+
+
+def read_aloud(things: Sequence[str], wanted: str) -> str:
+    """Return what lies in a place in words, up to the thing that is wanted if it is among them."""
+    if wanted in things:
+        return f"{', '.join(things[: things.index(wanted) + 1])}, found"
+    return f"{', '.join(things)}, no more" if things else "nothing"
+
+
+def _read_aloud(here: Memory, subgoal: Subgoal) -> str:
+    """Return what is read when the place that is shown serves a search, be it in vain; else ""."""
+    shown = next(iter(here.seen), "")
+    if subgoal.kind not in ("find", "take") or not shown or (subgoal.kind == "take" and shown != subgoal.receptacle):
+        return ""
+    return read_aloud(here.contents[shown], subgoal.object if subgoal.kind == "take" else "")
 
 
 def _why(goal: Goal, known: Memory, subgoal: Subgoal) -> _Why:
@@ -113,12 +136,10 @@ def _before(known: Memory, place: str) -> str:
     return last if follows else ""
 
 
-def _act(known: Memory, subgoal: Subgoal, action: str, before: str) -> str:
+def _act(known: Memory, subgoal: Subgoal, action: str) -> str:
     """Return what kind of sentence names the command."""
     kind, _, place, thing = subgoal
     if action == f"go to {place}":
-        if kind == "find" and before:
-            return "next"
         return "search" if kind == "find" else "go"
     if action == f"open {place}":
         return "open" if place in known.closed else "do"

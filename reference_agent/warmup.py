@@ -27,7 +27,7 @@ from reference_agent.config import WarmupConfig
 from reference_agent.model import LanguageModel, NotFinite
 from reference_agent.saycan import text_prompt
 from reference_agent.teacher_taxi import TaxiTeacher, comparison, look_ahead, next_border
-from reference_agent.warmup_alfworld import LONGEST, ask
+from reference_agent.warmup_alfworld import ask
 
 State = tuple[str, tuple[str, ...]]  # p(s) and A(s)
 Speaker = Callable[[str, int, int, np.random.Generator], str]  # command, state's number, level: a reflection with it
@@ -38,8 +38,7 @@ _LEVEL_UP = 0.9  # accuracy over the last steps at which the prompts become hard
 _WINDOW = 12
 _LISTED = 6  # commands in a list at level 0; twice as many at each further level
 _REPEATED = 0.1  # mean loss at which whole prompts take the place of short ones
-_LOOKED_UP = 0.04  # mean loss at which lists become longer, and at last whole prompts take the place of short ones
-_MORE = 3  # things in a list
+_READ = 0.04  # mean loss at which whole prompts take the place of lists alone
 _WAITS = re.compile(r"waits at \w+ \(row \d, column \d\)\. The taxi is at row \d, column \d\.")
 
 
@@ -143,22 +142,18 @@ def _read_lists(
     update: Callable[[Tensor, float], None],
     report: Report,
 ) -> None:
-    """Teach the model to look up what ALFWorld's task is about: in lists of one thing, longer ones, whole prompts.
-
-    In lists of a dozen things from the start it learned nothing in 400 steps.
-    """
+    """Teach the model to read lists aloud up to what ALFWorld's task is about: short prompts first, then whole ones."""
     alike = sorted(states, key=model.count)  # neighbours are padded little
-    longest, whole = 1, False
+    whole = False
     losses: list[float] = []
     for step in range(config.lookup_steps if alike else 0):
-        count = min(config.batch // 4 if whole else config.batch // 2, len(alike))
+        count = min(config.batch // 4 if whole else 3 * config.batch // 4, len(alike))
         first = int(rng.integers(len(alike) - count + 1))
-        asked = [ask(state, longest, whole, rng) for state in alike[first : first + count]]
+        asked = [ask(state, whole, rng) for state in alike[first : first + count]]
         loss = model.completion_loss([prompt for prompt, _ in asked], [told for _, told in asked])
         update(loss, min(1.0, (step + 1) / 50))
         losses = [*losses[-_WINDOW + 1 :], float(loss.detach())]
-        if len(losses) == _WINDOW and float(np.mean(losses)) < _LOOKED_UP:
-            longest, whole, losses = min(longest + _MORE, LONGEST), longest == LONGEST, []
+        whole = whole or (len(losses) == _WINDOW and float(np.mean(losses)) < _READ)
         report("lists", step + 1, config.lookup_steps, float(loss.detach()))
 
 

@@ -154,7 +154,7 @@ def test_a_reflection_speaks_only_of_what_its_prompt_shows() -> None:
 
 def test_a_search_in_order_says_what_the_next_place_follows_and_all_that_was_in_vain() -> None:
     following = 0
-    for each in collect(config_of("alfworld", trajectories=20, order=True, detours=0.3)):
+    for each in collect(config_of("alfworld", trajectories=20, aloud=True, detours=0.3)):
         known = Memory(each.state)
         path, _, observation = each.state.partition("Previous path:")[2].rpartition("\nObservation: ")
         for line in (*path.split("\n- "), observation):
@@ -266,13 +266,13 @@ def test_a_tiny_model_for_alfworld_has_words_numbers_and_labels_as_tokens() -> N
 
 
 def test_what_is_asked_about_made_up_lists_is_answered_truly() -> None:
-    from reference_agent.warmup_alfworld import LONGEST, ask
+    from reference_agent.warmup_alfworld import ask
 
     rng = np.random.default_rng(0)
     found = 0
     for number, example in enumerate(collect(config_of("alfworld", trajectories=20, negatives=0))):
         whole = bool(number % 2)
-        prompt, told = ask(example.state, LONGEST, whole, rng)
+        prompt, told = ask(example.state, whole, rng)
         assert ("Looking quickly around you" in prompt) is whole
         wanted = read_goal(example.state).object_type
         known = Memory(MIDDLE_OF_THE_ROOM.format("a desk 1"))
@@ -280,10 +280,11 @@ def test_what_is_asked_about_made_up_lists_is_answered_truly() -> None:
         (place,) = known.seen
         there = [thing for thing in known.contents[place] if type_of(thing) == wanted]
         found += len(there)
+        things = ", ".join(known.contents[place])
         if there:
-            assert told == f"I need some {wanted}, and {there[0]} is in {place}."
+            assert told == f"I need some {wanted}: {things[: things.index(there[0])]}{there[0]}, found."
         else:
-            assert told == f"I need some {wanted}. There is none in {place}."
+            assert told == f"I need some {wanted}: {f'{things}, no more' if things else 'nothing'}."
     assert 0.4 < found / (number + 1) < 0.6
 
 
