@@ -66,13 +66,15 @@ class ALFWorldTeacher:
     ) -> str:
         kind, thing_type, place, thing = subgoal
         why = _why(goal, known, subgoal)
-        sentences = [why.kind, _act(known, subgoal, action), "regret"]
-        before = _before(known, place) if here else ""
-        read = _read_aloud(here, subgoal) if here else ""
-        if read:
-            sentences[:1] = ["aloud"] if before or kind == "take" else ["aloud", why.kind]
-        if before and sentences[-2] == "search":
-            sentences[-2] = "next"
+        reasons, act = [why.kind], _act(known, subgoal, action)
+        before = read = ""
+        if here:
+            before, read = _before(known, place), _read_aloud(here, subgoal)
+            if before and act == "search":
+                act = "next"
+            if read:
+                reasons = ["aloud"] if before or kind == "take" else ["aloud", why.kind]
+        kinds = [*reasons, act, "regret"] if mistaken else [*reasons, act]
         held = known.held or ""
         gaps = {
             "action": action,
@@ -87,7 +89,7 @@ class ALFWorldTeacher:
             "read": read,
             "done": listing(sorted(_DONE[each] for each in known.states.get(held, ()))),
         }
-        told = (self._say.draw(each).format(**gaps) for each in (sentences if mistaken else sentences[:-1]))
+        told = (self._say.draw(each).format(**gaps) for each in kinds)
         return " ".join(each[0].upper() + each[1:] for each in told)
 
 
