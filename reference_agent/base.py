@@ -78,7 +78,7 @@ def tiny_name(config: Config) -> str:
     samples = _samples(config)
     # Taxi's models of a kind of map are all one.
     further = [] if samples == Config(seed=config.warmup.seed) else [asdict(samples)]
-    made_of = {name: getattr(config.model, name) for name in TINY}
+    made_of = {name: getattr(config.model, name) for name in (*TINY, *(["mimetic"] if config.model.mimetic else []))}
     settings = json.dumps([made_of, asdict(config.warmup), VERSION, *further])
     return f"tiny-{hashlib.sha256(settings.encode()).hexdigest()[:16]}"
 

@@ -21,6 +21,8 @@ class ModelConfig:
         heads: Of attention.
         positions: The largest number of tokens in a prompt.
         initializer_range: Standard deviation of the untrained weights.
+        mimetic: Whether the tiny model's keys start as its queries, and its outputs as its values transposed, so that
+            attention goes to equal tokens before anything is learned (Trockman and Kolter, 2023).
         lora_rank: Of the adapters (LoRA) that are trained on the frozen model; 0 trains all weights.
         lora_alpha: Their update is scaled by lora_alpha / lora_rank.
         lora_dropout: In front of them; 0 keeps the policy that samples and the policy that learns the same.
@@ -38,6 +40,7 @@ class ModelConfig:
     heads: int = 4
     positions: int = 512
     initializer_range: float = 0.08
+    mimetic: bool = False
     lora_rank: int = 0
     lora_alpha: int = 16
     lora_dropout: float = 0.0

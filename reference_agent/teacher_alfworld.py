@@ -93,10 +93,22 @@ class ALFWorldTeacher:
         return " ".join(each[0].upper() + each[1:] for each in told)
 
 
-def read_aloud(things: Sequence[str], wanted: str) -> str:
-    """Return what lies in a place in words, up to the thing that is wanted if it is among them."""
-    if wanted in things:
-        return f"{', '.join(things[: things.index(wanted) + 1])}, found"
+def read_aloud(things: Sequence[str], wanted: str, found: str) -> str:
+    """Return what lies in a place in words, up to the first thing of the wanted type.
+
+    The type is asked for again where it is met, in the words of the question before: a small model, which continues
+    what it read once, need not compare every thing with the one that it seeks.
+
+    Args:
+        things: What lies there.
+        wanted: The type that is sought.
+        found: The first of it; empty where those that are there are to stay.
+    """
+    passed: list[str] = []
+    for thing in things:
+        if type_of(thing) == wanted:
+            return ", ".join([*passed, f"{wanted}? {found or 'it stays here'}"])
+        passed.append(thing)
     return f"{', '.join(things)}, no more" if things else "nothing"
 
 
@@ -105,7 +117,7 @@ def _read_aloud(here: Memory, subgoal: Subgoal) -> str:
     shown = next(iter(here.seen), "")
     if subgoal.kind not in ("find", "take") or not shown or (subgoal.kind == "take" and shown != subgoal.receptacle):
         return ""
-    return read_aloud(here.contents[shown], subgoal.object if subgoal.kind == "take" else "")
+    return read_aloud(here.contents[shown], subgoal.object_type, subgoal.object if subgoal.kind == "take" else "")
 
 
 def _why(goal: Goal, known: Memory, subgoal: Subgoal) -> _Why:

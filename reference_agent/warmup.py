@@ -38,7 +38,7 @@ _LEVEL_UP = 0.9  # accuracy over the last steps at which the prompts become hard
 _WINDOW = 12
 _LISTED = 6  # commands in a list at level 0; twice as many at each further level
 _REPEATED = 0.1  # mean loss at which whole prompts take the place of short ones
-_READ = 0.04  # mean loss at which whole prompts take the place of lists alone
+_READ = 0.06  # mean loss at which whole prompts take the place of lists alone
 _WAITS = re.compile(r"waits at \w+ \(row \d, column \d\)\. The taxi is at row \d, column \d\.")
 
 
@@ -76,8 +76,9 @@ def warm_up(
             raise UsageError(f"{error} in the warm-up: lower warmup.learning_rate") from None
 
     if said:
-        _repeat(model, states, said, config, rng, update, report)
+        # Lists first: after repeating commands they took three times as long.
         _read_lists(model, [state for state, _ in states if TASK_PREFIX in state], config, rng, update, report)
+        _repeat(model, states, said, config, rng, update, report)
     level = 0
     right: list[float] = []
     for step in range(config.steps):

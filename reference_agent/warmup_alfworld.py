@@ -44,7 +44,7 @@ def ask(state: str, whole: bool, rng: np.random.Generator) -> tuple[str, str]:
     seen = f"{_OBSERVATION}On the {place}, you see {listing(f'a {each}' for each in listed)}."
     start = state.index(TASK_PREFIX)
     before = state[: state.rindex(_OBSERVATION)] if whole else state[start : state.index("\n", start) + 1]
-    return reflection_prompt(before + seen), f"I need some {wanted}: {read_aloud(listed, found)}."
+    return reflection_prompt(before + seen), f"Is there some {wanted}? {read_aloud(listed, wanted, found)}."
 
 
 @cache

@@ -129,3 +129,22 @@ def test_bad_input_is_named(model: LanguageModel, tmp_path: Path) -> None:
         model.labels_for(1_000)
     with pytest.raises(UsageError, match="does not fit the model's 512"):
         model.completion_loss(["north " * 600], ["x"])
+
+
+def test_a_mimetic_model_looks_at_equal_words_before_it_has_learned_anything(examples: list[Example]) -> None:
+    prompts, _ = prompts_of(LanguageModel.tiny(quick_config().model, ["word"], WORDS, 0), examples[:1])
+    seen: list[float] = []
+    for mimetic in ("false", "true"):
+        model = LanguageModel.tiny(quick_config(f"model.mimetic={mimetic}").model, prompts, WORDS, 0)
+        model.model.set_attn_implementation("eager")
+        between = list(model.encode(" the taxi waits at"))
+        words = [model.encode(f" {word}")[0] for word in WORDS]
+        ids = torch.tensor([[*between[:2], word, *between, word] for word in words])
+        with torch.no_grad():
+            attention = model.model(ids, output_attentions=True).attentions[0]  # [B, heads, T, T]
+        seen.append(float(attention[:, :, -1, 2].mean()))
+    plain, mimetic = seen
+    assert mimetic > 1.2 * plain
+    layer = model.model.model.layers[0].self_attn
+    assert torch.equal(layer.k_proj.weight, layer.q_proj.weight)
+    assert torch.equal(layer.o_proj.weight, layer.v_proj.weight.T)

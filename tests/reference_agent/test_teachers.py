@@ -282,9 +282,10 @@ def test_what_is_asked_about_made_up_lists_is_answered_truly() -> None:
         found += len(there)
         things = ", ".join(known.contents[place])
         if there:
-            assert told == f"I need some {wanted}: {things[: things.index(there[0])]}{there[0]}, found."
+            things = things[: things.index(there[0])]
+            assert told == f"Is there some {wanted}? {things}{wanted}? {there[0]}."
         else:
-            assert told == f"I need some {wanted}: {f'{things}, no more' if things else 'nothing'}."
+            assert told == f"Is there some {wanted}? {f'{things}, no more' if things else 'nothing'}."
     assert 0.4 < found / (number + 1) < 0.6
 
 
