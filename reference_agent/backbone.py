@@ -3,7 +3,7 @@
 The players of a run may share one base in memory. It is frozen; each player has an adapter of its own, and before it
 reads anything it takes its turn, which makes its adapter the active one. PEFT makes an active adapter trainable: a
 player that is frozen takes that back. A saved player is its adapter alone, in the format that PEFT reads too.
-Nothing here knows of prompts, labels or environments.
+What a tiny model may start from stands here too. Nothing here knows of prompts, labels or environments.
 """
 
 from __future__ import annotations
@@ -225,6 +225,14 @@ def _settings(model: Any, config: ModelConfig) -> Any:
         task_type="CAUSAL_LM",
         fan_in_fan_out=any(isinstance(module, Conv1D) for module in model.modules()),  # GPT-2's layers lie transposed
     )
+
+
+def look_for_equals(model: Any) -> None:
+    """Let an untrained Llama's attention go to equal tokens, and pass on what they are."""
+    for layer in model.model.layers:
+        attention = layer.self_attn
+        attention.k_proj.weight.data.copy_(attention.q_proj.weight.data)
+        attention.o_proj.weight.data.copy_(attention.v_proj.weight.data.T)
 
 
 def digest(weights: Iterable[Tensor]) -> str:

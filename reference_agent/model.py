@@ -24,7 +24,7 @@ from natlang_envs.enumeration import LABELS, Choice, enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import policy_prompt
 from reference_agent import processes
-from reference_agent.backbone import Adapter, digest, load_backbone
+from reference_agent.backbone import Adapter, digest, load_backbone, look_for_equals
 from reference_agent.config import ModelConfig
 from reference_agent.tokenizer import END, FEW, TokenizerSizes, make_tokenizer
 from reference_agent.writing import like_length, write
@@ -104,7 +104,7 @@ class LanguageModel:
             )
         )
         if config.mimetic:
-            _look_for_equals(model)
+            look_for_equals(model)
         return cls(model, tokenizer)
 
     @classmethod
@@ -381,14 +381,6 @@ class LanguageModel:
     def _read_at_once(self) -> int:
         """The most tokens, with padding, in a forward pass without gradient."""
         return _CPU_TOKENS if self.model.device.type == "cpu" else _GPU_TOKENS
-
-
-def _look_for_equals(model: Any) -> None:
-    """Let an untrained Llama's attention go to equal tokens, and pass on what they are."""
-    for layer in model.model.layers:
-        attention = layer.self_attn
-        attention.k_proj.weight.data.copy_(attention.q_proj.weight.data)
-        attention.o_proj.weight.data.copy_(attention.v_proj.weight.data.T)
 
 
 def _shared_prefix(sequences: Sequence[tuple[int, ...]], longest: int) -> int:
