@@ -215,8 +215,8 @@ def _play(config: Config, env: NatLangEnv, teacher: Teacher, task_id: str, rng: 
         mistake = None
         wanders = config.collect.detours and rng.random() < config.collect.detours
         if wanders and (detour := _detour(env, commands, action, rng)):
-            action, (observation, info, wrong_way) = detour
-            mistake = action if wrong_way else None
+            action, (observation, info, longer) = detour
+            mistake = action if longer or teacher.idles else None
         else:
             observation, _, terminated, truncated, info = env.step(action)
             ended = terminated or truncated

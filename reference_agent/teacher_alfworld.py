@@ -102,7 +102,7 @@ def read_aloud(things: Sequence[str], wanted: str, found: str) -> str:
     Args:
         things: What lies there.
         wanted: The type that is sought.
-        found: The first of it; empty where those that are there are to stay.
+        found: Which of them is meant; empty where those that are there are to stay.
     """
     passed: list[str] = []
     for thing in things:
