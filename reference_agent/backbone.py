@@ -21,13 +21,14 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from natlang_envs.errors import UsageError
 from reference_agent import processes
 from reference_agent.config import ModelConfig
 
 WEIGHTS = "adapter_model.safetensors"
+_SHARP = 10.0  # biases that make a head see one place: scores of all others lie about 12 lower
 _BASE = "base.sha256"  # beside an adapter: which base it belongs to
 
 
@@ -227,12 +228,50 @@ def _settings(model: Any, config: ModelConfig) -> Any:
     )
 
 
-def look_for_equals(model: Any) -> None:
-    """Let an untrained Llama's attention go to equal tokens, and pass on what they are."""
+def tiny_llama(config: ModelConfig, vocabulary: int, end: int) -> Any:
+    """Return an untrained Llama of the config's sizes; torch's seed draws its weights."""
+    # Rotary positions, because a path of another length moves all that follows: with GPT-2's learned positions a
+    # model that compares coordinates at one place (100% right) is blind to them four tokens further on (0%).
+    model = LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=vocabulary,
+            max_position_embeddings=config.positions,
+            hidden_size=config.width,
+            num_hidden_layers=config.layers,
+            num_attention_heads=config.heads,
+            intermediate_size=config.inner,
+            # At the usual 0.02 so small a model stays at chance on reading the labels for hundreds of steps.
+            initializer_range=config.initializer_range,
+            tie_word_embeddings=True,
+            attention_bias=config.mimetic,
+            bos_token_id=end,
+            eos_token_id=end,
+            pad_token_id=end,
+        )
+    )
+    if config.mimetic:
+        _start_mimetic(model)
+    return model
+
+
+def _start_mimetic(model: Any) -> None:
+    """Let an untrained Llama's attention go to equal tokens and pass on what they are, one head's to the token before.
+
+    Together they find what stood behind an equal token before anything is learned. The head of the first layer knows
+    its place by its biases alone: the angle that a position adds to the fastest of its pairs of keys and queries.
+    """
     for layer in model.model.layers:
         attention = layer.self_attn
         attention.k_proj.weight.data.copy_(attention.q_proj.weight.data)
         attention.o_proj.weight.data.copy_(attention.v_proj.weight.data.T)
+    first = model.model.layers[0].self_attn
+    angles = model.model.rotary_emb.inv_freq
+    pairs, fastest = len(angles), len(angles) // 2
+    for projection in (first.q_proj, first.k_proj):
+        projection.weight.data[: 2 * pairs] = 0.0
+    first.k_proj.bias.data[:fastest] = _SHARP
+    first.q_proj.bias.data[:fastest] = _SHARP * angles[:fastest].cos()
+    first.q_proj.bias.data[pairs : pairs + fastest] = -_SHARP * angles[:fastest].sin()
 
 
 def digest(weights: Iterable[Tensor]) -> str:

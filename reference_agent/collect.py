@@ -205,8 +205,8 @@ def _play(config: Config, env: NatLangEnv, teacher: Teacher, task_id: str, rng: 
         commands = info["admissible_commands"]
         here = env.snapshot()
         for wrong in _wrong_actions(commands, action, config.collect.negatives, rng):  # line 10
-            there = _go_wrong(env, wrong)  # line 11
-            if there and (there.mistake or teacher.idles):
+            there = _go_wrong(env, wrong, teacher.idles)  # line 11
+            if there and there.mistake:
                 passed = [*path, PathStep(wrong, there.info["feedback"])]
                 lesson_here(passed, there.observation, there.info, wrong)  # lines 14 to 17
             else:
@@ -214,10 +214,14 @@ def _play(config: Config, env: NatLangEnv, teacher: Teacher, task_id: str, rng: 
             env.restore(here)
         mistake = None
         wanders = config.collect.detours and rng.random() < config.collect.detours
-        if wanders and (detour := _detour(env, commands, action, rng)):
-            action, (observation, info, longer) = detour
-            mistake = action if longer or teacher.idles else None
+        others = _wrong_actions(commands, action, 1, rng) if wanders else []
+        astray = _go_wrong(env, others[0], teacher.idles) if others else None
+        if astray:
+            action, observation, info = others[0], astray.observation, astray.info
+            mistake = action if astray.mistake else None
         else:
+            if others:
+                env.restore(here)
             observation, _, terminated, truncated, info = env.step(action)
             ended = terminated or truncated
         path.append(PathStep(action, info["feedback"]))
@@ -232,33 +236,21 @@ def _wrong_actions(commands: Sequence[str], action: str, count: int, rng: np.ran
 
 
 class _Astray(NamedTuple):
-    """Where a random action led; a mistake if the plan is longer now."""
+    """Where a random action led; a mistake if the plan is longer now, with `idles` in any case."""
 
     observation: str
     info: dict[str, Any]
     mistake: bool
 
 
-def _go_wrong(env: NatLangEnv, action: str) -> _Astray | None:
+def _go_wrong(env: NatLangEnv, action: str, idles: bool) -> _Astray | None:
     """Take a random action; return where it led if the game goes on and the plan is no shorter."""
     before = len(env.reference())
     observation, _, terminated, truncated, info = env.step(action)
     if terminated or truncated:
         return None
     now = len(env.reference())
-    return None if now < before else _Astray(observation, info, now > before)
-
-
-def _detour(
-    env: NatLangEnv, commands: Sequence[str], action: str, rng: np.random.Generator
-) -> tuple[str, _Astray] | None:
-    """Take a random action other than `action`; None, and no step, if it brings the goal nearer or ends the game."""
-    here = env.snapshot()
-    for other in _wrong_actions(commands, action, 1, rng):
-        if astray := _go_wrong(env, other):
-            return other, astray
-    env.restore(here)
-    return None
+    return None if now < before else _Astray(observation, info, idles or now > before)
 
 
 def write_collection(folder: Path, collection: Collection) -> None:

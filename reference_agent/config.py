@@ -21,8 +21,9 @@ class ModelConfig:
         heads: Of attention.
         positions: The largest number of tokens in a prompt.
         initializer_range: Standard deviation of the untrained weights.
-        mimetic: Whether the tiny model's keys start as its queries, and its outputs as its values transposed, so that
-            attention goes to equal tokens before anything is learned (Trockman and Kolter, 2023).
+        mimetic: Whether the tiny model's keys start as its queries, and its outputs as its values transposed (Trockman
+            and Kolter, 2023), and one head at the token before, so that attention finds what stood behind an equal
+            token before anything is learned.
         lora_rank: Of the adapters (LoRA) that are trained on the frozen model; 0 trains all weights.
         lora_alpha: Their update is scaled by lora_alpha / lora_rank.
         lora_dropout: In front of them; 0 keeps the policy that samples and the policy that learns the same.
@@ -110,8 +111,9 @@ class CollectConfig:
             A student that regrets a right step before it chooses goes back; after the command it is too late for that.
         walls: Whether Taxi's oracle teacher says what walls it sees on the next border between columns, and drives by
             that alone. Else it follows the shortest plan, whose reasons may lie anywhere on the map.
-        aloud: Whether ALFWorld's oracle teacher searches aloud: it reads what a place holds up to what it needs, and
-            says which place the next one follows in the room's list; where none does, it names all searched in vain.
+        aloud: Whether ALFWorld's oracle teacher searches aloud: it asks and answers whether a place holds what it
+            needs, and says which place the next one follows in the room's list; where none does, it names all searched
+            in vain.
         detours: The chance that a step of a trajectory is a random legal one, after which the teacher goes on: a
             student leaves the teacher's paths, and later states have that behind them. None that brings the goal nearer
             is taken, nor one that ends the game; the example after one that takes it further away is negative.

@@ -17,14 +17,14 @@ import numpy as np
 import torch
 from huggingface_hub.utils import logging as hub_logging
 from torch import Tensor
-from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
+from transformers import DynamicCache
 from transformers.utils import logging
 
 from natlang_envs.enumeration import LABELS, Choice, enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import policy_prompt
 from reference_agent import processes
-from reference_agent.backbone import Adapter, digest, load_backbone, look_for_equals
+from reference_agent.backbone import Adapter, digest, load_backbone, tiny_llama
 from reference_agent.config import ModelConfig
 from reference_agent.tokenizer import END, FEW, TokenizerSizes, make_tokenizer
 from reference_agent.writing import like_length, write
@@ -85,27 +85,7 @@ class LanguageModel:
         end = tokenizer.convert_tokens_to_ids(END)
         assert isinstance(end, int)
         torch.manual_seed(seed)
-        # Rotary positions, because a path of another length moves all that follows: with GPT-2's learned positions a
-        # model that compares coordinates at one place (100% right) is blind to them four tokens further on (0%).
-        model = LlamaForCausalLM(
-            LlamaConfig(
-                vocab_size=len(tokenizer),
-                max_position_embeddings=config.positions,
-                hidden_size=config.width,
-                num_hidden_layers=config.layers,
-                num_attention_heads=config.heads,
-                intermediate_size=config.inner,
-                # At the usual 0.02 so small a model stays at chance on reading the labels for hundreds of steps.
-                initializer_range=config.initializer_range,
-                tie_word_embeddings=True,
-                bos_token_id=end,
-                eos_token_id=end,
-                pad_token_id=end,
-            )
-        )
-        if config.mimetic:
-            look_for_equals(model)
-        return cls(model, tokenizer)
+        return cls(tiny_llama(config, len(tokenizer), end), tokenizer)
 
     @classmethod
     def load(cls, path: str | Path, config: ModelConfig | None = None) -> LanguageModel:
@@ -348,16 +328,30 @@ class LanguageModel:
 
     def completion_loss(self, prompts: Sequence[str], completions: Sequence[str]) -> Tensor:
         """Return the mean loss on the completions' tokens and the end; the prompts' carry none (section 4.1.2)."""
+        return self.answers_loss(prompts, [[("", completion)] for completion in completions])
+
+    def answers_loss(self, prompts: Sequence[str], asked: Sequence[Sequence[tuple[str, str]]]) -> Tensor:
+        """Return the mean loss on the tokens of the answers to several questions behind each prompt, and on the end.
+
+        Args:
+            prompts: B prompts.
+            asked: For each the questions, which carry no loss as the prompts carry none, with their answers.
+        """
         starts = [self.encode(prompt) for prompt in prompts]
-        sequences = [
-            (*start, *self.encode(completion), self.end) for start, completion in zip(starts, completions, strict=True)
-        ]
-        states, ids, start = self._hidden(sequences, min(map(len, starts)) - 1)
-        # The token at place t + 1 is predicted at place t; a shared prefix never reaches into a completion.
-        places = torch.arange(start, start + ids.shape[1] - 1)
-        first = torch.tensor([len(each) for each in starts])[:, None]
-        last = torch.tensor([len(each) for each in sequences])[:, None] - 1
-        wanted = ((places >= first - 1) & (places < last)).to(ids.device)
+        sequences = [list(start) for start in starts]
+        answers = [[False] * len(start) for start in starts]
+        for sequence, answer, pairs in zip(sequences, answers, asked, strict=True):
+            for question, told in pairs:
+                sequence += [*self.encode(question), *self.encode(told)]
+                answer += [False] * self.count(question) + [True] * self.count(told)
+            sequence.append(self.end)
+            answer.append(True)
+        # A shared prefix never reaches into a completion.
+        states, ids, start = self._hidden([tuple(each) for each in sequences], min(map(len, starts)) - 1)
+        wanted = torch.zeros(len(prompts), start + ids.shape[1], dtype=torch.bool)
+        for row, answer in enumerate(answers):
+            wanted[row, : len(answer)] = torch.tensor(answer)
+        wanted = wanted[:, start + 1 :].to(ids.device)  # the token at place t + 1 is predicted at place t
         logits = self.model.get_output_embeddings()(states[:, :-1][wanted])
         return torch.nn.functional.cross_entropy(logits.float(), ids[:, 1:][wanted]).cpu()
 

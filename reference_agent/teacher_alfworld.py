@@ -21,6 +21,7 @@ from reference_agent.lessons import Lesson, Moment, Sayings, agrees, listing, ph
 
 SAYINGS = "alfworld"
 _LISTED = 6  # places, the last ones, that a reflection names as searched: with more it would outgrow its tokens
+NONE = "none"  # of what is sought is here, as it is said aloud
 _DONE = {"clean": "clean", "heat": "hot", "cool": "cool"}
 
 
@@ -36,8 +37,8 @@ class ALFWorldTeacher:
 
     Args:
         rng: Draws the wording.
-        aloud: Whether it searches aloud: it reads what a place holds up to what it needs, and says which place the next
-            one follows in the room's list; where none does, it names all that p(s) shows as searched in vain.
+        aloud: Whether it searches aloud: it asks and answers whether a place holds what it needs, and says which place
+            the next one follows in the room's list; where none does, it names all that p(s) shows as searched in vain.
     """
 
     idles = False
@@ -93,31 +94,14 @@ class ALFWorldTeacher:
         return " ".join(each[0].upper() + each[1:] for each in told)
 
 
-def read_aloud(things: Sequence[str], wanted: str, found: str) -> str:
-    """Return what lies in a place in words, up to the first thing of the wanted type.
-
-    The type is asked for again where it is met, in the words of the question before: a small model, which continues
-    what it read once, need not compare every thing with the one that it seeks.
-
-    Args:
-        things: What lies there.
-        wanted: The type that is sought.
-        found: Which of them is meant; empty where those that are there are to stay.
-    """
-    passed: list[str] = []
-    for thing in things:
-        if type_of(thing) == wanted:
-            return ", ".join([*passed, f"{wanted}? {found or 'it stays here'}"])
-        passed.append(thing)
-    return f"{', '.join(things)}, no more" if things else "nothing"
-
-
 def _read_aloud(here: Memory, subgoal: Subgoal) -> str:
-    """Return what is read when the place that is shown serves a search, be it in vain; else ""."""
+    """Return what the place that is shown holds of what is sought, if it serves a search, be it in vain; else ""."""
     shown = next(iter(here.seen), "")
     if subgoal.kind not in ("find", "take") or not shown or (subgoal.kind == "take" and shown != subgoal.receptacle):
         return ""
-    return read_aloud(here.contents[shown], subgoal.object_type, subgoal.object if subgoal.kind == "take" else "")
+    if subgoal.kind == "take":
+        return subgoal.object
+    return "it stays here" if here.count(subgoal.object_type, shown) else NONE
 
 
 def _why(goal: Goal, known: Memory, subgoal: Subgoal) -> _Why:

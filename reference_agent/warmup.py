@@ -38,7 +38,7 @@ _LEVEL_UP = 0.9  # accuracy over the last steps at which the prompts become hard
 _WINDOW = 12
 _LISTED = 6  # commands in a list at level 0; twice as many at each further level
 _REPEATED = 0.1  # mean loss at which whole prompts take the place of short ones
-_READ = 0.06  # mean loss at which whole prompts take the place of lists alone
+_READ = 0.1  # mean loss at which whole prompts take the place of lists alone
 _WAITS = re.compile(r"waits at \w+ \(row \d, column \d\)\. The taxi is at row \d, column \d\.")
 
 
@@ -50,7 +50,7 @@ def warm_up(
     said: Sequence[tuple[str, str]] = (),
     cities: Sequence[City] = (),
 ) -> None:
-    """Train `model` in place: repeating, lists, labels until they are read well, then walls and directions beside them.
+    """Train `model` in place: lists, repeating, labels until they are read well, then walls and directions beside them.
 
     Args:
         model: The untrained model.
@@ -143,7 +143,7 @@ def _read_lists(
     update: Callable[[Tensor, float], None],
     report: Report,
 ) -> None:
-    """Teach the model to read lists aloud up to what ALFWorld's task is about: short prompts first, then whole ones."""
+    """Teach the model to answer what of a type is there in ALFWorld: short prompts first, then whole ones."""
     alike = sorted(states, key=model.count)  # neighbours are padded little
     whole = False
     losses: list[float] = []
@@ -151,7 +151,7 @@ def _read_lists(
         count = min(config.batch // 4 if whole else 3 * config.batch // 4, len(alike))
         first = int(rng.integers(len(alike) - count + 1))
         asked = [ask(state, whole, rng) for state in alike[first : first + count]]
-        loss = model.completion_loss([prompt for prompt, _ in asked], [told for _, told in asked])
+        loss = model.answers_loss(*zip(*asked, strict=True))
         update(loss, min(1.0, (step + 1) / 50))
         losses = [*losses[-_WINDOW + 1 :], float(loss.detach())]
         whole = whole or (len(losses) == _WINDOW and float(np.mean(losses)) < _READ)

@@ -1,9 +1,8 @@
-"""Made-up questions for ALFWorld's tiny model: does a list hold what the task is about, and which one of it?
+"""Made-up questions for ALFWorld's tiny model: what of a type is there, in a list or in the whole room?
 
-A place and its list are invented, and the thing that the task asks for is among them or not. The answer reads the list
-aloud up to that thing, so that each word is either repeated or compared with the one that is sought: asked for the
-thing at once, the model learned to say neither whether it is there nor which. It does not know what is right to do in
-any state.
+A place and its list are invented, and several questions are asked of them: so many answers a prompt taught in two
+hundred steps what one answer a prompt had not begun to in two thousand. It does not know what is right to do in any
+state.
 """
 
 from __future__ import annotations
@@ -15,36 +14,38 @@ import numpy as np
 
 from natlang_envs.alfworld.facts import facts
 from natlang_envs.alfworld.grammar import TASK_PREFIX, listing
-from natlang_envs.alfworld.reading import read_goal, type_of
+from natlang_envs.alfworld.reading import Memory, type_of
 from natlang_envs.prompt import reflection_prompt
-from reference_agent.teacher_alfworld import read_aloud
+from reference_agent.teacher_alfworld import NONE
 
+_QUESTIONS = 8
 _LONGEST = 13  # things in a list
 _NUMBERS, _PLACES = 5, 12  # the largest numbers of things and places
 _OBSERVATION = "Observation: "
 
 
-def ask(state: str, whole: bool, rng: np.random.Generator) -> tuple[str, str]:
-    """Return a prompt and what is to be said.
+def ask(state: str, whole: bool, rng: np.random.Generator) -> tuple[str, list[tuple[str, str]]]:
+    """Return a prompt, and questions with their answers, which are to be said one after another.
 
     Args:
         state: p(s), from which the task comes.
-        whole: Whether all of p(s) stands before the list, or the task's sentence alone.
-        rng: Draws the place and what it holds.
+        whole: Whether all of p(s) stands before the list, and its room is asked about too; else the task's sentence.
+        rng: Draws the place, what it holds, and what is asked.
     """
-    wanted = read_goal(state).object_type
     things, places = _types()
     listed = [f"{_pick(things, rng)} {1 + int(rng.integers(_NUMBERS))}" for _ in range(int(rng.integers(_LONGEST + 1)))]
-    listed = [each for each in listed if type_of(each) != wanted]
-    found = ""
-    if rng.random() < 0.5:
-        found = f"{wanted} {1 + int(rng.integers(_NUMBERS))}"
-        listed.insert(int(rng.integers(len(listed) + 1)), found)
     place = f"{_pick(places, rng)} {1 + int(rng.integers(_PLACES))}"
     seen = f"{_OBSERVATION}On the {place}, you see {listing(f'a {each}' for each in listed)}."
     start = state.index(TASK_PREFIX)
     before = state[: state.rindex(_OBSERVATION)] if whole else state[start : state.index("\n", start) + 1]
-    return reflection_prompt(before + seen), f"Is there some {wanted}? {read_aloud(listed, wanted, found)}."
+    there = [*listed, *(Memory(state).receptacles if whole else ())]
+    types = [type_of(each) for each in there]
+    asked: list[tuple[str, str]] = []
+    for _ in range(_QUESTIONS):
+        wanted = _pick(types if types and rng.random() < 0.5 else things, rng)
+        answer = there[types.index(wanted)] if wanted in types else NONE
+        asked.append((f" {wanted}?" if asked else f"Is there some {wanted}?", f" {answer}."))
+    return reflection_prompt(before + seen), asked
 
 
 @cache

@@ -142,9 +142,10 @@ def test_a_mimetic_model_looks_at_equal_words_before_it_has_learned_anything(exa
         ids = torch.tensor([[*between[:2], word, *between, word] for word in words])
         with torch.no_grad():
             attention = model.model(ids, output_attentions=True).attentions[0]  # [B, heads, T, T]
-        seen.append(float(attention[:, :, -1, 2].mean()))
+        seen.append(float(attention[:, 1:, -1, 2].mean()))
     plain, mimetic = seen
     assert mimetic > 1.2 * plain
+    assert attention[:, 0].diagonal(-1, 1, 2)[:, 1:].min() > 0.99  # a head of the first layer sees the token before
     layer = model.model.model.layers[0].self_attn
     assert torch.equal(layer.k_proj.weight, layer.q_proj.weight)
     assert torch.equal(layer.o_proj.weight, layer.v_proj.weight.T)
