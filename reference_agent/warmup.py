@@ -76,9 +76,11 @@ def warm_up(
             raise UsageError(f"{error} in the warm-up: lower warmup.learning_rate") from None
 
     if said:
-        # Lists first: after repeating commands they took three times as long.
-        _read_lists(model, [state for state, _ in states if TASK_PREFIX in state], config, rng, update, report)
-        _repeat(model, states, said, config, rng, update, report)
+        # Lists first: after repeating commands they took three times as long; and on, or they are forgotten meanwhile.
+        alike = sorted((state for state, _ in states if TASK_PREFIX in state), key=model.count)
+        lists = alike if config.lookup_steps else []
+        _read_lists(model, lists, config, rng, update, report)
+        _repeat(model, states, said, lists, config, rng, update, report)
     level = 0
     right: list[float] = []
     for step in range(config.steps):
@@ -109,6 +111,7 @@ def _repeat(
     model: LanguageModel,
     states: Sequence[State],
     said: Sequence[tuple[str, str]],
+    lists: Sequence[str],
     config: WarmupConfig,
     rng: np.random.Generator,
     update: Callable[[Tensor, float], None],
@@ -129,8 +132,9 @@ def _repeat(
             prompts.append(text_prompt(state if whole else _last_sentence(state), reflection))
             named.append(command)
         loss = model.completion_loss(prompts, named)
-        update(loss, min(1.0, (step + 1) / 50))
         losses = [*losses[-_WINDOW + 1 :], float(loss.detach())]
+        looked_up = _list_loss(model, lists, True, config.batch // 4, rng) if lists else 0.0
+        update(loss + looked_up, min(1.0, (step + 1) / 50))
         whole = whole or (len(losses) == _WINDOW and float(np.mean(losses)) < _REPEATED)
         report("repeating", step + 1, config.copy_steps, losses[-1])
 
@@ -144,18 +148,21 @@ def _read_lists(
     report: Report,
 ) -> None:
     """Teach the model to answer what of a type is there in ALFWorld: short prompts first, then whole ones."""
-    alike = sorted(states, key=model.count)  # neighbours are padded little
     whole = False
     losses: list[float] = []
-    for step in range(config.lookup_steps if alike else 0):
-        count = min(config.batch // 4 if whole else 3 * config.batch // 4, len(alike))
-        first = int(rng.integers(len(alike) - count + 1))
-        asked = [ask(state, whole, rng) for state in alike[first : first + count]]
-        loss = model.answers_loss(*zip(*asked, strict=True))
+    for step in range(config.lookup_steps if states else 0):
+        loss = _list_loss(model, states, whole, config.batch // 4 if whole else 3 * config.batch // 4, rng)
         update(loss, min(1.0, (step + 1) / 50))
         losses = [*losses[-_WINDOW + 1 :], float(loss.detach())]
         whole = whole or (len(losses) == _WINDOW and float(np.mean(losses)) < _READ)
-        report("lists", step + 1, config.lookup_steps, float(loss.detach()))
+        report("lists", step + 1, config.lookup_steps, losses[-1])
+
+
+def _list_loss(model: LanguageModel, alike: Sequence[str], whole: bool, count: int, rng: np.random.Generator) -> Tensor:
+    """Return the loss of answers on made-up lists in `count` prompts, which stand side by side in `alike`."""
+    count = min(count, len(alike))
+    first = int(rng.integers(len(alike) - count + 1))  # neighbours are of like length: little padding
+    return model.answers_loss(*zip(*(ask(state, whole, rng) for state in alike[first : first + count]), strict=True))
 
 
 def _label_loss(

@@ -6,15 +6,23 @@ import subprocess
 import sys
 from pathlib import Path
 
-SCRIPT = Path(__file__).parents[1] / "benchmarks" / "agent_speed.py"
+FOLDER = Path(__file__).parents[1] / "benchmarks"
 
 
 def test_the_agents_speed_is_measured_and_written(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     small = ["--episodes", "4", "--group", "2", "--horizon", "2", "--plain-episodes", "1", "--choices", "1"]
-    command = [sys.executable, str(SCRIPT), "--model", "tiny", *small, "--reflection-tokens", "4"]
+    command = [sys.executable, str(FOLDER / "agent_speed.py"), "--model", "tiny", *small, "--reflection-tokens", "4"]
     done = subprocess.run([*command, "--out", str(page)], capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr  # 1: an aim does not hold, at this size
     rows = [line for line in page.read_text().splitlines() if line.startswith(("| rollout", "| labels"))]
     assert len(rows) == 3
     assert all(row.rstrip("| ").endswith(("yes", "NO")) for row in rows)
+
+
+def test_the_lesson_on_lists_is_measured() -> None:
+    small = ["--steps", "2", "--trajectories", "2", "--set", "model.layers=1"]
+    command = [sys.executable, str(FOLDER / "lookup_lesson.py"), *small]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("of 200 answers right") == 4
