@@ -21,7 +21,7 @@ from reference_agent.lessons import Lesson, Moment, Sayings, agrees, listing, ph
 
 SAYINGS = "alfworld"
 _LISTED = 6  # places, the last ones, that a reflection names as searched: with more it would outgrow its tokens
-NONE = "none"  # of what is sought is here, as it is said aloud
+NONE = "nothing"  # how it is said that none is here: a word of its own in the tokenizer, as what is found
 _DONE = {"clean": "clean", "heat": "hot", "cool": "cool"}
 
 
@@ -32,13 +32,21 @@ class _Why(NamedTuple):
     seen: Sequence[str] = ()
 
 
+class _Here(NamedTuple):
+    """What the last observation shows, and the place of the last command that names one; empty before it."""
+
+    shown: Memory
+    place: str
+
+
 class ALFWorldTeacher:
     """Speaks for ALFWorld.
 
     Args:
         rng: Draws the wording.
-        aloud: Whether it searches aloud: it asks and answers whether a place holds what it needs, and says which place
-            the next one follows in the room's list; where none does, it names all that p(s) shows as searched in vain.
+        aloud: Whether it thinks aloud: it says where it is, asks and answers whether this place has what it needs, and
+            says which place the next one follows in the room's list; where none does, it names all that p(s) shows as
+            searched in vain.
     """
 
     idles = False
@@ -57,24 +65,26 @@ class ALFWorldTeacher:
         action = expert.choose(moment.observation, moment.commands)
         assert expert.subgoal is not None
         known = _remember(task, moment.shown, moment.observation)
-        here = _remember(task, (), moment.observation) if self._aloud else None
+        here = _here(known, moment) if self._aloud else None
         reflection = self._reflect(expert.goal, known, here, expert.subgoal, action, moment.wrong is not None)
         assert agrees(reflection, action, moment.commands), reflection
         return Lesson(reflection, action)
 
     def _reflect(
-        self, goal: Goal, known: Memory, here: Memory | None, subgoal: Subgoal, action: str, mistaken: bool
+        self, goal: Goal, known: Memory, here: _Here | None, subgoal: Subgoal, action: str, mistaken: bool
     ) -> str:
         kind, thing_type, place, thing = subgoal
         why = _why(goal, known, subgoal)
         reasons, act = [why.kind], _act(known, subgoal, action)
         before = read = ""
         if here:
-            before, read = _before(known, place), _read_aloud(here, subgoal)
+            before, read = _before(known, place), _read_aloud(here.shown, subgoal)
             if before and act == "search":
                 act = "next"
             if read:
                 reasons = ["aloud"] if before or kind == "take" else ["aloud", why.kind]
+            if here.place:
+                reasons = ["at_closed" if here.place in known.closed else "at", *reasons]
         kinds = [*reasons, act, "regret"] if mistaken else [*reasons, act]
         held = known.held or ""
         gaps = {
@@ -86,12 +96,19 @@ class ALFWorldTeacher:
             "held": held,
             "target": goal.receptacle_type,
             "seen": listing(why.seen if here else why.seen[-_LISTED:]),
+            "here": here.place if here else "",
             "before": before,
             "read": read,
             "done": listing(sorted(_DONE[each] for each in known.states.get(held, ()))),
         }
         told = (self._say.draw(each).format(**gaps) for each in kinds)
         return " ".join(each[0].upper() + each[1:] for each in told)
+
+
+def _here(known: Memory, moment: Moment) -> _Here:
+    """Return where the agent is, as far as p(s) tells."""
+    named = (name for step in reversed(moment.shown) for name in known.receptacles if step.action.endswith(f" {name}"))
+    return _Here(_remember(moment.info["task"], (), moment.observation), next(named, ""))
 
 
 def _read_aloud(here: Memory, subgoal: Subgoal) -> str:
