@@ -64,7 +64,7 @@ def _right(model: LanguageModel, states: list[tuple[str, tuple[str, ...]]], whol
     rng = np.random.default_rng(7)
     drawn = [ask(states[int(rng.integers(len(states)))][0], whole, rng) for _ in range(ASKED)]
     said = model.write([prompt + asked[0][0] for prompt, asked in drawn], 8)
-    return sum(f" {text}".startswith(asked[0][1]) for text, (_, asked) in zip(said, drawn, strict=True))
+    return sum(f" {text}.".startswith(f"{asked[0][1]}.") for text, (_, asked) in zip(said, drawn, strict=True))
 
 
 if __name__ == "__main__":

@@ -45,8 +45,7 @@ class ALFWorldTeacher:
     Args:
         rng: Draws the wording.
         aloud: Whether it thinks aloud: it says where it is, asks and answers whether this place has what it needs, and
-            says which place the next one follows in the room's list; where none does, it names all that p(s) shows as
-            searched in vain.
+            says which place the next one follows in the room's list, in place of all that was searched in vain.
     """
 
     idles = False
@@ -82,7 +81,9 @@ class ALFWorldTeacher:
             if before and act == "search":
                 act = "next"
             if read:
-                reasons = ["aloud"] if before or kind == "take" else ["aloud", why.kind]
+                reasons = ["aloud"]
+            elif kind == "find":
+                reasons = [] if act == "open" else [why.kind.removesuffix("_on")]
             if here.place:
                 reasons = ["at_closed" if here.place in known.closed else "at", *reasons]
         kinds = [*reasons, act, "regret"] if mistaken else [*reasons, act]
@@ -95,14 +96,15 @@ class ALFWorldTeacher:
             "kind": type_of(place) or "place",
             "held": held,
             "target": goal.receptacle_type,
-            "seen": listing(why.seen if here else why.seen[-_LISTED:]),
+            "seen": listing(why.seen[-_LISTED:]),
             "here": here.place if here else "",
             "before": before,
             "read": read,
             "done": listing(sorted(_DONE[each] for each in known.states.get(held, ()))),
         }
         told = (self._say.draw(each).format(**gaps) for each in kinds)
-        return " ".join(each[0].upper() + each[1:] for each in told)
+        # Aloud, names stay as the prompt has them, which a small model can repeat.
+        return " ".join(each if here else each[0].upper() + each[1:] for each in told)
 
 
 def _here(known: Memory, moment: Moment) -> _Here:

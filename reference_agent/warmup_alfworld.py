@@ -1,4 +1,4 @@
-"""Made-up questions for ALFWorld's tiny model: what of a type is there, in a list or in the whole room?
+"""Made-up questions for ALFWorld's tiny model: what of a type is there, and which place comes next in the room's list?
 
 A place and its list are invented, and several questions are asked of them: so many answers a prompt taught in two
 hundred steps what one answer a prompt had not begun to in two thousand. It does not know what is right to do in any
@@ -19,6 +19,7 @@ from natlang_envs.prompt import reflection_prompt
 from reference_agent.teacher_alfworld import NONE
 
 _QUESTIONS = 8
+_NEXT = 0.25  # of the questions in whole prompts: what comes next in the room's list
 _LONGEST = 13  # things in a list
 _NUMBERS, _PLACES = 5, 12  # the largest numbers of things and places
 _OBSERVATION = "Observation: "
@@ -38,13 +39,19 @@ def ask(state: str, whole: bool, rng: np.random.Generator) -> tuple[str, list[tu
     seen = f"{_OBSERVATION}On the {place}, you see {listing(f'a {each}' for each in listed)}."
     start = state.index(TASK_PREFIX)
     before = state[: state.rindex(_OBSERVATION)] if whole else state[start : state.index("\n", start) + 1]
-    there = [*listed, *(Memory(state).receptacles if whole else ())]
+    room = Memory(state).receptacles if whole else ()
+    there = [*listed, *room]
     types = [type_of(each) for each in there]
     asked: list[tuple[str, str]] = []
-    for _ in range(_QUESTIONS):
-        wanted = _pick(types if types and rng.random() < 0.5 else things, rng)
-        answer = there[types.index(wanted)] if wanted in types else NONE
-        asked.append((f" {wanted}?" if asked else f"Is there some {wanted}?", f" {answer}."))
+    for number in range(_QUESTIONS):
+        if len(room) > 1 and rng.random() < _NEXT:
+            index = int(rng.integers(len(room) - 1))
+            question, answer = f"After {room[index]} comes", room[index + 1]
+        else:
+            wanted = _pick(types if types and rng.random() < 0.5 else things, rng)
+            question, answer = f"Is there some {wanted}?", there[types.index(wanted)] if wanted in types else NONE
+        # A full stop is one token with the words behind it, here as in a reflection.
+        asked.append((f". {question}" if number else question, f" {answer}"))
     return reflection_prompt(before + seen), asked
 
 

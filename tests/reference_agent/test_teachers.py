@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +19,7 @@ import pytest
 import natlang_envs
 from natlang_envs.alfworld.expert import Expert
 from natlang_envs.alfworld.grammar import MIDDLE_OF_THE_ROOM
-from natlang_envs.alfworld.reading import Memory, read_goal, type_of
+from natlang_envs.alfworld.reading import Memory, type_of
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep, policy_prompt, state_prompt
@@ -152,23 +153,32 @@ def test_a_reflection_speaks_only_of_what_its_prompt_shows() -> None:
                     assert name in shown, (each.reflection, each.state)
 
 
-def test_a_search_in_order_says_what_the_next_place_follows_and_all_that_was_in_vain() -> None:
-    following = 0
+def test_a_search_aloud_says_where_it_is_what_is_there_and_what_the_next_place_follows() -> None:
+    said = Counter[str]()
     for each in collect(config_of("alfworld", trajectories=20, aloud=True, detours=0.3)):
         known = Memory(each.state)
         path, _, observation = each.state.partition("Previous path:")[2].rpartition("\nObservation: ")
         for line in (*path.split("\n- "), observation):
             known.read(line)
-        if match := re.search(r"After (\w+ \d+) comes (\w+ \d+)|(\w+ \d+) follows (\w+ \d+)", each.reflection):
-            before, after = (match[1], match[2]) if match[1] else (match[4], match[3])
-            assert (before.lower(), after.lower()) in pairwise(known.receptacles), each.reflection
-            assert before.lower() == [*known.seen][-1]
-            assert each.action == f"go to {after.lower()}"
-            wanted = read_goal(each.state).object_type
-            empty = [place for place in known.seen if not known.count(wanted, place)]
-            assert all(place in each.reflection for place in empty) or " in " not in each.reflection, each.reflection
-            following += 1
-    assert following > 10
+        if match := re.search(r"I am at (\w+ \d+)(, and it is closed)?\.", each.reflection):
+            ends = [" ".join(line.partition(":")[0].split()[-2:]) for line in path.split("\n- ")]
+            assert match[1] == next(end for end in reversed(ends) if end in known.receptacles)
+            assert bool(match[2]) == (match[1] in known.closed)
+            said["at"] += 1
+        if match := re.search(r"Is there some (\w+)\? (\w+)( \d+)?\.", each.reflection):
+            there = known.contents[[*known.seen][-1]]
+            if match[3]:
+                assert match[2] + match[3] in there
+            else:
+                assert match[2] == "nothing"
+                assert all(type_of(thing) != match[1] for thing in there)
+            said["found" if match[3] else "nothing"] += 1
+        if match := re.search(r"After (\w+ \d+) comes (\w+ \d+)", each.reflection):
+            assert (match[1], match[2]) in pairwise(known.receptacles), each.reflection
+            assert match[1] == [*known.seen][-1]
+            assert each.action == f"go to {match[2]}"
+            said["next"] += 1
+    assert min(said[kind] for kind in ("at", "found", "nothing", "next")) > 10
 
 
 def test_detours_stay_in_the_path_and_are_regretted_only_where_they_lead_away() -> None:
@@ -278,11 +288,13 @@ def test_what_is_asked_about_made_up_lists_is_answered_truly() -> None:
         known.read(prompt[prompt.rindex("On the ") :])
         (place,) = known.seen
         there = [*known.contents[place], *(known.receptacles if whole else ())]
-        assert asked[0][0].startswith("Is there some ")
         for question, answer in asked:
-            wanted = question.removeprefix("Is there some").strip(" ?")
+            if before := re.search(r"After (.+) comes", question):
+                assert (before[1], answer.strip()) in pairwise(known.receptacles)
+                continue
+            wanted = question.rpartition("Is there some ")[2].rstrip("?")
             first = next((each for each in there if type_of(each) == wanted), "nothing")
-            assert answer == f" {first}."
+            assert answer == f" {first}"
             found.append(first != "nothing")
     assert 0.4 < np.mean(found) < 0.65
 
