@@ -9,6 +9,7 @@ speaks. A process that is alone is number 0, and gets back from every function h
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -48,6 +49,9 @@ def _state() -> Any:
     state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=7))
     if state.num_processes != count():
         raise UsageError(f"{count()} processes were started, and do not find each other: start them by torchrun")
+    if state.backend == "gloo":
+        # A thread of its own that outlives the interpreter can abort a process, work done or not (pytorch pull 179291).
+        atexit.register(state.destroy_process_group)
     return state
 
 

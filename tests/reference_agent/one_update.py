@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import sys
 from pathlib import Path
@@ -36,4 +37,6 @@ def update(folder: Path, after: Path) -> list[float]:
 if __name__ == "__main__":
     out = Path(sys.argv[1])
     number = str(processes.number())
+    # What is registered first, runs last.
+    atexit.register(lambda: (out / f"{number}.left").write_text(str(not torch.distributed.is_initialized())))
     (out / f"{number}.json").write_text(json.dumps(update(out / "model", out / f"{number}.pt")))

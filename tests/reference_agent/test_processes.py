@@ -36,6 +36,8 @@ def test_two_processes_take_the_step_that_one_takes(model: LanguageModel, tmp_pa
     launch("tests.reference_agent.one_update", str(tmp_path))
     alone = update(tmp_path / "model", tmp_path / "alone.pt")
     said = [json.loads((tmp_path / f"{number}.json").read_text()) for number in range(COUNT)]
+    left = [(tmp_path / f"{number}.left").read_text() for number in range(COUNT)]
+    assert left == ["True"] * COUNT, "no thread of the group is there when a process ends"
     assert said[0] == said[1] == pytest.approx(alone, rel=1e-4, abs=1e-6)
     one, first, second = (torch.load(tmp_path / f"{name}.pt") for name in ("alone", "0", "1"))
     before = model.model.state_dict()
