@@ -13,16 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from natlang_envs.enumeration import enumerate_actions
-from natlang_envs.prompt import policy_prompt
-from reference_agent.collect import collect, teachers_env
+from reference_agent.base import make_tiny
+from reference_agent.collect import collect
 from reference_agent.config_file import load_config
 from reference_agent.model import LanguageModel
-from reference_agent.teacher import tiny_words
-from reference_agent.tokenizer import TokenizerSizes
-from reference_agent.warmup import warm_up
 from reference_agent.warmup_alfworld import ask
 
 CONFIG = Path(__file__).parents[1] / "reference_agent" / "experiments" / "alfworld" / "best.toml"
@@ -38,32 +33,25 @@ def main() -> None:
     config = load_config(CONFIG, chosen.set)
     config = replace(config, collect=replace(config.collect, trajectories=chosen.trajectories, policy_trajectories=0))
     lesson = replace(config.warmup, lookup_steps=chosen.steps, copy_steps=0, steps=0)
-    torch.set_num_threads(config.threads)
-    examples = collect(config)
-    states = [(each.state, each.commands) for each in examples]
-    prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in examples]
-    env = teachers_env(config)
-    sizes = TokenizerSizes(4_096, env.max_commands)
+    states = [each.state for each in collect(config)]
     for mimetic in (False, True):
         start = time.perf_counter()
-        weights = replace(config.model, mimetic=mimetic)
-        model = LanguageModel.tiny(weights, prompts, tiny_words(env), lesson.seed, sizes)
         losses: list[float] = []
 
         def note(stage: str, step: int, steps: int, loss: float, losses: list[float] = losses) -> None:
             losses.append(loss)
 
-        warm_up(model, states, lesson, note, [(each.reflection, each.action) for each in examples])
+        model = make_tiny(replace(config, warmup=lesson, model=replace(config.model, mimetic=mimetic)), note)
         told = ", ".join(f"{np.mean(losses[at - 20 : at]):.2f} after {at}" for at in range(100, chosen.steps + 1, 100))
         print(f"mimetic {mimetic}: loss {told}; {time.perf_counter() - start:.0f} s", flush=True)
         for whole in (False, True):
             print(f"  {'whole' if whole else 'short'} prompts: {_right(model, states, whole)} of {ASKED} answers right")
 
 
-def _right(model: LanguageModel, states: list[tuple[str, tuple[str, ...]]], whole: bool) -> int:
+def _right(model: LanguageModel, states: list[str], whole: bool) -> int:
     """Return how many first questions on made-up lists the model answers rightly."""
     rng = np.random.default_rng(7)
-    drawn = [ask(states[int(rng.integers(len(states)))][0], whole, rng) for _ in range(ASKED)]
+    drawn = [ask(states[int(rng.integers(len(states)))], whole, rng) for _ in range(ASKED)]
     said = model.write([prompt + asked[0][0] for prompt, asked in drawn], 8)
     # What follows an answer is a question, which the lesson does not teach to write.
     pairs = [(re.findall(r"\w+", text), asked[0][1].split()) for text, (_, asked) in zip(said, drawn, strict=True)]
