@@ -37,8 +37,9 @@ class ALFWorldEnv(NatLangEnv):
     the way.
 
     ## Starting State
-    The middle of the room of a task drawn from the split: `generated/seen|unseen/TASK_TYPE/FLOOR_PLAN/NUMBER`, or
-    `official/SPLIT/TASK/TRIAL`, or for your own game `own/` and a number that depends on its content alone.
+    The middle of the room of a task drawn from the split: `generated/seen|unseen/TASK_TYPE/FLOOR_PLAN/NUMBER`,
+    `mixed/TASK_TYPE/FLOOR_PLAN/NUMBER` or `official/SPLIT/TASK/TRIAL`, or for your own game `own/` and a number that
+    depends on its content alone.
 
     ## Episode End
     Termination: the task is done. Truncation: after `horizon` steps.
@@ -54,8 +55,8 @@ class ALFWorldEnv(NatLangEnv):
     - `task_types`: a list of `"pick_and_place_simple"`, `"look_at_obj_in_light"`, `"pick_clean_then_place_in_recep"`,
       `"pick_heat_then_place_in_recep"`, `"pick_cool_then_place_in_recep"`, `"pick_two_obj_and_place"`; None for all.
     - `goal`: only games for this object and this receptacle or lamp, for example `"Tomato-Microwave"`.
-    - `source`: `"generated"` needs no download; `"official"` reads the games that `alfworld-download` put into
-      `$ALFWORLD_DATA`.
+    - `source`: `"generated"` and `"mixed"` need no download; `"official"` reads the games that `alfworld-download` put
+      into `$ALFWORLD_DATA`. `"mixed"` is to train in: every game has a room of its own, mixed of the seen ones.
     - `grammar`: `"json_2.1.1"`, the words of the paper's time (`put tomato 1 in/on microwave 1`), or `"0.4.2"`, those
       of the alfworld package of that version (`move tomato 1 to microwave 1`). None is what the game's file says, for
       generated games `"json_2.1.1"`. Results in one do not compare with results in the other.

@@ -121,16 +121,22 @@ def generate(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
     """
     task = parse_task_id(task_id)
     one_of("grammar", grammar, GRAMMARS)
-    aim, here = aim_of(task), room(task.room)
-    random = TaskRandom(f"alfworld/game/{task_id}")
+    return game_in(room(task.room), aim_of(task), TaskRandom(f"alfworld/game/{task_id}"), grammar)
+
+
+def game_in(here: Room, aim: Aim, random: TaskRandom, grammar: str) -> GameText:
+    """Return a game in a room, whose objects are laid out anew."""
     words = sentence(aim, random.below(2))
     return GameText(problem_text(here, lay_out(here, aim, random), aim), words, grammar)
 
 
 @cache
 def _aims(task_type: str, number: int) -> Chances[Aim]:
+    return chances_of_aims(task_type, room(number))
+
+
+def chances_of_aims(task_type: str, here: Room) -> Chances[Aim]:
     """Return what a task type can be about in a room, as often as in the official training games of all rooms."""
-    here = room(number)
     return Chances((aim, times) for aim, times in facts().aims[task_type] if _is_possible(aim, here))
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from natlang_envs.alfworld.chances import Chances
-from natlang_envs.alfworld.facts import Aim, Location, Room, Spot, facts, room
+from natlang_envs.alfworld.facts import Aim, Location, Room, Spot, facts
 from natlang_envs.alfworld.goals import PLACE, TWO
 from natlang_envs.tasks import TaskRandom
 
@@ -14,6 +14,7 @@ _CENTIMETRE = 10  # millimetres; ids tell no less apart
 _SPREAD = 30  # centimetres from the middle of a receptacle, to each side, at which things lie
 _RISE = 25  # and above it
 _LEVEL, _DOWN = 30, 60  # degrees
+_KEPT = 50_000  # rooms times types of objects whose places are kept in mind; made-up rooms have no end
 
 
 class Object(NamedTuple):
@@ -61,15 +62,14 @@ def places_for(kind: str, here: Room, aim: Aim) -> Chances[int]:
     cooled before.
     """
     sought = kind == aim.object_type and aim.task_type in (PLACE, TWO)
-    return _places(kind, here.number, aim.target_type if sought else None)
+    return _places(kind, tuple(each.type for each in here.receptacles), aim.target_type if sought else None)
 
 
-@cache
-def _places(kind: str, number: int, barred: str | None) -> Chances[int]:
+@lru_cache(maxsize=_KEPT)
+def _places(kind: str, receptacle_types: tuple[str, ...], barred: str | None) -> Chances[int]:
     weights = facts().places.get(kind, {})
     return Chances(
-        (index, weights.get(receptacle.type, 0) if receptacle.type != barred else 0)
-        for index, receptacle in enumerate(room(number).receptacles)
+        (index, weights.get(each, 0) if each != barred else 0) for index, each in enumerate(receptacle_types)
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from natlang_envs.alfworld.facts import Aim, Location, Room, Spot, facts
+from natlang_envs.alfworld.facts import Aim, Location, Receptacle, Room, Spot, facts
 from natlang_envs.alfworld.goals import LOOK, Goal, goal_text
 from natlang_envs.alfworld.layout import Layout
 
@@ -15,7 +15,7 @@ _TYPES_OF_RECEPTACLES = ("SinkBasin", "Microwave", "Fridge")
 
 def problem_text(here: Room, layout: Layout, aim: Aim) -> str:
     """Return the problem that a room, the layout of its objects and what the task is about make."""
-    receptacles = [_receptacle_id(each.base, each.type, each.spot) for each in here.receptacles]
+    receptacles = [receptacle_id(each) for each in here.receptacles]
     locations = [_location_id(each) for each in here.locations]
     start = _location_id(layout.start)
     things = [
@@ -92,8 +92,10 @@ def _thing_facts(here: Room, things: list[tuple[str, str, str, int]], receptacle
         yield from (f"({action} {name})" for action, kinds in known.actions.items() if kind in kinds)
 
 
-def _receptacle_id(base: str, kind: str, spot: Spot) -> str:
-    return _id(base, spot) if base == kind else f"{_id(base, spot)}_bar_{kind}"
+def receptacle_id(each: Receptacle) -> str:
+    """Return the name that a receptacle has in a problem."""
+    name = _id(each.base, each.spot)
+    return name if each.base == each.type else f"{name}_bar_{each.type}"
 
 
 def _id(kind: str, spot: Spot) -> str:

@@ -15,11 +15,11 @@ from natlang_envs.alfworld.generated import GeneratedTasks
 from natlang_envs.alfworld.grammar import GRAMMARS
 from natlang_envs.alfworld.kinds import AlfredSplit, check_task_types, official_split
 from natlang_envs.alfworld.limits import GAMES_KEPT, within_limits
+from natlang_envs.alfworld.mixed import MixedTasks
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.tasks import SPLITS, Tasks
 
-Source = Literal["generated", "official"]
-SOURCES: tuple[Source, ...] = ("generated", "official")
+Source = Literal["generated", "mixed", "official"]
 FAMILY = "alfworld"
 
 
@@ -146,6 +146,9 @@ class OwnGame:
         return self._game
 
 
+_KINDS = {"generated": GeneratedTasks, "mixed": MixedTasks, "official": OfficialTasks}
+
+
 def make_tasks(
     split: AlfredSplit,
     task_types: Sequence[str] | None,
@@ -159,12 +162,11 @@ def make_tasks(
     Raises:
         UsageError: One of them does not exist, or they do not fit together.
     """
-    one_of("source", source, SOURCES)
+    one_of("source", source, _KINDS)
     if grammar is not None:
         one_of("grammar", grammar, GRAMMARS)
     if game is None:
-        kind = GeneratedTasks if source == "generated" else OfficialTasks
-        return kind(split, task_types, goal, grammar)
+        return _KINDS[source](split, task_types, goal, grammar)
     one_of("split", split, SPLITS)
     for name, given, needed in (("split", split, "all"), ("task_types", task_types, None), ("goal", goal, None)):
         if given != needed:

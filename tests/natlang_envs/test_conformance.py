@@ -31,6 +31,7 @@ CASES = [
     Case("NatLang/AutoExplore-Depth2-v0", {**EMBEDDED, "split": "test"}),
     Case("NatLang/ALFWorld-v0", {"split": "train", "task_types": ["look_at_obj_in_light", "pick_two_obj_and_place"]}),
     Case("NatLang/ALFWorld-v0", {"split": "test", "grammar": "0.4.2", "horizon": 20}),
+    Case("NatLang/ALFWorld-v0", {"split": "train", "source": "mixed"}),
     Case("NatLang/ALFWorld-TomatoMicrowave-v0", {"split": "validation"}),
 ]
 BY_NAME = {check.__name__: check for check in CHECKS}
