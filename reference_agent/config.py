@@ -112,7 +112,8 @@ class CollectConfig:
         walls: Whether Taxi's oracle teacher says what walls it sees on the next border between columns, and drives by
             that alone. Else it follows the shortest plan, whose reasons may lie anywhere on the map.
         aloud: Whether ALFWorld's oracle teacher thinks aloud: it says where it is, asks and answers whether this place
-            holds what it needs, and says which place the next one follows in the room's list.
+            holds what it needs, and says which place the next one follows in the room's list or, where none of its type
+            does, goes through the types of places from the likeliest on.
         detours: The chance that a step of a trajectory is a random legal one, after which the teacher goes on: a
             student leaves the teacher's paths, and later states have that behind them. None that brings the goal nearer
             is taken, nor one that ends the game; the example after one that takes it further away is negative.

@@ -45,7 +45,8 @@ class ALFWorldTeacher:
     Args:
         rng: Draws the wording.
         aloud: Whether it thinks aloud: it says where it is, asks and answers whether this place has what it needs, and
-            says which place the next one follows in the room's list, in place of all that was searched in vain.
+            says which place the next one follows in the room's list or, where none of its type does, goes through the
+            types of places from the likeliest on; it does not name all places that were searched in vain.
     """
 
     idles = False
@@ -62,24 +63,25 @@ class ALFWorldTeacher:
         for step in moment.path:
             expert.observe(step.action, step.feedback)
         action = expert.choose(moment.observation, moment.commands)
-        assert expert.subgoal is not None
         known = _remember(task, moment.shown, moment.observation)
         here = _here(known, moment) if self._aloud else None
-        reflection = self._reflect(expert.goal, known, here, expert.subgoal, action, moment.wrong is not None)
+        reflection = self._reflect(expert, known, here, action, moment.wrong is not None)
         assert agrees(reflection, action, moment.commands), reflection
         return Lesson(reflection, action)
 
-    def _reflect(
-        self, goal: Goal, known: Memory, here: _Here | None, subgoal: Subgoal, action: str, mistaken: bool
-    ) -> str:
+    def _reflect(self, expert: Expert, known: Memory, here: _Here | None, action: str, mistaken: bool) -> str:
+        goal, subgoal = expert.goal, expert.subgoal
+        assert subgoal is not None
         kind, thing_type, place, thing = subgoal
         why = _why(goal, known, subgoal)
         reasons, act = [why.kind], _act(known, subgoal, action)
-        before = read = ""
+        before = read = tried = ""
         if here:
             before, read = _before(known, place), _read_aloud(here.shown, subgoal)
-            if before and act == "search":
-                act = "next"
+            if act == "search":
+                passed = _passed(expert.search_order(thing_type), known, place)
+                tried = "".join(f"{each}? seen, " for each in passed or ())
+                act = "next" if before else "search" if passed is None else "weigh"
             if read:
                 reasons = ["aloud"]
             elif kind == "find":
@@ -99,6 +101,7 @@ class ALFWorldTeacher:
             "seen": listing(why.seen[-_LISTED:]),
             "here": here.place if here else "",
             "before": before,
+            "tried": tried,
             "read": read,
             "done": listing(sorted(_DONE[each] for each in known.states.get(held, ()))),
         }
@@ -151,6 +154,13 @@ def _before(known: Memory, place: str) -> str:
     last = next(reversed(known.seen), "")
     follows = (last, place) in pairwise(known.receptacles) and type_of(last) == type_of(place)
     return last if follows else ""
+
+
+def _passed(order: Sequence[str], known: Memory, place: str) -> list[str] | None:
+    """Return the types of places that come before that of `place` in a search, if all of these were looked into."""
+    types = list(dict.fromkeys(map(type_of, order)))
+    earlier = types[: types.index(type_of(place))]
+    return earlier if all(name in known.seen for name in order if type_of(name) in earlier) else None
 
 
 def _act(known: Memory, subgoal: Subgoal, action: str) -> str:

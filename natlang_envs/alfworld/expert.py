@@ -117,6 +117,11 @@ class Expert:
         self._chosen = command
         return command
 
+    def search_order(self, wanted: str) -> list[str]:
+        """Return the receptacles as a search for a type would take them, had none been looked into yet."""
+        steps = {name: 1 + (kind in _WITH_DOORS) for name, kind in self._kinds.items()}
+        return sorted(self.memory.receptacles, key=lambda name: -self._chance(wanted, name) / steps[name])
+
     # What to do next.
 
     def _next(self) -> Subgoal:

@@ -153,7 +153,7 @@ def test_a_reflection_speaks_only_of_what_its_prompt_shows() -> None:
                     assert name in shown, (each.reflection, each.state)
 
 
-def test_a_search_aloud_says_where_it_is_what_is_there_and_what_the_next_place_follows() -> None:
+def test_a_search_aloud_says_what_is_here_what_the_next_place_follows_and_what_was_searched() -> None:
     said = Counter[str]()
     for each in collect(config_of("alfworld", trajectories=20, aloud=True, detours=0.3)):
         known = Memory(each.state)
@@ -178,7 +178,14 @@ def test_a_search_aloud_says_where_it_is_what_is_there_and_what_the_next_place_f
             assert match[1] == [*known.seen][-1]
             assert each.action == f"go to {match[2]}"
             said["next"] += 1
-    assert min(said[kind] for kind in ("at", "found", "nothing", "next")) > 10
+        if match := re.search(r"It may be in: ((?:\w+\? seen, )*)(\w+)\? (\w+ \d+)\.", each.reflection):
+            tried = re.findall(r"(\w+)\? seen", match[1])
+            assert all(name in known.seen for name in known.receptacles if type_of(name) in tried), each.reflection
+            assert type_of(match[3]) == match[2]
+            assert match[3] not in known.seen
+            assert each.action == f"go to {match[3]}"
+            said["weigh"] += bool(tried)
+    assert min(said[kind] for kind in ("at", "found", "nothing", "next", "weigh")) > 10
 
 
 def test_detours_stay_in_the_path_and_are_regretted_only_where_they_lead_away() -> None:
