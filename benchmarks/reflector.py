@@ -23,7 +23,7 @@ from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.prompt import PathStep, state_prompt
 from reference_agent.config import Config
 from reference_agent.lessons import Moment, named_commands
-from reference_agent.pipeline import last_reflector, load_player, read_config
+from reference_agent.pipeline import load_player, read_config
 from reference_agent.players import Reflector
 from reference_agent.teacher import make_teacher
 
@@ -78,7 +78,7 @@ def main() -> None:
     chosen = parser.parse_args()
     config = read_config(chosen.run)
     torch.set_num_threads(config.threads)
-    reflector = Reflector(load_player(config, chosen.run, last_reflector(config)), config.reflection_tokens)
+    reflector = Reflector(load_player(config, chosen.run, "reflector"), config.reflection_tokens)
     whole = load_protocol(chosen.protocol)
     protocol = replace(whole, episodes=whole.episodes[: chosen.games])
     _, games = evaluate(Follower(reflector, config), protocol)

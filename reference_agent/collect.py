@@ -121,7 +121,7 @@ def _with_oracle(config: Config, report: Report) -> tuple[list[Trajectory], Mete
     played: list[Trajectory] = []
     seen: dict[str, None] = {}
     while kept < wanted and len(played) < _TRIES * wanted:
-        played.append(_play(config, env, teacher, draw_task(env, rng, seen), rng))
+        played.append(_play(config, env, teacher, _new_task(env, rng, seen), rng))
         kept += played[-1].played.success or config.collect.failures
         examples += len(played[-1].examples)
         report("collect", kept, wanted, float(examples))
@@ -136,7 +136,7 @@ def _with_chat(config: Config, answers: Path | None, report: Report) -> tuple[li
     wanted = config.collect.trajectories
     seen: dict[str, None] = {}
     rng = np.random.default_rng([config.seed, 1])
-    tasks = [draw_task(env, rng, seen) for _ in range(wanted)]
+    tasks = [_new_task(env, rng, seen) for _ in range(wanted)]
 
     def play(number: int) -> Trajectory:
         own, draws = teachers_env(config), np.random.default_rng([config.seed, 1, number])
@@ -161,7 +161,7 @@ def teachers_env(config: Config) -> NatLangEnv:
     return unwrap(gymnasium.make(env_id, split=config.split, **kwargs))
 
 
-def draw_task(env: NatLangEnv, rng: np.random.Generator, seen: dict[str, None]) -> str:
+def _new_task(env: NatLangEnv, rng: np.random.Generator, seen: dict[str, None]) -> str:
     """Draw a task that is not among the seen ones, and add it to them."""
     for _ in range(_REPEATS):
         task_id = env.tasks.draw(rng.random)

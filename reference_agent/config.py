@@ -194,21 +194,6 @@ class SFTConfig:
 
 
 @dataclass(frozen=True)
-class DaggerConfig:
-    """The reflector's second lesson, in states that it brought itself to (dagger.py); not in the paper.
-
-    Attributes:
-        trajectories: Games that it plays after its fine-tuning; 0 for no such lesson.
-        steps: Updates on what the teacher said in them and on the first data together; the rest is `sft_reflector`'s.
-        learning_rate: Of AdamW, falling to a twentieth.
-    """
-
-    trajectories: int = 0
-    steps: int = 1000
-    learning_rate: float = 1e-3
-
-
-@dataclass(frozen=True)
 class StageConfig:
     """One stage of the curriculum: an environment, and how long to train in it.
 
@@ -356,7 +341,6 @@ class Config:
     warmup: WarmupConfig = WarmupConfig()
     collect: CollectConfig = CollectConfig()
     sft_reflector: SFTConfig = SFTConfig()
-    dagger: DaggerConfig = DaggerConfig()
     sft_policy: SFTConfig = SFTConfig(steps=400, smoothing=0.05, doubt=0.35)
     rl: RLConfig = RLConfig()
     curriculum: tuple[StageConfig, ...] = (StageConfig(),)
@@ -372,8 +356,6 @@ class Config:
             raise UsageError(f"players {self.players!r} needs a reflector: set reflect = true, or players = 'two'")
         if self.one_model and self.head != "labels":
             raise UsageError(f"players {self.players!r} choose by labels: set head = 'labels', or players = 'two'")
-        if self.dagger.trajectories and (self.one_model or self.collect.teacher != "oracle"):
-            raise UsageError("dagger needs a reflector of its own and an oracle teacher: set dagger.trajectories = 0")
         for stage in self.curriculum:
             both = sorted(stage.env_kwargs.keys() & self.env_kwargs.keys())
             if both:

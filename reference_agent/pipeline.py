@@ -4,8 +4,6 @@ OUT/settings.json        the settings
 OUT/base/                the tiny model before fine-tuning (warmed up first, and kept in the cache folder)
 OUT/data/examples.jsonl  D, lines 2 to 20; beside it a card. OUT/answers/ is what a chat model said
 OUT/reflector/           R̂, line 21; until it is done, checkpoints in OUT/.reflector.steps/
-OUT/corrections/         with `dagger.trajectories`, what the teacher said where R̂ had come to, and
-OUT/reflector-corrected/ R̂ after it has learned that too
 OUT/policy-sft/          π_θ0, line 22; as above
 OUT/rl/                  checkpoints and TensorBoard events of lines 23 to 35
 OUT/policy/              the trained policy, and OUT/curve.png, OUT/curve.json
@@ -19,7 +17,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
@@ -34,7 +31,6 @@ from reference_agent.base import base_model, model_source
 from reference_agent.collect import EXAMPLES, Example, gather, read_examples, write_collection
 from reference_agent.config import Config
 from reference_agent.config_file import dump_config, parse_config
-from reference_agent.dagger import correct
 from reference_agent.folders import finished
 from reference_agent.model import LanguageModel
 from reference_agent.players import Reflector
@@ -80,9 +76,6 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
         load_or_make_base(config, out, report, shared)
         if config.reflect:
             fine_tuned("reflector", _make_reflector)
-        if config.reflect and config.dagger.trajectories:
-            link_stage(config, "corrections", out, shared, lambda folder: _play_alone(config, out, report, folder))
-            fine_tuned("reflector-corrected", _correct_reflector)
         fine_tuned("policy-sft", _make_policy)
 
     if not (out / "policy").exists():
@@ -144,18 +137,12 @@ def read_config(out: Path) -> Config:
 
 
 def load_player(config: Config, out: Path, folder: str) -> LanguageModel:
-    """Return a player of a run: `"policy"`, `"policy-sft"`, `"reflector"` or `"reflector-corrected"`."""
-    name = folder.split("-")[0]
+    """Return a player of a run: `"policy"`, `"policy-sft"` or `"reflector"`."""
     if config.model.lora_rank:
-        player = _load_base(config, out).with_adapter(name, config.model, out / folder)
+        player = _load_base(config, out).with_adapter(folder.removesuffix("-sft"), config.model, out / folder)
     else:
         player = LanguageModel.load(out / folder, config.model)
-    return player if name == "reflector" else with_head(player, config)
-
-
-def last_reflector(config: Config) -> str:
-    """Return the folder of a run's reflector that plays."""
-    return "reflector-corrected" if config.dagger.trajectories else "reflector"
+    return player if folder == "reflector" else with_head(player, config)
 
 
 def load_reflector(config: Config, out: Path, policy: LanguageModel) -> Reflector | None:
@@ -165,9 +152,9 @@ def load_reflector(config: Config, out: Path, policy: LanguageModel) -> Reflecto
     if config.players == "one":
         return Reflector(policy, config.reflection_tokens, frozen=False)
     if config.players == "adapters":
-        model = policy.with_adapter("reflector", config.model, out / last_reflector(config))
+        model = policy.with_adapter("reflector", config.model, out / "reflector")
     else:
-        model = load_player(config, out, last_reflector(config))
+        model = load_player(config, out, "reflector")
     return Reflector(model, config.reflection_tokens)
 
 
@@ -211,28 +198,6 @@ def _make_reflector(
         else:
             shown = _shown(config, examples)
             tune_both(model, examples, shown, settings, config.sft_policy, config.seed, told, steps)
-    return model
-
-
-def _play_alone(config: Config, out: Path, report: Report, folder: Path) -> None:
-    """Let the reflector play, and write what the teacher says in the states that it comes to."""
-    reflector = Reflector(load_player(config, out, "reflector"), config.reflection_tokens)
-    write_collection(folder, correct(config, reflector, report))
-
-
-def _correct_reflector(
-    config: Config, out: Path, examples: Sequence[Example], report: Report, steps: Path
-) -> LanguageModel:
-    model = load_player(config, out, "reflector")
-    both = [*examples, *read_examples(out / "corrections" / EXAMPLES)]
-    lesson = config.dagger
-    settings = replace(config.sft_reflector, steps=lesson.steps, learning_rate=lesson.learning_rate)
-
-    def told(step: int, loss: float) -> None:
-        report("corrected", step, lesson.steps, loss)
-
-    with memory_advice("in the reflector's second lesson", "set or lower sft_reflector.microbatch"):
-        tune_reflector(model, both, settings, config.seed, told, steps)
     return model
 
 

@@ -19,17 +19,14 @@ from reference_agent.folders import alone, finished
 _AFTER_SFT = frozenset({"rl", "curriculum"})
 _HEAD = frozenset({"head", "normalisation"})
 _OF_POLICY = frozenset({"sft_policy", "reflect", "reflection_tokens", "collect.policy_trajectories"})
-_OF_PLAY = _AFTER_SFT | _OF_POLICY - {"reflection_tokens"} | _HEAD | {"collect.policy_negatives"}
 # What a stage does not depend on. A setting that nobody thought of here costs a stage made twice, never a wrong one.
 _FREE: dict[str, frozenset[str]] = {
     "data": _AFTER_SFT
     | _OF_POLICY
     | _HEAD
-    | {"collect.policy_negatives", "model", "warmup", "sft_reflector", "dagger", "players", "threads"},
-    "reflector": _AFTER_SFT | _OF_POLICY | _HEAD | {"collect.policy_negatives", "dagger"},
-    "corrections": _OF_PLAY,
-    "reflector-corrected": _OF_PLAY,
-    "policy-sft": _AFTER_SFT | {"sft_reflector", "reflection_tokens", "dagger"},
+    | {"collect.policy_negatives", "model", "warmup", "sft_reflector", "players", "threads"},
+    "reflector": _AFTER_SFT | _OF_POLICY | _HEAD | {"collect.policy_negatives"},
+    "policy-sft": _AFTER_SFT | {"sft_reflector", "reflection_tokens"},
 }
 
 

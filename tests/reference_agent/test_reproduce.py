@@ -134,8 +134,6 @@ def test_stages_are_shared_by_what_they_depend_on() -> None:
         ("sft_reflector.steps=9", {"base", "data", "policy-sft"}),
         ("model.width=48", {"data"}),
         ("collect.env='NatLang/DangerousTaxi-Dropoff-v0'", {"base"}),
-        ("dagger.steps=9", {"base", "data", "reflector", "policy-sft"}),
-        ("reflection_tokens=9", {"base", "data", "reflector", "policy-sft"}),
     ],
 )
 def test_a_setting_makes_the_stages_anew_that_depend_on_it(setting: str, kept: set[str]) -> None:
