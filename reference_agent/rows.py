@@ -203,6 +203,8 @@ def protocol_of(config: Config) -> str:
     """Return the protocol of the environment that a run ends with; `NAME` where no column has one."""
     stage = config.curriculum[-1]
     given = config.env_kwargs | stage.env_kwargs
+    if given.get("source") == "mixed":  # who trains in made-up rooms is played in real ones
+        del given["source"]
     for protocol in (load_protocol(task.protocol) for task in _ALL_TASKS):
         fits = all(protocol.kwargs.get(name) == value for name, value in given.items())
         if fits and protocol.env_id == stage.env:
