@@ -78,10 +78,10 @@ class ALFWorldTeacher:
         before = read = tried = ""
         if here:
             before, read = _before(known, place), _read_aloud(here.shown, subgoal)
-            if act == "search":
-                passed = _passed(expert.search_order(thing_type), known, place)
-                tried = "".join(f"{each}? seen, " for each in passed or ())
-                act = "next" if before else "search" if passed is None else "weigh"
+            if act == "search" and before:
+                act = "next"
+            elif act == "search" and (passed := _passed(expert.search_order(thing_type), known, place)) is not None:
+                act, tried = "weigh", "".join(f"{each}? seen, " for each in passed)
             if read:
                 reasons = ["aloud"]
             elif kind == "find":

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate, product
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ from natlang_envs.alfworld.game import Game, GameText, parse_game
 from natlang_envs.alfworld.generator import GAMES, chances_of_aims, draw_task_id, game_in, parse_task_id, rooms_for
 from natlang_envs.alfworld.grammar import GRAMMARS
 from natlang_envs.alfworld.kinds import OfficialSplit, check_task_types, official_split
-from natlang_envs.alfworld.limits import GAMES_KEPT, MAX_COMMANDS, most_commands, within_limits
+from natlang_envs.alfworld.limits import GAMES_KEPT, within_limits
 from natlang_envs.alfworld.problem import receptacle_id
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.tasks import TaskRandom
@@ -84,11 +84,11 @@ class MixedTasks:
 
     def text(self, task_id: str) -> GameText:
         """Return a game as it is written down."""
-        return _text(task_id, self._grammar)
+        return _made(task_id, self._grammar)[0]
 
     def game(self, task_id: str) -> Game:
         """Return a game, parsed."""
-        return _game(task_id, self._grammar)
+        return _made(task_id, self._grammar)[1]
 
 
 def _parts(task_id: str) -> tuple[str, int, int]:
@@ -101,7 +101,8 @@ def _parts(task_id: str) -> tuple[str, int, int]:
 
 
 @lru_cache(maxsize=GAMES_KEPT)
-def _text(task_id: str, grammar: str) -> GameText:
+def _made(task_id: str, grammar: str) -> tuple[GameText, Game]:
+    """Return a game as it is written down, and parsed: only then is it known whether it is too large."""
     task_type, number, _ = _parts(task_id)
     one_of("grammar", grammar, GRAMMARS)
     random = TaskRandom(f"alfworld/{task_id}")
@@ -110,15 +111,23 @@ def _text(task_id: str, grammar: str) -> GameText:
         aims = chances_of_aims(task_type, here)
         if aims.outcomes:
             text = game_in(here, aims.draw(random), random, grammar)
-            if most_commands(parse_game(text)) <= MAX_COMMANDS:
-                return text
+            with suppress(UsageError):
+                return text, within_limits(parse_game(text))
     here = room(number)
-    return game_in(here, chances_of_aims(task_type, here).draw(random), random, grammar)
+    text = game_in(here, chances_of_aims(task_type, here).draw(random), random, grammar)
+    return text, within_limits(parse_game(text))
 
 
-@lru_cache(maxsize=GAMES_KEPT)
-def _game(task_id: str, grammar: str) -> Game:
-    return within_limits(parse_game(_text(task_id, grammar)))
+@cache
+def _rooms(kind: str) -> tuple[Room, ...]:
+    """Return the seen rooms of a kind."""
+    rooms = (room(number) for number in room_numbers())
+    return tuple(each for each in rooms if each.seen and each.kind == kind)
+
+
+@cache
+def _receptacle_types(kind: str) -> tuple[str, ...]:
+    return tuple(sorted({each.type for other in _rooms(kind) for each in other.receptacles}))
 
 
 def mix(here: Room, random: TaskRandom) -> Room:
@@ -126,12 +135,13 @@ def mix(here: Room, random: TaskRandom) -> Room:
 
     A type that the other room does not have is missing then. Its objects are of as many types as those of `here`.
     """
-    others = [room(number) for number in room_numbers() if room(number).kind == here.kind and room(number).seen]
+    others = _rooms(here.kind)
+    # Rooms by their numbers.
     chosen = {
-        kind: here if random.below(2) else others[random.below(len(others))]
-        for kind in sorted({each.type for other in others for each in other.receptacles})
+        kind: here.number if random.below(2) else others[random.below(len(others))].number
+        for kind in _receptacle_types(here.kind)
     }
-    rooms = list(dict.fromkeys((here, *chosen.values())))
+    rooms = [room(number) for number in dict.fromkeys((here.number, *chosen.values()))]
     aside = {other.number: place * _ASIDE for place, other in enumerate(rooms)}
     locations = [each._replace(x=each.x + aside[other.number]) for other in rooms for each in other.locations]
     first = dict(
@@ -152,7 +162,7 @@ def mix(here: Room, random: TaskRandom) -> Room:
             (receptacle_id(moved(each, other)), other.number, index)
             for other in rooms
             for index, each in enumerate(other.receptacles)
-            if chosen[each.type] == other
+            if chosen[each.type] == other.number
         )
     )
     places = {(number, index): place for place, (_, number, index) in enumerate(kept)}
@@ -161,7 +171,7 @@ def mix(here: Room, random: TaskRandom) -> Room:
         moved(each, other)._replace(receptacle=places.get((other.number, each.receptacle), -1))
         for other in rooms
         for each in other.fixtures
-        if (other.number, each.receptacle) in places or (each.receptacle < 0 and other == here)
+        if (other.number, each.receptacle) in places or (each.receptacle < 0 and other.number == here.number)
     )
     movable = sorted({*here.movable, *others[random.below(len(others))].movable})
     while len(movable) > len(here.movable):

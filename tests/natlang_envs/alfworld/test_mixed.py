@@ -6,7 +6,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from itertools import chain, islice
+from itertools import chain
 
 import gymnasium
 import pytest
@@ -30,11 +30,11 @@ SEEN = [room(number) for number in room_numbers() if room(number).seen]
 
 def sample(count: int) -> list[str]:
     """Ids of all task types, all over the rooms and numbers."""
-    rng = random.Random(0)
-    return [
-        f"mixed/{task_type}/{rng.choice(rooms_for(task_type, True))}/{rng.randrange(1_000):03}"
-        for task_type in islice(iter(lambda: TASK_TYPES[rng.randrange(6)], None), count)
-    ]
+    rng, found = random.Random(0), list[str]()
+    for _ in range(count):
+        task_type = TASK_TYPES[rng.randrange(6)]
+        found.append(f"mixed/{task_type}/{rng.choice(rooms_for(task_type, True))}/{rng.randrange(1_000):03}")
+    return found
 
 
 @pytest.mark.parametrize("task_id", sample(40))
