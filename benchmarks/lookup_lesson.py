@@ -42,7 +42,7 @@ def main() -> None:
             losses.append(loss)
 
         model = make_tiny(replace(config, warmup=lesson, model=replace(config.model, mimetic=mimetic)), note)
-        told = ", ".join(f"{np.mean(losses[at - 20 : at]):.2f} after {at}" for at in range(100, chosen.steps + 1, 100))
+        told = ", ".join(f"{losses[at - 1]:.2f} after {at}" for at in range(100, chosen.steps + 1, 100))
         print(f"mimetic {mimetic}: loss {told}; {time.perf_counter() - start:.0f} s", flush=True)
         for whole in (False, True):
             print(f"  {'whole' if whole else 'short'} prompts: {_right(model, states, whole)} of {ASKED} answers right")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from natlang_envs.prompt import policy_prompt
 from reference_agent import smollm2
 from reference_agent.collect import collect, teachers_env
 from reference_agent.config import CollectConfig, Config, StageConfig
-from reference_agent.folders import finished
+from reference_agent.folders import alone, finished
 from reference_agent.model import LanguageModel
 from reference_agent.teacher import tiny_words
 from reference_agent.tokenizer import FEW, TokenizerSizes
@@ -61,15 +62,19 @@ def fetch_model(name: str, say: Callable[[str], None]) -> Path:
 def base_model(config: Config, report: Report) -> LanguageModel:
     """Return the tiny model that both players start from.
 
-    It is made and warmed up once for its settings, and kept in the user's cache. The one of the default settings comes
-    with the package, because it takes some minutes to make; `reflect-rl warm-up` makes it again.
+    It is made and warmed up once for its settings, and kept in the user's cache; a warm-up that was killed goes on. The
+    one of the default settings comes with the package, because it takes some minutes to make; `reflect-rl warm-up`
+    makes it again.
     """
     name = tiny_name(config)
     shipped = SHIPPED / name
     if shipped.exists():
         return LanguageModel.load(shipped)
     folder = cache_folder() / name
-    finished(folder, lambda path: make_tiny(config, report).save(path))
+    steps = folder.with_name(f".{name}.steps")
+    with alone(folder.with_name(f".{name}.lock")):  # another process that needs it waits for it
+        finished(folder, lambda path: make_tiny(config, report, steps).save(path))
+        shutil.rmtree(steps, ignore_errors=True)
     return LanguageModel.load(folder)
 
 
@@ -90,8 +95,14 @@ _SAMPLED = 1_000  # trajectories, at most, whose prompts show words and shape
 VERSION = 2  # raise when the warm-up, the tokenizer or the environment's texts change
 
 
-def make_tiny(config: Config, report: Report) -> LanguageModel:
-    """Return a tiny model with its tokenizer, warmed up; the same settings give the same model on the same machine."""
+def make_tiny(config: Config, report: Report, steps: Path | None = None) -> LanguageModel:
+    """Return a tiny model with its tokenizer, warmed up; the same settings give the same model on the same machine.
+
+    Args:
+        config: The settings.
+        report: As that of `warm_up`.
+        steps: Where the warm-up's checkpoints go, of which the newest is resumed; None for no checkpoints.
+    """
     torch.set_num_threads(config.threads)
     # Prompts for their words and shape: nothing is learned from the teacher's choices.
     settings = _samples(config)
@@ -104,10 +115,10 @@ def make_tiny(config: Config, report: Report) -> LanguageModel:
     states = [(each.state, each.commands) for each in samples]
     if env.family == TAXI:
         cities = [parse_task_id(each.task_id)[0] for each in samples]
-        warm_up(model, states, config.warmup, report, cities=cities)
+        warm_up(model, states, config.warmup, report, cities=cities, folder=steps)
     else:
         said = [(each.reflection, each.action) for each in samples]
-        warm_up(model, states, config.warmup, report, said)
+        warm_up(model, states, config.warmup, report, said, folder=steps)
     return model
 
 
@@ -119,7 +130,7 @@ def _samples(config: Config) -> Config:
         if arguments.get("map", CLASSIC) == CLASSIC:
             return plain
         walls = config.warmup.lookup_steps > 0
-        many = CollectConfig(trajectories=1_000, policy_trajectories=0, wordings=1, walls=walls)
+        many = CollectConfig(trajectories=_SAMPLED, policy_trajectories=0, wordings=1, walls=walls)
         return replace(plain, env_kwargs=arguments, collect=many)
     return replace(
         plain,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -70,14 +71,74 @@ class Steps:
         return f"{PREFIX}{self.step:06d}"
 
 
-P = TypeVar("P", Progress, Steps)
+@dataclass
+class Lessons:
+    """Where the warm-up of a tiny model stands.
+
+    Attributes:
+        lesson: Its number.
+        step: Updates done in it.
+        levels: Levels that were mastered, by the lesson's name; none where there is no entry.
+        recent: What the last steps of the level reported.
+        random: State of the generator that draws prompts.
+    """
+
+    lesson: int
+    step: int
+    levels: dict[str, int]
+    recent: list[float]
+    random: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What its checkpoint is called; later ones sort behind."""
+        return f"{PREFIX}{self.lesson}-{self.step:06d}"
+
+
+P = TypeVar("P", Progress, Steps, Lessons)
+Q = TypeVar("Q", Steps, Lessons)
+SECONDS = 120.0  # between the checkpoints of what takes many short steps; the result does not depend on it
+
+
+class Checkpoints:
+    """Checkpoints of what takes many short steps: one every two minutes.
+
+    Args:
+        folder: Where they go; None for none.
+        model: What learns.
+        optimizer: Its optimizer.
+    """
+
+    def __init__(self, folder: Path | None, model: LanguageModel, optimizer: torch.optim.Optimizer) -> None:
+        self._folder, self._model, self._optimizer = folder, model, optimizer
+        self._saved = time.monotonic()
+
+    def resume(self, kind: type[Q]) -> Q | None:
+        """Put the newest checkpoint into model and optimizer, and return where it stands; None without one.
+
+        Raises:
+            UsageError: It is damaged or of another model.
+        """
+        last = newest(self._folder) if self._folder else None
+        if last is None:
+            return None
+        progress = load_progress(last, kind)
+        load_weights(last, self._model)
+        load_optimizer(last, self._optimizer)
+        return progress
+
+    def save(self, progress: Steps | Lessons) -> None:
+        """Write a checkpoint, if it is time for one."""
+        if self._folder is not None and time.monotonic() - self._saved >= SECONDS:
+            save(self._folder, self._model, self._optimizer, progress)
+            self._saved = time.monotonic()
 
 
 def save(
     folder: Path,
     model: LanguageModel,
     optimizer: torch.optim.Optimizer,
-    progress: Progress | Steps,
+    progress: Progress | Steps | Lessons,
     keep: int = 2,
     critic: torch.nn.Module | None = None,
 ) -> Path:

@@ -8,7 +8,6 @@ checkpoint, to the same weights.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -20,8 +19,7 @@ from torch import Tensor
 
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import reflection_prompt
-from reference_agent import checkpoint as checkpoints
-from reference_agent.checkpoint import Steps
+from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_state
 from reference_agent.collect import Example
 from reference_agent.config import SFTConfig
 from reference_agent.model import LanguageModel, NotFinite
@@ -38,9 +36,6 @@ class _Asked(NamedTuple):
     answer: str
     labels: tuple[str, ...] = ()
     target: int = 0
-
-
-SECONDS = 120.0  # between checkpoints; the result does not depend on it
 
 
 def tune_reflector(
@@ -194,15 +189,11 @@ def _tune(
     """Train on batches that the first generator draws; `losses_of` may draw from all; `seed` is dropout's."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
     done, order = 0, list[int]()
-    last = checkpoints.newest(folder) if folder else None
-    if last is not None:
-        progress = checkpoints.load_progress(last, Steps)
-        checkpoints.load_weights(last, model)
-        checkpoints.load_optimizer(last, optimizer)
-        for rng, state in zip(random, progress.random, strict=True):
+    checkpoints = Checkpoints(folder, model, optimizer)
+    if last := checkpoints.resume(Steps):
+        for rng, state in zip(random, last.random, strict=True):
             rng.bit_generator.state = state
-        done, order = progress.step, progress.order
-    saved = time.monotonic()
+        done, order = last.step, last.order
     model.model.train()
     for step in range(done, config.steps):
         for group in optimizer.param_groups:
@@ -212,16 +203,14 @@ def _tune(
         batch, order = [examples[index] for index in order[: config.batch]], order[config.batch :]
         values: list[float] = []
         try:
-            with checkpoints.dropout_seed(seed, 6, step):
+            with dropout_seed(seed, 6, step):
                 model.descend(optimizer, _noted(losses_of(batch), values), config.clip)
         except NotFinite as error:
             raise UsageError(
                 f"{error} in step {step + 1} of {config.steps} of a supervised fine-tuning: lower its learning_rate"
             ) from None
-        if folder is not None and step + 1 < config.steps and time.monotonic() - saved >= SECONDS:
-            state = Steps(step + 1, [checkpoints.random_state(rng) for rng in random], order)
-            checkpoints.save(folder, model, optimizer, state)
-            saved = time.monotonic()
+        if step + 1 < config.steps:
+            checkpoints.save(Steps(step + 1, [random_state(rng) for rng in random], order))
         report(step + 1, sum(values))
     model.model.eval()
 

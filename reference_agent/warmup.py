@@ -11,7 +11,10 @@ real ones, but nothing here says which command is right in any state.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -23,6 +26,7 @@ from natlang_envs.dangerous_taxi.words import COMMANDS, describe_walls
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import policy_prompt, reflection_prompt
+from reference_agent.checkpoint import Checkpoints, Lessons, random_state
 from reference_agent.config import WarmupConfig
 from reference_agent.model import LanguageModel, NotFinite
 from reference_agent.saycan import text_prompt
@@ -34,12 +38,33 @@ Speaker = Callable[[str, int, int, np.random.Generator], str]  # command, state'
 Report = Callable[[str, int, int, float], None]  # stage, step, steps, value
 
 _KINDS = ("do", "around", "pick_up", "drop_off")
-_LEVEL_UP = 0.9  # accuracy over the last steps at which the prompts become harder
-_WINDOW = 12
+_LEVEL_UP = 0.9  # mean accuracy at which the prompts become harder
+_WINDOW = 12  # steps over which accuracy and loss are averaged
 _LISTED = 6  # commands in a list at level 0; twice as many at each further level
 _REPEATED = 0.1  # mean loss at which whole prompts take the place of short ones
 _READ = 0.1  # mean loss at which whole prompts take the place of lists alone
 _WAITS = re.compile(r"waits at \w+ \(row \d, column \d\)\. The taxi is at row \d, column \d\.")
+
+
+class _Lesson(NamedTuple):
+    """A lesson of the warm-up.
+
+    Attributes:
+        name: What is reported.
+        steps: The most steps.
+        loss: Given the levels that each lesson has reached, by name: the loss of a step, and the value that tells how
+            it goes, which is reported as the mean over the last steps.
+        rate: The share of the learning rate at a step, from 0 on.
+        mastered: Whether a value ends a level; None where there are no levels.
+        levels: Levels after which the lesson is over; None if it goes on to its last step.
+    """
+
+    name: str
+    steps: int
+    loss: Callable[[Mapping[str, int]], tuple[Tensor, float]]
+    rate: Callable[[int], float]
+    mastered: Callable[[float], bool] | None = None
+    levels: int | None = None
 
 
 def warm_up(
@@ -49,6 +74,7 @@ def warm_up(
     report: Report,
     said: Sequence[tuple[str, str]] = (),
     cities: Sequence[City] = (),
+    folder: Path | None = None,
 ) -> None:
     """Train `model` in place: lists, repeating, labels until they are read well, then walls and directions beside them.
 
@@ -56,106 +82,111 @@ def warm_up(
         model: The untrained model.
         states: Sample p(s), each with A(s).
         config: How long, and the seed.
-        report: Called with a name, the step, the number of steps, and the accuracy or loss.
+        report: Called with a name, the step, the number of steps, and the mean accuracy or loss of the last ones.
         said: For each state a reflection and the command in it, which another will replace; or
         cities: for each state of Taxi its city: reflections are made up.
+        folder: Where checkpoints go, of which the newest is resumed; None for no checkpoints.
 
     Raises:
-        UsageError: A gradient is not finite.
+        UsageError: A gradient is not finite, or the checkpoint is damaged or of another model.
     """
     rng = np.random.default_rng(config.seed)
     optimizer = torch.optim.AdamW(model.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
-    speak = _replaced(said) if said else _made_up(TaxiTeacher(rng), cities, config.lookup_steps > 0)
-
-    def update(loss: Tensor, rate: float) -> None:
-        for group in optimizer.param_groups:
-            group["lr"] = config.learning_rate * rate
-        try:
-            model.descend(optimizer, loss, 1.0)
-        except NotFinite as error:
-            raise UsageError(f"{error} in the warm-up: lower warmup.learning_rate") from None
-
-    if said:
-        # Lists first: after repeating commands they took three times as long; and on, or they are forgotten meanwhile.
-        alike = sorted((state for state, _ in states if TASK_PREFIX in state), key=model.count)
-        lists = alike if config.lookup_steps else []
-        _read_lists(model, lists, config, rng, update, report)
-        _repeat(model, states, said, lists, config, rng, update, report)
-    level = 0
-    right: list[float] = []
-    for step in range(config.steps):
-        loss, accuracy = _label_loss(model, states, speak, level, config.batch, rng)
-        update(loss, min(1.0, (step + 1) / 50))
-        right = [*right[-_WINDOW + 1 :], accuracy]
-        report("labels", step + 1, config.steps, float(np.mean(right)))
-        if len(right) == _WINDOW and np.mean(right) > _LEVEL_UP:
-            level += 1
-            right = []
-        if level == config.levels:
-            report("labels", config.steps, config.steps, _LEVEL_UP)
-            break
-    for step in range(config.lookup_steps if cities else 0):
-        read, _ = _label_loss(model, states, speak, level, config.batch // 4, rng)
-        told = _wall_loss(model, cities, config.batch, rng)
-        update(read + told, min(1.0, (step + 1) / 50))
-        report("walls", step + 1, config.lookup_steps, float(told.detach()))
-    located = [(state, city) for (state, _), city in zip(states, cities, strict=False) if _WAITS.search(state)]
-    for step in range(config.direction_steps if located else 0):
-        read, _ = _label_loss(model, states, speak, level, config.batch // 2, rng)
-        told = _direction_loss(model, located, config.lookup_steps > 0, config.batch, rng)
-        update(read + told, 0.75 * min(1.0, (step + 1) / 20, 1.1 - step / config.direction_steps))
-        report("directions", step + 1, config.direction_steps, float(told.detach()))
+    at = Lessons(0, 0, {}, [], {})
+    checkpoints = Checkpoints(folder, model, optimizer)
+    if last := checkpoints.resume(Lessons):
+        at, rng.bit_generator.state = last, last.random
+    lessons = _lessons(model, states, config, rng, said, cities)
+    for lesson in lessons[at.lesson :]:
+        while at.step < lesson.steps:
+            loss, value = lesson.loss(at.levels)
+            for group in optimizer.param_groups:
+                group["lr"] = config.learning_rate * lesson.rate(at.step)
+            try:
+                model.descend(optimizer, loss, 1.0)
+            except NotFinite as error:
+                raise UsageError(f"{error} in the warm-up: lower warmup.learning_rate") from None
+            at.step += 1
+            at.recent = [*at.recent[-_WINDOW + 1 :], value]
+            mean = float(np.mean(at.recent))
+            if lesson.mastered and len(at.recent) == _WINDOW and lesson.mastered(mean):
+                at.levels[lesson.name] = level = at.levels.get(lesson.name, 0) + 1
+                at.recent = []
+                at.step = lesson.steps if level == lesson.levels else at.step
+            report(lesson.name, at.step, lesson.steps, mean)
+            checkpoints.save(replace(at, random=random_state(rng)))
+        at = Lessons(at.lesson + 1, 0, at.levels, [], {})
 
 
-def _repeat(
+def _lessons(
     model: LanguageModel,
     states: Sequence[State],
+    config: WarmupConfig,
+    rng: np.random.Generator,
     said: Sequence[tuple[str, str]],
-    lists: Sequence[str],
-    config: WarmupConfig,
-    rng: np.random.Generator,
-    update: Callable[[Tensor, float], None],
-    report: Report,
-) -> None:
-    """Teach the model to write the command that is named: behind the end of p(s), then behind whole reflections."""
-    speak = _replaced(said)
-    whole = False
-    losses: list[float] = []
-    for step in range(config.copy_steps):
-        prompts: list[str] = []
-        named: list[str] = []
-        for _ in range(config.batch // 2 if whole else config.batch):
-            number = int(rng.integers(len(states)))
-            state, commands = states[number]
-            command = commands[int(rng.integers(len(commands)))]
-            reflection = speak(command, number, 0, rng) if whole and rng.random() < 0.7 else f"{command}."
-            prompts.append(text_prompt(state if whole else _last_sentence(state), reflection))
-            named.append(command)
-        loss = model.completion_loss(prompts, named)
-        losses = [*losses[-_WINDOW + 1 :], float(loss.detach())]
-        looked_up = _list_loss(model, lists, True, config.batch // 4, rng) if lists else 0.0
-        update(loss + looked_up, min(1.0, (step + 1) / 50))
-        whole = whole or (len(losses) == _WINDOW and float(np.mean(losses)) < _REPEATED)
-        report("repeating", step + 1, config.copy_steps, losses[-1])
+    cities: Sequence[City],
+) -> list[_Lesson]:
+    """Return the lessons in order; those that do not fit the environment have no steps."""
+    batch, looks = config.batch, config.lookup_steps
+    # Lists first: after repeating commands they took three times as long; and on, or they are forgotten meanwhile.
+    alike = sorted((state for state, _ in states if TASK_PREFIX in state), key=model.count) if said and looks else []
+    speak = _replaced(said) if said else _made_up(TaxiTeacher(rng), cities, looks > 0)
+    located = [(state, city) for (state, _), city in zip(states, cities, strict=False) if _WAITS.search(state)]
+
+    def lists(levels: Mapping[str, int]) -> tuple[Tensor, float]:
+        whole = "lists" in levels
+        return _noted(_list_loss(model, alike, whole, batch // 4 if whole else 3 * batch // 4, rng))
+
+    def repeating(levels: Mapping[str, int]) -> tuple[Tensor, float]:
+        loss, value = _noted(_repeat_loss(model, states, speak, "repeating" in levels, batch, rng))
+        return loss + (_list_loss(model, alike, True, batch // 4, rng) if alike else 0.0), value
+
+    def labels(levels: Mapping[str, int]) -> tuple[Tensor, float]:
+        return _label_loss(model, states, speak, levels.get("labels", 0), batch, rng)
+
+    def walls(levels: Mapping[str, int]) -> tuple[Tensor, float]:
+        read, _ = _label_loss(model, states, speak, levels.get("labels", 0), batch // 4, rng)
+        told, value = _noted(_wall_loss(model, cities, batch, rng))
+        return read + told, value
+
+    def directions(levels: Mapping[str, int]) -> tuple[Tensor, float]:
+        read, _ = _label_loss(model, states, speak, levels.get("labels", 0), batch // 2, rng)
+        told, value = _noted(_direction_loss(model, located, looks > 0, batch, rng))
+        return read + told, value
+
+    def soon(step: int) -> float:
+        return min(1.0, (step + 1) / 50)
+
+    def falling(step: int) -> float:
+        return 0.75 * min(1.0, (step + 1) / 20, 1.1 - step / config.direction_steps)
+
+    return [
+        _Lesson("lists", looks if alike else 0, lists, soon, lambda loss: loss < _READ),
+        _Lesson("repeating", config.copy_steps if said else 0, repeating, soon, lambda loss: loss < _REPEATED),
+        _Lesson("labels", config.steps, labels, soon, lambda accuracy: accuracy > _LEVEL_UP, config.levels),
+        _Lesson("walls", looks if cities else 0, walls, soon),
+        _Lesson("directions", config.direction_steps if located else 0, directions, falling),
+    ]
 
 
-def _read_lists(
-    model: LanguageModel,
-    states: Sequence[str],
-    config: WarmupConfig,
-    rng: np.random.Generator,
-    update: Callable[[Tensor, float], None],
-    report: Report,
-) -> None:
-    """Teach the model to answer what of a type is there in ALFWorld: short prompts first, then whole ones."""
-    whole = False
-    losses: list[float] = []
-    for step in range(config.lookup_steps if states else 0):
-        loss = _list_loss(model, states, whole, config.batch // 4 if whole else 3 * config.batch // 4, rng)
-        update(loss, min(1.0, (step + 1) / 50))
-        losses = [*losses[-_WINDOW + 1 :], float(loss.detach())]
-        whole = whole or (len(losses) == _WINDOW and float(np.mean(losses)) < _READ)
-        report("lists", step + 1, config.lookup_steps, losses[-1])
+def _noted(loss: Tensor) -> tuple[Tensor, float]:
+    return loss, float(loss.detach())
+
+
+def _repeat_loss(
+    model: LanguageModel, states: Sequence[State], speak: Speaker, whole: bool, count: int, rng: np.random.Generator
+) -> Tensor:
+    """Return the loss of writing the command that is named: behind the end of p(s), or behind whole reflections."""
+    prompts: list[str] = []
+    named: list[str] = []
+    for _ in range(count // 2 if whole else count):
+        number = int(rng.integers(len(states)))
+        state, commands = states[number]
+        command = commands[int(rng.integers(len(commands)))]
+        reflection = speak(command, number, 0, rng) if whole and rng.random() < 0.7 else f"{command}."
+        prompts.append(text_prompt(state if whole else _last_sentence(state), reflection))
+        named.append(command)
+    return model.completion_loss(prompts, named)
 
 
 def _list_loss(model: LanguageModel, alike: Sequence[str], whole: bool, count: int, rng: np.random.Generator) -> Tensor:

@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
-from reference_agent import sft
+from reference_agent import base, checkpoint, sft, warmup
 from reference_agent.agent import ReflectRLAgent, load_sampling
 from reference_agent.checkpoint import newest
 from reference_agent.collect import Example
@@ -130,7 +130,7 @@ class CrashedError(Exception):
 
 
 def test_resuming_is_exact(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sft, "SECONDS", 0.0)  # a checkpoint a step
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)  # a checkpoint a step
     config = quick_config(stages=(3, 2))
     whole = out.with_name("whole")
     train(config, whole, silent)
@@ -143,8 +143,51 @@ def test_resuming_is_exact(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert curves[0] == curves[1]
 
 
+@pytest.mark.parametrize(
+    ("experiment", "crashes"),
+    [
+        ("taxi-pickup-maps/best", [("labels", 2), ("labels", 30), ("walls", 4), ("directions", 2)]),
+        ("alfworld/sft-only", [("lists", 14), ("repeating", 1), ("labels", 15)]),
+    ],
+)
+def test_a_warm_up_that_crashed_goes_on_to_the_same_weights(
+    experiment: str, crashes: list[tuple[str, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    # Low enough that prompts become harder within a few steps.
+    monkeypatch.setattr(warmup, "_LEVEL_UP", 0.05)
+    monkeypatch.setattr(warmup, "_READ", 20.0)
+    monkeypatch.setattr(base, "_SAMPLED", 20)
+    lessons = ("warmup.lookup_steps=16", "warmup.copy_steps=4", "warmup.steps=40", "warmup.levels=3")
+    config = load_config(Path(experiment), [*QUICK, *lessons])
+
+    def made(cache: str, crash: tuple[str, int] | None = None) -> LanguageModel:
+        monkeypatch.setenv("NATLANG_CACHE", str(tmp_path / cache))
+
+        def report(lesson: str, step: int, _: int, __: float) -> None:
+            seen.append((lesson, step))
+            if (lesson, step) == crash:
+                raise CrashedError
+
+        return base.base_model(config, report)
+
+    seen: list[tuple[str, int]] = []
+    whole = made("whole").model.state_dict()
+    every = seen
+    assert sum(lesson == "labels" for lesson, _ in every) == 36, "over by its levels, not by its steps"
+    for crash in crashes:
+        seen = []
+        with pytest.raises(CrashedError):
+            made("crashed", crash)
+    seen = []
+    resumed = made("crashed").model.state_dict()
+    assert seen == every[every.index(crashes[-1]) :]
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+    assert not list((tmp_path / "crashed").glob(".*.steps"))
+
+
 def test_one_model_for_both_players_resumes_exactly_too(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sft, "SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
     config = replace(quick_config(stages=(1,)), players="one")
     whole = out.with_name("whole")
     train(config, whole, silent)
@@ -153,7 +196,7 @@ def test_one_model_for_both_players_resumes_exactly_too(out: Path, monkeypatch: 
 
 
 def test_another_run_goes_on_with_a_stage_that_a_crash_left_to_all(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sft, "SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
     shared = out.with_name("stages")
     crash_and_resume(quick_config(stages=(1,)), out, "reflector", 2, out.with_name("another"), shared)
     assert not list(shared.glob(".*.steps"))
@@ -162,7 +205,7 @@ def test_another_run_goes_on_with_a_stage_that_a_crash_left_to_all(out: Path, mo
 def test_dropout_depends_on_the_step_and_so_resumes_exactly(
     model: LanguageModel, examples: list[Example], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sft, "SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
 
     def crash(step: int, _: float) -> None:
         if step == 2:
