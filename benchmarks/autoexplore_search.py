@@ -17,8 +17,9 @@ from statistics import mean
 
 from report import publish
 
-from natlang_envs.autoexplore.baselines import DepthFirstSearch, bm25_of
+from natlang_envs.autoexplore.baselines import bm25_of
 from natlang_envs.autoexplore.env import AutoExploreEnv
+from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.evaluation.runner import hardware
 from natlang_envs.tasks import TaskRandom
 

@@ -1,4 +1,4 @@
-"""Baselines: retrieval over all contents (BM25), and a depth-first search that reads as it goes."""
+"""BM25: retrieval over all contents, which no player can read; and the words that questions and files are made of."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from typing import NamedTuple
 
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.autoexplore.tree import Repository
-from natlang_envs.autoexplore.words import EXIT, NEXT, PREVIOUS, UP, read_steps_left
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Decision, View
 
 LARGEST = 1 << 20  # bytes of a file that are looked at
-ENOUGH = 0.6  # the share of a question's words at which the depth-first search stops looking
 _SATURATION, _LENGTH = 1.5, 0.75  # BM25's k1 and b
 _OPENING = 5  # lines with something on them, at the top of a file, whose words count twice: they say what it is about
 _WORD = re.compile(r"[^\W_]+")
@@ -131,130 +129,3 @@ def _explored(view: View) -> AutoExploreEnv:
     if not isinstance(view.env, AutoExploreEnv):
         raise UsageError("agent 'bm25' reads the files of a repository: give it an AutoExplore environment")
     return view.env
-
-
-class Seen(NamedTuple):
-    """A file that was read: where it is listed, and the share of the question's words in it."""
-
-    folder: tuple[str, ...]
-    page: int
-    name: str
-    share: float
-
-
-class DepthFirstSearch:
-    """Reads the files of a folder, page by page, then those of its folders; knows only what a player is shown.
-
-    It names a file as soon as it holds enough of the question's words, or else, when the steps run out or everything is
-    read, the best one.
-
-    Args:
-        question: What is asked.
-    """
-
-    def __init__(self, question: str) -> None:
-        self._wanted = frozenset(question_words(question))
-        self._here: tuple[str, ...] = ()
-        self._page = 0
-        self._pages: dict[tuple[str, ...], int] = {}  # the page of the folder above that lists a folder
-        self._read: set[tuple[tuple[str, ...], str]] = set()
-        self._best: Seen | None = None
-        self._decided = False
-
-    @property
-    def files_read(self) -> int:
-        """How many files were read."""
-        return len(self._read)
-
-    def saw(self, command: str, feedback: str) -> None:
-        """Take in what a command showed."""
-        verb, _, name = command.partition(" ")
-        if command == UP:
-            self._here, self._page = self._here[:-1], 0
-        elif command in (NEXT, PREVIOUS):
-            self._page += 1 if command == NEXT else -1
-            self._decided |= command == PREVIOUS  # the search itself never turns back
-        elif verb == "cd":
-            here = (*self._here, name)
-            self._decided |= here in self._pages  # nor enters a folder twice
-            self._pages[here] = self._page
-            self._here, self._page = here, 0
-        elif verb == "cat":
-            self._read.add((self._here, name))
-            share = len(self._wanted.intersection(words_of(feedback))) / len(self._wanted)
-            if self._best is None or share > self._best.share:
-                self._best = Seen(self._here, self._page, name, share)
-
-    def choose(self, commands: tuple[str, ...], steps_left: int) -> str:
-        """Return the next command."""
-        best = self._best
-        if best is not None and (self._decided or best.share >= ENOUGH or self._steps_to(best) >= steps_left - 1):
-            return self._towards(best, commands)
-        for command in commands:
-            if command.startswith("cat ") and (self._here, command[4:]) not in self._read:
-                return command
-        for command in commands:
-            if command.startswith("cd ") and command != UP and (*self._here, command[3:]) not in self._pages:
-                return command
-        if NEXT in commands:
-            return NEXT
-        if UP in commands:
-            return UP
-        return EXIT if best is None else self._towards(best, commands)
-
-    def _steps_to(self, file: Seen) -> int:
-        """Return the steps to the `id` of a file."""
-        if file.folder == self._here:
-            return abs(file.page - self._page) + 1
-        shared = _shared(self._here, file.folder)
-        up = len(self._here) - shared
-        page = 0 if up else self._page
-        steps = up
-        for depth in range(shared, len(file.folder)):
-            steps += abs(self._pages[file.folder[: depth + 1]] - page) + 1
-            page = 0
-        return steps + abs(file.page - page) + 1
-
-    def _towards(self, file: Seen, commands: tuple[str, ...]) -> str:
-        """Return the next command of the way to the `id` of a file."""
-        here, folder = self._here, file.folder
-        if _shared(here, folder) < len(here):
-            return UP
-        page, command = (file.page, f"id {file.name}")
-        if here != folder:
-            below = folder[: len(here) + 1]
-            page, command = self._pages[below], f"cd {below[-1]}"
-        if page != self._page:
-            command = NEXT if page > self._page else PREVIOUS
-        return command if command in commands else EXIT
-
-
-class DepthFirstAgent:
-    """Searches depth first, from nothing but what it is shown: see `DepthFirstSearch`.
-
-    It takes the question from the task's words, and begins anew at each step from the path, so that it can be evaluated
-    in any order.
-    """
-
-    def __call__(self, view: View) -> Decision:
-        """Return the next command."""
-        search = DepthFirstSearch(view.task.partition(": ")[2] or view.task)
-        for step in view.path:
-            search.saw(step.action, step.feedback)
-        try:
-            left = read_steps_left(view.observation)
-        except ValueError:
-            raise UsageError("agent 'depth-first' walks through folders: give it an AutoExplore environment") from None
-        command = search.choose(view.admissible_commands, left)
-        said = f"Read {search.files_read} files." if command.startswith("id ") else None
-        return Decision(command, reflection=said)
-
-
-def _shared(left: tuple[str, ...], right: tuple[str, ...]) -> int:
-    """Return how many folders two ways have in common from the top."""
-    count = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count

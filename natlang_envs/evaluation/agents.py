@@ -151,7 +151,7 @@ BUILT_IN: dict[str, Callable[[], Agent]] = {
 SPECIAL: dict[str, Callable[[], Agent]] = {
     "reference": OracleAgent,
     "bm25": _from("natlang_envs.autoexplore.baselines", "Bm25Agent"),
-    "depth-first": _from("natlang_envs.autoexplore.baselines", "DepthFirstAgent"),
+    "depth-first": _from("natlang_envs.autoexplore.search", "DepthFirstAgent"),
     "expert": _from("natlang_envs.alfworld.expert", "ExpertAgent"),
 }
 

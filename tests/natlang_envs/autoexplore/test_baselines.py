@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from natlang_envs import UsageError
-from natlang_envs.autoexplore.baselines import Bm25, DepthFirstSearch, question_words
+from natlang_envs.autoexplore.baselines import Bm25, question_words
 from natlang_envs.autoexplore.env import AutoExploreEnv
+from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.autoexplore.tasks import RepositoryTasks
 from natlang_envs.autoexplore.tree import open_repository
 from natlang_envs.evaluation import evaluate

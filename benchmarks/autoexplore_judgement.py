@@ -1,0 +1,142 @@
+"""What a pretrained model knows of AutoExplore's questions before any training: how likely a file makes them.
+
+`python benchmarks/autoexplore_judgement.py` prints a table and writes it to `results/autoexplore_judgement.md`. Every
+file as deep as a protocol's targets is shown as `cat` shows it, or by its path alone, and the one that makes a question
+likeliest is named. A player of 15 steps cannot read them all: what is measured is the judgement, not the way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+
+import torch
+from report import publish
+from rich.progress import track
+
+from natlang_envs.autoexplore.baselines import bm25_of
+from natlang_envs.autoexplore.tasks import DEPTHS, LABELLED, ExploreTask, RepositoryTasks
+from natlang_envs.autoexplore.tree import Repository, open_repository
+from natlang_envs.evaluation.protocols import load_protocol
+from natlang_envs.evaluation.runner import hardware
+from natlang_envs.evaluation.statistics import wilson
+from reference_agent.base import model_source
+from reference_agent.config import ModelConfig
+from reference_agent.model import LanguageModel
+from reference_agent.saycan import SayCanPolicy
+
+RESULTS = Path(__file__).parent / "results" / "autoexplore_judgement.md"
+HEADINGS = ("depth", "files a repository", "questions", "who judges", "names a target first", "a target among five")
+SHOWN = 2_000  # characters of a file that `cat` shows
+AT_ONCE = 24  # questions that are read behind one file
+
+Ranking = Callable[[str], Sequence[str]]  # a question: the files, best first
+
+
+def file_shown(repository: Repository, path: str) -> str:
+    text = repository.part(path, 0, 4 * SHOWN).decode("utf-8", "replace")[:SHOWN]
+    return f"The file {path} begins:\n{text}\n\nA question that this file answers:"
+
+
+def path_shown(_: Repository, path: str) -> str:
+    return f"A question that the file {path} answers:"
+
+
+def by_likelihood(
+    model: SayCanPolicy,
+    repository: Repository,
+    files: Sequence[str],
+    questions: Sequence[str],
+    show: Callable[[Repository, str], str],
+) -> Ranking:
+    """Return the ranking of `files` by the log-probability of each of the questions behind what is shown of a file."""
+    scores: dict[str, dict[str, float]] = {question: {} for question in questions}
+    for path in track(files, "files"):
+        prompt = show(repository, path)
+        for first in range(0, len(questions), AT_ONCE):
+            asked = questions[first : first + AT_ONCE]
+            with torch.no_grad():
+                row = model.choice_logits([prompt], [[f" {question}" for question in asked]])[0]
+            for question, score in zip(asked, row.tolist(), strict=True):
+                scores[question][path] = score
+    return lambda question: sorted(files, key=lambda path: -scores[question][path])
+
+
+def by_words(repository: Repository, files: Sequence[str]) -> Ranking:
+    among = set(files)
+    return lambda question: [each.path for each in bm25_of(repository).rank(question) if each.path in among]
+
+
+def share(hits: int, count: int) -> str:
+    low, high = wilson(hits, count)
+    return f"{hits / count:.0%} ({low:.0%} to {high:.0%})"
+
+
+def rows_of(model: SayCanPolicy, depth: int, version: str, most: int | None) -> list[tuple[str, ...]]:
+    tasks = RepositoryTasks("test", depth, LABELLED)
+    asked: dict[str, list[ExploreTask]] = {}
+    for episode in load_protocol(f"autoexplore-depth{depth}/{version}").episodes:
+        asked.setdefault(episode.task_id.partition("/")[0], []).append(tasks.load(episode.task_id))
+    ranks: dict[str, list[int]] = {}
+    counts: list[int] = []
+    for each in list(asked.values())[:most]:
+        repository = open_repository(str(each[0].folder))
+        files = [path for path in repository.files if path.count("/") in DEPTHS[depth]]
+        counts.append(len(files))
+        questions = list(dict.fromkeys(task.question for task in each))
+        rankings = {
+            "BM25, all their contents": by_words(repository, files),
+            "the model, their paths": by_likelihood(model, repository, files, questions, path_shown),
+            "the model, what `cat` shows of them": by_likelihood(model, repository, files, questions, file_shown),
+        }
+        for name, rank in rankings.items():
+            for task in each:
+                order = rank(task.question)
+                ranks.setdefault(name, []).append(min(order.index(path) for path in task.targets if path in order))
+    return [
+        (
+            str(depth),
+            f"{min(counts)} to {max(counts)}",
+            str(len(found)),
+            name,
+            share(sum(rank < 1 for rank in found), len(found)),
+            share(sum(rank < 5 for rank in found), len(found)),
+        )
+        for name, found in ranks.items()
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", default="smollm2", help="as model.name in a config")
+    parser.add_argument("--precision", default="bf16")
+    parser.add_argument("--version", choices=("paper", "v1"), default="paper", help="of the protocols")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--repositories", type=int, help="so many alone, for a first look")
+    chosen = parser.parse_args()
+    started = time.process_time()
+    config = ModelConfig(name=chosen.model, precision=chosen.precision)
+    model = SayCanPolicy(LanguageModel.load(model_source(chosen.model), config), "sum")
+    rows = [row for depth in DEPTHS for row in rows_of(model, depth, chosen.version, chosen.repositories)]
+    minutes = (time.process_time() - started) / 60
+    publish(
+        chosen.out,
+        "AutoExplore: what a pretrained model knows of the questions",
+        [
+            f"Written by `python benchmarks/autoexplore_judgement.py --model {chosen.model} --precision "
+            f"{chosen.precision} --version {chosen.version}`",
+            f"on {date.today().isoformat()}: {hardware()}; {minutes:.0f} minutes of the processor.",
+            f"The questions of the protocols `autoexplore-depth1/{chosen.version}` and",
+            f"`autoexplore-depth2/{chosen.version}`, each once; the model names the file that makes a question",
+            "likeliest. 95% intervals (Wilson).",
+        ],
+        HEADINGS,
+        rows,
+    )
+
+
+if __name__ == "__main__":
+    main()

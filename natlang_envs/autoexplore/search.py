@@ -1,0 +1,182 @@
+"""Searches that read as they go: where a player stands and how it gets elsewhere, and the depth-first baseline."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from natlang_envs.autoexplore.baselines import question_words, words_of
+from natlang_envs.autoexplore.words import EXIT, NEXT, PREVIOUS, UP, read_steps_left
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.agents import Decision, View
+
+ENOUGH = 0.6  # the share of a question's words at which the depth-first search stops looking
+
+
+class Place(NamedTuple):
+    """A page of a folder."""
+
+    folder: tuple[str, ...] = ()
+    page: int = 0
+
+
+class Walk:
+    """Where a player stands in a repository, and the ways that it has seen.
+
+    Attributes:
+        here: Where it stands.
+    """
+
+    def __init__(self) -> None:
+        self.here = Place()
+        self._pages: dict[tuple[str, ...], int] = {}  # the page of the folder above that lists a folder
+
+    def follow(self, command: str) -> None:
+        """Take in a command that was given."""
+        (folder, page), (verb, _, name) = self.here, command.partition(" ")
+        if command == UP:
+            self.here = Place(folder[:-1])
+        elif command in (NEXT, PREVIOUS):
+            self.here = Place(folder, page + (1 if command == NEXT else -1))
+        elif verb == "cd":
+            self.list_folder(name)
+            self.here = Place((*folder, name))
+
+    def list_folder(self, name: str) -> None:
+        """Note that a folder is listed here."""
+        self._pages[(*self.here.folder, name)] = self.here.page
+
+    def steps(self, start: Place, end: Place) -> int:
+        """Return the commands from one place to another, by folders that were noted."""
+        shared = _shared(start.folder, end.folder)
+        steps = len(start.folder) - shared
+        page = 0 if steps else start.page
+        for depth in range(shared, len(end.folder)):
+            steps += abs(self._pages[end.folder[: depth + 1]] - page) + 1
+            page = 0
+        return steps + abs(end.page - page)
+
+    def towards(self, end: Place, last: str) -> str:
+        """Return the next command on the way to a place, and `last` there."""
+        (here, at), (folder, page) = self.here, end
+        if _shared(here, folder) < len(here):
+            return UP
+        if here != folder:
+            below = folder[: len(here) + 1]
+            page, last = self._pages[below], f"cd {below[-1]}"
+        return last if page == at else NEXT if page > at else PREVIOUS
+
+
+class Seen(NamedTuple):
+    """A file that was read: where it is listed, and the share of the question's words in it."""
+
+    place: Place
+    name: str
+    share: float
+
+
+class DepthFirstSearch:
+    """Reads the files of a folder, page by page, then those of its folders; knows only what a player is shown.
+
+    It names a file as soon as it holds enough of the question's words, or else, when the steps run out or everything is
+    read, the best one.
+
+    Args:
+        question: What is asked.
+    """
+
+    def __init__(self, question: str) -> None:
+        self._wanted = frozenset(question_words(question))
+        self._walk = Walk()
+        self._entered: set[tuple[str, ...]] = set()
+        self._read: set[tuple[tuple[str, ...], str]] = set()
+        self._best: Seen | None = None
+        self._decided = False
+
+    @property
+    def files_read(self) -> int:
+        """How many files were read."""
+        return len(self._read)
+
+    def saw(self, command: str, feedback: str) -> None:
+        """Take in what a command showed."""
+        self._walk.follow(command)
+        here = self._walk.here
+        verb, _, name = command.partition(" ")
+        if command == PREVIOUS:
+            self._decided = True  # the search itself never turns back
+        elif verb == "cd" and command != UP:
+            self._decided |= here.folder in self._entered  # nor enters a folder twice
+            self._entered.add(here.folder)
+        elif verb == "cat":
+            self._read.add((here.folder, name))
+            share = len(self._wanted.intersection(words_of(feedback))) / len(self._wanted)
+            if self._best is None or share > self._best.share:
+                self._best = Seen(here, name, share)
+
+    def choose(self, commands: tuple[str, ...], steps_left: int) -> str:
+        """Return the next command."""
+        walk, best = self._walk, self._best
+        if best is not None:
+            steps = walk.steps(walk.here, best.place) + 1
+            if self._decided or best.share >= ENOUGH or steps >= steps_left - 1:
+                return self._towards(best, commands)
+        for command in commands:
+            if command.startswith("cat ") and (walk.here.folder, command[4:]) not in self._read:
+                return command
+        for command in commands:
+            if command.startswith("cd ") and command != UP and (*walk.here.folder, command[3:]) not in self._entered:
+                return command
+        if NEXT in commands:
+            return NEXT
+        if UP in commands:
+            return UP
+        return EXIT if best is None else self._towards(best, commands)
+
+    def _towards(self, file: Seen, commands: tuple[str, ...]) -> str:
+        """Return the next command of the way to the `id` of a file."""
+        command = self._walk.towards(file.place, f"id {file.name}")
+        return command if command in commands else EXIT
+
+
+class DepthFirstAgent:
+    """Searches depth first, from nothing but what it is shown: see `DepthFirstSearch`.
+
+    It takes the question from the task's words, and begins anew at each step from the path, so that it can be evaluated
+    in any order.
+    """
+
+    def __call__(self, view: View) -> Decision:
+        """Return the next command."""
+        search = DepthFirstSearch(question_of(view))
+        for step in view.path:
+            search.saw(step.action, step.feedback)
+        command = search.choose(view.admissible_commands, steps_left(view, "depth-first"))
+        said = f"Read {search.files_read} files." if command.startswith("id ") else None
+        return Decision(command, reflection=said)
+
+
+def question_of(view: View) -> str:
+    """Return the question alone, from the task's words."""
+    return view.task.partition(": ")[2] or view.task
+
+
+def steps_left(view: View, agent: str) -> int:
+    """Return how many commands may still be given.
+
+    Raises:
+        UsageError: It is no environment that this agent plays.
+    """
+    try:
+        return read_steps_left(view.observation)
+    except ValueError:
+        raise UsageError(f"agent {agent!r} walks through folders: give it an AutoExplore environment") from None
+
+
+def _shared(left: tuple[str, ...], right: tuple[str, ...]) -> int:
+    """Return how many folders two ways have in common from the top."""
+    count = 0
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
