@@ -99,10 +99,7 @@ def fine_tune(
                     with checkpoints.dropout_seed(config.seed, 5, number, iteration):
                         row = _iterate(envs, tasks, learner, reflector, config, replay)
                 except NotFinite as error:
-                    raise UsageError(
-                        f"{error} in iteration {iteration + 1} of stage {number}: lower rl.learning_rate and train "
-                        f"with another --out; the last good checkpoint is {checkpoints.newest(folder)}"
-                    ) from None
+                    raise _diverged(f"{error} in iteration {iteration + 1} of stage {number}", folder) from None
                 if reflector is not None and not reflector.frozen:
                     reflector.cache.clear()  # after the update it would say something else
                 row |= {"stage": number, "iteration": iteration + 1}
@@ -122,6 +119,12 @@ def fine_tune(
     if _fingerprint(reflector) != frozen:
         raise UsageError("the reflector's weights moved during RL fine-tuning: this is a bug, please report it")
     return curve
+
+
+def _diverged(what: str, folder: Path) -> UsageError:
+    good = checkpoints.newest(folder)
+    kept = f"the last good checkpoint is {good}" if good else "there is no checkpoint yet, and the warm start stays"
+    return UsageError(f"{what}: lower rl.learning_rate and train with another --out; {kept}")
 
 
 def _iterate(

@@ -344,6 +344,15 @@ def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(mode
     assert all(value.isfinite().all() for value in load_file(kept / "model.safetensors").values())
 
 
+def test_a_loss_that_is_not_finite_before_the_first_checkpoint_leaves_the_warm_start(
+    model: LanguageModel, out: Path
+) -> None:
+    wild = quick_config("rl.group=1", "rl.learning_rate=1e30", "rl.checkpoint_every=1000", stages=(4,))
+    with pytest.raises(UsageError, match=r"with another --out; there is no checkpoint yet, and the warm start stays$"):
+        tuned(model, wild, out)
+    assert newest(out) is None
+
+
 def test_settings_that_cannot_be_are_named() -> None:
     for setting, words in {
         "rl.algorithm='dpo'": "rl.algorithm",
