@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from natlang_envs.errors import UsageError, one_of
+from reference_agent.checks import at_least, positive, shares
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,9 @@ class ModelConfig:
         """Check what types cannot say."""
         one_of("model.precision", self.precision, ("fp32", "bf16"))
         one_of("model.device", self.device, ("cpu", "cuda", "auto"))
+        at_least("model.", self, layers=1, width=1, inner=1, heads=1, positions=1)
+        if self.width % (2 * self.heads):  # rotary positions turn the numbers of a head in pairs
+            raise UsageError(f"model.width is {self.width}: give an even multiple of model.heads, {self.heads}")
         if self.lora_rank < 0:
             raise UsageError(f"model.lora_rank is {self.lora_rank}: set it to 0 (train all weights) or more")
 
@@ -95,6 +99,11 @@ class WarmupConfig:
     seed: int = 1
     batch: int = 64
     learning_rate: float = 1e-3
+
+    def __post_init__(self) -> None:
+        """Check what types cannot say."""
+        at_least("warmup.", self, batch=1)
+        positive("warmup.", self, "learning_rate")
 
 
 @dataclass(frozen=True)
@@ -157,11 +166,9 @@ class CollectConfig:
         one_of("collect.regret", self.regret, ("first", "last"))
         if self.teacher == "openai" and not self.model.strip():
             raise UsageError("collect.teacher 'openai' needs the name of a chat model: set collect.model")
-        if not 0 <= self.detours < 1:
-            raise UsageError(f"collect.detours is {self.detours}: give a chance of at least 0 and below 1")
-        for name in ("trajectories", "wordings", "workers", "attempts"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"collect.{name} must be at least 1, not {getattr(self, name)}: raise it")
+        shares("collect.", self, "detours")
+        at_least("collect.", self, trajectories=1, wordings=1, workers=1, attempts=1)
+        at_least("collect.", self, negatives=0, policy_trajectories=0)
         if self.policy_trajectories > self.trajectories:
             raise UsageError("collect.policy_trajectories is larger than collect.trajectories: lower it")
 
@@ -191,6 +198,12 @@ class SFTConfig:
     microbatch: int = 0
     smoothing: float = 0.0
     doubt: float = 0.0
+
+    def check(self, player: str) -> None:
+        """Check what types cannot say; `player` is the table's name, as there are two of them."""
+        at_least(player, self, batch=1, microbatch=0)
+        positive(player, self, "learning_rate")
+        shares(player, self, "smoothing", "doubt")
 
 
 @dataclass(frozen=True)
@@ -294,15 +307,8 @@ class RLConfig:
         for name, value in (("rl.explore", self.explore), ("rl.gae", self.gae), ("rl.dropout_rate", self.dropout_rate)):
             if not 0 <= value <= 1:
                 raise UsageError(f"{name} is {value}: give a number from 0 to 1")
-        for name, value, least in (
-            ("rl.epochs", self.epochs, 1),
-            ("rl.minibatch", self.minibatch, 1),
-            ("rl.microbatch", self.microbatch, 0),
-            ("rl.replay", self.replay, 0),
-            ("rl.replay_size", self.replay_size, 1),
-        ):
-            if value < least:
-                raise UsageError(f"{name} is {value}: give {least} or more")
+        at_least("rl.", self, batch=1, minibatch=1, microbatch=0, epochs=1, replay=0, replay_size=1, checkpoint_every=1)
+        positive("rl.", self, "learning_rate", "reward_scale")
         if not self.skip > 0:
             raise UsageError(f"rl.skip is {self.skip}: give a probability above 0, or 1 to leave out nothing")
 
@@ -350,6 +356,9 @@ class Config:
         one_of("head", self.head, ("labels", "saycan"))
         one_of("normalisation", self.normalisation, ("sum", "token", "word", "whole"))
         one_of("players", self.players, ("two", "adapters", "one", "one-frozen"))
+        at_least("", self, history=0, threads=1)
+        self.sft_reflector.check("sft_reflector.")
+        self.sft_policy.check("sft_policy.")
         if self.players == "adapters" and not self.model.lora_rank:
             raise UsageError("players 'adapters' needs adapters to train: set model.lora_rank, for example to 16")
         if self.one_model and not self.reflect:

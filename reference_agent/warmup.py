@@ -128,6 +128,7 @@ def _lessons(
 ) -> list[_Lesson]:
     """Return the lessons in order; those that do not fit the environment have no steps."""
     batch, looks = config.batch, config.lookup_steps
+    quarter, half, most = (max(1, count) for count in (batch // 4, batch // 2, 3 * batch // 4))
     # Lists first: after repeating commands they took three times as long; and on, or they are forgotten meanwhile.
     alike = sorted((state for state, _ in states if TASK_PREFIX in state), key=model.count) if said and looks else []
     speak = _replaced(said) if said else _made_up(TaxiTeacher(rng), cities, looks > 0)
@@ -135,22 +136,22 @@ def _lessons(
 
     def lists(levels: Mapping[str, int]) -> tuple[Tensor, float]:
         whole = "lists" in levels
-        return _noted(_list_loss(model, alike, whole, batch // 4 if whole else 3 * batch // 4, rng))
+        return _noted(_list_loss(model, alike, whole, quarter if whole else most, rng))
 
     def repeating(levels: Mapping[str, int]) -> tuple[Tensor, float]:
         loss, value = _noted(_repeat_loss(model, states, speak, "repeating" in levels, batch, rng))
-        return loss + (_list_loss(model, alike, True, batch // 4, rng) if alike else 0.0), value
+        return loss + (_list_loss(model, alike, True, quarter, rng) if alike else 0.0), value
 
     def labels(levels: Mapping[str, int]) -> tuple[Tensor, float]:
         return _label_loss(model, states, speak, levels.get("labels", 0), batch, rng)
 
     def walls(levels: Mapping[str, int]) -> tuple[Tensor, float]:
-        read, _ = _label_loss(model, states, speak, levels.get("labels", 0), batch // 4, rng)
+        read, _ = _label_loss(model, states, speak, levels.get("labels", 0), quarter, rng)
         told, value = _noted(_wall_loss(model, cities, batch, rng))
         return read + told, value
 
     def directions(levels: Mapping[str, int]) -> tuple[Tensor, float]:
-        read, _ = _label_loss(model, states, speak, levels.get("labels", 0), batch // 2, rng)
+        read, _ = _label_loss(model, states, speak, levels.get("labels", 0), half, rng)
         told, value = _noted(_direction_loss(model, located, looks > 0, batch, rng))
         return read + told, value
 
@@ -179,7 +180,7 @@ def _repeat_loss(
     """Return the loss of writing the command that is named: behind the end of p(s), or behind whole reflections."""
     prompts: list[str] = []
     named: list[str] = []
-    for _ in range(count // 2 if whole else count):
+    for _ in range(max(1, count // 2) if whole else count):
         number = int(rng.integers(len(states)))
         state, commands = states[number]
         command = commands[int(rng.integers(len(commands)))]

@@ -246,7 +246,7 @@ def test_trajectories_that_fail_are_counted_and_left_out() -> None:
 def test_too_few_tasks_and_bad_settings_are_named() -> None:
     with pytest.raises(UsageError, match="no more: lower"):
         gather(config_of("autoexplore", trajectories=1000))
-    with pytest.raises(UsageError, match=r"collect\.wordings must be at least 1"):
+    with pytest.raises(UsageError, match=r"collect\.wordings is 0: give 1 or more"):
         config_of("taxi", wordings=0)
     with pytest.raises(UsageError, match=r"set collect\.model"):
         config_of("taxi", teacher="openai")
