@@ -45,14 +45,24 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
     elif device != "cpu":
         options["device_map"] = {"": device}
     remedy = 'set model.precision = "bf16", or model.eight_bit = true'
+    tokenizer = load_tokenizer(path)
     with _named(path), memory_advice("while loading the model", remedy):
-        tokenizer = AutoTokenizer.from_pretrained(path)
         model = AutoModelForCausalLM.from_pretrained(path, **options)
     if tokenizer.eos_token is None:
         raise UsageError(f"the tokenizer of {path} has no token that ends a text: use another model")
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return model, tokenizer
+
+
+def load_tokenizer(path: str | Path) -> Any:
+    """Return a model's tokenizer.
+
+    Raises:
+        UsageError: There is no such model.
+    """
+    with _named(path):
+        return AutoTokenizer.from_pretrained(path)
 
 
 def check_backbone(path: str | Path, config: ModelConfig) -> None:

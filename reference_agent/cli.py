@@ -202,8 +202,10 @@ def collect(
     from reference_agent.collect import CARD
     from reference_agent.config_file import load_config
     from reference_agent.pipeline import claim, collected
+    from reference_agent.preflight import check_environments
 
     settings = load_config(config, setting)
+    check_environments(settings)
     claim(settings, out)
     with bars() as progress:
         data = collected(settings, out, Bars(progress))

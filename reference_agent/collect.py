@@ -16,10 +16,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import gymnasium
 import numpy as np
 
-from natlang_envs.env import NatLangEnv, unwrap
+from natlang_envs.cli_support import make_env
+from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep, state_prompt
 from natlang_envs.trajectory import write_whole
@@ -158,7 +158,7 @@ def _with_chat(config: Config, answers: Path | None, report: Report) -> tuple[li
 def teachers_env(config: Config) -> NatLangEnv:
     """Return the environment where the teacher of a run plays."""
     env_id, kwargs = config.demonstrations
-    return unwrap(gymnasium.make(env_id, split=config.split, **kwargs))
+    return make_env(env_id, **{"split": config.split, **kwargs})
 
 
 def _new_task(env: NatLangEnv, rng: np.random.Generator, seen: dict[str, None]) -> str:

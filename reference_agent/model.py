@@ -20,13 +20,13 @@ from torch import Tensor
 from transformers import DynamicCache
 from transformers.utils import logging
 
-from natlang_envs.enumeration import LABELS, Choice, enumerate_actions
+from natlang_envs.enumeration import Choice, enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import policy_prompt
 from reference_agent import processes
 from reference_agent.backbone import Adapter, digest, load_backbone, tiny_llama
 from reference_agent.config import ModelConfig
-from reference_agent.tokenizer import END, FEW, TokenizerSizes, make_tokenizer
+from reference_agent.tokenizer import END, FEW, TokenizerSizes, check_labels, label_tokens, make_tokenizer
 from reference_agent.writing import like_length, write
 
 # A tiny model is read and written in milliseconds, and its padding is masked: bars and reminders would hide our own.
@@ -63,12 +63,7 @@ class LanguageModel:
         # Batches of a large model are cut and padded unasked; a tiny one's stay whole and give the same bits.
         self._large: bool = model.num_parameters() >= _LARGE
         self._ids: dict[str, tuple[int, ...]] = {}
-        self._label_ids: dict[str, int] = {}
-        for label in LABELS:
-            ids = self.encode(f"\n{label}")
-            newline = self.encode("\n")
-            if len(ids) == len(newline) + 1 and ids[: len(newline)] == newline:
-                self._label_ids[label] = ids[-1]
+        self._label_ids = label_tokens(tokenizer)
         self.labels = tuple(self._label_ids)
 
     @classmethod
@@ -209,11 +204,7 @@ class LanguageModel:
         Raises:
             UsageError: The tokenizer has fewer single-token labels.
         """
-        if commands > len(self.labels):
-            raise UsageError(
-                f"{commands} commands need as many single-token labels, this tokenizer has {len(self.labels)}: "
-                "use another model, or page the commands"
-            )
+        check_labels(commands, len(self.labels))
         return self.labels[:commands]
 
     def list_actions(self, commands: Sequence[str], rng: np.random.Generator | None) -> list[Choice]:

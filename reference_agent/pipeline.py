@@ -19,14 +19,12 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import gymnasium
 import torch
 
-from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.trajectory import write_whole
 from reference_agent import processes
-from reference_agent.backbone import check_backbone, memory_advice
+from reference_agent.backbone import memory_advice
 from reference_agent.base import base_model, model_source
 from reference_agent.collect import EXAMPLES, Example, gather, read_examples, write_collection
 from reference_agent.config import Config
@@ -34,6 +32,7 @@ from reference_agent.config_file import dump_config, parse_config
 from reference_agent.folders import finished
 from reference_agent.model import LanguageModel
 from reference_agent.players import Reflector
+from reference_agent.preflight import check_model, check_run
 from reference_agent.rlft import Row, fine_tune
 from reference_agent.saycan import with_head
 from reference_agent.sft import tune_both, tune_policy, tune_reflector
@@ -59,9 +58,9 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
         Stopped: Ctrl-C was pressed in RL fine-tuning.
     """
     torch.set_num_threads(config.threads)
-    config.model.check_trainable()
-    if config.model.name != "tiny":
-        check_backbone(model_source(config.model.name), config.model)
+    check_model(config)
+    if not (out / "policy").exists():
+        check_run(config)
 
     def fine_tuned(stage: str, make: Callable[[Config, Path, Sequence[Example], Report, Path], LanguageModel]) -> None:
         steps = resume_folder(config, stage, out, shared)
@@ -165,15 +164,10 @@ def _new_player(config: Config, out: Path, name: str) -> LanguageModel:
 
 
 def _load_base(config: Config, out: Path) -> LanguageModel:
-    """Return the model that both players start from, and check that it has labels enough where it takes them."""
-    if config.model.name == "tiny":
-        return LanguageModel.load(out / "base", config.model)
-    model = LanguageModel.load(model_source(config.model.name), config.model)
-    for stage in config.curriculum if config.head == "labels" else ():
-        env = gymnasium.make(stage.env, **config.arguments(stage))
-        model.labels_for(unwrap(env).max_commands)
-        env.close()
-    return model
+    """Return the model that both players start from."""
+    return LanguageModel.load(
+        out / "base" if config.model.name == "tiny" else model_source(config.model.name), config.model
+    )
 
 
 def load_or_make_base(config: Config, out: Path, report: Report, shared: Path | None) -> str | Path:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 
-import gymnasium
 import numpy as np
 
+from natlang_envs.cli_support import make_env
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import load_protocol
 from reference_agent.collect import teachers_env
@@ -237,7 +237,7 @@ def why_not(task: str, row: str, preset: Preset, settings: list[str]) -> str | N
     try:
         make_teacher(teachers_env(config), np.random.default_rng(0), config.collect)
         for stage in config.curriculum:
-            gymnasium.make(stage.env, **config.arguments(stage)).close()
+            make_env(stage.env, **config.arguments(stage)).close()
     except UsageError as error:
         return str(error)
     return None

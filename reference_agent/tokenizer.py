@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from natlang_envs.enumeration import LABELS
+from natlang_envs.errors import UsageError
 
 END = "<|end|>"
 _LETTERS = r"(?<=\n)[A-Z](?=\. )"
@@ -65,3 +66,23 @@ def make_tokenizer(texts: Sequence[str], words: Sequence[str], sizes: TokenizerS
     listed = [] if few else [f"\n{label}" for label in LABELS[: sizes.labels]]
     tokenizer.train_from_iterator([*texts, *[*each_word, *listed] * len(texts)], trainer)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END, pad_token=END)
+
+
+def label_tokens(tokenizer: Any) -> dict[str, int]:
+    """Return the labels of enumerated actions that are single tokens after a newline, with these."""
+
+    def encode(text: str) -> list[int]:
+        return tokenizer(text, add_special_tokens=False)["input_ids"]
+
+    newline = encode("\n")
+    encoded = {label: encode(f"\n{label}") for label in LABELS}
+    return {label: ids[-1] for label, ids in encoded.items() if len(ids) == len(newline) + 1 and ids[:-1] == newline}
+
+
+def check_labels(commands: int, labels: int) -> None:
+    """Raise `UsageError` if a tokenizer has fewer labels than there are commands."""
+    if commands > labels:
+        raise UsageError(
+            f"{commands} commands need as many single-token labels, this tokenizer has {labels}: "
+            "use another model, or page the commands"
+        )

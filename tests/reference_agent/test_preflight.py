@@ -1,0 +1,54 @@
+"""What is wrong with a run shows before it takes its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from natlang_envs.errors import UsageError
+from reference_agent.cli import app
+from reference_agent.config_file import load_config
+from reference_agent.model import LanguageModel
+from reference_agent.pipeline import train
+from tests.reference_agent.conftest import WORDS, quick_config
+from tests.reference_agent.test_training import silent
+
+PICKUP, ALFWORLD = "NatLang/DangerousTaxi-Pickup-v0", "NatLang/ALFWorld-TomatoMicrowave-v0"
+WRONG = {
+    "curriculum=[{env='NatLang/DangerousTaxi-Picup-v0'}]": "unknown environment 'NatLang/DangerousTaxi-Picup-v0'",
+    "collect.env='NatLang/Taxi-v0'": "unknown environment 'NatLang/Taxi-v0'",
+    "env_kwargs={colour='red'}": "does not take all of these arguments: split, colour",
+    f"curriculum=[{{env='{PICKUP}'}}, {{env='{PICKUP}', env_kwargs={{depth=2}}}}]": "arguments: split, depth",
+}
+
+
+@pytest.mark.parametrize("command", ["train", "collect"])
+@pytest.mark.parametrize("setting", WRONG)
+def test_an_environment_that_cannot_be_made_does_not_take_the_folder(command: str, setting: str, out: Path) -> None:
+    result = CliRunner().invoke(app, [command, "--out", str(out), "--set", setting])
+    assert isinstance(result.exception, UsageError)
+    assert WRONG[setting] in str(result.exception)
+    assert not out.exists()
+
+
+def test_a_split_among_the_arguments_is_the_one_that_counts(out: Path) -> None:
+    with pytest.raises(UsageError, match="unknown split 'nowhere'"):
+        train(quick_config("env_kwargs={split='nowhere'}"), out, silent)
+
+
+def test_a_model_with_too_few_labels_does_not_take_the_folder(out: Path, tmp_path: Path) -> None:
+    model = LanguageModel.tiny(quick_config().model, ["a word"], WORDS, 0)
+    model.save(tmp_path / "small")
+    few = load_config(None, [f"model.name='{tmp_path / 'small'}'", f"curriculum=[{{env='{ALFWORLD}'}}]"])
+    with pytest.raises(UsageError, match=rf"^128 commands need .* this tokenizer has {len(model.labels)}:"):
+        train(few, out, silent)
+    assert not out.exists()
+
+
+def test_a_run_that_is_whole_needs_no_environment(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = quick_config(stages=(1,))
+    policy = train(config, out, silent)
+    monkeypatch.setattr("reference_agent.preflight.make_env", None)
+    assert train(config, out, silent) == policy
