@@ -47,7 +47,7 @@ class Progress:
 
     @property
     def name(self) -> str:
-        """What its checkpoint is called; later ones sort behind."""
+        """What its checkpoint is called; later ones have larger numbers."""
         return f"{PREFIX}{self.stage}-{self.iteration:06d}"
 
 
@@ -67,7 +67,7 @@ class Steps:
 
     @property
     def name(self) -> str:
-        """What its checkpoint is called; later ones sort behind."""
+        """What its checkpoint is called; later ones have larger numbers."""
         return f"{PREFIX}{self.step:06d}"
 
 
@@ -91,7 +91,7 @@ class Lessons:
 
     @property
     def name(self) -> str:
-        """What its checkpoint is called; later ones sort behind."""
+        """What its checkpoint is called; later ones have larger numbers."""
         return f"{PREFIX}{self.lesson}-{self.step:06d}"
 
 
@@ -159,14 +159,19 @@ def save(
     finished = folder / progress.name
     shutil.rmtree(finished, ignore_errors=True)
     unfinished.rename(finished)
-    for old in sorted(folder.glob(f"{PREFIX}*"))[:-keep]:
+    for old in sorted(folder.glob(f"{PREFIX}*"), key=_order)[:-keep]:
         shutil.rmtree(old)
     return finished
 
 
 def newest(folder: Path) -> Path | None:
     """Return the newest finished checkpoint below `folder`."""
-    return max(folder.glob(f"{PREFIX}*"), default=None)
+    return max(folder.glob(f"{PREFIX}*"), default=None, key=_order)
+
+
+def _order(checkpoint: Path) -> list[int]:
+    """Return the numbers in a checkpoint's name; by name alone, stage 10 would stand before stage 9."""
+    return [int(number) for number in checkpoint.name.removeprefix(PREFIX).split("-") if number.isdecimal()]
 
 
 def load_progress(checkpoint: Path, kind: type[P]) -> P:

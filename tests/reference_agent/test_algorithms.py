@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from natlang_envs import unwrap
 from natlang_envs.errors import UsageError
 from reference_agent import ppo, reinforce, rloo
-from reference_agent.checkpoint import PREFIX, newest
+from reference_agent.checkpoint import PREFIX, Progress, newest, save
 from reference_agent.config import Config, RLConfig, StageConfig
 from reference_agent.config_file import load_config
 from reference_agent.curriculum import Tasks, passed
@@ -351,6 +351,14 @@ def test_a_loss_that_is_not_finite_before_the_first_checkpoint_leaves_the_warm_s
     with pytest.raises(UsageError, match=r"with another --out; there is no checkpoint yet, and the warm start stays$"):
         tuned(model, wild, out)
     assert newest(out) is None
+
+
+def test_the_newest_checkpoint_is_that_of_the_largest_numbers(model: LanguageModel, out: Path) -> None:
+    optimizer = torch.optim.AdamW(model.parameters())
+    for stage, iteration in ((8, 40), (9, 5), (9, 40), (10, 1), (10, 20), (11, 1)):
+        last = save(out, model, optimizer, Progress(stage, iteration, {}, {}, []))
+        assert newest(out) == last
+    assert sorted(each.name for each in out.iterdir()) == ["iteration-10-000020", "iteration-11-000001"]
 
 
 def test_settings_that_cannot_be_are_named() -> None:
