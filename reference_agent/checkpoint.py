@@ -20,7 +20,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from natlang_envs.errors import UsageError
-from reference_agent.model import LanguageModel
+from reference_agent.model import LanguageModel, check_finite
 
 PREFIX = "iteration-"
 
@@ -128,8 +128,13 @@ class Checkpoints:
         return progress
 
     def save(self, progress: Steps | Lessons) -> None:
-        """Write a checkpoint, if it is time for one."""
+        """Write a checkpoint, if it is time for one.
+
+        Raises:
+            NotFinite: A weight is not; the checkpoint before stays.
+        """
         if self._folder is not None and time.monotonic() - self._saved >= SECONDS:
+            check_finite(self._optimizer)
             save(self._folder, self._model, self._optimizer, progress)
             self._saved = time.monotonic()
 

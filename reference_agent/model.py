@@ -45,6 +45,13 @@ class NotFinite(ArithmeticError):  # noqa: N818 (named as what is seen)
     """A gradient or a weight is NaN or infinite; the step was not taken, or must not be kept."""
 
 
+def check_finite(optimizer: torch.optim.Optimizer) -> None:
+    """Raise `NotFinite` unless all that an optimizer moves is finite."""
+    weights = (weight for group in optimizer.param_groups for weight in group["params"])
+    if not all(bool(weight.isfinite().all()) for weight in weights):
+        raise NotFinite("weights are no longer finite")
+
+
 class LanguageModel:
     """A model and its tokenizer.
 

@@ -23,7 +23,7 @@ from reference_agent import gigpo, ppo, processes, reinforce, rloo
 from reference_agent.checkpoint import Progress
 from reference_agent.config import Config
 from reference_agent.curriculum import Tasks, passed
-from reference_agent.model import LanguageModel, NotFinite
+from reference_agent.model import LanguageModel, NotFinite, check_finite
 from reference_agent.players import Reflector
 from reference_agent.policy_gradient import Learner, Update
 from reference_agent.replay import Replay
@@ -153,9 +153,7 @@ def _iterate(
     if config.rl.replay:
         replay.update(learner, episodes)
     model.eval()
-    weights = (weight for group in learner.optimizer.param_groups for weight in group["params"])
-    if not all(bool(weight.isfinite().all()) for weight in weights):
-        raise NotFinite("weights are no longer finite")
+    check_finite(learner.optimizer)
     return {
         "success": float(np.mean([each.success for each in episodes])),
         "return": float(np.mean([sum(each.rewards) for each in episodes])),

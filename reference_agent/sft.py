@@ -22,7 +22,7 @@ from natlang_envs.prompt import reflection_prompt
 from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_state
 from reference_agent.collect import Example
 from reference_agent.config import SFTConfig
-from reference_agent.model import LanguageModel, NotFinite
+from reference_agent.model import LanguageModel, NotFinite, check_finite
 from reference_agent.saycan import SayCanPolicy
 
 Report = Callable[[int, float], None]
@@ -57,7 +57,7 @@ def tune_reflector(
         folder: Where checkpoints go, of which the newest is resumed; None for no checkpoints.
 
     Raises:
-        UsageError: A gradient is not finite, or the checkpoint is damaged or of another model.
+        UsageError: A gradient or a weight is not finite, or the checkpoint is damaged or of another model.
     """
     rng = np.random.default_rng([seed, 2])
     _tune(model, examples, _reflector_losses(model, config), config, [rng], seed, report, folder)
@@ -205,12 +205,15 @@ def _tune(
         try:
             with dropout_seed(seed, 6, step):
                 model.descend(optimizer, _noted(losses_of(batch), values), config.clip)
+            if step + 1 < config.steps:
+                checkpoints.save(Steps(step + 1, [random_state(rng) for rng in random], order))
+            else:
+                check_finite(optimizer)
         except NotFinite as error:
             raise UsageError(
-                f"{error} in step {step + 1} of {config.steps} of a supervised fine-tuning: lower its learning_rate"
+                f"{error} in step {step + 1} of {config.steps} of a supervised fine-tuning: lower its learning_rate "
+                "and train with another --out"
             ) from None
-        if step + 1 < config.steps:
-            checkpoints.save(Steps(step + 1, [random_state(rng) for rng in random], order))
         report(step + 1, sum(values))
     model.model.eval()
 

@@ -11,7 +11,8 @@ real ones, but nothing here says which command is right in any state.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +29,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.prompt import policy_prompt, reflection_prompt
 from reference_agent.checkpoint import Checkpoints, Lessons, random_state
 from reference_agent.config import WarmupConfig
-from reference_agent.model import LanguageModel, NotFinite
+from reference_agent.model import LanguageModel, NotFinite, check_finite
 from reference_agent.saycan import text_prompt
 from reference_agent.teacher_taxi import TaxiTeacher, comparison, look_ahead, next_border
 from reference_agent.warmup_alfworld import ask
@@ -88,7 +89,7 @@ def warm_up(
         folder: Where checkpoints go, of which the newest is resumed; None for no checkpoints.
 
     Raises:
-        UsageError: A gradient is not finite, or the checkpoint is damaged or of another model.
+        UsageError: A gradient or a weight is not finite, or the checkpoint is damaged or of another model.
     """
     rng = np.random.default_rng(config.seed)
     optimizer = torch.optim.AdamW(model.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
@@ -97,25 +98,33 @@ def warm_up(
     if last := checkpoints.resume(Lessons):
         at, rng.bit_generator.state = last, last.random
     lessons = _lessons(model, states, config, rng, said, cities)
-    for lesson in lessons[at.lesson :]:
-        while at.step < lesson.steps:
-            loss, value = lesson.loss(at.levels)
-            for group in optimizer.param_groups:
-                group["lr"] = config.learning_rate * lesson.rate(at.step)
-            try:
+    with _finite():
+        for lesson in lessons[at.lesson :]:
+            while at.step < lesson.steps:
+                loss, value = lesson.loss(at.levels)
+                for group in optimizer.param_groups:
+                    group["lr"] = config.learning_rate * lesson.rate(at.step)
                 model.descend(optimizer, loss, 1.0)
-            except NotFinite as error:
-                raise UsageError(f"{error} in the warm-up: lower warmup.learning_rate") from None
-            at.step += 1
-            at.recent = [*at.recent[-_WINDOW + 1 :], value]
-            mean = float(np.mean(at.recent))
-            if lesson.mastered and len(at.recent) == _WINDOW and lesson.mastered(mean):
-                at.levels[lesson.name] = level = at.levels.get(lesson.name, 0) + 1
-                at.recent = []
-                at.step = lesson.steps if level == lesson.levels else at.step
-            report(lesson.name, at.step, lesson.steps, mean)
-            checkpoints.save(replace(at, random=random_state(rng)))
-        at = Lessons(at.lesson + 1, 0, at.levels, [], {})
+                at.step += 1
+                at.recent = [*at.recent[-_WINDOW + 1 :], value]
+                mean = float(np.mean(at.recent))
+                if lesson.mastered and len(at.recent) == _WINDOW and lesson.mastered(mean):
+                    at.levels[lesson.name] = level = at.levels.get(lesson.name, 0) + 1
+                    at.recent = []
+                    at.step = lesson.steps if level == lesson.levels else at.step
+                report(lesson.name, at.step, lesson.steps, mean)
+                checkpoints.save(replace(at, random=random_state(rng)))
+            at = Lessons(at.lesson + 1, 0, at.levels, [], {})
+        check_finite(optimizer)
+
+
+@contextmanager
+def _finite() -> Iterator[None]:
+    """Turn a gradient or a weight that is not finite into one line that says what to change."""
+    try:
+        yield
+    except NotFinite as error:
+        raise UsageError(f"{error} in the warm-up: lower warmup.learning_rate and train with another --out") from None
 
 
 def _lessons(

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,12 +77,33 @@ def test_an_update_makes_what_was_rewarded_likelier(model, examples) -> None:  #
 
 
 def test_a_warm_start_that_is_not_finite_stops_and_leaves_no_player(out: Path) -> None:
-    words = r"gradient is (nan|inf) in step \d of 4 of a supervised fine-tuning: lower its learning_rate"
+    words = r"in step \d of 4 of a supervised fine-tuning: lower its learning_rate and train with another --out"
     with pytest.raises(UsageError, match=words):
         train(quick_config("sft_reflector.learning_rate=1e30"), out, silent)
     assert not (out / "reflector").exists()
-    with pytest.raises(UsageError, match=r"in the warm-up: lower warmup\.learning_rate"):
+    with pytest.raises(UsageError, match=r"in the warm-up: lower warmup\.learning_rate and train with another --out"):
         train(quick_config("warmup.learning_rate=1e30"), out.with_name("other"), silent)
+
+
+@pytest.mark.parametrize("last", [2, 4])
+def test_weights_that_are_not_finite_are_in_no_checkpoint_and_in_no_player(
+    last: int, model: LanguageModel, examples: list[Example], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    player, steps, descend = copy.deepcopy(model), list[float](), LanguageModel.descend
+
+    def too_far(self: LanguageModel, *arguments: Any) -> float:
+        steps.append(descend(self, *arguments))
+        if len(steps) == last:
+            self.parameters()[0].data[0] = np.inf
+        return steps[-1]
+
+    monkeypatch.setattr(LanguageModel, "descend", too_far)
+    with pytest.raises(UsageError, match=rf"weights are no longer finite in step {last} of 4 of a supervised"):
+        sft.tune_reflector(player, examples, SFTConfig(steps=4, batch=4), 0, silent, tmp_path)
+    kept = newest(tmp_path)
+    assert kept is not None
+    assert all(value.isfinite().all() for value in weights(kept).values())
 
 
 def test_training_makes_every_room_of_the_run_and_an_agent(out: Path) -> None:
