@@ -23,7 +23,7 @@ from reference_agent.config_file import load_config
 from reference_agent.curriculum import Tasks, passed
 from reference_agent.gigpo import credit
 from reference_agent.model import LanguageModel
-from reference_agent.players import Answers, Decision, decide, explored
+from reference_agent.players import Answers, Decision, Reflector, decide, explored
 from reference_agent.policy_gradient import Learner, Row, Update, advantages, choices
 from reference_agent.replay import Replay, imitation
 from reference_agent.rlft import Row as Row_
@@ -351,6 +351,17 @@ def test_a_loss_that_is_not_finite_before_the_first_checkpoint_leaves_the_warm_s
     with pytest.raises(UsageError, match=r"with another --out; there is no checkpoint yet, and the warm start stays$"):
         tuned(model, wild, out)
     assert newest(out) is None
+
+
+def test_a_reflector_that_moves_in_training_is_found_out(model: LanguageModel, out: Path) -> None:
+    reflector = Reflector(copy.deepcopy(model), 6)
+
+    def report(row: Row_) -> None:
+        if row["iteration"] == 1:
+            reflector.model.parameters()[-1].data.view(-1)[0] += 1e-6
+
+    with pytest.raises(UsageError, match="the reflector's weights moved during RL fine-tuning: this is a bug"):
+        fine_tune(copy.deepcopy(model), reflector, quick_config(stages=(2,)), out, report)
 
 
 def test_the_newest_checkpoint_is_that_of_the_largest_numbers(model: LanguageModel, out: Path) -> None:
