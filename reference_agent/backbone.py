@@ -30,6 +30,11 @@ from reference_agent.config import ModelConfig
 WEIGHTS = "adapter_model.safetensors"
 _SHARP = 10.0  # biases that make a head see one place: scores of all others lie about 12 lower
 _BASE = "base.sha256"  # beside an adapter: which base it belongs to
+# What a config does to logits beside the head, by whose rows the players multiply themselves; 1 and None do nothing.
+_BESIDE_HEAD = (
+    *("logit_scale", "logits_scaling", "lm_head_multiplier", "logits_mup_width_multiplier"),
+    *("final_logit_softcapping", "logits_soft_cap", "output_logit_soft_cap"),
+)
 
 
 def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
@@ -48,6 +53,7 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
     tokenizer = load_tokenizer(path)
     with _named(path), memory_advice("while loading the model", remedy):
         model = AutoModelForCausalLM.from_pretrained(path, **options)
+    _check_head(path, model.config)
     if tokenizer.eos_token is None:
         raise UsageError(f"the tokenizer of {path} has no token that ends a text: use another model")
     if tokenizer.pad_token_id is None:
@@ -75,7 +81,20 @@ def check_backbone(path: str | Path, config: ModelConfig) -> None:
     if config.eight_bit:
         _eight_bit(device)
     with _named(path):
-        AutoConfig.from_pretrained(path)
+        settings = AutoConfig.from_pretrained(path)
+    _check_head(path, settings)
+
+
+def _check_head(path: str | Path, settings: Any) -> None:
+    """Refuse a model whose logits are not its last states times its head."""
+    for each in (settings, settings.get_text_config()):
+        for name in _BESIDE_HEAD:
+            value = getattr(each, name, None)
+            if value not in (None, 1):
+                raise UsageError(
+                    f"{path} scales or caps its logits ({name} = {value}), which the players would leave out: use "
+                    "another model"
+                )
 
 
 @contextmanager

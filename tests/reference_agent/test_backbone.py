@@ -5,17 +5,26 @@ from __future__ import annotations
 import json
 import shutil
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import (
+    AutoModelForCausalLM,
+    CohereConfig,
+    Gemma2Config,
+    GPT2Config,
+    GPT2LMHeadModel,
+    GraniteConfig,
+)
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from reference_agent import smollm2
-from reference_agent.backbone import WEIGHTS, memory_advice
+from reference_agent.backbone import WEIGHTS, check_backbone, memory_advice
 from reference_agent.base import fetch_model
 from reference_agent.config import ModelConfig
 from reference_agent.config_file import EXPERIMENTS, load_config
@@ -151,6 +160,35 @@ def test_gpt2_the_papers_architecture_takes_adapters(model: LanguageModel, tmp_p
     before = torch.softmax(player.choice_logits(PROMPTS, LABELS), dim=1)[0, 1].item()
     train_a_little(player)
     assert torch.softmax(player.choice_logits(PROMPTS, LABELS), dim=1)[0, 1].item() > before
+
+
+@pytest.mark.parametrize(
+    ("architecture", "setting"),
+    [
+        (CohereConfig, {"logit_scale": 0.0625}),
+        (GraniteConfig, {"logits_scaling": 8.0}),
+        (Gemma2Config, {"final_logit_softcapping": 30.0}),
+    ],
+)
+def test_models_that_change_their_logits_beside_the_head_are_refused(
+    architecture: Callable[..., Any], setting: dict[str, float], model: LanguageModel, tmp_path: Path
+) -> None:
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "head_dim": 8}
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 2, "vocab_size": len(model.tokenizer)}
+    (name,) = setting
+    AutoModelForCausalLM.from_config(architecture(**sizes, **heads, **setting)).save_pretrained(tmp_path)
+    model.tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(UsageError, match=rf"scales or caps its logits \({name} = {setting[name]}\)"):
+        LanguageModel.load(tmp_path)
+    with pytest.raises(UsageError, match="use another model"):
+        check_backbone(tmp_path, ModelConfig())
+    AutoModelForCausalLM.from_config(
+        architecture(**sizes, **heads, **{name: None if "cap" in name else 1.0})
+    ).save_pretrained(tmp_path)
+    policy = LanguageModel.load(tmp_path)
+    full = policy.model(torch.tensor([policy.encode(PROMPTS[0])])).logits[0, -1]
+    listed = torch.stack([full[policy.encode(f"\n{label}")[-1]] for label in LABELS[0]])
+    torch.testing.assert_close(policy.choice_logits(PROMPTS, LABELS)[0], listed, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(
