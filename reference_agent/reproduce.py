@@ -146,6 +146,12 @@ def make_plan(
     Raises:
         UsageError: A setting is wrong.
     """
+    for setting in settings:
+        if setting.partition("=")[0] == "seed":
+            raise UsageError(
+                f"{setting!r} would change nothing, since seeds are the preset's: choose another --preset, or train "
+                "one config with `reflect-rl train`"
+            )
     chosen = tuple(tasks) or target.tasks
     cells = [
         Cell(task, agent, None, None, out / "baselines" / task / agent)

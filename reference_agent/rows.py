@@ -218,7 +218,7 @@ def config_file(task: str, row: str) -> Path:
 
 
 def cell_config(task: str, row: str, preset: Preset, seed: int, settings: list[str]) -> Config:
-    """Return what a cell is trained with: its file, then the preset, then the user's settings."""
+    """Return what a cell is trained with: its file, then the preset, then the user's settings; the seed is given."""
     config = load_config(config_file(task, row), [*preset.settings, *settings], preset.over)
     stages = tuple(replace(stage, iterations=ceil(stage.iterations * preset.iterations)) for stage in config.curriculum)
     reflector, policy = (

@@ -239,6 +239,7 @@ def test_wrong_names_are_one_line(tmp_path: Path) -> None:
         (("figure2", "--preset", "quik"), "choose one of quick"),
         (("figure2", "--task", "taxi"), "unknown task"),
         (("figure2", "--set", "rl.entropie=1"), "unknown config key"),
+        (("figure2", "--set", "seed=5"), "seeds are the preset's"),
     ):
         result = CliRunner().invoke(app, ["reproduce", *arguments, "--out", str(tmp_path / "out")])
         assert isinstance(result.exception, UsageError)
