@@ -317,9 +317,10 @@ class LanguageModel:
     def _check_length(self, sequences: Sequence[tuple[int, ...]]) -> None:
         longest = max(len(each) for each in sequences)
         if longest > self.positions:
+            # A tiny model is made anew with the positions of the config; a pretrained one has those that it has.
+            remedy = " or raise model.positions" if self.tokenizer.eos_token == END else ""
             raise UsageError(
-                f"a prompt of {longest} tokens does not fit the model's {self.positions}: "
-                "lower `history` or raise model.positions"
+                f"a prompt of {longest} tokens does not fit the model's {self.positions}: lower `history`{remedy}"
             )
 
     # The reflector's side.

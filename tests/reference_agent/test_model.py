@@ -127,8 +127,12 @@ def test_bad_input_is_named(model: LanguageModel, tmp_path: Path) -> None:
         LanguageModel.load(tmp_path / "nothing")
     with pytest.raises(UsageError, match="need as many single-token labels"):
         model.labels_for(1_000)
-    with pytest.raises(UsageError, match="does not fit the model's 512"):
+    with pytest.raises(UsageError, match=r"does not fit the model's 512: lower `history` or raise model\.positions$"):
         model.completion_loss(["north " * 600], ["x"])
+    pretrained = LanguageModel(model.model, copy.deepcopy(model.tokenizer))
+    pretrained.tokenizer.eos_token = "A"
+    with pytest.raises(UsageError, match=r"does not fit the model's 512: lower `history`$"):
+        pretrained.completion_loss(["north " * 600], ["x"])
 
 
 def test_a_mimetic_model_looks_at_equal_words_before_it_has_learned_anything(examples: list[Example]) -> None:
