@@ -95,10 +95,8 @@ def train(
         return
     typer.echo(f"Policy:         {policy}")
     typer.echo(f"Learning curve: {draw_curves({out.name: out}, out / 'curve.png')}")
-    typer.echo(
-        f"Evaluate it:    natlang evaluate --agent reflect-rl:{out} "
-        f"--protocol {protocol_of(settings)} --out {out}/evaluation"
-    )
+    evaluation = f"natlang evaluate --agent reflect-rl:{out} --out {out}/evaluation --protocol"
+    typer.echo(f"Evaluate it:    {evaluation} {protocol_of(settings) or '... (one of those of `natlang protocols`)'}")
 
 
 @app.command()

@@ -199,17 +199,17 @@ def paper(task: str, row: str) -> int | None:
     return numbers[column] if numbers is not None and column < len(numbers) else None
 
 
-def protocol_of(config: Config) -> str:
-    """Return the protocol of the environment that a run ends with; `NAME` where no column has one."""
-    stage = config.curriculum[-1]
-    given = config.env_kwargs | stage.env_kwargs
-    if given.get("source") == "mixed":  # who trains in made-up rooms is played in real ones
-        del given["source"]
-    for protocol in (load_protocol(task.protocol) for task in _ALL_TASKS):
-        fits = all(protocol.kwargs.get(name) == value for name, value in given.items())
-        if fits and protocol.env_id == stage.env:
-            return protocol.name
-    return "NAME"
+def protocol_of(config: Config) -> str | None:
+    """Return the protocol of the last environment of a run that a column has one of; None where there is none."""
+    for stage in reversed(config.curriculum):
+        given = config.env_kwargs | stage.env_kwargs
+        if given.get("source") == "mixed":  # who trains in made-up rooms is played in real ones
+            del given["source"]
+        for protocol in (load_protocol(task.protocol) for task in _ALL_TASKS):
+            fits = all(protocol.kwargs.get(name) == value for name, value in given.items())
+            if fits and protocol.env_id == stage.env:
+                return protocol.name
+    return None
 
 
 def config_file(task: str, row: str) -> Path:

@@ -94,7 +94,8 @@ def test_a_column_is_played_by_the_protocol_of_its_environment() -> None:
     for task in TASKS.values():
         assert protocol_of(cell_config(task.name, "best", SMOKE, 0, [])) == task.protocol
     lamps = StageConfig("NatLang/ALFWorld-v0", env_kwargs={"task_types": ["look_at_obj_in_light"]})
-    assert protocol_of(replace(quick_config(), curriculum=(lamps,))) == "NAME"
+    assert protocol_of(replace(quick_config(), curriculum=(lamps,))) is None
+    assert protocol_of(load_config(Path("autoexplore"))) == "autoexplore-depth2/paper", "there is none of any depth"
 
 
 def test_bases_of_configs(tmp_path: Path) -> None:
