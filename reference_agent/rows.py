@@ -1,7 +1,8 @@
 """What `reflect-rl reproduce` makes: tasks (columns), rows, presets, and the paper's own numbers. One line each.
 
-A cell of a task and a row is the config `experiments/TASK/ROW.toml`; where there is no such file, or nobody teaches the
-task's environment yet, the cell stays empty and says why. It does not know how a cell is made: that is `reproduce.py`.
+A cell of a task and a row is the config `experiments/TASK/ROW.toml`; where there is no such file, or the environment
+cannot be made on this machine, the cell stays empty and says why. It does not know how a cell is made: that is
+`reproduce.py`.
 """
 
 from __future__ import annotations
