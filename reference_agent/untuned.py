@@ -170,17 +170,30 @@ def _above_zero(name: str, of: str) -> float | None:
 
 
 def load_zero_shot(argument: str) -> ZeroShotAgent:
-    """Return the agent of `zero-shot:MODEL`, a hub id, a folder, a config file, or one of `experiments/untuned`."""
+    """Return the agent of `zero-shot:MODEL`; see `untuned_model`."""
+    return ZeroShotAgent(*untuned_model("zero-shot", argument))
+
+
+def untuned_model(agent: str, argument: str) -> tuple[str | Path, Config | None]:
+    """Return the hub id or folder of `AGENT:MODEL`, and how it is loaded.
+
+    Args:
+        agent: The agent's name.
+        argument: A hub id, a folder, a config file, or the name of one in `experiments/untuned`.
+
+    Raises:
+        UsageError: There is no argument or no such config, or the model is to be fetched first.
+    """
     if not argument:
-        raise UsageError("agent zero-shot needs a model: write --agent zero-shot:MODEL, a hub id, a folder or a config")
+        raise UsageError(f"agent {agent} needs a model: write --agent {agent}:MODEL, a hub id, a folder or a config")
     own = argument.endswith(".toml")
     path = Path(argument) if own else UNTUNED_CONFIGS / f"{argument}.toml"
     if not own and not path.exists():
-        return ZeroShotAgent(argument)
+        return argument, None
     from reference_agent.base import model_source
 
     config = load_config(path)
-    return ZeroShotAgent(model_source(config.model.name), config)
+    return model_source(config.model.name), config
 
 
 def load_react(argument: str) -> ReActAgent:

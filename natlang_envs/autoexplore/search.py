@@ -38,12 +38,12 @@ class Walk:
         elif command in (NEXT, PREVIOUS):
             self.here = Place(folder, page + (1 if command == NEXT else -1))
         elif verb == "cd":
-            self.list_folder(name)
+            self.note(self.here, name)
             self.here = Place((*folder, name))
 
-    def list_folder(self, name: str) -> None:
-        """Note that a folder is listed here."""
-        self._pages[(*self.here.folder, name)] = self.here.page
+    def note(self, place: Place, name: str) -> None:
+        """Note that a folder is listed in a place."""
+        self._pages[(*place.folder, name)] = place.page
 
     def steps(self, start: Place, end: Place) -> int:
         """Return the commands from one place to another, by folders that were noted."""

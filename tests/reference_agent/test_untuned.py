@@ -17,6 +17,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import View, evaluate, load_protocol
 from natlang_envs.evaluation.runner import read_run
 from natlang_envs.prompt import PathStep
+from reference_agent import likelihood
 from reference_agent.config_file import load_config
 from reference_agent.model import LanguageModel
 from reference_agent.saycan import SayCanPolicy
@@ -29,7 +30,7 @@ COMMANDS = ("move south", "move north", "pick up passenger")
 
 def test_the_agents_are_announced() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    for name, loader in (("zero-shot", load_zero_shot), ("react", load_react)):
+    for name, loader in (("zero-shot", load_zero_shot), ("react", load_react), ("likelihood", likelihood.load)):
         module, function = project["entry-points"]["natlang_envs.agents"][name].split(":")
         assert getattr(importlib.import_module(module), function) is loader
         with pytest.raises(UsageError, match=f"write --agent {name}:MODEL"):
