@@ -27,7 +27,7 @@ from reference_agent.model import LanguageModel
 from reference_agent.saycan import SayCanPolicy
 from reference_agent.untuned import untuned_model
 
-TEMPERATURE = 2.0  # of the softmax over what a folder lists; a name's words are not independent evidence
+TEMPERATURE = 1.5  # of the softmax over what a folder lists; a name's words are not independent evidence
 DEEPER = 0.5  # what a look behind a folder or a page is worth: a file has still to be found there
 
 
