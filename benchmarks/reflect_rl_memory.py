@@ -108,9 +108,9 @@ def main() -> None:
             for name, row in found.items()
         ],
         [
-            "What is saved is the second base and what reading with it takes. Activations of an update, and the policy's "
-            "adapter with its optimizer, are in every row; the last has gradients and optimizer of all weights beside. "
-            "No part was measured by itself."
+            "What is saved is the second base and what reading with it takes. Activations of an update, and the "
+            "policy's adapter with its optimizer, are in every row; the last has gradients and optimizer of all "
+            "weights beside. No part was measured by itself."
         ],
     )
 
