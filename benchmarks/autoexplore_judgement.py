@@ -8,6 +8,8 @@ likeliest is named. A player of 15 steps cannot read them all: what is measured 
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
 import time
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -114,24 +116,25 @@ def main() -> None:
     parser.add_argument("--model", default="smollm2", help="as model.name in a config")
     parser.add_argument("--precision", default="bf16")
     parser.add_argument("--version", choices=("paper", "v1"), default="paper", help="of the protocols")
+    parser.add_argument("--depth", type=int, choices=tuple(DEPTHS), action="append", help="both without it")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--repositories", type=int, help="so many alone, for a first look")
     chosen = parser.parse_args()
+    depths: list[int] = chosen.depth or [*DEPTHS]
+    names = [f"autoexplore-depth{depth}/{chosen.version}" for depth in depths]
     started = time.process_time()
     config = ModelConfig(name=chosen.model, precision=chosen.precision)
     model = SayCanPolicy(LanguageModel.load(model_source(chosen.model), config), "sum")
-    rows = [row for depth in DEPTHS for row in rows_of(model, depth, chosen.version, chosen.repositories)]
+    rows = [row for depth in depths for row in rows_of(model, depth, chosen.version, chosen.repositories)]
     minutes = (time.process_time() - started) / 60
     publish(
         chosen.out,
         "AutoExplore: what a pretrained model knows of the questions",
         [
-            f"Written by `python benchmarks/autoexplore_judgement.py --model {chosen.model} --precision "
-            f"{chosen.precision} --version {chosen.version}`",
-            f"on {date.today().isoformat()}: {hardware()}; {minutes:.0f} minutes of the processor.",
-            f"The questions of the protocols `autoexplore-depth1/{chosen.version}` and",
-            f"`autoexplore-depth2/{chosen.version}`, each once; the model names the file that makes a question",
-            "likeliest. 95% intervals (Wilson).",
+            f"Written by `{shlex.join(['python', 'benchmarks/autoexplore_judgement.py', *sys.argv[1:]])}` on",
+            f"{date.today().isoformat()}: {hardware()}; {chosen.model} in {chosen.precision},",
+            f"{minutes:.0f} minutes of the processor. The questions of {' and '.join(f'`{name}`' for name in names)},",
+            "each once; the model names the file that makes a question likeliest. 95% intervals (Wilson).",
         ],
         HEADINGS,
         rows,
