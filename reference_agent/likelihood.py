@@ -4,8 +4,7 @@ Asked to choose a command, a small model names whatever stands first. Asked how 
 judges well (benchmarks/results/autoexplore_judgement.md). So no label is ever chosen here: what is listed is worth a
 look as far as its path makes the question likelier, a file that was read is the answer as far as its text does (the
 noisy channel of speech recognition and translation), and the way between them is counted, not learned. It reads as long
-as steps are left, then names the best. It knows only what a player is shown, and what was listed to it earlier in the
-same repository with the same question.
+as steps are left, then names the best. It knows only what a player is shown and was shown earlier in the same game.
 """
 
 from __future__ import annotations
