@@ -22,29 +22,30 @@ from rich.progress import track
 from natlang_envs.autoexplore.baselines import bm25_of
 from natlang_envs.autoexplore.tasks import DEPTHS, LABELLED, ExploreTask, RepositoryTasks
 from natlang_envs.autoexplore.tree import Repository, open_repository
+from natlang_envs.autoexplore.words import FILE_BUDGET
 from natlang_envs.evaluation.protocols import load_protocol
 from natlang_envs.evaluation.runner import hardware
 from natlang_envs.evaluation.statistics import wilson
 from reference_agent.base import model_source
 from reference_agent.config import ModelConfig
+from reference_agent.likelihood import behind
 from reference_agent.model import LanguageModel
 from reference_agent.saycan import SayCanPolicy
 
 RESULTS = Path(__file__).parent / "results" / "autoexplore_judgement.md"
 HEADINGS = ("depth", "files a repository", "questions", "who judges", "names a target first", "a target among five")
-SHOWN = 2_000  # characters of a file that `cat` shows
 AT_ONCE = 24  # questions that are read behind one file
 
 Ranking = Callable[[str], Sequence[str]]  # a question: the files, best first
 
 
 def file_shown(repository: Repository, path: str) -> str:
-    text = repository.part(path, 0, 4 * SHOWN).decode("utf-8", "replace")[:SHOWN]
-    return f"The file {path} begins:\n{text}\n\nA question that this file answers:"
+    text = repository.part(path, 0, 4 * FILE_BUDGET).decode("utf-8", "replace")[:FILE_BUDGET]
+    return behind(path, f" begins:\n{text}")
 
 
 def path_shown(_: Repository, path: str) -> str:
-    return f"A question that the file {path} answers:"
+    return behind(path)
 
 
 def by_likelihood(

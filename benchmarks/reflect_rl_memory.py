@@ -97,13 +97,13 @@ def main() -> None:
             f"memory of a process for each row, above what it took before a model was loaded. The aim: at most {AIM} "
             "of two models.",
         ],
-        ["Players", "peak, MB", "adapters / this", "at most 0.7"],
+        ["Players", "peak, MB", "adapters / this", f"at most {AIM}"],
         [
             [
                 name,
                 f"{row['peak']:,.0f}",
                 f"{ours['peak'] / row['peak']:.2f}",
-                "" if row is ours else "yes" if ours["peak"] <= 0.7 * row["peak"] else "NO",
+                "" if row is ours else "yes" if ours["peak"] <= AIM * row["peak"] else "NO",
             ]
             for name, row in found.items()
         ],

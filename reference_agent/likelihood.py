@@ -71,9 +71,9 @@ class Search(NamedTuple):
     def prompts(self) -> Iterator[str]:
         """Yield what the question is read behind: each path that is listed, each text that was read."""
         for thing in chain.from_iterable(self.things.values()):
-            yield _behind(thing.path)
+            yield behind(thing.path)
             if thing.path in self.texts:
-                yield _behind(thing.path, self.texts[thing.path])
+                yield behind(thing.path, self.texts[thing.path])
 
 
 class LikelihoodAgent:
@@ -130,7 +130,7 @@ class LikelihoodAgent:
     def _decide(self, search: Search) -> Decision:
         walk, texts = search.walk, search.texts
         told = {
-            thing: self._known[_behind(thing.path, texts[thing.path]), search.question]
+            thing: self._known[behind(thing.path, texts[thing.path]), search.question]
             for thing in chain.from_iterable(search.things.values())
             if thing.path in texts
         }
@@ -157,13 +157,13 @@ class LikelihoodAgent:
         hopes: dict[Thing, float] = {}
         inside: dict[tuple[str, ...], float] = {(): 1.0}
         for folder, things in search.things.items():
-            scores = [self._known[_behind(thing.path), search.question] / TEMPERATURE for thing in things]
+            scores = [self._known[behind(thing.path), search.question] / TEMPERATURE for thing in things]
             weights = [exp(score - max(scores)) for score in scores]
-            unturned = things[-1].command == NEXT
-            if unturned:  # the next page is as good as those before it on average
+            if things[-1].command == NEXT:  # the next page is as good as those before it on average
                 weights[-1] = sum(weights[:-1]) / len({thing.listed for thing in things})
+            above, whole = inside.get(folder, 1.0), sum(weights)  # begun in the middle, the folder above is not known
             for thing, weight in zip(things, weights, strict=True):
-                hope = inside[folder] * weight / sum(weights)
+                hope = above * weight / whole
                 below = thing.after.folder
                 if below != folder and below in search.things:
                     inside[below] = hope
@@ -189,7 +189,7 @@ def _path(folder: tuple[str, ...], name: str) -> str:
     return "/".join((*folder, name))
 
 
-def _behind(path: str, text: str = "") -> str:
+def behind(path: str, text: str = "") -> str:
     """Return the prompt behind which a question is read: a path, and what the file showed."""
     if text:
         shown = text.removeprefix(path.rpartition("/")[2])  # which `cat` says first

@@ -106,6 +106,16 @@ def test_one_step_is_enough_for_a_guess_and_an_empty_folder_is_left(by_words: Li
     assert [decision.action for decision, _ in play(by_words, env)] == ["exit"]
 
 
+def test_it_may_begin_in_the_middle_of_a_game(by_words: LikelihoodAgent, tmp_path: Path) -> None:
+    repository = str(write(tmp_path, {"boats/sail.txt": "Sails of boats.", "boats/oar.txt": "Oars."}))
+    env = AutoExploreEnv(repository=repository, question="Which sails of boats?", target="boats/sail.txt")
+    env.reset(seed=0)
+    observation, _, _, _, info = env.step("cd boats")
+    path = (PathStep("cd boats", info["feedback"]),)
+    view = View(info["task"], path, observation, info["admissible_commands"], np.random.default_rng(0))
+    assert by_words.act([view])[0].action == "cat sail.txt"
+
+
 def test_a_model_plays_the_same_in_any_batch(reader: LanguageModel) -> None:
     ids = tuple(RepositoryTasks("all", 1).ids())[:5]
     protocol = replace(
