@@ -17,18 +17,17 @@ EXPERIMENTS = Path(__file__).parent / "experiments"
 def load_config(path: Path | None, settings: list[str] | None = None, over: Path | None = None) -> Config:
     """Read a config file or a preset, lay `over` over it, and apply `key=value` settings such as `rl.batch=64`.
 
-    A preset is a file in `experiments/`, named without its ending. A file may begin with `base = "other.toml"`, named
-    from where it lies, or with a list of such files, of which a later one is over those before it: it then says only
-    what differs.
+    A preset is a file in `experiments/`, named without its ending, or TASK/ROW: `experiments/rows/ROW.toml` over
+    `experiments/TASK/best.toml`. A file may begin with `base = "other.toml"`, named from where it lies, or with a list
+    of such files, of which a later one is over those before it: it then says only what differs.
 
     Raises:
         UsageError: The file or its base is missing or no TOML, a key is unknown, a value has the wrong type.
     """
-    if path is not None and not path.exists() and (EXPERIMENTS / f"{path}.toml").exists():
-        path = EXPERIMENTS / f"{path}.toml"
-    content: dict[str, Any] = {} if path is None else _read(path, ())
-    if over is not None:
-        content = _merged(content, _read(over, ()))
+    content: dict[str, Any] = {}
+    named = () if path is None else (path,) if path.exists() else preset_files(path) or (path,)
+    for file in (*named, over) if over else named:
+        content = _merged(content, _read(file, ()))
     for setting in settings or []:
         key, separator, value = setting.partition("=")
         if not separator:
@@ -41,6 +40,13 @@ def load_config(path: Path | None, settings: list[str] | None = None, over: Path
                 raise UsageError(f"{key!r} is not a setting: {parent!r} holds no settings of its own")
         inner[last] = _literal(value)
     return parse_config(content)
+
+
+def preset_files(name: Path) -> tuple[Path, ...]:
+    """Return the files of a preset, a later one over those before it; none where there is no such preset."""
+    file = EXPERIMENTS / f"{name}.toml"
+    pair = (file.parent / "best.toml", EXPERIMENTS / "rows" / file.name)
+    return (file,) if file.exists() else pair if all(each.exists() for each in pair) else ()
 
 
 def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:

@@ -160,6 +160,7 @@ def make_plan(
     ]
     empty: dict[tuple[str, str], str] = {}
     for task in chosen:
+        cell_config(task, "best", preset, 0, list(settings))  # or a wrong setting would leave every cell empty
         for row in target.rows:
             reason = why_not(task, row, preset, list(settings))
             if reason:

@@ -1,7 +1,7 @@
 """What `reflect-rl reproduce` makes: tasks (columns), rows, presets, and the paper's own numbers. One line each.
 
-A cell of a task and a row is the config `experiments/TASK/ROW.toml`; where there is no such file, or the environment
-cannot be made on this machine, the cell stays empty and says why. It does not know how a cell is made: that is
+A cell of a task and a row is the preset TASK/ROW (see `load_config`); where there is none, or the environment cannot be
+made on this machine, the cell stays empty and says why. It does not know how a cell is made: that is
 `reproduce.py`.
 """
 
@@ -18,7 +18,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import load_protocol
 from reference_agent.collect import teachers_env
 from reference_agent.config import Config
-from reference_agent.config_file import EXPERIMENTS, load_config
+from reference_agent.config_file import EXPERIMENTS, load_config, preset_files
 from reference_agent.teacher import make_teacher
 
 UNTUNED = "untuned"
@@ -117,6 +117,9 @@ _ALL_ROWS = (
     Row("no-curriculum", "Reflect-RL without curriculum"),
     Row("same-model", "same model for both players"),
     Row("same-model-frozen", "same model, its reflections frozen"),
+    Row("rloo", "RLOO"),
+    Row("gigpo", "GiGPO"),
+    Row("replay", "REINFORCE with replay of successes"),
     Row("ppo", "PPO"),
     Row("ppo-dropout", "PPO, dropout on"),
     Row("ppo-critic", "PPO with a critic"),
@@ -149,6 +152,12 @@ _ALL_TARGETS = (
         ("no-reflection-no-curriculum", "no-reflection", "no-curriculum", "best"),
     ),
     Target(
+        "algorithms",
+        "Algorithms of RL fine-tuning, from the same warm start",
+        ("taxi-pickup",),
+        ("sft-only", "rloo", "gigpo", "ppo", "replay", "best"),
+    ),
+    Target(
         "appendix-a",
         "Appendix A: PPO, with and without a critic and dropout",
         ("taxi-pickup",),
@@ -167,7 +176,7 @@ _SMOKE = (
     *("model.layers=1", "model.width=32", "model.inner=64", "model.heads=2"),
     *("warmup.copy_steps=3", "warmup.steps=3", "warmup.lookup_steps=2", "warmup.direction_steps=2", "warmup.batch=8"),
     *("collect.trajectories=3", "collect.policy_trajectories=2"),
-    *("rl.batch=6", "rl.minibatch=16", "rl.checkpoint_every=1", "reflection_tokens=6"),
+    *("rl.batch=8", "rl.minibatch=16", "rl.checkpoint_every=1", "reflection_tokens=6"),
 )
 _ALL_PRESETS = (
     Preset("smoke", (0,), iterations=0.01, sft_steps=3, settings=_SMOKE),
@@ -213,14 +222,14 @@ def protocol_of(config: Config) -> str | None:
     return None
 
 
-def config_file(task: str, row: str) -> Path:
-    """Return the file of a cell; the untuned model is that of `best`."""
-    return EXPERIMENTS / task / f"{'best' if row == UNTUNED else row}.toml"
+def _cell(task: str, row: str) -> Path:
+    """Return the name of a cell's preset; the untuned model is that of `best`."""
+    return Path(task, "best" if row == UNTUNED else row)
 
 
 def cell_config(task: str, row: str, preset: Preset, seed: int, settings: list[str]) -> Config:
-    """Return what a cell is trained with: its file, then the preset, then the user's settings; the seed is given."""
-    config = load_config(config_file(task, row), [*preset.settings, *settings], preset.over)
+    """Return what a cell is trained with: its own settings, then the preset's, then the user's; the seed is given."""
+    config = load_config(_cell(task, row), [*preset.settings, *settings], preset.over)
     stages = tuple(replace(stage, iterations=ceil(stage.iterations * preset.iterations)) for stage in config.curriculum)
     reflector, policy = (
         replace(each, steps=min(max(each.steps, preset.least_steps), preset.sft_steps) if each.steps else 0)
@@ -231,11 +240,10 @@ def cell_config(task: str, row: str, preset: Preset, seed: int, settings: list[s
 
 def why_not(task: str, row: str, preset: Preset, settings: list[str]) -> str | None:
     """Return in one line why a cell cannot be trained, or None."""
-    path = config_file(task, row)
-    if not path.exists():
-        return f"there is no experiments/{task}/{path.name} yet"
-    config = cell_config(task, row, preset, 0, settings)
+    if not preset_files(_cell(task, row)):
+        return f"there is no experiments/{_cell(task, row)}.toml yet"
     try:
+        config = cell_config(task, row, preset, 0, settings)
         make_teacher(teachers_env(config), np.random.default_rng(0), config.collect)
         for stage in config.curriculum:
             make_env(stage.env, **config.arguments(stage)).close()
