@@ -13,6 +13,8 @@ from torch.nn.utils.rnn import pad_sequence
 from natlang_envs.prompt import History, PathStep, reflection_prompt, state_prompt
 from reference_agent.model import LanguageModel
 
+REMEMBERED = 50_000  # answers of the reflector; each checkpoint of RL holds them, with their prompts of some kilobytes
+
 
 class Decision(NamedTuple):
     """One choice of the policy, with what is needed to compute its probability again.
@@ -35,7 +37,7 @@ class Decision(NamedTuple):
 
 
 class Reflector:
-    """A model that is asked for each prompt once: its answers are kept by the exact prompt.
+    """A model that is asked for each prompt once: its last answers are kept by the exact prompt.
 
     Args:
         model: The trained reflector.
@@ -57,7 +59,10 @@ class Reflector:
         if new:
             written = self.model.write([reflection_prompt(state) for state in new], self.max_tokens)
             self.cache.update(zip(new, written, strict=True))
-        return [self.cache[state] for state in states]
+        said = [self.cache[state] for state in states]
+        for oldest in list(self.cache)[: max(len(self.cache) - REMEMBERED, 0)]:
+            del self.cache[oldest]
+        return said
 
 
 class Answer(NamedTuple):

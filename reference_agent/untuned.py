@@ -1,7 +1,8 @@
-"""Models that nobody fine-tuned, as agents: `--agent zero-shot:MODEL` and `--agent react:MODEL`.
+"""Models that nobody fine-tuned, as agents: `--agent zero-shot:MODEL`, `zero-shot-chat:MODEL` and `react:MODEL`.
 
 `zero-shot` is a causal LM on this machine, by hub id or folder, that chooses one of the listed labels, as a trained
-policy does, with the whole path in its prompt as far as its context goes. `react` is a chat model behind an
+policy does, with the whole path in its prompt as far as its context goes; `zero-shot-chat` asks it the same as its chat
+template has it. `react` is a chat model behind an
 OpenAI-compatible endpoint that writes a thought and then an action (ReAct), with the whole path as its memory. It does
 not know how either was trained; `react` needs no torch.
 """
@@ -34,18 +35,21 @@ class ZeroShotAgent:
     Args:
         name: A hub id or a folder.
         config: How it is loaded, and the head that chooses; by default labels, in 32 bits on the CPU.
+        chat: Whether it is asked in its tokenizer's chat template; it then chooses by labels.
 
     Raises:
-        UsageError: There is no such model, its tokenizer has fewer single-token labels than there are commands, or its
-            context does not hold the task with its commands.
+        UsageError: There is no such model, it has no chat template, its tokenizer has fewer single-token labels than
+            there are commands, or its context does not hold the task with its commands.
     """
 
-    def __init__(self, name: str | Path, config: Config | None = None) -> None:
-        from reference_agent.model import LanguageModel  # torch, which `react` does without
+    def __init__(self, name: str | Path, config: Config | None = None, chat: bool = False) -> None:
+        from reference_agent.chat_policy import ChatPolicy  # torch, which `react` does without
+        from reference_agent.model import LanguageModel
         from reference_agent.saycan import with_head
 
         config = config or Config()
-        self._model = with_head(LanguageModel.load(name, config.model), config)
+        model = LanguageModel.load(name, config.model)
+        self._model = ChatPolicy(model) if chat else with_head(model, config)
         self._model.model.eval()
 
     def act(self, views: Sequence[View]) -> list[Decision]:
@@ -172,6 +176,11 @@ def _above_zero(name: str, of: str) -> float | None:
 def load_zero_shot(argument: str) -> ZeroShotAgent:
     """Return the agent of `zero-shot:MODEL`; see `untuned_model`."""
     return ZeroShotAgent(*untuned_model("zero-shot", argument))
+
+
+def load_zero_shot_chat(argument: str) -> ZeroShotAgent:
+    """Return the agent of `zero-shot-chat:MODEL`; see `untuned_model`."""
+    return ZeroShotAgent(*untuned_model("zero-shot-chat", argument), chat=True)
 
 
 def untuned_model(agent: str, argument: str) -> tuple[str | Path, Config | None]:

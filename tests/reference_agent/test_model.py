@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import reference_agent.model as module
+import reference_agent.players as players
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep, policy_prompt, reflection_prompt, state_prompt
@@ -120,6 +121,15 @@ def test_a_path_too_long_for_the_model_loses_its_oldest_steps_and_never_the_task
             decide(model, reflector, [state], [tuple(commands)], None)
     with pytest.raises(UsageError, match="does not hold the task"):
         fitting_state(model, None, "Find the exit. " * 400, [], "You see it.", commands, "full")
+
+
+def test_a_reflector_remembers_its_last_answers(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(players, "REMEMBERED", 2)
+    reflector = Reflector(copy.deepcopy(model), 4)
+    said = reflector.reflect(["a", "b", "c"])
+    assert len(said) == 3
+    assert list(reflector.cache) == ["b", "c"]
+    assert reflector.reflect(["d", "c", "a"])[1:] == [said[2], said[0]], "what was forgotten is said again"
 
 
 def test_bad_input_is_named(model: LanguageModel, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import shutil
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +19,19 @@ from natlang_envs.evaluation import View, evaluate, load_protocol
 from natlang_envs.evaluation.runner import read_run
 from natlang_envs.prompt import PathStep
 from reference_agent import likelihood
+from reference_agent.chat_policy import ROLE
 from reference_agent.config_file import load_config
 from reference_agent.model import LanguageModel
 from reference_agent.saycan import SayCanPolicy
-from reference_agent.untuned import UNTUNED_CONFIGS, ReActAgent, ZeroShotAgent, load_react, load_zero_shot, parse
+from reference_agent.untuned import (
+    UNTUNED_CONFIGS,
+    ReActAgent,
+    ZeroShotAgent,
+    load_react,
+    load_zero_shot,
+    load_zero_shot_chat,
+    parse,
+)
 from tests.natlang_envs.autoexplore.chat_server import Body, completion, serve
 
 PICKUP = "dangerous-taxi-pickup/paper"
@@ -30,7 +40,12 @@ COMMANDS = ("move south", "move north", "pick up passenger")
 
 def test_the_agents_are_announced() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    for name, loader in (("zero-shot", load_zero_shot), ("react", load_react), ("likelihood", likelihood.load)):
+    for name, loader in (
+        ("zero-shot", load_zero_shot),
+        ("zero-shot-chat", load_zero_shot_chat),
+        ("react", load_react),
+        ("likelihood", likelihood.load),
+    ):
         module, function = project["entry-points"]["natlang_envs.agents"][name].split(":")
         assert getattr(importlib.import_module(module), function) is loader
         with pytest.raises(UsageError, match=f"write --agent {name}:MODEL"):
@@ -60,6 +75,25 @@ def test_zero_shot_takes_a_config_that_says_how_the_model_is_loaded(model: Langu
     assert evaluate(agent, PICKUP)[0].tokens > 0
     names = {load_config(path).model.name for path in UNTUNED_CONFIGS.glob("*.toml")}
     assert {"smollm2", "mistralai/Mistral-7B-Instruct-v0.1"} <= names  # the paper's models are a name each
+
+
+def test_a_chat_model_is_asked_in_its_template(model: LanguageModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "plain")
+    with pytest.raises(UsageError, match="no chat template: ask it as zero-shot"):
+        load_zero_shot_chat(str(tmp_path / "plain"))
+    shutil.copytree(tmp_path / "plain", tmp_path / "chat")
+    template = "{% for turn in messages %}Q: {{ turn.content }}{% endfor %}{{ '\\nA:\\n' if add_generation_prompt }}"
+    (tmp_path / "chat" / "chat_template.jinja").write_text(template)
+    agent = load_zero_shot_chat(str(tmp_path / "chat"))
+    choices = agent._model.list_actions(COMMANDS, None)
+    prompt = agent._model.ask("Task: drive.", None, choices)
+    assert prompt.startswith(f"Q: {ROLE}\n\nTask: drive.\n")
+    assert prompt.endswith("Choice:\nA:\n")
+    asked, plain = evaluate(agent, PICKUP), evaluate(ZeroShotAgent(str(tmp_path / "plain")), PICKUP)
+    assert asked[0].tokens > plain[0].tokens
+    path = tuple(PathStep("move south", f"The taxi moved south for the time {number}.") for number in range(60))
+    (decision,) = agent.act([View("Drive.", path, "The taxi is here.", COMMANDS, np.random.default_rng(0))])
+    assert decision.tokens <= agent._model.positions + 1
 
 
 def test_a_path_that_is_too_long_for_the_context_loses_its_oldest_steps(model: LanguageModel, tmp_path: Path) -> None:
