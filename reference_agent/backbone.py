@@ -126,6 +126,8 @@ def _eight_bit(device: str) -> dict[str, Any]:
                 f"model.eight_bit needs the package {package}: pip install 'natlang-envs[eight-bit]', or set "
                 'model.eight_bit = false and model.precision = "bf16"'
             )
+    # It tells of its casts at every layer of every step, and of a package for 4 bits.
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
     try:
         import bitsandbytes  # noqa: F401  # pyright: ignore[reportMissingImports, reportUnusedImport]
         from transformers import BitsAndBytesConfig
@@ -134,7 +136,6 @@ def _eight_bit(device: str) -> dict[str, Any]:
             f"bitsandbytes does not run here ({_first_line(error)}): set model.eight_bit = false and "
             'model.precision = "bf16"'
         ) from None
-    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it tells of its casts at every layer of every step
     return {"quantization_config": BitsAndBytesConfig(load_in_8bit=True), "device_map": {"": device}}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -139,6 +140,25 @@ def test_what_is_frozen_may_be_bf16(base: Path) -> None:
     before = [weight.detach().clone() for weight in player.parameters()]
     train_a_little(player)
     assert any(not torch.equal(*pair) for pair in zip(before, player.parameters(), strict=True))
+
+
+def test_what_is_frozen_may_be_in_eight_bits(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = ("model.lora_rank=4", "model.eight_bit=true", "players='adapters'", "rl.learning_rate=1e-2")
+    config = quick_config(*settings, stages=(2, 1))
+    weights = load_file(train(config, out, silent) / WEIGHTS)
+    player = LanguageModel.load(out / "base", config.model)
+    assert player.model.model.layers[0].mlp.up_proj.weight.dtype == torch.int8
+    shutil.rmtree(out / "policy")
+    shutil.rmtree(sorted((out / "rl").glob("iteration-*"))[-1])
+    again = load_file(train(config, out, silent) / WEIGHTS)
+    assert all(torch.equal(again[key], value) for key, value in weights.items())
+    before = load_file(out / "policy-sft" / WEIGHTS)
+    assert any(not torch.equal(before[key], value) for key, value in weights.items())
+    _, played = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/paper")
+    assert len(played) == 100
+    monkeypatch.setitem(sys.modules, "bitsandbytes", None)
+    with pytest.raises(UsageError, match=r"needs the package bitsandbytes: pip install 'natlang-envs\[eight-bit\]'"):
+        LanguageModel.load(out / "base", config.model)
 
 
 def test_layers_for_adapters_are_named(base: Path) -> None:
