@@ -8,9 +8,11 @@ What a tiny model may start from stands here too. Nothing here knows of prompts,
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import importlib.util
 import logging
+import platform
 import re
 import warnings
 from collections.abc import Iterable, Iterator
@@ -22,12 +24,14 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
+from transformers.modeling_layers import GradientCheckpointingLayer
 
 from natlang_envs.errors import UsageError
 from reference_agent import processes
 from reference_agent.config import ModelConfig
 
 WEIGHTS = "adapter_model.safetensors"
+_M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
 _SHARP = 10.0  # biases that make a head see one place: scores of all others lie about 12 lower
 _BASE = "base.sha256"  # beside an adapter: which base it belongs to
 # What a config does to logits beside the head, by whose rows the players multiply themselves; 1 and None do nothing.
@@ -58,7 +62,32 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
         raise UsageError(f"the tokenizer of {path} has no token that ends a text: use another model")
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
+    if config.gradient_checkpointing:
+        checkpoint_gradients(path, model)
     return model, tokenizer
+
+
+def checkpoint_gradients(path: str | Path, model: Any) -> None:
+    """Let a model's layers compute what is inside them again for gradients, while they are `training`.
+
+    Raises:
+        UsageError: Its layers cannot.
+    """
+    if not any(isinstance(each, GradientCheckpointingLayer) for each in model.modules()):
+        raise UsageError(f"{path} cannot compute its layers again: set model.gradient_checkpointing = false")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # the newer name is not in all versions that we allow
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    if model.device.type == "cpu" and platform.libc_ver()[0] == "glibc":
+        # Its heap keeps what is freed, in pieces: a third of the peak. Blocks of a megabyte go back at once instead.
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 1 << 20)
+
+
+def checkpointed(model: Any) -> tuple[Any, ...]:
+    """Return the layers that `checkpoint_gradients` has changed."""
+    return tuple(
+        each for each in model.modules() if isinstance(each, GradientCheckpointingLayer) and each.gradient_checkpointing
+    )
 
 
 def load_tokenizer(path: str | Path) -> Any:

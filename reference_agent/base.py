@@ -24,13 +24,13 @@ from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.prompt import policy_prompt
 from reference_agent import smollm2
-from reference_agent.collect import collect, teachers_env
+from reference_agent.collect import Report, collect, teachers_env
 from reference_agent.config import CollectConfig, Config, StageConfig
 from reference_agent.folders import alone, finished
 from reference_agent.model import LanguageModel
 from reference_agent.teacher import tiny_words
 from reference_agent.tokenizer import FEW, TokenizerSizes
-from reference_agent.warmup import Report, warm_up
+from reference_agent.warmup import warm_up
 
 NAMED = {"smollm2": smollm2.fetch}  # what `reflect-rl models fetch` knows: a writer of a folder for each name
 

@@ -32,6 +32,7 @@ class ModelConfig:
             commas, such as `"q_proj,v_proj"`.
         precision: Of the frozen weights, `"fp32"` or `"bf16"`; what is trained is fp32.
         eight_bit: Whether the frozen weights are held in 8 bits (bitsandbytes).
+        gradient_checkpointing: Whether updates compute what is inside a layer again instead of keeping it.
         device: `"cpu"`, `"cuda"`, or `"auto"`: cuda where there is one.
     """
 
@@ -49,6 +50,7 @@ class ModelConfig:
     lora_targets: str = "all-linear"
     precision: str = "fp32"
     eight_bit: bool = False
+    gradient_checkpointing: bool = False
     device: str = "cpu"
 
     def __post_init__(self) -> None:

@@ -24,7 +24,7 @@ from natlang_envs.enumeration import Choice, enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import policy_prompt
 from reference_agent import processes
-from reference_agent.backbone import Adapter, digest, load_backbone, tiny_llama
+from reference_agent.backbone import Adapter, checkpointed, digest, load_backbone, tiny_llama
 from reference_agent.config import ModelConfig
 from reference_agent.tokenizer import END, FEW, TokenizerSizes, check_labels, label_tokens, make_tokenizer
 from reference_agent.writing import like_length, write
@@ -69,6 +69,7 @@ class LanguageModel:
         self.end: int = tokenizer.eos_token_id
         # Batches of a large model are cut and padded unasked; a tiny one's stay whole and give the same bits.
         self._large: bool = model.num_parameters() >= _LARGE
+        self._checkpointed = checkpointed(model)
         self._ids: dict[str, tuple[int, ...]] = {}
         self._label_ids = label_tokens(tokenizer)
         self.labels = tuple(self._label_ids)
@@ -282,7 +283,7 @@ class LanguageModel:
         """Return keys and values of the prefix of at most `longest` tokens that is worth sharing, and its length."""
         self._take_turn()
         shared = _shared_prefix(sequences, longest)
-        if not shared:
+        if not shared or (self._checkpointed and torch.is_grad_enabled()):  # layers that run twice write no cache
             return None, 0
         groups = {prefix: index for index, prefix in enumerate(sorted({each[:shared] for each in sequences}))}
         cache = DynamicCache()
@@ -311,6 +312,8 @@ class LanguageModel:
         return output.last_hidden_state, ids
 
     def _take_turn(self) -> None:
+        for layer in self._checkpointed:
+            layer.training = torch.is_grad_enabled()  # the layer alone: dropout inside it is as it was
         if self.adapter is not None:
             self.adapter.take_turn()
 

@@ -26,7 +26,7 @@ from natlang_envs.trajectory import write_whole
 from reference_agent import processes
 from reference_agent.backbone import memory_advice
 from reference_agent.base import base_model, model_source
-from reference_agent.collect import EXAMPLES, Example, gather, read_examples, write_collection
+from reference_agent.collect import EXAMPLES, Example, Report, gather, read_examples, write_collection
 from reference_agent.config import Config
 from reference_agent.config_file import dump_config, parse_config
 from reference_agent.folders import finished
@@ -37,9 +37,9 @@ from reference_agent.rlft import Row, fine_tune
 from reference_agent.saycan import with_head
 from reference_agent.sft import tune_both, tune_policy, tune_reflector
 from reference_agent.stages import link_stage, resume_folder
-from reference_agent.warmup import Report
 
 CONFIG = "settings.json"
+_LAST = "or set model.gradient_checkpointing = true"  # what to do where even a small batch is too large
 
 
 def train(config: Config, out: Path, report: Report, shared: Path | None = None) -> Path:
@@ -95,7 +95,7 @@ def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageMode
         done = sum(stage.iterations for stage in config.curriculum[: int(row["stage"])]) + int(row["iteration"])
         report("rl", done, total, row["success"])
 
-    with memory_advice("in RL", "lower rl.microbatch, then rl.batch"):
+    with memory_advice("in RL", f"lower rl.microbatch, then rl.batch, {_LAST}"):
         return policy, fine_tune(policy, reflector, config, out / "rl", on_row)
 
 
@@ -186,7 +186,7 @@ def _make_reflector(
     def told(step: int, loss: float) -> None:
         report("reflector", step, settings.steps, loss)
 
-    with memory_advice("in the reflector's SFT", "set or lower sft_reflector.microbatch"):
+    with memory_advice("in the reflector's SFT", f"set or lower sft_reflector.microbatch, {_LAST}"):
         if not config.one_model:
             tune_reflector(model, examples, settings, config.seed, told, steps)
         else:
@@ -211,7 +211,7 @@ def _make_policy(config: Config, out: Path, examples: Sequence[Example], report:
         return load_player(config, out, "reflector")  # the one model, which has learned this job already
     model = with_head(_new_player(config, out, "policy"), config)
     settings = config.sft_policy
-    with memory_advice("in the policy's SFT", "set or lower sft_policy.microbatch"):
+    with memory_advice("in the policy's SFT", f"set or lower sft_policy.microbatch, {_LAST}"):
         tune_policy(
             model,
             _shown(config, examples),

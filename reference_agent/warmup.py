@@ -28,6 +28,7 @@ from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import policy_prompt, reflection_prompt
 from reference_agent.checkpoint import Checkpoints, Lessons, random_state
+from reference_agent.collect import Report
 from reference_agent.config import WarmupConfig
 from reference_agent.model import LanguageModel, NotFinite, check_finite
 from reference_agent.saycan import text_prompt
@@ -36,7 +37,6 @@ from reference_agent.warmup_alfworld import ask
 
 State = tuple[str, tuple[str, ...]]  # p(s) and A(s)
 Speaker = Callable[[str, int, int, np.random.Generator], str]  # command, state's number, level: a reflection with it
-Report = Callable[[str, int, int, float], None]  # stage, step, steps, value
 
 _KINDS = ("do", "around", "pick_up", "drop_off")
 _LEVEL_UP = 0.9  # mean accuracy at which the prompts become harder

@@ -161,6 +161,30 @@ def test_what_is_frozen_may_be_in_eight_bits(out: Path, monkeypatch: pytest.Monk
         LanguageModel.load(out / "base", config.model)
 
 
+def test_layers_may_be_computed_again_in_place_of_being_kept(base: Path, out: Path) -> None:
+    kept: dict[bool, int] = {}
+
+    def count(tensor: torch.Tensor) -> torch.Tensor:
+        kept[again] += tensor.nbytes
+        return tensor
+
+    runs: dict[bool, list[torch.Tensor]] = {}
+    for again in (False, True):
+        kept[again] = 0
+        config = ModelConfig(lora_rank=4, gradient_checkpointing=again)
+        player = LanguageModel.load(base, config).with_adapter("policy", config)
+        said = player.write(PROMPTS * 3, 6)
+        with torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
+            train_a_little(player)
+            player.completion_loss(PROMPTS * 3, [" one", " two", " three"]).backward()
+        assert len(player.write(PROMPTS * 3, 6)) == len(said), "with a cache, as before"
+        runs[again] = [*player.parameters(), *(weight.grad for weight in player.parameters())]  # type: ignore[list-item]
+    assert kept[True] < kept[False] / 2
+    for plain, checkpointed in zip(*runs.values(), strict=True):
+        torch.testing.assert_close(checkpointed, plain, rtol=1e-3, atol=1e-5)
+    train(quick_config("model.gradient_checkpointing=true", "rl.dropout='updates'", stages=(1,)), out, silent)
+
+
 def test_layers_for_adapters_are_named(base: Path) -> None:
     player = LanguageModel.load(base).with_adapter("policy", ModelConfig(lora_rank=2, lora_targets="q_proj, v_proj"))
     assert len(player.parameters()) == 4, "one layer, two targets, A and B"
