@@ -25,7 +25,7 @@ def load_config(path: Path | None, settings: list[str] | None = None, over: Path
         UsageError: The file or its base is missing or no TOML, a key is unknown, a value has the wrong type.
     """
     content: dict[str, Any] = {}
-    named = () if path is None else (path,) if path.exists() else preset_files(path) or (path,)
+    named = () if path is None else (path,) if path.is_file() else preset_files(path) or (path,)
     for file in (*named, over) if over else named:
         content = _merged(content, _read(file, ()))
     for setting in settings or []:

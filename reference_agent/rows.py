@@ -1,8 +1,7 @@
 """What `reflect-rl reproduce` makes: tasks (columns), rows, presets, and the paper's own numbers. One line each.
 
 A cell of a task and a row is the preset TASK/ROW (see `load_config`); where there is none, or the environment cannot be
-made on this machine, the cell stays empty and says why. It does not know how a cell is made: that is
-`reproduce.py`.
+made on this machine, the cell stays empty and says why. It does not know how a cell is made: that is `reproduce.py`.
 """
 
 from __future__ import annotations
@@ -224,7 +223,7 @@ def protocol_of(config: Config) -> str | None:
 
 def _cell(task: str, row: str) -> Path:
     """Return the name of a cell's preset; the untuned model is that of `best`."""
-    return Path(task, "best" if row == UNTUNED else row)
+    return EXPERIMENTS / task / ("best" if row == UNTUNED else row)
 
 
 def cell_config(task: str, row: str, preset: Preset, seed: int, settings: list[str]) -> Config:
@@ -241,7 +240,7 @@ def cell_config(task: str, row: str, preset: Preset, seed: int, settings: list[s
 def why_not(task: str, row: str, preset: Preset, settings: list[str]) -> str | None:
     """Return in one line why a cell cannot be trained, or None."""
     if not preset_files(_cell(task, row)):
-        return f"there is no experiments/{_cell(task, row)}.toml yet"
+        return f"there is no experiments/{task}/{row}.toml yet"
     try:
         config = cell_config(task, row, preset, 0, settings)
         make_teacher(teachers_env(config), np.random.default_rng(0), config.collect)
