@@ -82,7 +82,7 @@ def tiny_name(config: Config) -> str:
     """Return the name of the tiny model that the settings make."""
     samples = _samples(config)
     # Taxi's models of a kind of map are all one.
-    further = [] if samples == Config(seed=config.warmup.seed) else [asdict(samples)]
+    further = [] if samples == Config(seed=config.warmup.seed) else [asdict(samples), LESSONS]
     made_of = {name: getattr(config.model, name) for name in (*TINY, *(["mimetic"] if config.model.mimetic else []))}
     settings = json.dumps([made_of, asdict(config.warmup), VERSION, *further])
     return f"tiny-{hashlib.sha256(settings.encode()).hexdigest()[:16]}"
@@ -93,6 +93,7 @@ TINY = ("name", "layers", "width", "inner", "heads", "positions", "initializer_r
 SHIPPED = Path(__file__).parent / "data" / "models"
 _SAMPLED = 1_000  # trajectories, at most, whose prompts show words and shape
 VERSION = 2  # raise when the warm-up, the tokenizer or the environment's texts change
+LESSONS = 1  # raise in its place when only the lessons change that the shipped model did not have
 
 
 def make_tiny(config: Config, report: Report, steps: Path | None = None) -> LanguageModel:

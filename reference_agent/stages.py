@@ -44,7 +44,8 @@ def stage_key(config: Config, stage: str) -> str:
         kept["collect"] = {
             key: value for key, value in settings["collect"].items() if key != "env" and f"collect.{key}" not in free
         }
-    text = json.dumps([VERSION, stage, kept], sort_keys=True)
+    made_from = tiny_name(config) if config.model.name == "tiny" and stage != "data" else ""
+    text = json.dumps([VERSION, stage, made_from, kept], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
