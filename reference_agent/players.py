@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -60,7 +61,7 @@ class Reflector:
             written = self.model.write([reflection_prompt(state) for state in new], self.max_tokens)
             self.cache.update(zip(new, written, strict=True))
         said = [self.cache[state] for state in states]
-        for oldest in list(self.cache)[: max(len(self.cache) - REMEMBERED, 0)]:
+        for oldest in list(islice(self.cache, max(len(self.cache) - REMEMBERED, 0))):
             del self.cache[oldest]
         return said
 
