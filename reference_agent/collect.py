@@ -1,10 +1,9 @@
-"""Collects the reflection data set: Algorithm 1, lines 2 to 20.
+"""Data collection: Algorithm 1, lines 2 to 20.
 
-Every step of a teacher's trajectory gives a positive example. Beside it, random wrong actions (the paper: one) are
-tried from a snapshot and the teacher reflects on where each led: a negative example, whose path shows the wrong step.
-Where the paper's lines 16 and 17 mix s_h, R_h with A(s'), this takes everything at s'. A wrong action that ends the
-game, or after which the plan is no longer (in AutoExplore: is shorter), is skipped. Beside the data lies a card that
-says where it comes from.
+Each step of the teacher's trajectory gives a positive example. From a snapshot of the same state, random wrong actions
+(the paper: one) are tried, and the teacher reflects on where each of them led: a negative example, whose path shows the
+wrong step. Where lines 16 and 17 of the paper combine s_h and R_h with A(s'), everything here is of s'. A wrong action
+is skipped if it ends the game or does not make the plan longer. A card beside the data says where it comes from.
 """
 
 from __future__ import annotations
@@ -18,33 +17,35 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from natlang_envs.cli_support import make_env
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
-from natlang_envs.prompt import PathStep, state_prompt
+from natlang_envs.prompt import History, PathStep, state_prompt
 from natlang_envs.trajectory import write_whole
-from reference_agent.config import Config
+from reference_agent.config import CollectConfig, Config, TeacherConfig
+from reference_agent.curriculum import Environment, make_environment
 from reference_agent.data_card import Card, Meter, Played, dump_card, make_card
-from reference_agent.teachers.base import Moment, Teacher
-from reference_agent.teachers.chat import ChatModel, ChatTeacher, load_prompts
-from reference_agent.teachers.choose import make_teacher
+from reference_agent.teachers.base import Moment, Teacher, ask, plan
+from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
+from reference_agent.teachers.choose import CHAT, make_teacher
 
 EXAMPLES, CARD = "examples.jsonl", "card.json"
-_TRIES = 10  # tasks that are played at most for each trajectory that is wanted
-_REPEATS = 10_000  # draws of known tasks in a row after which a split has no other
+_TRIES = 10  # tasks played, at most, for each trajectory that is wanted
+_REPEATS = 10_000  # draws of known tasks in a row after which a split is taken to have no other
 
 Report = Callable[[str, int, int, float], None]  # stage, step, steps, value
+# Composes p(s) from task, path, observation and commands, and says how many of the newest steps it shows.
+Fit = Callable[[str, Sequence[PathStep], str, Sequence[str]], tuple[str, int]]
 
 
 @dataclass(frozen=True)
 class Example:
-    """(s, R, A(s), a) of the data set D, and where it comes from.
+    """One example (s, R, A(s), a) of the data set D, and its origin.
 
     Attributes:
         trajectory: Number of the trajectory.
-        task_id: Its task.
+        task_id: Task of the trajectory.
         negative: Whether the last step in the path is a deliberate mistake.
-        restart: Whether p(s) has no path although the state was reached by one.
+        restart: Whether p(s) hides the path that led to the state.
         state: p(s).
         reflection: R.
         commands: A(s), in the environment's order.
@@ -69,81 +70,162 @@ class Collection(NamedTuple):
 
 
 class Trajectory(NamedTuple):
-    """What one task gave; the examples' numbers are given out later."""
+    """Examples of one task, not yet numbered."""
 
     examples: list[Example]
     played: Played
 
 
-def collect(config: Config) -> list[Example]:
-    """Return the data set alone; see `gather`."""
-    return gather(config).examples
+class Source(NamedTuple):
+    """What a teacher plays, and how its states become prompts.
+
+    Attributes:
+        make_env: Makes the environment.
+        make_teacher: Makes the teacher for an environment, with a generator that draws its wording.
+        settings: How much it plays.
+        seed: Seed of tasks, wrong actions and wordings.
+        fit: Composes p(s).
+    """
+
+    make_env: Callable[[], NatLangEnv]
+    make_teacher: Callable[[NatLangEnv, np.random.Generator], Teacher]
+    settings: CollectConfig
+    seed: int
+    fit: Fit
 
 
-def gather(config: Config, answers: Path | None = None, report: Report = lambda *_: None) -> Collection:
-    """Let the teacher play `collect.trajectories` different tasks of `collect.env`, else of the first stage's.
+def plain(history: History) -> Fit:
+    """Return how p(s) is composed for a model whose context holds it anyway."""
+
+    def fit(task: str, path: Sequence[PathStep], observation: str, _: Sequence[str]) -> tuple[str, int]:
+        shown = len(path) if history == "full" else 0 if history == "none" else min(history, len(path))
+        return state_prompt(task, path, observation, history=history), shown
+
+    return fit
+
+
+def collect(
+    env: Environment,
+    teacher: Teacher | str = "oracle",
+    settings: CollectConfig = CollectConfig(),  # noqa: B008 - immutable
+    *,
+    history: History = 1,
+    seed: int = 0,
+    folder: Path | None = None,
+    report: Report = lambda *_: None,
+) -> list[Example]:
+    """Let a teacher play, and return the data set D (lines 2 to 20).
 
     Args:
-        config: The settings.
-        answers: The folder where a chat model's answers are kept, so that a second call asks for none of them again.
-        report: Called with "collect", the trajectories so far, how many are wanted, and the number of examples, or
-            with a chat model what it cost so far.
+        env: An environment's id, or a function that makes a `NatLangEnv`.
+        teacher: A function from a `Moment` to a reflection and an action, or the name of a registered teacher.
+        settings: How much it plays.
+        history: Number of the path's steps that p(s) shows.
+        seed: Seed of tasks, wrong actions and wordings.
+        folder: Folder for the examples; if it holds some, those are returned.
+        report: Called with `"collect"`, the trajectories so far, how many are wanted, and the number of examples.
 
     Raises:
-        UsageError: The environment has no such teacher or too few tasks, no trajectory reached its goal, or the chat
-            model cannot be reached.
+        UsageError: The environment has no such teacher or too few tasks, the teacher failed, or no trajectory reached
+            its goal.
     """
-    oracle = config.collect.teacher == "oracle"
-    played, meter = _with_oracle(config, report) if oracle else _with_chat(config, answers, report)
-    kept, failed = [
-        [each for each in played if (each.played.success or config.collect.failures) is wanted]
-        for wanted in (True, False)
-    ]
+    path = None if folder is None else folder / EXAMPLES
+    if path is not None and path.exists():
+        return read_examples(path)
+
+    def make(env: NatLangEnv, rng: np.random.Generator) -> Teacher:
+        return make_teacher(env, rng, TeacherConfig(teacher)) if isinstance(teacher, str) else teacher
+
+    source = Source(lambda: make_environment(env), make, settings, seed, plain(history))
+    examples, _, _ = _numbered(_play_until_enough(source, report), settings)
+    if path is not None:
+        write_examples(path, examples)
+    return examples
+
+
+def gather(
+    config: Config, answers: Path | None = None, report: Report = lambda *_: None, fit: Fit | None = None
+) -> Collection:
+    """Collect the data set of a run, with its card.
+
+    Args:
+        config: The settings of the run.
+        answers: Folder of a chat model's cached answers.
+        report: As for `collect`; with a chat model the value is the cost so far.
+        fit: Composes p(s); by default uncut.
+
+    Raises:
+        UsageError: As `collect`, or the chat model cannot be reached.
+    """
+    source = Source(
+        lambda: teachers_env(config),
+        lambda env, rng: make_teacher(env, rng, config.teacher),
+        config.collect,
+        config.seed,
+        fit or plain(config.history),
+    )
+    meter: Meter | None = None
+    if config.teacher.name == CHAT:
+        played, meter = _play_with_chat(source, config.teacher, answers, report)
+    else:
+        played = _play_until_enough(source, report)
+    examples, kept, failed = _numbered(played, config.collect)
+    if not examples and meter:
+        left_out = ", ".join(f"{count} {reason}" for reason, count in meter.left_out.items())
+        raise UsageError(f"kept nothing of what the chat model said: {left_out}; take another teacher.model, or a hint")
+    return Collection(examples, make_card(config, kept, failed, meter))
+
+
+def _numbered(
+    played: Sequence[Trajectory], settings: CollectConfig
+) -> tuple[list[Example], list[Played], list[Played]]:
+    """Return the numbered examples of the trajectories that are kept, those trajectories, and the others."""
+    kept = [each for each in played if each.played.success or settings.failures]
+    failed = [each.played for each in played if not (each.played.success or settings.failures)]
     if not kept:
         raise UsageError(
             f"none of {len(played)} trajectories reached its goal: set collect.failures=true to keep them, "
             "or give env_kwargs a longer horizon"
         )
     examples = [replace(example, trajectory=number) for number, one in enumerate(kept) for example in one.examples]
-    if not examples and meter:
-        left_out = ", ".join(f"{count} {reason}" for reason, count in meter.left_out.items())
-        raise UsageError(f"kept nothing of what the chat model said: {left_out}; take another collect.model, or a hint")
-    card = make_card(config, [each.played for each in kept], [each.played for each in failed], meter)
-    return Collection(examples, card)
+    return examples, [each.played for each in kept], failed
 
 
-def _with_oracle(config: Config, report: Report) -> tuple[list[Trajectory], Meter | None]:
-    """Let the oracle play until enough trajectories reached their goal."""
-    rng = np.random.default_rng([config.seed, 1])
-    env = teachers_env(config)
-    teacher = make_teacher(env, rng, config.collect)
-    wanted, kept, examples = config.collect.trajectories, 0, 0
+def _play_until_enough(source: Source, report: Report) -> list[Trajectory]:
+    """Let the teacher play until enough trajectories reached their goal."""
+    rng = np.random.default_rng([source.seed, 1])
+    env = source.make_env()
+    teacher = source.make_teacher(env, rng)
+    wanted, kept, examples = source.settings.trajectories, 0, 0
     played: list[Trajectory] = []
     seen: dict[str, None] = {}
     while kept < wanted and len(played) < _TRIES * wanted:
-        played.append(_play(config, env, teacher, _new_task(env, rng, seen), rng))
-        kept += played[-1].played.success or config.collect.failures
+        played.append(_play(source, env, teacher, _new_task(env, rng, seen), rng))
+        kept += played[-1].played.success or source.settings.failures
         examples += len(played[-1].examples)
         report("collect", kept, wanted, float(examples))
-    return played, None
+    return played
 
 
-def _with_chat(config: Config, answers: Path | None, report: Report) -> tuple[list[Trajectory], Meter]:
-    """Let a chat model play, several tasks at a time; each costs, so none is played in place of one that failed."""
-    env = teachers_env(config)
-    prompts = load_prompts(env.family)
-    model = ChatModel(config.collect, answers)
-    wanted = config.collect.trajectories
+def _play_with_chat(
+    source: Source, config: TeacherConfig, answers: Path | None, report: Report
+) -> tuple[list[Trajectory], Meter]:
+    """Let a chat model play several tasks at a time. Each costs money, so failed ones are not replaced."""
+    env = source.make_env()
+    options = chat_options(config)
+    prompts = load_prompts(env, options.prompts)
+    model = ChatModel(options, answers)
+    wanted = source.settings.trajectories
     seen: dict[str, None] = {}
-    rng = np.random.default_rng([config.seed, 1])
+    rng = np.random.default_rng([source.seed, 1])
     tasks = [_new_task(env, rng, seen) for _ in range(wanted)]
 
     def play(number: int) -> Trajectory:
-        own, draws = teachers_env(config), np.random.default_rng([config.seed, 1, number])
-        teacher = ChatTeacher(model, prompts, make_teacher(own, draws, config.collect), config.collect.hint)
-        return _play(config, own, teacher, tasks[number], draws)
+        own, draws = source.make_env(), np.random.default_rng([source.seed, 1, number])
+        teacher = ChatTeacher(model, prompts, source.make_teacher(own, draws), options.hint)
+        return _play(source, own, teacher, tasks[number], draws)
 
-    with ThreadPoolExecutor(config.collect.workers) as pool:
+    with ThreadPoolExecutor(options.workers) as pool:
         waiting = [pool.submit(play, number) for number in range(wanted)]
         try:
             for done, each in enumerate(as_completed(waiting), 1):
@@ -158,7 +240,7 @@ def _with_chat(config: Config, answers: Path | None, report: Report) -> tuple[li
 def teachers_env(config: Config) -> NatLangEnv:
     """Return the environment where the teacher of a run plays."""
     env_id, kwargs = config.demonstrations
-    return make_env(env_id, **{"split": config.split, **kwargs})
+    return make_environment(env_id, **{"split": config.split, **kwargs})
 
 
 def _new_task(env: NatLangEnv, rng: np.random.Generator, seen: dict[str, None]) -> str:
@@ -173,8 +255,10 @@ def _new_task(env: NatLangEnv, rng: np.random.Generator, seen: dict[str, None]) 
     )
 
 
-def _play(config: Config, env: NatLangEnv, teacher: Teacher, task_id: str, rng: np.random.Generator) -> Trajectory:
-    """Play one task with the teacher's actions, and go wrong beside each of them."""
+def _play(source: Source, env: NatLangEnv, teacher: Teacher, task_id: str, rng: np.random.Generator) -> Trajectory:
+    """Play one task with the teacher's actions, trying wrong ones beside each (lines 4 to 18)."""
+    settings = source.settings
+    restarts, idles = getattr(teacher, "restarts", False), getattr(teacher, "idles", False)
     examples: list[Example] = []
     skipped = 0
 
@@ -182,30 +266,30 @@ def _play(config: Config, env: NatLangEnv, teacher: Teacher, task_id: str, rng: 
         """Let the teacher reflect on the present state, keep what it says and return the action."""
         action = ""
         # Without its path, a state is one that a game begins in; trajectories alone hold a single such state each.
-        for restart in (False, True) if path and config.collect.restarts and teacher.restarts else (False,):
+        for restart in (False, True) if path and settings.restarts and restarts else (False,):
             told = () if restart else tuple(path)
             mistake = None if restart else wrong
-            state = state_prompt(info["task"], told, observation, history=config.history)
-            shown = told[max(0, len(told) - config.history) :]
-            for wording in range(config.collect.wordings):
-                lesson = teacher.teach(Moment(env, state, told, shown, observation, info, mistake, wording))
+            commands = info["admissible_commands"]
+            state, count = source.fit(info["task"], told, observation, commands)
+            shown = told[len(told) - count :]
+            for wording in range(settings.wordings):
+                lesson = ask(teacher, Moment(env, state, told, shown, observation, info, mistake, wording))
                 action = lesson.action
                 if lesson.reflection is not None:
-                    commands = info["admissible_commands"]
                     negative = mistake is not None
                     examples.append(Example(0, task_id, negative, restart, state, lesson.reflection, commands, action))
         return action
 
-    observation, info = env.reset(seed=config.seed, options={"task_id": task_id})
+    observation, info = env.reset(seed=source.seed, options={"task_id": task_id})  # line 4
     path: list[PathStep] = []
     mistake: str | None = None
     ended = False
-    while not ended:
-        action = lesson_here(path, observation, info, mistake)  # lines 7 to 9
+    while not ended:  # line 5
+        action = lesson_here(path, observation, info, mistake)  # lines 6 to 9
         commands = info["admissible_commands"]
         here = env.snapshot()
-        for wrong in _wrong_actions(commands, action, config.collect.negatives, rng):  # line 10
-            there = _go_wrong(env, wrong, teacher.idles)  # line 11
+        for wrong in _wrong_actions(commands, action, settings.negatives, rng):  # line 10
+            there = _go_wrong(env, wrong, idles)  # line 11
             if there and there.mistake:
                 passed = [*path, PathStep(wrong, there.info["feedback"])]
                 lesson_here(passed, there.observation, there.info, wrong)  # lines 14 to 17
@@ -213,21 +297,21 @@ def _play(config: Config, env: NatLangEnv, teacher: Teacher, task_id: str, rng: 
                 skipped += 1
             env.restore(here)
         mistake = None
-        wanders = config.collect.detours and rng.random() < config.collect.detours
+        wanders = settings.detours and rng.random() < settings.detours
         others = _wrong_actions(commands, action, 1, rng) if wanders else []
-        astray = _go_wrong(env, others[0], teacher.idles) if others else None
+        astray = _go_wrong(env, others[0], idles) if others else None
         if astray:
             action, observation, info = others[0], astray.observation, astray.info
             mistake = action if astray.mistake else None
         else:
             if others:
                 env.restore(here)
-            observation, _, terminated, truncated, info = env.step(action)
+            observation, _, terminated, truncated, info = env.step(action)  # lines 11 and 12
             ended = terminated or truncated
         path.append(PathStep(action, info["feedback"]))
-    negative, restarts = sum(each.negative for each in examples), sum(each.restart for each in examples)
+    negative, restarts_told = sum(each.negative for each in examples), sum(each.restart for each in examples)
     positive = len(examples) - negative
-    return Trajectory(examples, Played(task_id, len(path), info["success"], positive, negative, restarts, skipped))
+    return Trajectory(examples, Played(task_id, len(path), info["success"], positive, negative, restarts_told, skipped))
 
 
 def _wrong_actions(commands: Sequence[str], action: str, count: int, rng: np.random.Generator) -> list[str]:
@@ -236,7 +320,7 @@ def _wrong_actions(commands: Sequence[str], action: str, count: int, rng: np.ran
 
 
 class _Astray(NamedTuple):
-    """Where a random action led; a mistake if the plan is longer now, with `idles` in any case."""
+    """Result of a random action; a mistake if the plan got longer, with `idles` in any case."""
 
     observation: str
     info: dict[str, Any]
@@ -244,13 +328,18 @@ class _Astray(NamedTuple):
 
 
 def _go_wrong(env: NatLangEnv, action: str, idles: bool) -> _Astray | None:
-    """Take a random action; return where it led if the game goes on and the plan is no shorter."""
-    before = len(env.reference())
+    """Take a random action; return where it led if the game goes on and the plan is no shorter.
+
+    In an environment without a plan every action but the teacher's counts as a mistake.
+    """
+    before = plan(env)
     observation, _, terminated, truncated, info = env.step(action)
     if terminated or truncated:
         return None
-    now = len(env.reference())
-    return None if now < before else _Astray(observation, info, idles or now > before)
+    now = plan(env)
+    if before is None or now is None:
+        return _Astray(observation, info, True)
+    return None if len(now) < len(before) else _Astray(observation, info, idles or len(now) > len(before))
 
 
 def write_collection(folder: Path, collection: Collection) -> None:

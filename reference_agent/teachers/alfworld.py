@@ -16,6 +16,7 @@ from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS
 from natlang_envs.alfworld.expert import Expert, Subgoal
 from natlang_envs.alfworld.games.floor_plans import facts, room, room_numbers
 from natlang_envs.alfworld.observation_memory import Memory, type_of
+from natlang_envs.env import NatLangEnv
 from natlang_envs.prompt import PathStep
 from reference_agent.teachers.base import Lesson, Moment, Sayings, agrees, listing, phrases
 
@@ -56,7 +57,7 @@ class ALFWorldTeacher:
         self._say = Sayings(SAYINGS, rng)
         self._aloud = aloud
 
-    def teach(self, moment: Moment) -> Lesson:
+    def __call__(self, moment: Moment) -> Lesson:
         """Return a reflection that names the expert's command and no other, and that command."""
         task = moment.info["task"]
         expert = Expert(task)
@@ -108,6 +109,11 @@ class ALFWorldTeacher:
         told = (self._say.draw(each).format(**gaps) for each in kinds)
         # Aloud, names stay as the prompt has them, which a small model can repeat.
         return " ".join(each if here else each[0].upper() + each[1:] for each in told)
+
+
+def make(env: NatLangEnv, rng: np.random.Generator, aloud: bool = False) -> ALFWorldTeacher:
+    """Return the teacher of ALFWorld; its options are those of `ALFWorldTeacher`."""
+    return ALFWorldTeacher(rng, aloud)
 
 
 def _here(known: Memory, moment: Moment) -> _Here:
