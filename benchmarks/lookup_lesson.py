@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reference_agent.collect import collect
+from reference_agent.collection import collect
 from reference_agent.config_file import load_config
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.start import make_tiny

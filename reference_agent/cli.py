@@ -196,7 +196,7 @@ def collect(
     ] = None,
 ) -> None:
     """Let the teacher play and reflect: the data set of a run and its card. Stopped, it goes on where it was."""
-    from reference_agent.collect import CARD
+    from reference_agent.collection import CARD
     from reference_agent.config_file import load_config
     from reference_agent.data_card import describe, read_card
     from reference_agent.pipeline import claim, collected
@@ -214,7 +214,7 @@ def collect(
 @app.command()
 def show(run: Annotated[Path, typer.Argument(help="A run's folder.")], examples: int = 4) -> None:
     """Print a run's settings and some of what the teacher said, mistakes included."""
-    from reference_agent.collect import CARD, read_examples
+    from reference_agent.collection import CARD, read_examples
     from reference_agent.config_file import dump_config
     from reference_agent.data_card import describe, read_card
     from reference_agent.pipeline import read_config

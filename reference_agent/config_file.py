@@ -147,7 +147,7 @@ def migrate(content: dict[str, Any]) -> dict[str, Any]:
         settings = dict(moved.get(table, {}))
         for key, fixed in gone.items():
             if settings.pop(key, fixed) != fixed:
-                raise UsageError(f"{table}.{key} is no longer a setting ({fixed} now): play this run with the version that made it")
+                raise UsageError(f"{table}.{key} is {fixed} for all runs now: use the version that made this run")
         moved[table] = settings
     return moved
 

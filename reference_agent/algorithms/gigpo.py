@@ -24,7 +24,7 @@ def update(learner: Learner, episodes: Sequence[Episode]) -> Update:
 
 
 def credit(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
-    """Return every decision with its episode's advantage plus `rl.step_weight` times its state's."""
+    """Return every decision with its episode's advantage plus its state's."""
     rows: list[Row] = []
     for group in groups(episodes, config.group):
         gained = [rewards_to_go(each.rewards, config.reward_scale) for each in group]
@@ -37,7 +37,7 @@ def credit(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
             Row(
                 step,
                 decision,
-                float(togo[0]) - mean + config.step_weight * (float(togo[step]) - float(np.mean(met[decision.state]))),
+                float(togo[0]) - mean + (float(togo[step]) - float(np.mean(met[decision.state]))),
             )
             for episode, togo in zip(group, gained, strict=True)
             for step, decision in enumerate(episode.decisions)

@@ -16,10 +16,9 @@ from reference_agent.algorithms.policy_gradient import (
     Learner,
     Row,
     Update,
-    advantages,
+    centred,
     choices,
     minibatches,
-    scaled,
     step,
 )
 from reference_agent.rollout import Episode
@@ -27,7 +26,7 @@ from reference_agent.rollout import Episode
 
 def update(learner: Learner, episodes: Sequence[Episode]) -> Update:
     """Take one pass over the batch in minibatches, last steps first, with one update a minibatch."""
-    return one_pass(learner, scaled(advantages(episodes, learner.config)))
+    return one_pass(learner, centred(episodes, learner.config))
 
 
 def one_pass(learner: Learner, rows: Sequence[Row]) -> Update:

@@ -20,9 +20,11 @@ from reference_agent.config import RLConfig
 from reference_agent.players import Decision
 from reference_agent.rollout import Episode
 
+KEPT = 256  # successes
+
 
 class Replay:
-    """The last `rl.replay_size` successes.
+    """The last 256 successes.
 
     Args:
         config: The settings.
@@ -30,7 +32,7 @@ class Replay:
     """
 
     def __init__(self, config: RLConfig, saved: Sequence[Any] = ()) -> None:
-        self.episodes: deque[Episode] = deque(maxlen=config.replay_size)
+        self.episodes: deque[Episode] = deque(maxlen=KEPT)
         for each in saved:
             decisions = [Decision(*values) for values in each["decisions"]]
             self.episodes.append(Episode(decisions, list(each["rewards"]), bool(each["success"])))

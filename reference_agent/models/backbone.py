@@ -57,14 +57,23 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
     tokenizer = load_tokenizer(path)
     with _named(path), memory_advice("while loading the model", remedy):
         model = AutoModelForCausalLM.from_pretrained(path, **options)
-    _check_head(path, model.config)
-    if tokenizer.eos_token is None:
-        raise UsageError(f"the tokenizer of {path} has no token that ends a text: use another model")
-    if tokenizer.pad_token_id is None:
-        tokenizer.pad_token = tokenizer.eos_token
+    check_player(path, model, tokenizer)
     if config.gradient_checkpointing:
         checkpoint_gradients(path, model)
     return model, tokenizer
+
+
+def check_player(name: str | Path, model: Any, tokenizer: Any) -> None:
+    """Refuse a model and a tokenizer that cannot be a player, and give the tokenizer a pad token if it has none.
+
+    Raises:
+        UsageError: The tokenizer has no end token, or the logits are not the last states times the head.
+    """
+    _check_head(name, model.config)
+    if tokenizer.eos_token is None:
+        raise UsageError(f"the tokenizer of {name} has no token that ends a text: set its eos_token")
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
 
 
 def checkpoint_gradients(path: str | Path, model: Any) -> None:
@@ -280,7 +289,7 @@ def _settings(model: Any, config: ModelConfig) -> Any:
     return LoraConfig(
         r=config.lora_rank,
         lora_alpha=config.lora_alpha,
-        lora_dropout=config.lora_dropout,
+        lora_dropout=0.0,  # so that the policy that samples and the policy that learns are the same
         target_modules=targets,
         task_type="CAUSAL_LM",
         fan_in_fan_out=any(isinstance(module, Conv1D) for module in model.modules()),  # GPT-2's layers lie transposed

@@ -19,15 +19,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from natlang_envs.enumeration import Choice
 from natlang_envs.errors import UsageError
 from reference_agent.config import Config
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.prompt_reader import TextReader
 
 _PROMPT, _PADDING = 0, -1  # what a place holds, beside the numbers of actions, which begin at 1
 
 
-class SayCanPolicy(LanguageModel):
+class SayCanPolicy(TextReader, LanguageModel):
     """A language model that chooses among actions by the probability of their texts.
 
     Args:
@@ -39,18 +39,6 @@ class SayCanPolicy(LanguageModel):
     def __init__(self, model: LanguageModel, normalisation: str) -> None:
         self.__dict__.update(vars(model))
         self.normalisation = normalisation
-
-    def list_actions(self, commands: Sequence[str], rng: np.random.Generator | None) -> list[Choice]:
-        """Return each command as its own label: nothing is drawn."""
-        return [Choice(command, command) for command in commands]
-
-    def answer_tokens(self, labels: Sequence[str]) -> int:
-        """Return how many tokens a choice takes beside its prompt: all actions are read."""
-        return sum(map(self.count, labels))
-
-    def ask(self, state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
-        """Return p(s) and the reflection, then the place for the action."""
-        return text_prompt(state, reflection)
 
     def choice_logits_and_states(
         self, prompts: Sequence[str], labels: Sequence[Sequence[str]]
@@ -140,12 +128,6 @@ class SayCanPolicy(LanguageModel):
         sees = torch.cat([before, earlier & own], dim=2)[:, None]
         least = torch.finfo(self.model.dtype).min
         return torch.zeros(sees.shape, dtype=self.model.dtype, device=holds.device).masked_fill(~sees, least)
-
-
-def text_prompt(state: str, reflection: str | None) -> str:
-    """Return what the text of an action completes: p(s) and the reflection, if there is one."""
-    said = [] if reflection is None else [f"Reflection: {reflection}"]
-    return "\n".join([state, *said, "Action:", ""])
 
 
 def with_head(policy: LanguageModel, config: Config) -> LanguageModel:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from natlang_envs.cli_support import make_env
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import load_protocol
-from reference_agent.collect import teachers_env
+from reference_agent.collection import teachers_env
 from reference_agent.config import Config
 from reference_agent.config_file import EXPERIMENTS, load_config, preset_files
+from reference_agent.curriculum import stages_of
 from reference_agent.teachers.choose import make_teacher
 
 UNTUNED = "untuned"
@@ -243,9 +243,9 @@ def why_not(task: str, row: str, preset: Preset, settings: list[str]) -> str | N
         return f"there is no experiments/{task}/{row}.toml yet"
     try:
         config = cell_config(task, row, preset, 0, settings)
-        make_teacher(teachers_env(config), np.random.default_rng(0), config.collect)
-        for stage in config.curriculum:
-            make_env(stage.env, **config.arguments(stage)).close()
+        make_teacher(teachers_env(config), np.random.default_rng(0), config.teacher)
+        for stage in stages_of(config):
+            stage.make().close()
     except UsageError as error:
         return str(error)
     return None

@@ -239,7 +239,7 @@ def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None])
         protocol = load_protocol(TASKS[cell.task].protocol)
         runs: dict[Path, Agent] = {cell.evaluation: agent}
         if cell.drawn and isinstance(agent, ReflectRLAgent):
-            runs[cell.drawn] = agent.drawing()
+            runs[cell.drawn] = agent.sampled()
         for number, (run, player) in enumerate(runs.items()):
             if not (run / RUN_FILE).exists():
                 evaluate(

@@ -73,10 +73,8 @@ def chat_options(config: TeacherConfig) -> ChatOptions:
     Raises:
         UsageError: One is unknown or wrong, or the model is not named.
     """
-    known = {each.name: each.default for each in fields(ChatOptions)}
-    prices = {key: float(value) if type(value) is int and type(known.get(key)) is float else value for key, value in config.options.items()}
-    check_options(config.name, prices, known)
-    return ChatOptions(**prices)
+    check_options(config.name, config.options, {each.name: each.default for each in fields(ChatOptions)})
+    return ChatOptions(**config.options)
 
 
 @dataclass(frozen=True)

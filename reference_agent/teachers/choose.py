@@ -36,7 +36,7 @@ def check_teacher(name: str) -> None:
     one_of("teacher.name", name, (ORACLE, CHAT, *_BUILT_IN, *_registered()))
 
 
-def make_teacher(env: NatLangEnv, rng: np.random.Generator, config: TeacherConfig = TeacherConfig()) -> Teacher:  # noqa: B008 - immutable
+def make_teacher(env: NatLangEnv, rng: np.random.Generator, config: TeacherConfig) -> Teacher:
     """Return the teacher that the settings name, for an environment.
 
     A chat model is no teacher by itself: it is given the environment's `"oracle"`, which this returns for it.
@@ -51,7 +51,8 @@ def make_teacher(env: NatLangEnv, rng: np.random.Generator, config: TeacherConfi
         name = env.family if env.family in (*_registered(), *_BUILT_IN) else GENERIC
     options = {} if config.name == CHAT else config.options
     factory = _load(name)
-    known = {each.name: each.default for each in signature(factory).parameters.values() if each.name not in ("env", "rng")}
+    arguments = signature(factory).parameters.values()
+    known = {each.name: each.default for each in arguments if each.name not in ("env", "rng")}
     check_options(name, options, known)
     return factory(env, rng, **options)
 
@@ -66,8 +67,10 @@ def check_options(teacher: str, options: Mapping[str, Any], known: Mapping[str, 
         if option not in known:
             takes = ", ".join(known) or "none"
             raise UsageError(f"the teacher {teacher!r} has no option {option!r}: its options are {takes}")
-        if isinstance(known[option], (str, bool, int, float)) and type(value) is not type(known[option]):
-            raise UsageError(f"teacher.{option} must be {type(known[option]).__name__}, not {value!r}")
+        wanted = type(known[option])
+        fits = type(value) is wanted or (wanted is float and type(value) is int)
+        if wanted in (str, bool, int, float) and not fits:
+            raise UsageError(f"teacher.{option} must be {wanted.__name__}, not {value!r}")
 
 
 def tiny_words(env: NatLangEnv) -> list[str]:

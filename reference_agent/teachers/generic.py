@@ -36,7 +36,7 @@ class PlanTeacher:
         steps = plan(moment.env)
         if not steps:
             env = type(moment.env).__name__
-            raise UsageError(f"{env} has no oracle() or reference(): write a teacher function for it (docs/agent_extend.md)")
+            raise UsageError(f"{env} has no oracle() or reference(): write a teacher function for it")
         kinds = ["do"] if moment.wrong is None else ["regret", "do"]
         said = [str(self._rng.choice(self._sentences[kind])) for kind in kinds]
         return Lesson(" ".join(said).format(action=steps[0], last=moment.wrong), steps[0])

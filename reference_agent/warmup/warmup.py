@@ -28,10 +28,10 @@ from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import policy_prompt, reflection_prompt
 from reference_agent.checkpoint import Checkpoints, Lessons, random_state
-from reference_agent.collect import Report
+from reference_agent.collection import Report
 from reference_agent.config import WarmupConfig
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
-from reference_agent.models.saycan import text_prompt
+from reference_agent.models.prompt_reader import text_prompt
 from reference_agent.teachers.dangerous_taxi import TaxiTeacher, comparison, look_ahead, next_border
 from reference_agent.warmup.alfworld import ask
 

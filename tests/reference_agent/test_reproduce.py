@@ -44,14 +44,14 @@ def test_every_experiment_is_a_config_of_a_known_row(path: Path) -> None:
     load_config(path)
     assert path.parent.name in {*TASKS, "rows", "presets", "untuned"}
     if path.parent.name != "untuned":  # named as agents are, by their models
-        assert path.stem in (PRESETS if path.parent.name == "presets" else ROWS)
+        assert path.stem in ({*PRESETS, "shipped"} if path.parent.name == "presets" else ROWS)
 
 
 def test_taxis_demonstrations_are_of_the_environment_that_a_curriculum_ends_in() -> None:
     # A reflector that was shown pickups alone has never read of a passenger who rides, and is frozen in RL.
     for path in sorted(EXPERIMENTS.rglob("*.toml")):
         config = load_config(path)
-        if "DangerousTaxi" in config.curriculum[-1].env:
+        if config.curriculum and "DangerousTaxi" in config.curriculum[-1].env:
             assert config.demonstrations[0] == config.curriculum[-1].env, path
     paper = load_config(EXPERIMENTS / "paper.toml").collect
     assert paper.policy_trajectories == paper.trajectories, "line 22 tunes the policy on all of D"

@@ -24,11 +24,14 @@ from natlang_envs.trajectory import write_whole
 from reference_agent.config import CollectConfig, Config, TeacherConfig
 from reference_agent.curriculum import Environment, make_environment
 from reference_agent.data_card import Card, Meter, Played, dump_card, make_card
+from reference_agent.models.prompt_reader import PromptReader
+from reference_agent.players import fit_state
 from reference_agent.teachers.base import Moment, Teacher, ask, plan
 from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
 from reference_agent.teachers.choose import CHAT, make_teacher
 
 EXAMPLES, CARD = "examples.jsonl", "card.json"
+_SPOKEN = 48  # tokens reserved for a reflection, as many as `Reflector` writes by default
 _TRIES = 10  # tasks played, at most, for each trajectory that is wanted
 _REPEATS = 10_000  # draws of known tasks in a row after which a split is taken to have no other
 
@@ -104,6 +107,18 @@ def plain(history: History) -> Fit:
     return fit
 
 
+def cut_to_context(reader: PromptReader, spoken: int, history: History) -> Fit:
+    """Return how p(s) is cut to a model's context, less the `spoken` tokens of a reflection."""
+
+    def fit(task: str, path: Sequence[PathStep], observation: str, commands: Sequence[str]) -> tuple[str, int]:
+        state = fit_state(reader, reader, spoken, task, path, observation, commands, history)
+        most = len(path) if history == "full" else 0 if history == "none" else min(history, len(path))
+        shown = (each for each in range(most, 0, -1) if state_prompt(task, path, observation, history=each) == state)
+        return state, next(shown, 0)
+
+    return fit
+
+
 def collect(
     env: Environment,
     teacher: Teacher | str = "oracle",
@@ -111,6 +126,7 @@ def collect(
     *,
     history: History = 1,
     seed: int = 0,
+    reader: PromptReader | None = None,
     folder: Path | None = None,
     report: Report = lambda *_: None,
 ) -> list[Example]:
@@ -122,6 +138,7 @@ def collect(
         settings: How much it plays.
         history: Number of the path's steps that p(s) shows.
         seed: Seed of tasks, wrong actions and wordings.
+        reader: A model, if its context may be too short for some p(s): they are cut as in play.
         folder: Folder for the examples; if it holds some, those are returned.
         report: Called with `"collect"`, the trajectories so far, how many are wanted, and the number of examples.
 
@@ -136,7 +153,8 @@ def collect(
     def make(env: NatLangEnv, rng: np.random.Generator) -> Teacher:
         return make_teacher(env, rng, TeacherConfig(teacher)) if isinstance(teacher, str) else teacher
 
-    source = Source(lambda: make_environment(env), make, settings, seed, plain(history))
+    fit = plain(history) if reader is None else cut_to_context(reader, _SPOKEN, history)
+    source = Source(lambda: make_environment(env), make, settings, seed, fit)
     examples, _, _ = _numbered(_play_until_enough(source, report), settings)
     if path is not None:
         write_examples(path, examples)
