@@ -1,4 +1,4 @@
-"""What the three commands of the distribution share: how they fail, and how they show text they did not write."""
+"""Support for the three command lines: one-line errors, environments by id, safe printing of foreign text."""
 
 from __future__ import annotations
 

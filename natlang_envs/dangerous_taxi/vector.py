@@ -1,4 +1,4 @@
-"""DangerousTaxi, many episodes at a time."""
+"""The fast vector form of DangerousTaxi: N episodes as arrays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UNKNOWN = len(COMMANDS)  # the column of the tables that stands for any other t
 
 
 class _Columns(dict[str, int]):
-    """The column of every text."""
+    """The column of a command in the tables; any other text has the last column."""
 
     def __missing__(self, text: str) -> int:
         return _UNKNOWN
