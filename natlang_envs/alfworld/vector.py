@@ -9,10 +9,10 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from natlang_envs.alfworld.kinds import AlfredSplit
-from natlang_envs.alfworld.limits import MAX_OBSERVATION
+from natlang_envs.alfworld.backends import FIRST_COMMANDS, AnyWorld, Backend, room_and_task, world_maker
+from natlang_envs.alfworld.games.size_limits import MAX_OBSERVATION
+from natlang_envs.alfworld.games.splits import AlfredSplit
 from natlang_envs.alfworld.tasks import Source, make_tasks
-from natlang_envs.alfworld.worlds import FIRST_COMMANDS, AnyWorld, Backend, room_and_task, world_maker
 from natlang_envs.vector import Indices, NatLangVectorEnv, Outcomes, object_array
 
 

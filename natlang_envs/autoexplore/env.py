@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from natlang_envs.autoexplore.episode import GOAL_REWARD, Episode
+from natlang_envs.autoexplore.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
+from natlang_envs.autoexplore.repository.tree import Repository
 from natlang_envs.autoexplore.tasks import FAMILY, ExploreSplit, make_tasks
-from natlang_envs.autoexplore.tree import Repository
-from natlang_envs.autoexplore.words import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
 from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.errors import UsageError
 

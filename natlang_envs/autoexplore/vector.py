@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from natlang_envs.autoexplore.env import check_budget
 from natlang_envs.autoexplore.episode import Episode
+from natlang_envs.autoexplore.repository.texts import EXIT, FILE_BUDGET, max_observation
 from natlang_envs.autoexplore.tasks import ExploreSplit, make_tasks
-from natlang_envs.autoexplore.words import EXIT, FILE_BUDGET, max_observation
 from natlang_envs.vector import Indices, NatLangVectorEnv, Outcomes, object_array
 
 _NOWHERE = (EXIT,)  # the commands of an episode that has not begun

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import natlang_envs.errors
-from natlang_envs.autoexplore import isolation
-from natlang_envs.autoexplore.isolation import Unsafe, remove_folder
+from natlang_envs.autoexplore.sandbox.isolation import isolation
+from natlang_envs.autoexplore.sandbox.isolation.isolation import Unsafe, remove_folder
 from tests.natlang_envs.autoexplore import isolation_attacks, isolation_attacks_arena
 from tests.natlang_envs.autoexplore.isolation_attacks import ATTACKS
 from tests.natlang_envs.autoexplore.isolation_attacks_arena import Arena, Outcome, verdict
