@@ -18,9 +18,8 @@ import natlang_envs
 ROOT = Path(__file__).parents[1]
 PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if path.exists()]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 PATH = re.compile(
-    r"`((?:natlang_envs|reference_agent|leaderboard|tests|docs|examples|benchmarks|changes)/[\w./-]*[\w/])`"
+    r"`((?:natlang_envs|reference_agent|leaderboard|tests|tools|docs|examples|benchmarks|changes)/[\w./-]*[\w/])`"
 )
 
 
@@ -62,10 +61,27 @@ def test_the_environments_page_is_what_the_docstrings_say() -> None:
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=name)
 def test_named_files_exist(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    linked = [page.parent / target for target in LINK.findall(text) if "://" not in target]
-    named = [ROOT / target for target in PATH.findall(text)]
-    assert [str(path) for path in (*linked, *named) if not path.exists()] == []
+    named = [ROOT / target for target in PATH.findall(page.read_text(encoding="utf-8"))]
+    assert [str(path) for path in named if not path.exists()] == []
+
+
+def test_the_readme_is_short() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 500
+    assert any("pip install" in line for line in text.splitlines()[:30])
+    picture = ROOT / "docs" / "episode.gif"
+    assert f"docs/{picture.name}" in text
+    assert picture.stat().st_size < 150_000
+
+
+def test_the_picture_of_an_episode_is_drawn(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    module = runpy.run_path(str(ROOT / "docs" / "record_episode.py"))
+    moments = module["episode"]()
+    assert moments[-1].path[-1] == ("drop off passenger", 20.0)
+    module["record"](tmp_path / "episode.gif")
+    with image.open(tmp_path / "episode.gif") as drawn:
+        assert drawn.n_frames == len(moments)
 
 
 def test_the_example_agent_plays() -> None:
