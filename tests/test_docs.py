@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if path.exists()]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PATH = re.compile(
-    r"`((?:natlang_envs|reference_agent|leaderboard|tests|tools|docs|examples|benchmarks|changes)/[\w./-]*[\w/])`"
+    r"`((?:natlang_envs|reference_agent|leaderboard|tests|tools|docs|examples|benchmarks)/[\w./-]*[\w/])`"
 )
 
 
