@@ -283,9 +283,9 @@ def overview(made: Sequence[Section], written: str) -> list[str]:
         "The columns `generated` give the difference from the official mean. The others compare two halves of the "
         "official games, which shows what chance alone does.",
         "",
-        "The tables of `floor_plans.json` were counted over the official training games. Of the unseen rooms the generator "
-        "knows receptacles, what never moves, and the types of objects (which the alfworld package lists). It knows "
-        "nothing of how many objects there are or where they lie.",
+        "The tables of `floor_plans.json` were counted over the official training games. Of the unseen rooms the "
+        "generator knows receptacles, what never moves, and the types of objects (which the alfworld package lists). "
+        "It knows nothing of how many objects there are or where they lie.",
         "",
         f"[All figures](notes/{DETAILS.name}): numbers, distributions, task mix, plans, and where objects lie.",
         "",
