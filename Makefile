@@ -33,6 +33,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
 
 # What isolates AutoExplore's python and pip. Where neither the system's nor the packaged one can be had, the tests that
 # need it are skipped, and pytest's summary says so.

@@ -42,8 +42,8 @@ from reference_agent.rollout import Episode, make_envs, sample_episodes
 
 LIMITS = (
     "The rollout's ratio is for groups of 8 episodes of a task that have just begun, as GiGPO and RLOO sample them: "
-    "they meet many states together. Groups of one, or whole games of 50 steps, share fewer. Labels and SayCan-style scores "
-    "cost the same where the prompt is computed once, because either way each action is read once."
+    "they meet many states together. Groups of one, or whole games of 50 steps, share fewer. Labels and SayCan-style "
+    "scores cost the same where the prompt is computed once, because either way each action is read once."
 )
 RESULTS = Path(__file__).parent / "results" / "agent_speed.md"
 ALFWORLD = "NatLang/ALFWorld-v0"

@@ -12,8 +12,6 @@ from natlang_envs.alfworld.plans import reference
 from natlang_envs.alfworld.tasks import FAMILY, Source, make_tasks
 from natlang_envs.env import NatLangEnv, Outcome
 
-_WON, _GOES_ON = (1.0, True, True), (0.0, False, False)
-
 
 class ALFWorldEnv(NatLangEnv):
     """Do a household task in a room that is told in words.
@@ -115,7 +113,7 @@ class ALFWorldEnv(NatLangEnv):
 
     def _act(self, command: str) -> Outcome:
         feedback = self._world.step(command)
-        return Outcome(feedback, *(_WON if self._world.won else _GOES_ON))
+        return Outcome(feedback, 1.0, True, True) if self._world.won else Outcome(feedback, 0.0)
 
     def _observe(self, outcome: Outcome) -> str:
         return outcome.feedback

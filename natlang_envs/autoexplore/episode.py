@@ -1,4 +1,4 @@
-"""The rules of AutoExplore, for one episode; the environment holds one, its vector form one an episode."""
+"""The rules of AutoExplore for one episode."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ A place is made when it is first entered and shared by all environments in the p
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -92,6 +92,10 @@ class Atlas:
         self._paged: dict[str, list[Page]] = {}
         self._places: dict[Key, Place] = {}
         self._texts: dict[str, str] = {}
+
+    def __reduce__(self) -> tuple[Callable[..., Atlas], tuple[Repository, int]]:
+        """Pickle as the repository: it is made again, or shared, where it is loaded."""
+        return atlas_of, (self.repository, self._budget)
 
     def place(self, key: Key) -> Place:
         """Return a place.
