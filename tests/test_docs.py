@@ -17,6 +17,7 @@ import natlang_envs
 
 ROOT = Path(__file__).parents[1]
 PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if path.exists()]
+RESULTS = sorted((ROOT / "benchmarks" / "results").rglob("*.md"))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PATH = re.compile(
     r"`((?:natlang_envs|reference_agent|leaderboard|tests|tools|docs|examples|benchmarks)/[\w./-]*[\w/])`"
@@ -59,10 +60,22 @@ def test_the_environments_page_is_what_the_docstrings_say() -> None:
         assert f"| `{entry.id}` |" in written
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=name)
+@pytest.mark.parametrize(
+    "page", [*PAGES, *RESULTS, *(ROOT / each for each in ("CONTRIBUTING.md", "CHANGELOG.md"))], ids=name
+)
 def test_named_files_exist(page: Path) -> None:
     named = [ROOT / target for target in PATH.findall(page.read_text(encoding="utf-8"))]
     assert [str(path) for path in named if not path.exists()] == []
+
+
+@pytest.mark.parametrize("page", RESULTS, ids=name)
+def test_a_results_page_begins_with_its_conclusion(page: Path) -> None:
+    """Before the first table and heading stand a few sentences, and nothing of how it was measured."""
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("# ")
+    before = re.split(r"^(?:\||##)", text, maxsplit=1, flags=re.MULTILINE)[0].partition("\n")[2]
+    assert 5 <= len(before.split()) <= 130, before
+    assert "Written by" not in before
 
 
 def test_the_readme_is_short() -> None:
