@@ -9,7 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from natlang_envs.trajectory import write_whole
+from natlang_envs.files import write_whole
 
 
 def publish(
