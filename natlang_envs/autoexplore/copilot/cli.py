@@ -123,7 +123,7 @@ def _state(copilot: AutoExploreCopilot) -> str:
         f"/work/{folder} ({copilot.steps_left} steps left)" if folder else f"/work ({copilot.steps_left} steps left)"
     ]
     if copilot.shown.files:
-        here = copilot.sandbox.view.folder(folder)
+        here = copilot.sandbox.overlay.folder(folder)
         names = [f"{name}/" for name in here.folders] + list(here.files)
         lines.append("  ".join(names[:200]) + (f"  (and {len(names) - 200} more: see ls)" if len(names) > 200 else ""))
     lines += [f"{each.label}. {each.command}" for each in copilot.choices()]

@@ -159,7 +159,7 @@ def attack(base: Path, repo: Path, backend: str) -> None:
                 assert "root:" not in done.stdout, line
                 assert hostile.tree_hash(base) == before, line
                 assert not (base.parent / "made-by-attack").exists(), line
-                assert sandbox.view.kind(sandbox.cwd) == "folder"
+                assert sandbox.overlay.kind(sandbox.cwd) == "folder"
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
