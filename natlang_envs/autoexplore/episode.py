@@ -35,7 +35,7 @@ class Episode:
         UsageError: The task's repository cannot be opened.
     """
 
-    __slots__ = ("navigation", "files_read", "goal", "place", "task")
+    __slots__ = ("files_read", "goal", "navigation", "place", "task")
 
     def __init__(self, task: ExploreTask, budget: int, repository: Repository | None = None) -> None:
         self.goal = task

@@ -14,13 +14,12 @@ from typing import Literal, NamedTuple, Protocol, get_args
 from natlang_envs.autoexplore.copilot.listed_commands import ListedCommands, list_commands
 from natlang_envs.autoexplore.copilot.replies import ENDS, Reply, read_reply
 from natlang_envs.autoexplore.prompt_files import prompt_texts
-from natlang_envs.autoexplore.repository.texts import NEXT, PREVIOUS, turned
+from natlang_envs.autoexplore.repository.texts import NEXT, PREVIOUS, clean_question, turned
 from natlang_envs.autoexplore.repository.tree import Repository
-from natlang_envs.autoexplore.sandbox.command_context import ROOT, CommandError, CommandContext, resolve
+from natlang_envs.autoexplore.sandbox.command_context import ROOT, CommandContext, CommandError, resolve
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Limits
 from natlang_envs.autoexplore.sandbox.parser import ParseError, parse
 from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox, CommandResult
-from natlang_envs.autoexplore.tasks import clean_question
 from natlang_envs.enumeration import Choice, enumerate_actions
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.spaces import escape_surrogates

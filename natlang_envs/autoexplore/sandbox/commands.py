@@ -13,9 +13,9 @@ from natlang_envs.autoexplore.sandbox.command_context import (
     MISSING,
     NO_FOLDER,
     ROOT,
+    CommandContext,
     CommandError,
     Output,
-    CommandContext,
     read_options,
     resolve,
 )

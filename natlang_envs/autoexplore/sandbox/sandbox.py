@@ -13,16 +13,16 @@ from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from natlang_envs.autoexplore.sandbox.changes import ChangedFile, changed_files, patch, write_patch
 from natlang_envs.autoexplore.sandbox.command_context import (
     MISSING,
+    CommandContext,
     CommandError,
     Output,
     OutputFull,
-    CommandContext,
     resolve_target,
 )
 from natlang_envs.autoexplore.sandbox.commands import COMMANDS
 from natlang_envs.autoexplore.sandbox.directory_backend import DirectoryFiles
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
-from natlang_envs.autoexplore.sandbox.overlay import State, Overlay, parent_of
+from natlang_envs.autoexplore.sandbox.overlay import Overlay, State, parent_of
 from natlang_envs.autoexplore.sandbox.parser import ParseError, parse
 from natlang_envs.autoexplore.sandbox.work_folder import TooMuch, WorkFolder
 from natlang_envs.errors import UsageError, one_of

@@ -110,7 +110,9 @@ class WorkFolder:
                     waiting.append(prefix + name)
                 for name in listed.files:
                     whole = prefix + name
-                    self._known[whole] = self._create(folder, on_disk(name), self._overlay.read(whole), self._mode(whole))
+                    self._known[whole] = self._create(
+                        folder, on_disk(name), self._overlay.read(whole), self._mode(whole)
+                    )
                 for name in self._overlay.others(path):
                     if prefix + name in links:
                         os.symlink(on_disk(links[prefix + name]), on_disk(name), dir_fd=folder)

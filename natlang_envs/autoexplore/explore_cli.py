@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from natlang_envs.autoexplore.agent_driver import AgentDriver
 from natlang_envs.autoexplore.copilot.copilot import (
     MODES,
     AutoExploreCopilot,
@@ -19,9 +20,9 @@ from natlang_envs.autoexplore.copilot.copilot import (
     Turn,
     describe,
 )
-from natlang_envs.autoexplore.copilot.drivers import AgentDriver, HumanDriver
-from natlang_envs.autoexplore.copilot.endpoint import OpenAIDriver
+from natlang_envs.autoexplore.copilot.drivers import HumanDriver, ModelDriver
 from natlang_envs.autoexplore.repository.tree import open_repository
+from natlang_envs.chat_endpoint import ChatEndpoint
 from natlang_envs.cli_support import printable
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import agent_names, load_agent
@@ -93,7 +94,7 @@ def _driver(agent: str, mode: Mode, model: str, timeout: float, seed: int, conso
     if agent == "human":
         return HumanDriver(lambda copilot: _ask(console, copilot))
     if agent == "openai":
-        return OpenAIDriver(model, timeout=timeout)
+        return ModelDriver(ChatEndpoint(model, timeout=timeout))
     kind = agent.partition(":")[0]
     one_of("agent", kind, ["human", "openai", *agent_names()])
     if mode != "identify":
@@ -146,7 +147,7 @@ def _show_ending(console: Console, copilot: AutoExploreCopilot, ending: Ending) 
 
 def _finish(console: Console, copilot: AutoExploreCopilot, driver: Driver, export: Path | None) -> None:
     """Show what was done so far, however it ended, and write the patch."""
-    tokens = driver.tokens if isinstance(driver, OpenAIDriver) else None
+    tokens = driver.endpoint.tokens if isinstance(driver, ModelDriver) else None
     if tokens is not None and any(tokens):
         _print(console, f"Tokens: {tokens.read:,} read, {tokens.written:,} written.")
     try:

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from natlang_envs.autoexplore.sandbox.sandbox import BACKENDS, AutoExploreSandbox
-from tests.natlang_envs.autoexplore import hostile
+from tests.natlang_envs.autoexplore.sandbox import hostile
 from tests.strategies import native_line, shell_like
 
 OUT = "{base}/secret.txt"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.natlang_envs.autoexplore.explore_command import (
+from tests.natlang_envs.autoexplore.copilot.explore_command import (
     COMMAND,
     ROOT,
     environment,
@@ -21,8 +21,8 @@ from tests.natlang_envs.autoexplore.explore_command import (
     refused,
 )
 from tests.natlang_envs.autoexplore.folders import write
-from tests.natlang_envs.autoexplore.hostile import tree_hash
-from tests.natlang_envs.autoexplore.isolation_here import isolated
+from tests.natlang_envs.autoexplore.sandbox.hostile import tree_hash
+from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolated
 
 
 def test_this_repository_is_explored() -> None:

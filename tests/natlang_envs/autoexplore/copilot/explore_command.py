@@ -14,7 +14,7 @@ import pytest
 import natlang_envs
 from natlang_envs.autoexplore.sandbox.temporary_folders import PREFIX
 from natlang_envs.cli import main
-from tests.natlang_envs.autoexplore.chat_server import Chat
+from tests.natlang_envs.chat_server import Chat
 
 ROOT = Path(natlang_envs.__file__).parents[1]
 COMMAND = [sys.executable, "-m", "natlang_envs.cli", "explore"]
