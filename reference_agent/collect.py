@@ -21,8 +21,8 @@ import numpy as np
 from natlang_envs.cli_support import make_env
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
 from natlang_envs.prompt import PathStep, state_prompt
-from natlang_envs.trajectory import write_whole
 from reference_agent.config import Config
 from reference_agent.data_card import Card, Meter, Played, dump_card, make_card
 from reference_agent.teachers.base import Moment, Teacher

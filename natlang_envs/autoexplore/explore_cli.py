@@ -21,7 +21,8 @@ from natlang_envs.autoexplore.copilot.copilot import (
     describe,
 )
 from natlang_envs.autoexplore.copilot.drivers import HumanDriver, ModelDriver
-from natlang_envs.autoexplore.repository.tree import open_repository
+from natlang_envs.autoexplore.repository.tree import Repository, open_repository
+from natlang_envs.autoexplore.sandbox.changes import check_outside
 from natlang_envs.chat_endpoint import ChatEndpoint
 from natlang_envs.cli_support import printable
 from natlang_envs.errors import UsageError, one_of
@@ -56,11 +57,11 @@ def explore_command(
 ) -> None:
     """Explore a repository: find a file, answer a question, or change files in a copy and see the diff."""
     chosen = cast("Mode", one_of("mode", mode, MODES))
-    _check_export(export)
     console = Console(highlight=False, soft_wrap=True)
     driver = _driver(agent, chosen, model, timeout, seed, console)
     shown = Shown(files=listing, choices=choices or isinstance(driver, AgentDriver), results=results)
     repository = open_repository(repo, ignored=ignored)
+    _check_export(export, repository)
     with AutoExploreCopilot(question, repository, mode=chosen, steps=steps, shown=shown, unsafe=unsafe) as copilot:
         if isinstance(driver, HumanDriver):
             _print(console, f"{copilot.instructions}\n", "dim")
@@ -81,9 +82,10 @@ def explore_command(
             raise typer.Exit(1)
 
 
-def _check_export(export: Path | None) -> None:
+def _check_export(export: Path | None, repository: Repository) -> None:
     if export is None:
         return
+    check_outside(export, repository.path)
     if export.exists() or export.is_symlink():
         raise UsageError(f"{str(export)!r} exists: choose another name for the patch")
     if not export.parent.is_dir():

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from natlang_envs.enumeration import Choice, enumerate_actions
 from natlang_envs.errors import UsageError
-from natlang_envs.trajectory import write_whole
+from natlang_envs.files import write_whole
 from reference_agent.config import CollectConfig
 from reference_agent.data_card import Meter
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Teacher, named_commands

@@ -32,8 +32,8 @@ from natlang_envs.alfworld.textworld.files import MISSING
 from natlang_envs.cli_support import run_app
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runner import hardware
+from natlang_envs.files import write_whole
 from natlang_envs.tasks import hash_fraction
-from natlang_envs.trajectory import write_whole
 from tools.alfworld.parity_recordings import (
     WALK,
     Difference,

@@ -31,7 +31,7 @@ from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.chat_endpoint import ChatEndpoint
 from natlang_envs.cli_support import printable
 from natlang_envs.errors import UsageError
-from natlang_envs.trajectory import write_whole
+from natlang_envs.files import write_whole
 from tools.dataset.assemble import assemble, drafts_folder, write_parts
 from tools.dataset.blind_review import (
     agreement,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from natlang_envs.autoexplore.repository.names import on_disk
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
-from natlang_envs.autoexplore.sandbox.changes import ChangedFile, changed_files, patch, write_patch
+from natlang_envs.autoexplore.sandbox.changes import ChangedFile, changed_files, check_outside, patch, write_patch
 from natlang_envs.autoexplore.sandbox.command_context import (
     MISSING,
     CommandContext,
@@ -261,8 +261,9 @@ class AutoExploreSandbox:
 
         Raises:
             RepositoryChanged: One of the files changed in the original since it was indexed.
-            UsageError: The patch cannot be written there.
+            UsageError: The patch cannot be written there, or would lie in the repository.
         """
+        check_outside(path, self.repository.path)
         try:
             write_patch(path, self.changed_files())
         except OSError as error:

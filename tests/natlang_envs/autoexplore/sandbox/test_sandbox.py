@@ -14,7 +14,7 @@ import pytest
 from natlang_envs.autoexplore.repository.tree import RepositoryChanged, open_repository
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Limits
 from natlang_envs.autoexplore.sandbox.sandbox import BACKENDS, AutoExploreSandbox
-from natlang_envs.autoexplore.sandbox.temporary_folders import PREFIX, OwnFolder, choose_place
+from natlang_envs.autoexplore.sandbox.temporary_folders import MARKER, PREFIX, OwnFolder, choose_place
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.autoexplore.sandbox import hostile
 
@@ -309,3 +309,31 @@ def test_opening_and_resetting_do_not_read_the_repository(repo):
         AutoExploreSandbox(index).reset()
     assert not index._contents
     assert time.perf_counter() - started < 5
+
+
+def test_a_folder_of_the_users_own_is_never_removed(repo, tmp_path):
+    place = tmp_path / "place"
+    place.mkdir()
+    mine = [f"{PREFIX}notes", f"{PREFIX}1-abcdefgh", f"{PREFIX}999999-abcdefgh", f"{PREFIX}01-abcdefgh", f"{PREFIX}1-a"]
+    for name in mine:
+        (place / name).mkdir()
+        (place / name / "thesis").touch()
+    (place / f"{PREFIX}999999-abcdefgh" / MARKER).symlink_to(repo / "README.md")  # of the form, but not our marker
+    with AutoExploreSandbox(repo, backend="directory", folder=place):
+        pass
+    assert sorted(each.name for each in place.iterdir()) == sorted(mine)
+    assert all((place / name / "thesis").exists() for name in mine)
+
+
+def test_a_patch_is_not_written_into_the_repository(repo, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (repo / "out").symlink_to(elsewhere)
+    (tmp_path / "in").symlink_to(repo)
+    with AutoExploreSandbox(repo) as sandbox:
+        sandbox.execute("echo hi > new")
+        for path in (repo / "fix.patch", repo / "out" / "fix.patch", tmp_path / "in" / "fix.patch"):
+            with pytest.raises(UsageError, match="lies in the repository"):
+                sandbox.export(path)
+    assert not (repo / "fix.patch").exists()
+    assert list(elsewhere.iterdir()) == []
