@@ -1,29 +1,30 @@
-"""A chat model behind an OpenAI-compatible endpoint, Azure's too. The `openai` package is imported at first use only.
+"""A chat model behind an OpenAI-compatible endpoint, Azure's too.
 
 An endpoint may be hostile: the time of a request, the size of its answer and the shape of it are all checked.
 """
 
 from __future__ import annotations
 
+import base64
+import http.client
+import json
 import os
-import re
 import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from natlang_envs.errors import UsageError
 
-if TYPE_CHECKING:
-    import httpx
-    import openai
-    from openai.types.chat import ChatCompletion
-
 ATTEMPTS = 3  # requests for one answer
 MAX_BODY = 16 << 20  # bytes of one response
+_OPENAI = "https://api.openai.com/v1"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # seconds between two requests
 _TRIED_AGAIN = frozenset({408, 409, 429})  # and every status from 500 on
-_KEYS = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN")
+_SAID = 300  # characters of an endpoint's own words
 
 
 class Tokens(NamedTuple):
@@ -33,12 +34,20 @@ class Tokens(NamedTuple):
     written: int = 0
 
 
+class _Problem(Exception):  # noqa: N818 - becomes a UsageError with the address in front
+    """Why a request gave no answer, and how long to wait before the next; None: there is no use in another."""
+
+    def __init__(self, why: str, pause: float | None = 0.0) -> None:
+        super().__init__(why)
+        self.pause = pause
+
+
 class ChatEndpoint:
     """A client of one chat model; it keeps no conversation.
 
-    Environment variables name the endpoint and its key, as for the `openai` package: `OPENAI_BASE_URL` and
-    `OPENAI_API_KEY`; for Azure `AZURE_OPENAI_ENDPOINT`, `AZURE_OPENAI_API_KEY` (or `AZURE_OPENAI_AD_TOKEN`) and
-    `OPENAI_API_VERSION`, where the model is the name of the deployment. An endpoint of your own needs no key.
+    Environment variables name the endpoint and its key, as everywhere: `OPENAI_BASE_URL` and `OPENAI_API_KEY`; for
+    Azure `AZURE_OPENAI_ENDPOINT`, `AZURE_OPENAI_API_KEY` (or `AZURE_OPENAI_AD_TOKEN`) and `OPENAI_API_VERSION`, where
+    the model is the name of the deployment. An endpoint of your own needs no key.
 
     Args:
         model: The model's name.
@@ -50,10 +59,11 @@ class ChatEndpoint:
         max_tokens: The most tokens of an answer; None leaves it to the endpoint.
 
     Attributes:
+        endpoint: The address, without a password.
         tokens: What was read and written so far.
 
     Raises:
-        UsageError: The package is not installed, or the environment names no endpoint.
+        UsageError: There is no model, or the environment names no endpoint.
     """
 
     def __init__(
@@ -68,18 +78,15 @@ class ChatEndpoint:
     ) -> None:
         if not model.strip():
             raise UsageError(f"agent {agent!r} needs the name of a model: pass --model")
-        self._allow_more = allow_more
         self._model = model
         self._timeout = timeout
         self._attempts = attempts
-        self._limit = None if max_tokens is None else {"max_tokens": max_tokens}
-        self._client = _client(timeout, agent)
+        self._allow_more = allow_more
+        self._max_tokens = max_tokens
+        self.endpoint, self._address, self._headers = _from_environment(model, agent)
+        # Proxies of the environment are used; redirections are not followed: they could lead to any host.
+        self._opener = urllib.request.build_opener(_NoRedirects)
         self.tokens = Tokens()
-
-    @property
-    def endpoint(self) -> str:
-        """The address of the endpoint."""
-        return re.sub("//[^/@]*@", "//", str(self._client.base_url))  # a password may stand in it
 
     def answer(self, system: str, prompt: str) -> str:
         """Return the model's answer to a prompt, below a system message.
@@ -87,106 +94,115 @@ class ChatEndpoint:
         Raises:
             UsageError: The endpoint does not answer, refuses, or answers with nothing that is a chat completion.
         """
-        import openai
-
-        problem: Exception | str = ""
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
+        content: dict[str, Any] = {"model": self._model, "messages": messages}
+        if self._max_tokens is not None:
+            content["max_tokens"] = self._max_tokens
+        body = json.dumps(content).encode()
         for attempt in range(1, self._attempts + 1):
-            pause = 0.0
             try:
-                done = self._request(system, prompt)
-            except (openai.APITimeoutError, TimeoutError) as error:
-                problem = error
-            except openai.APIConnectionError as error:
-                problem, pause = error, _FIRST_PAUSE * 2 ** (attempt - 1)
-            except openai.APIStatusError as error:
-                if error.status_code < 500 and error.status_code not in _TRIED_AGAIN:
-                    raise self._failure(error) from None
-                problem, pause = error, _asked_for(error.response, _FIRST_PAUSE * 2 ** (attempt - 1))
-            except (openai.OpenAIError, ValueError, RecursionError) as error:  # the body is no JSON, or nested too deep
-                problem = f"answers with what is no chat completion ({type(error).__name__})"
-            else:
-                self._count(done)
-                text, problem = _text_of(done)
-                if text is not None:
-                    return text
-            if attempt < self._attempts:
-                time.sleep(pause)
-        raise self._failure(problem)
+                return self._read(self._in_time(body))
+            except _Problem as problem:
+                if problem.pause is None or attempt == self._attempts:
+                    raise UsageError(f"{self.endpoint} {problem}") from None
+                time.sleep(min(max(problem.pause, _FIRST_PAUSE * 2 ** (attempt - 1)), _LONGEST_PAUSE))
+        raise UsageError(f"attempts must be at least 1, not {self._attempts}")
 
-    def _failure(self, problem: Exception | str) -> UsageError:
-        """Return the one line that says why there is no answer."""
-        import openai
+    def _in_time(self, body: bytes) -> bytes:
+        """Return the body of the response to one request.
 
-        if isinstance(problem, str):
-            return UsageError(
-                f"{self.endpoint} {problem} ({self._attempts} times): is it an OpenAI-compatible endpoint?"
-            )
-        if isinstance(problem, openai.APIStatusError):
-            said = _plain(" ".join(str(problem.message).split())[:300])
-            return UsageError(f"{self.endpoint} answers with status {problem.status_code}: {said}")
-        if isinstance(problem, (openai.APITimeoutError, TimeoutError)):
-            return UsageError(
-                f"{self.endpoint} did not answer within {self._timeout:g} seconds ({self._attempts} times): "
-                f"allow more with {self._allow_more}"
-            )
-        reason = problem.__cause__ or problem
-        if isinstance(reason, _RefusedBody):
-            return UsageError(f"{self.endpoint} {reason}: is it an OpenAI-compatible endpoint?")
-        return UsageError(
-            f"{self.endpoint} cannot be reached ({_plain(str(reason))}): is it running, and is OPENAI_BASE_URL right?"
-        )
-
-    def _request(self, system: str, prompt: str) -> ChatCompletion:
-        """Make one request.
-
-        It is made in a thread of its own: the package's timeout is for each piece of an answer, and an endpoint may
-        send one byte a second without end.
-
-        Raises:
-            TimeoutError: There is no whole answer in time.
+        The request is made in a thread of its own: a socket's timeout is for each piece of an answer, and an endpoint
+        may send one byte a second without end.
         """
-        done: list[ChatCompletion | BaseException] = []
+        done: list[bytes | BaseException] = []
 
         def make() -> None:
             try:
-                done.append(
-                    self._client.chat.completions.create(
-                        model=self._model,
-                        messages=[{"role": "system", "content": system}, {"role": "user", "content": prompt}],
-                        extra_body=self._limit,
-                    )
-                )
+                done.append(self._post(body))
             except BaseException as error:
                 done.append(error)
 
         thread = threading.Thread(target=make, daemon=True)
         thread.start()
         thread.join(self._timeout)
-        if not done:
-            raise TimeoutError
-        if isinstance(done[0], BaseException):
-            raise done[0]
-        return done[0]
+        found = done[0] if done else TimeoutError()
+        if isinstance(found, TimeoutError):
+            raise _Problem(
+                f"did not answer within {self._timeout:g} seconds ({self._attempts} times): "
+                f"allow more with {self._allow_more}"
+            )
+        if isinstance(found, BaseException):
+            raise found
+        return found
 
-    def _count(self, done: ChatCompletion) -> None:
-        usage = getattr(done, "usage", None)
-        read, written = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens"))
+    def _post(self, body: bytes) -> bytes:
+        request = urllib.request.Request(self._address, body, dict(self._headers))
+        try:
+            with self._opener.open(request, timeout=self._timeout) as response:
+                answer = response.read(MAX_BODY + 1)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise self._status_problem(error) from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = error.reason if isinstance(error, urllib.error.URLError) else error
+            if isinstance(reason, TimeoutError):
+                raise reason from None
+            raise _Problem(
+                f"cannot be reached ({_plain(str(reason))}): is it running, and is OPENAI_BASE_URL right?"
+            ) from None
+        if len(answer) > MAX_BODY:
+            raise _Problem(f"answers with more than {MAX_BODY:,} bytes: is it an OpenAI-compatible endpoint?", None)
+        return answer
+
+    @staticmethod
+    def _status_problem(error: urllib.error.HTTPError) -> _Problem:
+        try:
+            said = error.read(4 * _SAID).decode("utf-8", "backslashreplace")
+        except (OSError, http.client.HTTPException):
+            said = ""
+        line = _plain(" ".join(said.split()))[:_SAID]
+        pause: float | None = None
+        if error.code >= 500 or error.code in _TRIED_AGAIN:
+            try:
+                pause = max(float(error.headers.get("Retry-After") or 0), 0.0)
+            except ValueError:
+                pause = 0.0
+        return _Problem(f"answers with status {error.code}: {line or error.reason}", pause)
+
+    def _read(self, body: bytes) -> str:
+        """Return the text of a response, which may have any shape."""
+        again = f"({self._attempts} times): is it an OpenAI-compatible endpoint?"
+        try:
+            done = cast("object", json.loads(body))
+        except (ValueError, RecursionError):  # no JSON, or nested too deep
+            raise _Problem(f"answers with what is no chat completion {again}") from None
+        choices = _member(done, "choices")
+        if not isinstance(choices, list):
+            raise _Problem(f"answers with what is no chat completion {again}")
+        usage = _member(done, "usage")
         self.tokens = Tokens(
-            self.tokens.read + (read if isinstance(read, int) else 0),
-            self.tokens.written + (written if isinstance(written, int) else 0),
+            self.tokens.read + _count(usage, "prompt_tokens"), self.tokens.written + _count(usage, "completion_tokens")
         )
+        if not choices:
+            raise _Problem(f"returned no choices {again}")
+        text = _member(_member(cast("list[object]", choices)[0], "message"), "content")
+        return text if isinstance(text, str) else ""
 
 
-def _text_of(done: ChatCompletion) -> tuple[str | None, str]:
-    """Return the text of a completion, which may have any shape: the package does not check what an endpoint sends."""
-    choices: object = getattr(done, "choices", None)
-    if not isinstance(choices, list):
-        return None, "answers with what is no chat completion"
-    if not choices:
-        return None, "returned no choices"
-    message: object = getattr(done.choices[0], "message", None)
-    text: object = getattr(message, "content", None)
-    return (text if isinstance(text, str) else ""), ""
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Answers a redirection as the error that it is here."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:
+        """Return no further request."""
+
+
+def _member(content: object, name: str) -> object:
+    return cast("dict[str, object]", content).get(name) if isinstance(content, dict) else None
+
+
+def _count(usage: object, name: str) -> int:
+    number = _member(usage, name)
+    return number if isinstance(number, int) and 0 <= number < 1 << 53 else 0
 
 
 def _plain(text: str) -> str:
@@ -194,71 +210,46 @@ def _plain(text: str) -> str:
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
-def _asked_for(response: httpx.Response, otherwise: float) -> float:
-    """Return the seconds that an overloaded endpoint asks to wait, within reason."""
-    try:
-        return min(max(float(response.headers["retry-after"]), 0.0), _LONGEST_PAUSE)
-    except (KeyError, ValueError):
-        return otherwise
-
-
-class _RefusedBody(Exception):  # noqa: N818 - the message says it
-    """A response that is not read to its end."""
-
-
-def _bounded(response: httpx.Response) -> None:
-    """Replace the body of a response by one that ends with an error where it is too large."""
-    encoding = response.headers.get("content-encoding", "identity")
-    if encoding != "identity":  # a few bytes may unpack to any number
-        raise _RefusedBody(f"answers in the encoding {_plain(encoding)[:30]!r}, which was not asked for")
-    response.stream = _capped_stream(response.stream)
-
-
-def _capped_stream(stream: Any) -> Any:
-    import httpx
-
-    class Capped(httpx.SyncByteStream):
-        def __iter__(self) -> Iterator[bytes]:
-            room = MAX_BODY
-            for chunk in stream:
-                room -= len(chunk)
-                if room < 0:
-                    raise _RefusedBody(f"answers with more than {MAX_BODY:,} bytes")
-                yield chunk
-
-        def close(self) -> None:
-            stream.close()
-
-    return Capped()
-
-
-def _client(timeout: float, agent: str) -> openai.OpenAI:
-    try:
-        import openai
-    except ImportError:
-        raise UsageError(
-            f"agent {agent!r} needs the package openai: install it with pip install 'natlang-envs[explore]'"
-        ) from None
-    for name in _KEYS:
+def _from_environment(model: str, agent: str) -> tuple[str, str, Mapping[str, str]]:
+    """Return the endpoint as it is shown, the address that is asked, and the headers with the key."""
+    names = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN")
+    for name in names:
         given = os.environ.get(name, "").strip()
         if not (given.isascii() and given.isprintable()):
             raise UsageError(f"{name} holds a character that no key has: set it again")
-    azure = os.environ.get("AZURE_OPENAI_ENDPOINT")
-    base = os.environ.get("OPENAI_BASE_URL")
-    key = os.environ.get("OPENAI_API_KEY")
-    hooks: dict[str, list[Callable[..., Any]]] = {"response": [_bounded]}
-    headers = {"Accept-Encoding": "identity"}
-    client = openai.DefaultHttpxClient(event_hooks=hooks, timeout=timeout)
-    try:
-        if azure and not base:
-            return openai.AzureOpenAI(timeout=timeout, max_retries=0, http_client=client, default_headers=headers)
+    key, azure_key, token = (os.environ.get(name, "").strip() for name in names)
+    base = os.environ.get("OPENAI_BASE_URL", "").strip()
+    azure = os.environ.get("AZURE_OPENAI_ENDPOINT", "").strip()
+    headers = {"Content-Type": "application/json", "User-Agent": "natlang-envs"}
+    query = ""
+    if azure and not base:
+        version = os.environ.get("OPENAI_API_VERSION", "").strip()
+        if not version:
+            raise UsageError(f"agent {agent!r} needs the version of Azure's interface: set OPENAI_API_VERSION")
+        if not azure_key and not token:
+            raise UsageError(f"agent {agent!r} finds no key for Azure: set AZURE_OPENAI_API_KEY")
+        headers |= {"api-key": azure_key} if azure_key else {"Authorization": f"Bearer {token}"}
+        base = f"{azure.rstrip('/')}/openai"
+        path, query = f"deployments/{quote(model, safe='')}/chat/completions", urlencode({"api-version": version})
+    else:
         if not key and not base:
             raise UsageError(
                 f"agent {agent!r} finds no endpoint: set OPENAI_API_KEY, or OPENAI_BASE_URL for one of your own, "
                 "or AZURE_OPENAI_ENDPOINT"
             )
-        return openai.OpenAI(
-            api_key=key or "none", timeout=timeout, max_retries=0, http_client=client, default_headers=headers
-        )
-    except (openai.OpenAIError, ValueError) as error:
-        raise UsageError(f"agent {agent!r} cannot be set up: {' '.join(str(error).split())}") from None
+        base = base or _OPENAI
+        headers["Authorization"] = f"Bearer {key or 'none'}"
+        path = "chat/completions"
+    try:
+        parts = urlsplit(base)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        parts, host, port = urlsplit(""), None, None
+    if parts.scheme not in ("http", "https") or not host:
+        raise UsageError(f"agent {agent!r} cannot be set up: OPENAI_BASE_URL is no address of the web")
+    if parts.username is not None and not (key or azure):
+        pair = f"{parts.username}:{parts.password or ''}".encode()
+        headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
+    where = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
+    shown = urlunsplit((parts.scheme, where, f"{parts.path.rstrip('/')}/", "", ""))
+    return shown, f"{shown}{path}?{query}".rstrip("?"), headers

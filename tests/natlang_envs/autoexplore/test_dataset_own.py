@@ -173,7 +173,6 @@ def run(chat: Chat | None, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_command_with_a_real_endpoint(shop: Repository, tmp_path: Path) -> None:
-    pytest.importorskip("openai")
     out = tmp_path / "labels.jsonl"
     before = {path: shop.read(path) for path in shop.files}
     model = Labeller()
@@ -209,7 +208,6 @@ def test_the_command_with_a_real_endpoint(shop: Repository, tmp_path: Path) -> N
 def test_nothing_of_the_user_is_overwritten(
     shop: Repository, tmp_path: Path, place: str, existing: str | None, words: str
 ) -> None:
-    pytest.importorskip("openai")
     out = tmp_path / place
     if existing:
         out.write_text(existing)

@@ -58,8 +58,6 @@ def explore(*arguments: str, stdin: str = "", **changes: str) -> subprocess.Comp
 
 def explore_here(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
     """Run the command in this process, which is quicker; for what reads no standard input and gets no signal."""
-    if "openai" in arguments:
-        pytest.importorskip("openai")
     out, errors = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         for name in [each for each in os.environ if "OPENAI" in each]:

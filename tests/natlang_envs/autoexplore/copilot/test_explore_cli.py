@@ -143,15 +143,6 @@ def test_an_empty_and_an_unreadable_repository(tmp_path: Path) -> None:
         tmp_path.chmod(0o700)
 
 
-def test_without_the_package_the_remedy_is_named(sums: Path) -> None:
-    code = "import sys; sys.modules['openai'] = None; from natlang_envs.cli import main; main()"
-    arguments = ["explore", "Q", "--repo", str(sums), "--agent", "openai", "--model", "m"]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, env=environment(), timeout=60
-    )
-    assert "pip install 'natlang-envs[explore]'" in refused(done)
-
-
 def test_without_bubblewrap_a_program_is_answered_in_words(sums: Path) -> None:
     code = (
         "import natlang_envs.autoexplore.sandbox.isolation.isolation as i; i._candidates = lambda: ();"

@@ -199,7 +199,6 @@ def test_a_key_that_is_none_and_a_password_are_not_shown(sums: Path) -> None:
 
 def test_an_endpoint_that_drips_is_left(sums: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each byte comes in time, the answer never."""
-    pytest.importorskip("openai")
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def drip() -> None:
