@@ -16,7 +16,7 @@ from leaderboard.verify import sha256
 from natlang_envs.evaluation.agents import baseline_names, is_sampling, load_agent
 from natlang_envs.evaluation.protocols import load_protocol, protocol_names
 from natlang_envs.evaluation.runner import TRAJECTORIES_FILE, evaluate
-from natlang_envs.trajectory import write_whole
+from natlang_envs.files import write_whole
 
 _DESCRIPTIONS = {
     "random": "Draws one of the listed commands, uniformly.",

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from leaderboard.folders import SUBMISSIONS
+from leaderboard.schema import SUBMISSIONS
 from natlang_envs.cli_support import printable, run_app
 from natlang_envs.errors import UsageError
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from leaderboard.folders import SUBMISSIONS, whole_folder
-from leaderboard.schema import SUBMISSION_FILE, make_submission, one_line, read_bounded
+from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, make_submission, one_line, read_bounded
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, check, sha256
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.protocols import load_protocol
 from natlang_envs.evaluation.runner import TRAJECTORIES_FILE, read_run
-from natlang_envs.trajectory import write_whole
+from natlang_envs.files import whole_folder, write_whole
 
 
 def pack(

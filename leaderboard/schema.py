@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from natlang_envs.errors import UsageError
 
+SUBMISSIONS = Path("leaderboard") / "submissions"  # where the entries are, seen from a checkout
 SUBMISSION_FILE = "submission.json"
 SCHEMA_VERSION = 1
 MAX_SUBMISSION_BYTES = 64 * 1024

@@ -18,7 +18,6 @@ import gymnasium
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from leaderboard.folders import whole_folder
 from leaderboard.schema import SUBMISSION_FILE, one_line, read_bounded
 from leaderboard.standings import Row, standings
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Verified, sha256
@@ -26,7 +25,8 @@ from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runner import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score
-from natlang_envs.trajectory import replay, write_whole
+from natlang_envs.files import whole_folder, write_whole
+from natlang_envs.trajectory import replay
 
 INDEX_FILE = "index.html"
 _MARK = '<meta name="generator" content="natlang-leaderboard">'

@@ -1,4 +1,4 @@
-"""`NatLangEnv`: what every environment of the suite promises (text in, text out, replayable, splittable)."""
+"""`NatLangEnv`, the base class of every environment: text in, text out, replayable episodes, tasks with splits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_COMMAND_LENGTH = 4_096
 
 
 class Outcome(NamedTuple):
-    """What one command did: the words the environment answers with, the reward, and whether the task is over."""
+    """The result of one command: the feedback in words, the reward, and whether the task is over."""
 
     feedback: str
     reward: float
@@ -209,7 +209,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         return self._observation, outcome.reward, terminated, truncated, self._info()
 
     def snapshot(self) -> Snapshot:
-        """Return the present state, to come back to with `restore` (also in another process).
+        """Return the present state; `restore` returns to it, also in another process.
 
         Raises:
             ResetNeeded: No episode has begun.

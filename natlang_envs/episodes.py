@@ -39,6 +39,7 @@ class EpisodesVectorEnv(NatLangVectorEnv):
         super().__init__(env, num_envs, autoreset_mode)
         self.games: tuple[NatLangEnv, ...] = tuple(copy(env) for _ in range(num_envs))
         self._last: list[Outcome] = []
+        self._tasks_asked = object_array([""] * num_envs)
 
     def _at(self, indices: Indices) -> Sequence[NatLangEnv]:
         if len(indices) == self.num_envs:
@@ -58,18 +59,20 @@ class EpisodesVectorEnv(NatLangVectorEnv):
             game = self.games[index]
             game._task_id, game._steps, game._ended = task_id, 0, False
             observations.append(game._begin(task_id))
+            self._tasks_asked[index] = game.task
         return observations
 
     def _act(self, indices: Indices, commands: Sequence[str]) -> Outcomes:
-        self._last = []
+        last: list[Outcome] = []
         for game, command in zip(self._at(indices), commands, strict=True):
             game._steps += 1
-            self._last.append(game._act(command))
+            last.append(game._act(command))
+        self._last = last
         return Outcomes(
-            feedback=object_array([each.feedback for each in self._last]),
-            rewards=np.array([each.reward for each in self._last], dtype=np.float64),
-            terminated=np.array([each.terminated for each in self._last], dtype=np.bool_),
-            success=np.array([each.success for each in self._last], dtype=np.bool_),
+            object_array([each.feedback for each in last]),
+            np.array([each.reward for each in last], dtype=np.float64),
+            np.array([each.terminated for each in last], dtype=np.bool_),
+            np.array([each.success for each in last], dtype=np.bool_),
         )
 
     def _observe(self, indices: Indices, outcomes: Outcomes) -> list[str]:
@@ -81,7 +84,7 @@ class EpisodesVectorEnv(NatLangVectorEnv):
 
     @property
     def _task_texts(self) -> NDArray[np.object_]:
-        return object_array(["" if game._task_id is None else game.task for game in self.games])
+        return self._tasks_asked.copy()
 
     def render(self) -> tuple[Any, ...] | None:
         """Return a picture of every episode, as `render_mode` says."""

@@ -16,7 +16,7 @@ SPLITS: tuple[Split, ...] = ("train", "validation", "test", "all")
 
 
 class Shares(NamedTuple):
-    """The part of the groups that each split gets; what is left over is test."""
+    """The fraction of the groups in train and in validation; the rest is test."""
 
     train: float
     validation: float
@@ -95,7 +95,7 @@ class TaskList:
 
 
 class TaskRandom:
-    """Whole numbers drawn from a text by counting hashes: the same on every machine and library version, for ever.
+    """A random number generator keyed by a text: the same numbers on every machine and library version.
 
     Task generators use this instead of a `numpy.random.Generator`, whose streams may change between versions.
     """

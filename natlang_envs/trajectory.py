@@ -19,6 +19,7 @@ import gymnasium
 
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
 from natlang_envs.spaces import escape_surrogates
 
 MAX_FILE_BYTES = 256 * 1024 * 1024  # unpacked; a larger file is refused rather than read into memory
@@ -140,14 +141,6 @@ def write_trajectories(path: Path, trajectories: Iterable[Trajectory]) -> None:
     lines = (json.dumps(asdict(each), ensure_ascii=False, separators=(",", ":")) for each in trajectories)
     text = "".join(f"{line}\n" for line in lines).encode()
     write_whole(path, gzip.compress(text, mtime=0))
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file by renaming a finished one into place: a killed write leaves the old file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    unfinished.write_bytes(content)
-    unfinished.replace(path)
 
 
 def read_trajectories(path: Path) -> list[Trajectory]:

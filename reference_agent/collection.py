@@ -19,8 +19,8 @@ import numpy as np
 
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
 from natlang_envs.prompt import History, PathStep, state_prompt
-from natlang_envs.trajectory import write_whole
 from reference_agent.config import CollectConfig, Config, TeacherConfig
 from reference_agent.curriculum import Environment, make_environment
 from reference_agent.data_card import Card, Meter, Played, dump_card, make_card

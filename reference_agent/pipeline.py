@@ -22,7 +22,7 @@ from pathlib import Path
 import torch
 
 from natlang_envs.errors import UsageError
-from natlang_envs.trajectory import write_whole
+from natlang_envs.files import write_whole
 from reference_agent import processes
 from reference_agent.collection import (
     EXAMPLES,

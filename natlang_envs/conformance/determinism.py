@@ -1,4 +1,4 @@
-"""Checks that an environment does the same again: any environment whose observations and actions are strings.
+"""Checks of determinism, for any environment whose observations and actions are strings.
 
 Gymnasium's own `check_env` passes an environment that ignores its seed and is random from its second step; these do
 not.

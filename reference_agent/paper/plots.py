@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from natlang_envs.errors import UsageError
-from natlang_envs.trajectory import write_whole
+from natlang_envs.files import write_whole
 
 _SMOOTHING = 5  # iterations in the running mean
 _LONG = 20  # letters of a name of which no three stand side by side

@@ -33,7 +33,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent, load_protocol
 from natlang_envs.evaluation.agents import Agent
 from natlang_envs.evaluation.runner import RUN_FILE
-from natlang_envs.trajectory import write_whole
+from natlang_envs.files import write_whole
 from reference_agent.agent import ReflectRLAgent
 from reference_agent.config import Config
 from reference_agent.folders import lock_file

@@ -17,7 +17,7 @@ import numpy as np
 from natlang_envs.evaluation import load_protocol, read_run
 from natlang_envs.evaluation.runner import score_run
 from natlang_envs.evaluation.statistics import Interval, over_seeds
-from natlang_envs.trajectory import write_whole
+from natlang_envs.files import write_whole
 from reference_agent.paper.experiments import PAPER_ONLY, ROWS, TASKS, paper
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 Each lesson takes two requests: p(s) with p_reflect (after a mistake also p_negative) gives R; p(s), R and α(A(s)) give
 a. Lessons are left out of the data, and counted, if the answer names no listed command, contradicts its reflection or
 gives away what it was told; the game then goes on with the oracle's action. Answers are cached on disk by request. Set
-the endpoint and its key with environment variables: see `natlang_envs.autoexplore.copilot.endpoint`.
+the endpoint and its key with environment variables: see `natlang_envs.chat_endpoint`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import NamedTuple
 from natlang_envs.enumeration import Choice, enumerate_actions
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
-from natlang_envs.trajectory import write_whole
+from natlang_envs.files import write_whole
 from reference_agent.config import TeacherConfig
 from reference_agent.data_card import Meter
 from reference_agent.number_checks import at_least

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from leaderboard.baselines import baselines, make_baselines
-from leaderboard.folders import whole_folder
 from leaderboard.pack import pack
 from leaderboard.schema import SUBMISSION_FILE
 from leaderboard.site import build
@@ -24,6 +23,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import Decision, View, evaluate, load_protocol, protocol_names
 from natlang_envs.evaluation.agents import BUILT_IN
 from natlang_envs.evaluation.runner import TRAJECTORIES_FILE
+from natlang_envs.files import whole_folder
 from tests.archives import needs_repositories
 from tests.leaderboard.conftest import NAME, Finished
 from tests.leaderboard.forge import PROTOCOL, Forged

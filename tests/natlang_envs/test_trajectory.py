@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from natlang_envs import UsageError, unwrap
+from natlang_envs.files import write_whole
 from natlang_envs.trajectory import (
     MAX_FILE_BYTES,
     Recorder,
@@ -29,7 +30,6 @@ from natlang_envs.trajectory import (
     read_trajectories,
     replay,
     write_trajectories,
-    write_whole,
 )
 from tests import strategies
 
@@ -98,7 +98,7 @@ def test_a_killed_write_leaves_the_old_file(tmp_path: Path) -> None:
     code = f"""
 import resource, signal
 from pathlib import Path
-from natlang_envs.trajectory import write_whole
+from natlang_envs.files import write_whole
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))

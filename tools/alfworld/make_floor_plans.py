@@ -20,7 +20,7 @@ from typing import Any
 from natlang_envs.alfworld.games.official import data_folder
 from natlang_envs.alfworld.games.splits import OfficialSplit
 from natlang_envs.errors import UsageError
-from natlang_envs.trajectory import write_whole
+from natlang_envs.files import write_whole
 from tools.alfworld.official_statistics import OfficialGame, Package, official_games, read_package
 
 FACTS = Path(__file__).parents[2] / "natlang_envs" / "alfworld" / "games" / "floor_plans.json"

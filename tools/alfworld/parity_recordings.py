@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from natlang_envs.alfworld.engine.game import Game, GameText, parse_game
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.plans import reference
+from natlang_envs.files import write_whole
 from natlang_envs.tasks import TaskRandom
-from natlang_envs.trajectory import write_whole
 
 if TYPE_CHECKING:
     from natlang_envs.alfworld.backends import AnyWorld

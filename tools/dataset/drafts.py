@@ -25,7 +25,7 @@ from natlang_envs.autoexplore.dataset.checks import (
 )
 from natlang_envs.autoexplore.dataset.labels import KINDS, MADE, WRITTEN, Label, evidence_of, parse, read_lines
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
-from natlang_envs.trajectory import write_whole
+from natlang_envs.files import write_whole
 
 _IS_TARGET = "it is a target"
 

@@ -9,7 +9,7 @@ import re
 
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, data_folder, repository_folder
 from natlang_envs.autoexplore.repository.tree import open_repository
-from natlang_envs.trajectory import write_whole
+from natlang_envs.files import write_whole
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from natlang_envs.alfworld.games.generator import (
 )
 from natlang_envs.alfworld.games.pddl_writer import receptacle_id
 from natlang_envs.alfworld.games.size_limits import GAMES_KEPT, within_limits
-from natlang_envs.alfworld.games.splits import OfficialSplit, check_task_types, official_split
+from natlang_envs.alfworld.games.splits import OfficialSplit, check_task_types, generated_split
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.tasks import TaskRandom
 
@@ -51,8 +51,8 @@ class MixedTasks:
     """The games in made-up rooms of one split.
 
     Args:
-        split: As `kinds.official_split` takes it. The rooms of every split are mixed of the seen ones.
-        task_types: As `kinds.check_task_types` takes it.
+        split: As `splits.generated_split` takes it. The rooms of every split are mixed of the seen ones.
+        task_types: As `splits.check_task_types` takes it.
         goal: None; what a game is about is not known before it is made.
         grammar: One of `GRAMMARS`; the first by default.
 
@@ -61,12 +61,16 @@ class MixedTasks:
     """
 
     def __init__(
-        self, split: str, task_types: Sequence[str] | None = None, goal: str | None = None, grammar: str | None = None
+        self,
+        split: str,
+        task_types: Sequence[str | int] | None = None,
+        goal: str | None = None,
+        grammar: str | None = None,
     ) -> None:
         if goal is not None:
             raise UsageError(f"made-up rooms take no goal ({goal!r}): leave goal out, or pass source='generated'")
         self._split = split
-        self._numbers = _NUMBERS[official_split(split)]
+        self._numbers = _NUMBERS[generated_split(split)]
         self._types = check_task_types(task_types)
         self._grammar = grammar or GRAMMARS[0]
 

@@ -19,7 +19,7 @@ from natlang_envs.alfworld.engine.grammar import TASK_PREFIX
 from natlang_envs.alfworld.games.generator import aim_of, generate, parse_task_id
 from natlang_envs.alfworld.textworld.files import game_file
 from natlang_envs.errors import UsageError
-from natlang_envs.trajectory import write_whole
+from natlang_envs.files import write_whole
 
 GAME, TRAJECTORY = "game.tw-pddl", "traj_data.json"
 _TYPE = re.compile(r"\b(\w+)Type\b")

@@ -17,8 +17,8 @@ from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
 from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
 from natlang_envs.prompt import PathStep, state_prompt
-from natlang_envs.trajectory import write_whole
 from tools.dataset.blind_review import agreement, read_readings, readings_file
 
 HORIZON = 15

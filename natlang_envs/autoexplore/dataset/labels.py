@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from natlang_envs.autoexplore.dataset.catalogue import data_folder
 from natlang_envs.errors import UsageError
-from natlang_envs.trajectory import write_whole
+from natlang_envs.files import write_whole
 
 T = TypeVar("T")
 Kind = Literal["documentation", "code", "data"]

@@ -10,13 +10,13 @@ import os
 import re
 import ssl
 import subprocess
-import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import run_python
 
 if TYPE_CHECKING:
     from unearth import PackageFinder
@@ -74,9 +74,8 @@ def read_settings() -> IndexSettings:
 
 def _pip_config() -> dict[str, dict[str, str]]:
     """Return what pip's configuration files say, by section."""
-    command = [sys.executable, "-m", "pip", "config", "list"]
     try:
-        listed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        listed = run_python("-m", "pip", "config", "list", timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return {}
     found: dict[str, dict[str, str]] = {}

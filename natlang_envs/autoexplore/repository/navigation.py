@@ -6,7 +6,7 @@ A place is made when it is first entered and shared by all environments in the p
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -78,8 +78,8 @@ def pages_of(folders: tuple[str, ...], files: tuple[str, ...]) -> list[Page]:
     return pages
 
 
-class Atlas:
-    """The places of a repository; made by `atlas_of`.
+class Navigation:
+    """The places of a repository; made by `navigation_of`.
 
     Args:
         repository: The repository.
@@ -92,6 +92,10 @@ class Atlas:
         self._paged: dict[str, list[Page]] = {}
         self._places: dict[Key, Place] = {}
         self._texts: dict[str, str] = {}
+
+    def __reduce__(self) -> tuple[Callable[..., Navigation], tuple[Repository, int]]:
+        """Pickle as the repository: it is made again, or shared, where it is loaded."""
+        return navigation_of, (self.repository, self._budget)
 
     def place(self, key: Key) -> Place:
         """Return a place.
@@ -163,9 +167,9 @@ class Atlas:
 
 
 @lru_cache(maxsize=64)
-def atlas_of(repository: Repository, budget: int) -> Atlas:
-    """Return the atlas of a repository, shared by every environment with this budget."""
-    return Atlas(repository, budget)
+def navigation_of(repository: Repository, budget: int) -> Navigation:
+    """Return the navigation of a repository, shared by every environment with this budget."""
+    return Navigation(repository, budget)
 
 
 def _parent(path: str) -> str:

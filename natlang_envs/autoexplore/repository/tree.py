@@ -10,7 +10,7 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -122,6 +122,10 @@ class Repository:
         self.size = sum(mark.size for mark in self._marks.values())
         self.links: Mapping[str, str] = MappingProxyType(self._links)
         self.barred: Mapping[str, str] = MappingProxyType(self._barred)
+
+    def __reduce__(self) -> tuple[Callable[..., Repository], tuple[str, bool]]:
+        """Pickle as the folder's path: another process indexes it itself, a copy in this one is the same index."""
+        return _open_again, (str(self.path), self._ignored)
 
     def _index(self, root: int) -> None:
         waiting: list[tuple[str, tuple[bytes, ...], tuple[Rule, ...]]] = [("", (), ())]
@@ -284,6 +288,10 @@ class Repository:
 
 _opened: dict[tuple[Path, bool], Repository] = {}
 _lock = threading.Lock()
+
+
+def _open_again(path: str, ignored: bool) -> Repository:
+    return open_repository(path, ignored=ignored)
 
 
 def open_repository(path: str | Path, *, again: bool = False, ignored: bool = True) -> Repository:

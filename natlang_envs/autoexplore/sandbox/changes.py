@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
@@ -12,8 +13,9 @@ from typing import Literal, NamedTuple
 
 from natlang_envs.autoexplore.repository.names import on_disk
 from natlang_envs.autoexplore.sandbox.isolation.isolation import PACKAGES
-from natlang_envs.autoexplore.sandbox.overlay import View
-from natlang_envs.trajectory import write_whole
+from natlang_envs.autoexplore.sandbox.overlay import Overlay
+from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
 
 # Line pairs above which two versions are not aligned but replaced as a whole: aligning can take the square of that.
 MAX_PAIRS = 25_000_000
@@ -45,21 +47,21 @@ class ChangedFile(NamedTuple):
         return b"\0" in (self.before or b"") or b"\0" in (self.after or b"")
 
 
-def changed_files(view: View) -> tuple[ChangedFile, ...]:
-    """Return the changed files of a view, sorted by path.
+def changed_files(overlay: Overlay) -> tuple[ChangedFile, ...]:
+    """Return the changed files of a overlay, sorted by path.
 
     Raises:
         RepositoryChanged: One of them is not in the original any more as it was indexed.
     """
-    return tuple(_changed_files(view))
+    return tuple(_changed_files(overlay))
 
 
-def _changed_files(view: View) -> Iterator[ChangedFile]:
-    repository = view.repository
-    for path in sorted(view.changes):
+def _changed_files(overlay: Overlay) -> Iterator[ChangedFile]:
+    repository = overlay.repository
+    for path in sorted(overlay.changes):
         if path.startswith(f"{PACKAGES}/"):  # what pip installed is no change to the repository
             continue
-        after = view.read(path) if view.kind(path) == "file" else None
+        after = overlay.read(path) if overlay.kind(path) == "file" else None
         if repository.kind(path) != "file":
             if after is not None:
                 yield ChangedFile(path, "added", None, after)
@@ -82,6 +84,16 @@ def patch(changes: Iterable[ChangedFile], *, whole_binaries: bool = True) -> byt
             otherwise they are only named.
     """
     return b"".join(part for change in changes for part in _parts(change, whole_binaries))
+
+
+def check_outside(path: str | Path, repository: Path) -> None:
+    """Raise `UsageError` if a file for a patch lies in the repository, by its name or by where links lead.
+
+    The original is never modified, and a hostile repository may hold links that lead elsewhere.
+    """
+    for place in (Path(os.path.abspath(path)), Path(os.path.realpath(path))):  # noqa: PTH100 - links are not followed
+        if place.is_relative_to(repository):
+            raise UsageError(f"{str(path)!r} lies in the repository, which is never changed: choose a place outside it")
 
 
 def write_patch(path: str | Path, changes: Iterable[ChangedFile]) -> None:

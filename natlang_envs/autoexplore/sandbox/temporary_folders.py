@@ -1,13 +1,15 @@
 """Folders that live as long as the process that made them, also when it is killed.
 
 Each is locked by its process. The system drops the lock when the process ends, however it ends, and the next process
-that makes such a folder removes those that nobody holds.
+that makes such a folder removes those that nobody holds. Only folders that this program made are ever removed: their
+name has the exact form, they hold the marker file, and both belong to this user.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -18,7 +20,10 @@ from pathlib import Path
 from natlang_envs.errors import UsageError
 
 PREFIX = "natlang-explore-"
+MARKER = ".natlang-explore"  # beside what programs can reach, so that none of them can remove it
+_NAME = re.compile(rf"{PREFIX}[1-9][0-9]*-[a-z0-9_]{{8}}")  # the prefix, a process, and what mkdtemp adds
 RAM_DISK = Path("/dev/shm")
+_NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -52,6 +57,9 @@ class OwnFolder:
             lock = _lock(self.path)
             if lock is not None:
                 break
+            with suppress(OSError):
+                self.path.rmdir()
+        os.close(os.open(MARKER, _NEW_FILE, 0o600, dir_fd=lock))
         self._finalizer = weakref.finalize(self, _close, self.path, lock, self.process)
 
     def close(self) -> None:
@@ -81,14 +89,22 @@ def _close(path: Path, lock: int, process: int) -> None:
 
 def _remove_abandoned(place: Path) -> None:
     try:
-        names = [name for name in os.listdir(place) if name.startswith(PREFIX)]  # noqa: PTH208 - names are enough
+        names = [name for name in os.listdir(place) if _NAME.fullmatch(name)]  # noqa: PTH208 - names are enough
     except OSError:
         return
     for name in names:
         lock = _lock(place / name)
         if lock is not None:
-            remove(place / name)
+            if _is_marked(lock):
+                remove(place / name)
             os.close(lock)
+
+
+def _is_marked(folder: int) -> bool:
+    with suppress(OSError):
+        status = os.stat(MARKER, dir_fd=folder, follow_symlinks=False)
+        return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+    return False
 
 
 def remove(path: Path) -> None:

@@ -160,7 +160,7 @@ def test_neighbours_differ_in_what_they_ask() -> None:
 
 
 def test_the_grammar_changes_nothing_but_the_grammar() -> None:
-    old, new = (generate(EXAMPLE, grammar) for grammar in GRAMMARS)
+    old, new = (generate(EXAMPLE, grammar) for grammar in GRAMMARS[:2])
     assert old._replace(grammar=new.grammar) == new
     assert generate(EXAMPLE) == old
     with pytest.raises(UsageError, match=r"unknown grammar '1\.0'"):

@@ -1,0 +1,95 @@
+"""Code that tries to get out: as the user of this run, and, where that is root, as an ordinary user too."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import natlang_envs.errors
+from natlang_envs.autoexplore.sandbox.isolation import isolation
+from natlang_envs.autoexplore.sandbox.isolation.isolation import Unsafe, remove_folder
+from tests.natlang_envs.autoexplore.sandbox import isolation_attacks, isolation_attacks_arena
+from tests.natlang_envs.autoexplore.sandbox.isolation_attacks import ATTACKS
+from tests.natlang_envs.autoexplore.sandbox.isolation_attacks_arena import Arena, Outcome, verdict
+from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolation_or_skip
+
+ORDINARY = 54321  # a user id that nothing on the machine has
+
+
+@pytest.fixture(scope="module")
+def arena() -> Iterator[Arena]:
+    made = Arena()
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_it_is_held(arena: Arena, name: str) -> None:
+    chosen = isolation_or_skip()
+    attack = ATTACKS[name]
+    outcome = arena.attack(chosen, attack)
+    assert not verdict(attack, outcome), outcome
+    if name.startswith("pip: setup.py"):
+        assert "hostile setup.py" in outcome.stdout or "No module named" in outcome.stderr, "the hostile code never ran"
+
+
+@pytest.mark.parametrize("name", [name for name, attack in ATTACKS.items() if attack.control])
+def test_the_same_code_gets_out_where_nothing_isolates(arena: Arena, name: str) -> None:
+    if name.startswith("reach: TCP mapped") and not Path("/proc/net/if_inet6").exists():
+        pytest.skip("this machine has no IPv6")
+    assert verdict(ATTACKS[name], arena.attack(Unsafe(), ATTACKS[name])), "the attack proves nothing"
+
+
+@pytest.fixture(scope="module")
+def as_ordinary_user() -> Iterator[dict[str, Any]]:
+    """Run every attack as another user, from a copy of the modules that this user may read."""
+    if os.geteuid() != 0:
+        pytest.skip("the tests above already ran as an ordinary user")
+    top = Path(tempfile.mkdtemp(prefix="natlang-ordinary-", dir="/var/tmp"))
+    try:
+        top.chmod(0o755)
+        for source in (natlang_envs.errors, isolation, isolation_attacks):
+            path = Path(source.__file__ or "")
+            target = top.joinpath(*source.__name__.split(".")[:-1])
+            target.mkdir(parents=True, exist_ok=True)
+            for each in path.parent.glob("*.py"):
+                if each.name != "__init__.py":
+                    shutil.copy(each, target)
+        for package in [each for each in top.rglob("*") if each.is_dir()]:
+            (package / "__init__.py").touch()  # empty: the real ones import what another Python may lack
+        # setpriv itself still finds programs with root's rights; what it starts, env, does not.
+        drop = ["setpriv", f"--reuid={ORDINARY}", f"--regid={ORDINARY}", "--clear-groups", "env"]
+        for program in (sys.executable, "/usr/local/bin/python3", "/usr/bin/python3"):
+            begin = [*drop, program, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
+            if subprocess.run(begin, cwd="/", capture_output=True, check=False).returncode == 0:
+                break
+        else:
+            pytest.skip("NOT TESTED AS AN ORDINARY USER: no Python from 3.11 on that one may run")
+        command = [*drop, program, "-m", isolation_attacks_arena.__name__]
+        done = subprocess.run(
+            command, cwd=top, env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(top)}, capture_output=True, check=False
+        )
+        if b"need bubblewrap" in done.stderr:
+            pytest.skip(f"NOT TESTED AS AN ORDINARY USER: {done.stderr.decode().splitlines()[-1]}")
+        assert done.returncode == 0, done.stderr.decode()
+        yield json.loads(done.stdout)
+    finally:
+        remove_folder(top)
+
+
+def test_an_ordinary_users_are_held(as_ordinary_user: dict[str, Any]) -> None:
+    # One test: divided among the workers of pytest-xdist the attacks would run once in each.
+    assert as_ordinary_user["user"] == ORDINARY
+    outcomes = {name: Outcome(**each) for name, each in as_ordinary_user["outcomes"].items()}
+    assert set(outcomes) == set(ATTACKS)
+    wrong = {name: verdict(ATTACKS[name], outcome) for name, outcome in outcomes.items()}
+    assert not {name: found for name, found in wrong.items() if found}
