@@ -57,8 +57,13 @@ def load_model(name: str = "tiny", config: ModelConfig = ModelConfig()) -> Langu
         UsageError: There is no such model, or it is to be fetched first.
     """
     if name == "tiny":
-        return LanguageModel.load(SHIPPED / tiny_name(_sampling(WarmupConfig().seed, StageConfig(_PICKUP))), config)
+        return LanguageModel.load(tiny_folder(), config)
     return LanguageModel.load(model_source(name), config)
+
+
+def tiny_folder() -> Path:
+    """Return the folder of the tiny model of the package."""
+    return SHIPPED / tiny_name(_sampling(WarmupConfig().seed, StageConfig(_PICKUP)))
 
 
 def fetch_model(name: str, say: Callable[[str], None]) -> Path:
