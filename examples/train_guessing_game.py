@@ -56,14 +56,16 @@ def teacher(moment: rrl.Moment) -> tuple[str, str]:
 
 
 def main(steps: int = 300, iterations: int = 15) -> float:
-    """Train both players on five games of the teacher, then the policy by reward; return its success rate."""
+    """Train both players on all seven games, then the policy by reward; return its success rate."""
     base = rrl.load_model("tiny")
-    examples = rrl.collect(HalvingEnv, teacher, rrl.CollectConfig(trajectories=5, policy_trajectories=5, negatives=6))
+    examples = rrl.collect(HalvingEnv, teacher, rrl.CollectConfig(trajectories=7, policy_trajectories=7, negatives=6))
     reflector = rrl.fine_tune_reflector(base.copy(), examples, rrl.SFTConfig(steps // 2, batch=16))
     policy = rrl.fine_tune_policy(base.copy(), examples, rrl.PolicySFTConfig(steps, batch=16))
     print(f"before RL: {rrl.success_rate(rrl.play(HalvingEnv, policy, reflector)):.0%}")
     settings = rrl.RLConfig(batch=32, learning_rate=6e-4)
-    rrl.reinforce(policy, reflector, rrl.Stage(HalvingEnv, iterations), settings, report=lambda row: print(row["success"]))
+    rrl.reinforce(
+        policy, reflector, rrl.Stage(HalvingEnv, iterations), settings, report=lambda row: print(row["success"])
+    )
     return rrl.success_rate(rrl.play(HalvingEnv, policy, reflector))
 
 

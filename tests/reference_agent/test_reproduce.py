@@ -16,8 +16,19 @@ from reference_agent.cli import app
 from reference_agent.config import Config, StageConfig
 from reference_agent.config_file import EXPERIMENTS, load_config
 from reference_agent.folders import lock_file
-from reference_agent.paper.experiments import PRESETS, ROWS, TARGETS, TASKS, cell_config, paper, protocol_of, why_not
-from reference_agent.paper.reproduce import make_plan, reproduce
+from reference_agent.paper.experiments import (
+    PRESETS,
+    ROWS,
+    TARGETS,
+    TASKS,
+    cell_config,
+    paper,
+    protocol_for,
+    protocol_of,
+    why_not,
+)
+from reference_agent.paper.plan import make_plan
+from reference_agent.paper.reproduce import reproduce
 from reference_agent.pipeline import train
 from reference_agent.stages import stage_key
 from tests.reference_agent.conftest import quick_config
@@ -228,7 +239,7 @@ def test_a_figure_is_reproduced_again_where_it_was_killed(tmp_path: Path) -> Non
     assert rows["best"].episodes == 100
     assert rows["best"].seeds == (0,)
     assert "| Reflect-RL best |" in (killed / "figure3.md").read_text()
-    assert "| Reflect-RL best, drawn |" in (killed / "figure3.md").read_text()
+    assert "| Reflect-RL best, sampled |" in (killed / "figure3.md").read_text()
     assert json.loads((killed / "figure3.json").read_text())["preset"]["name"] == "smoke"
     assert (killed / "figure3.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(UsageError, match="holds a run with other settings"):
@@ -277,3 +288,17 @@ def test_several_seeds_have_students_interval(tmp_path: Path) -> None:
     assert entry.interval is not None
     assert entry.interval.low <= entry.mean <= entry.interval.high  # type: ignore[operator]
     assert why_not("alfworld-tomato", "no-curriculum", preset, []) is not None
+
+
+def test_settings_are_chosen_on_validation_tasks_which_no_protocol_has(tmp_path: Path) -> None:
+    for task in ("taxi-pickup", "taxi-dropoff-maps", "alfworld"):
+        test, validation = protocol_for(task), protocol_for(task, "validation")
+        assert validation.kwargs["split"] == "validation"
+        assert validation.name == f"{test.name}-validation"
+        assert not {each.task_id for each in validation.episodes} & {each.task_id for each in test.episodes}
+        assert 10 < len(validation.episodes) <= len(test.episodes)
+        assert protocol_for(task, "validation") == validation
+    plan = make_plan(TARGETS["figure3"], PRESETS["smoke"], tmp_path, split="validation")
+    assert "--split validation" in plan.command
+    assert {cell.evaluation.name for cell in plan.cells} == {"validation"}
+    assert {cell.drawn.name for cell in plan.cells if cell.drawn} == {"validation-drawn"}
