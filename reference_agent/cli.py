@@ -76,7 +76,7 @@ def train(
     # Imported here: torch takes seconds, and `--help` should not.
     from reference_agent.config_file import load_config
     from reference_agent.paper.experiments import protocol_of
-    from reference_agent.paper.plots import draw_curves
+    from reference_agent.paper.plots import draw_curves, read_curve
     from reference_agent.pipeline import CONFIG, read_config
     from reference_agent.pipeline import train as run_training
     from reference_agent.rlft import Stopped
@@ -92,6 +92,11 @@ def train(
             raise typer.Exit(130) from None
     if processes.number() > 0:
         return
+    curve = read_curve(out)
+    cut, written = (int(sum(row.get(name, 0) for row in curve)) for name in ("reflections_cut", "reflections"))
+    if cut:
+        told = f"{cut} of {written} reflections were cut at {settings.reflection_tokens} tokens"
+        typer.echo(f"{told}: raise reflection_tokens")
     typer.echo(f"Policy:         {policy}")
     typer.echo(f"Learning curve: {draw_curves({out.name: out}, out / 'curve.png')}")
     evaluation = f"natlang evaluate --agent reflect-rl:{out} --out {out}/evaluation --protocol"

@@ -1,9 +1,8 @@
-"""Policy_Gradient of Algorithm 1, line 34, by PPO: several updates on a batch, none far from the policy that sampled.
+"""PPO for line 34 of Algorithm 1: several updates on a batch, with a clipped probability ratio.
 
-The ratio of what was chosen, now against when it was sampled, is clipped; the epochs over the batch end early when the
-policies are too far apart. Without a critic the advantage is REINFORCE's; with one (`rl.critic`), a linear value head
-on the last position of the policy's own model, it is the generalised advantage estimate, undiscounted. An episode that
-ran out of time counts as ended. The authors' appendix A found PPO unstable: see `rl.dropout`.
+The epochs over the batch end early when the policy is too far from the one that sampled. Without a critic the advantage
+is REINFORCE's; with one (`rl.critic`), a linear value head on the policy's last state, it is the generalised advantage
+estimate, undiscounted. A truncated episode counts as ended. Appendix A found PPO unstable: see `rl.dropout`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """A causal language model as a player: it writes text (reflector) or chooses one of the listed labels (policy).
 
-Anything that transformers loads as a causal LM fits; the tiny Llama is made here from a config. The policy's
-distribution is over the labels listed in its prompt only: the hidden state of the last position times those rows of
-`lm_head` (the paper's section 4.3). Prefixes that many prompts of a batch share (task, map) are computed once.
-Two players may stand on one frozen base, each with an adapter of its own (LoRA): `with_adapter`. What they return is on
-the CPU whatever device computes it. It does not know about environments; backbone.py knows how a base is loaded.
+Any causal LM of transformers will do. The policy's distribution is over the labels listed in its prompt only: the last
+hidden state times those rows of `lm_head` (the paper's section 4.3). Prefixes shared by many prompts of a batch (task,
+map) are computed once. Two players may share one frozen base, each with its own LoRA adapter (`with_adapter`). Results
+are on the CPU, whatever device computes them.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ from reference_agent.models.generation import like_length, write
 from reference_agent.models.prompt_reader import PromptReader, context_length
 from reference_agent.models.tokenizer import END, FEW, TokenizerSizes, make_tokenizer
 
-# A tiny model is read and written in milliseconds, and its padding is masked: bars and reminders would hide our own.
+# Loading bars and reminders about padding would hide our own progress bars.
 logging.disable_progress_bar()
 logging.set_verbosity_error()
-hub_logging.set_verbosity_error()  # without a network it tells of each retry; what comes of them is told in one line
+hub_logging.set_verbosity_error()  # it reports each retry without a network; the failure itself is one line of ours
 
-_TOGETHER = 64  # texts that are written at a time
-_CPU_TOKENS, _GPU_TOKENS = 2_000, 65_536  # read at a time: more is slower on a CPU, and fewer on a GPU
+_TOGETHER = 64  # texts written at a time
+_CPU_TOKENS, _GPU_TOKENS = 2_000, 65_536  # tokens read at a time: more is slower on a CPU, fewer on a GPU
 _LARGE = 10_000_000  # weights
 _WIDTH = 32  # large models read multiples of so many tokens: torch keeps memory for each width that it meets
-_SHARING = 4  # a prefix is computed apart when at least this many prompts share it, on average
+_SHARING = 4  # prompts that share a prefix, on average, from which on it is computed apart
 
 
 class Completion(NamedTuple):
@@ -49,7 +48,7 @@ class Completion(NamedTuple):
 
 
 class NotFinite(ArithmeticError):  # noqa: N818 (named as what is seen)
-    """A gradient or a weight is NaN or infinite; the step was not taken, or must not be kept."""
+    """A NaN or infinite gradient or weight; the step was not taken, or must not be kept."""
 
 
 def check_finite(optimizer: torch.optim.Optimizer) -> None:

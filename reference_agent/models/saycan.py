@@ -1,14 +1,12 @@
-"""SayCan-style choice, the alternative that the paper's section 4.3 compares with: each action is scored by itself.
+"""Action scoring in the manner of SayCan, the alternative that the paper's section 4.3 compares with.
 
-The prompt ends where the action would stand and lists none. An action's score is the log-probability of its text there,
-and the policy is the softmax of the scores over the listed actions (Ahn et al., 2022: the language model's side of
-SayCan). A sum over more tokens is smaller, whatever they say, so TWOSOME (Tan et al., 2024) divides the sum by the
-number of the action's tokens or of its words (between spaces). A word that the tokenizer splits, often a rare one,
-counts as several tokens and as one word.
+The prompt ends where the action belongs, and lists none. An action's score is the log-probability of its text there;
+the policy is the softmax of the scores over the admissible actions (Ahn et al., 2022: SayCan's language model). Longer
+texts have smaller sums, so TWOSOME (Tan et al., 2024) divides the sum by the action's number of tokens or of words.
 
-The prompt is computed once: its actions lie one after another behind it, and each sees the prompt and itself only.
-Neither scores the end, so an undivided "open drawer 1" is never less likely than "open drawer 10"; `"whole"` scores it
-too and divides by nothing, which is what the model says of the listed texts as whole answers, as its fine-tuning was.
+The prompt is computed once: the actions follow one another behind it, and each attends to the prompt and itself only.
+These scores leave out the end of the text, so a command that is a prefix of another never scores lower; `"whole"`
+includes the end and divides by nothing, like the fine-tuning.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The oracle teacher of ALFWorld: an honest expert, which sees only what the agent sees, and says why it does a thing.
+"""ALFWorld's own teacher: an expert that sees only what the player sees, and gives reasons for its actions.
 
-It acts by the whole path and speaks of nothing but what p(s) shows, so a short `history` makes it say less.
+It acts on the whole path and mentions only what p(s) shows, so it says less with a short `history`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DONE = {"clean": "clean", "heat": "hot", "cool": "cool"}
 
 
 class _Why(NamedTuple):
-    """A kind of sentence, and the places that were searched in vain."""
+    """A kind of sentence, and the places searched without success."""
 
     kind: str
     seen: Sequence[str] = ()
@@ -123,7 +123,7 @@ def _here(known: Memory, moment: Moment) -> _Here:
 
 
 def _read_aloud(here: Memory, subgoal: Subgoal) -> str:
-    """Return what the place that is shown holds of what is sought, if it serves a search, be it in vain; else ""."""
+    """Return what the current place contains of the sought type when searching, which may be nothing; else ""."""
     shown = next(iter(here.seen), "")
     if subgoal.kind not in ("find", "take") or not shown or (subgoal.kind == "take" and shown != subgoal.receptacle):
         return ""

@@ -1,6 +1,6 @@
-"""The oracle teacher of AutoExplore: the shortest way to the file, reading it before it is named, and why.
+"""AutoExplore's own teacher: it takes the shortest way to the file, reads it, then names it, with reasons.
 
-The plan is made with full knowledge; what is said of it is taken from p(s): listed names, lines that were shown.
+The plan is made with full knowledge; the reasons use only p(s): listed names, and lines that were shown.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The oracle teacher of DangerousTaxi (Algorithm 1, lines 7, 8, 15, 16), which drives and says why.
+"""DangerousTaxi's own teacher: it drives, and says why.
 
-Without walls it follows the shortest plan. Where each city is another one, a student can learn only what follows from
-what is said; with walls the teacher drives by one rule: first to the column of the goal, from one border between
-columns to the next, around the nearer end of a wall. That is never illegal, and on average longer than the shortest
-plan by 0.1 steps a pickup and 0.3 a delivery.
+Without `walls` it follows the shortest plan. With `walls` it drives by one local rule that carries over to unseen
+cities: first to the column of the goal, one border between columns after the other, around the nearer end of a wall.
+This is never illegal, and longer than the shortest plan by 0.1 steps a pickup and 0.3 a delivery on average.
 """
 
 from __future__ import annotations
