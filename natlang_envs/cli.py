@@ -27,16 +27,15 @@ from natlang_envs.trajectory import Trajectory, difference, replay
 
 _SHOWN_PROBLEMS = 10
 
-# By name, as environments are registered: what all share does not import the package of one. And only when they are
-# asked for: no other command waits for what they import.
+# By name, so that the core imports no environment's package, and lazily, so that no other command waits for them.
 _IMPORTED_LATE = {
-    "explore": ("natlang_envs.autoexplore.explore_cli", "explore_command"),
+    "explore": ("natlang_envs.autoexplore.copilot.cli", "explore_command"),
     "data": ("natlang_envs.autoexplore.dataset.cli", "data_app"),
 }
 
 
 class _Commands(TyperGroup):
-    """The commands of this module, and those of other modules, which are imported when they are asked for."""
+    """The commands of this module, and those of other modules, which are imported on first use."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return all names, in the order of the help."""

@@ -1,9 +1,11 @@
-"""What the three commands of the distribution share: how they fail, and how they show text they did not write."""
+"""Support for the three command lines: one-line errors, environments by id, safe printing of foreign text."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import version
 from typing import Any, NoReturn, cast
 
 import gymnasium
@@ -13,23 +15,46 @@ from natlang_envs.env import NatLangEnv, unwrap
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.registration import ENVIRONMENTS
 
+# The extra that brings each optional package.
+_EXTRAS = {
+    **dict.fromkeys(("torch", "transformers", "tokenizers", "safetensors", "peft", "gguf", "accelerate"), "agent"),
+    **dict.fromkeys(("tensorboard", "matplotlib"), "agent"),
+    "bitsandbytes": "eight-bit",
+    **dict.fromkeys(("pydantic", "jinja2"), "leaderboard"),
+    "openai": "explore",
+    **dict.fromkeys(("unearth", "pyarrow"), "data"),
+    **dict.fromkeys(("alfworld", "textworld"), "alfworld"),
+}
 
-def run_app(app: typer.Typer, name: str) -> NoReturn:
+
+def run_app(app: str | Callable[..., object], name: str) -> NoReturn:
     """Run a command and leave the process with its exit code.
 
-    Bad input becomes one line on standard error and exit code 2, Ctrl-C exit code 130. Anything else is a bug of ours
-    or of an agent, and keeps its traceback.
+    Bad input, and an extra that is not installed, become one line on standard error and exit code 2; Ctrl-C becomes
+    exit code 130. Anything else is a bug of ours or of an agent, and keeps its traceback.
 
     Args:
-        app: The command; make it with `pretty_exceptions_enable=False`.
+        app: The command, made with `pretty_exceptions_enable=False`, or where it is, as `module:attribute`: then it is
+            imported here, so that a missing extra is answered in one line too.
         name: What the user typed, named in messages.
     """
+    if sys.argv[1:] == ["--version"]:
+        print(f"{name} {version('natlang-envs')}")
+        sys.exit(0)
     try:
-        result = cast("Callable[..., object]", app)(prog_name=name, standalone_mode=False)
+        if isinstance(app, str):
+            module, _, attribute = app.partition(":")
+            app = cast("Callable[..., object]", getattr(import_module(module), attribute))
+        result = app(prog_name=name, standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
     except (UsageError, gymnasium.error.UnregisteredEnv) as error:
         _fail(name, str(error))
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in _EXTRAS:
+            raise
+        _fail(name, f"{package} is not installed: pip install 'natlang-envs[{_EXTRAS[package]}]'")
     except BrokenPipeError:
         sys.stdout = None  # whoever read us has gone; there is nothing left to flush to
         sys.exit(1)

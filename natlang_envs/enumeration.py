@@ -1,4 +1,4 @@
-"""Single-prompt action enumeration, α(A(s)): every admissible command behind a label (the paper's section 4.3)."""
+"""Labels for the admissible commands of one prompt: the enumeration α(A(s)) of the paper's section 4.3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one exception a user's bad input raises."""
+"""`UsageError`, the one exception for bad input."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 class UsageError(ValueError):
-    """Something the caller gave is wrong.
+    """An argument, file or command of the caller is wrong.
 
     The message is one line that names the thing and the remedy; the command lines print it to standard error and
     exit with code 2.

@@ -1,9 +1,9 @@
-"""p(s): the state of any environment as a prompt, in one place (the paper's section 4.1 and appendix E).
+"""Prompts: the state of any environment as text, called p(s) in the paper (section 4.1 and appendix E).
 
 A prompt holds the task, the previous path (each action with what it showed) and the current observation. The task is
 never dropped; when a budget is short, the oldest steps of the path go first, then the end of the observation. Nothing
-is told twice: where an environment answers with nothing but what the last action showed (ALFWorld), that stands as the
-observation only, and a first observation that ends with the task leaves it out.
+is told twice: where the observation is only the answer to the last action (ALFWorld), the path omits that answer, and
+a first observation that ends with the task omits the task.
 """
 
 from __future__ import annotations
@@ -93,14 +93,14 @@ def state_prompt(
 
 
 def reflection_prompt(state: str) -> str:
-    """Return what the reflector completes: p(s), then the place for its words."""
+    """Return the reflector's prompt: p(s), then the place for its reflection."""
     return f"{state}\nReflection: "
 
 
 def policy_prompt(state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
-    """Return what the policy completes with one label: p(s), α(A(s)), and the reflection if there is one.
+    """Return the policy's prompt, which one label completes: p(s), α(A(s)), and the reflection if there is one.
 
-    The reflection stands last: what it decides on is then next to the label, which small models need.
+    The reflection comes last: small models need its decision next to the label.
     """
     lines = [state, "Actions:"]
     lines += [f"{choice.label}. {choice.command}" for choice in choices]
@@ -110,6 +110,6 @@ def policy_prompt(state: str, reflection: str | None, choices: Sequence[Choice])
 
 
 def chat_messages(state: str, commands: Sequence[str]) -> list[dict[str, str]]:
-    """Return what a chat model answers with a command: a system message, then p(s) and the commands as the user's."""
+    """Return the messages for a chat model: a system message, then p(s) and the listed commands as the user's."""
     content = "\n".join([state, "Actions:", *(f"- {command}" for command in commands)])
     return [{"role": "system", "content": CHAT_ROLE}, {"role": "user", "content": content}]

@@ -13,7 +13,7 @@ from gymnasium.error import CustomSpaceError
 from gymnasium.spaces import Text
 from gymnasium.vector.utils import create_shared_memory  # pyright: ignore[reportUnknownVariableType]
 
-# Words a sampled observation is made of: `sample` has to return something, and readable text beats noise.
+# A sampled observation consists of these words: readable text beats noise.
 _SAMPLE_WORDS = ("a", "taxi", "waits", "at", "the", "corner", "of", "an", "open", "folder")
 
 
@@ -22,7 +22,7 @@ def escape_surrogates(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-# What every Text works out from its charset; here it is the same for all, and many environments share it.
+# Computed once: every `Text` derives these from its charset, and here the charset is always the same.
 _ONE_CHARACTER = {name: value for name, value in vars(Text(1, charset=frozenset(" "))).items() if "char" in name}
 
 
@@ -71,7 +71,7 @@ class UnicodeText(Text):
 
     @property
     def is_np_flattenable(self) -> bool:
-        """Text of unknown characters has no fixed array form."""
+        """Always False: text of unknown characters has no fixed array form."""
         return False
 
 

@@ -154,7 +154,7 @@ def aec_env(id: str, history: History = "full", **kwargs: Any) -> AECEnv[str, di
 
 
 def parallel_env(id: str, history: History = "full", **kwargs: Any) -> Any:
-    """Return the turn-based parallel form: one player speaks a step, the other's action is not looked at.
+    """Return the turn-based parallel form: in each step one player acts, and the other's action is ignored.
 
     After a step `infos[agent]["active_agent"]` names who is next; after a reset it is the reflector.
     """

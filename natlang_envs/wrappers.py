@@ -1,7 +1,7 @@
-"""Wrappers for learners: rewards in [-1, 1], actions by number, a milestone's reward, chat messages.
+"""Wrappers for learners: rewards in [-1, 1], actions by index, a reward for a milestone, chat messages.
 
-All of them record their arguments, so `env.spec.to_json()` describes a wrapped environment too. What a wrapper adds is
-no part of a snapshot: use `unwrap(env).snapshot()` for the environment alone.
+All of them record their arguments, so `env.spec.to_json()` describes a wrapped environment too. A snapshot does not
+contain what a wrapper adds: use `unwrap(env).snapshot()` for the environment alone.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
 
 
 class MilestoneReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Pays once an episode for getting somewhere on the way: a curriculum for rewards that come late.
+    """Pays once an episode when a milestone is reached: a curriculum for late rewards.
 
     `MilestoneReward(env, "The passenger got into the taxi.", 21)` makes `DangerousTaxi-v0`, which pays -1 for the
     pickup, pay 20 for it as `DangerousTaxi-Dropoff-v0` does.

@@ -1,5 +1,12 @@
-"""`python -m reference_agent` is `reflect-rl`."""
+"""The `reflect-rl` command, also as `python -m reference_agent`."""
 
-from reference_agent.cli import main
+from natlang_envs.cli_support import run_app
 
-main()
+
+def main() -> None:
+    """Run the command."""
+    run_app("reference_agent.cli:app", "reflect-rl")
+
+
+if __name__ == "__main__":
+    main()

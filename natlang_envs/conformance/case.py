@@ -1,4 +1,4 @@
-"""What every check works with: the environment under test, a player that reaches deep states, and comparisons."""
+"""Shared parts of the checks: the environment under test, a player that reaches deep states, comparisons."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Case:
 
 
 class Moment(NamedTuple):
-    """What the environment handed out at a reset (`action` is None) or after a step."""
+    """The output of one reset (`action` is None) or step."""
 
     action: str | None
     observation: str

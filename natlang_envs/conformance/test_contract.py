@@ -1,4 +1,4 @@
-"""What `pytest --pyargs natlang_envs.conformance` collects: one test a check and environment."""
+"""The tests that `pytest --pyargs natlang_envs.conformance` runs: one per check and environment."""
 
 from __future__ import annotations
 

@@ -1,1 +1,17 @@
-"""DangerousTaxi: Gymnasium's Taxi told in words, where one illegal move ends the game."""
+"""DangerousTaxi: Gymnasium's Taxi told in words, where one illegal move ends the game.
+
+env         the environment; its docstring is its page
+vector      the fast vector form, on arrays
+city        grids, walls, landmarks, transition tables and distances
+tasks       task ids and their splits
+words       commands, answers and descriptions
+render      a city as characters or pixels
+protocols   writes the evaluation protocols
+"""
+
+from __future__ import annotations
+
+from natlang_envs.dangerous_taxi.env import DangerousTaxiEnv
+from natlang_envs.dangerous_taxi.vector import DangerousTaxiVectorEnv
+
+__all__ = ["DangerousTaxiEnv", "DangerousTaxiVectorEnv"]

@@ -1,4 +1,4 @@
-"""DangerousTaxi as a Gymnasium environment."""
+"""The environment DangerousTaxi: Gymnasium's Taxi told in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the protocol files of DangerousTaxi; a test holds the files to what this makes.
+"""Writes the protocol files of DangerousTaxi; a test compares the committed files with this.
 
 python -m natlang_envs.dangerous_taxi.protocols
 """

@@ -1,4 +1,4 @@
-"""What DangerousTaxi says: the commands, the answers to them, and a whole state in plain words."""
+"""The texts of DangerousTaxi: commands, answers, and the description of a state."""
 
 from __future__ import annotations
 

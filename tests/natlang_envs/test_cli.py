@@ -298,3 +298,29 @@ def test_printable_escapes_what_steers_a_terminal_and_keeps_text() -> None:
     assert printable("\x1b[2J\x07 \u202e\ud800") == "\\x1b[2J\\x07 \\u202e\\ud800"
     for text in ("plain", "two\n\tlines", "déjà vu 東京 🚕"):
         assert printable(text) == text
+
+
+@pytest.mark.parametrize(("module", "name"), [("natlang_envs.cli", "natlang"), ("leaderboard", "natlang-leaderboard")])
+def test_every_command_says_its_version(module: str, name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--version"], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.stdout == f"{name} {natlang_envs.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "missing", "extra"), [("reference_agent", "torch", "agent"), ("leaderboard", "jinja2", "leaderboard")]
+)
+def test_an_extra_that_is_not_installed_is_named_in_one_line(
+    module: str, missing: str, extra: str, tmp_path: Path
+) -> None:
+    # A package of that name that fails as a missing one does, found before the installed one.
+    (tmp_path / f"{missing}.py").write_text(f"raise ModuleNotFoundError('no {missing}', name={missing!r})")
+    environ = {**environment(), "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    command = ["build"] if module == "leaderboard" else ["train", "--out", str(tmp_path / "run")]
+    done = subprocess.run(
+        [sys.executable, "-m", module, *command], env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith(f"{missing} is not installed: pip install 'natlang-envs[{extra}]'")
+    assert len(done.stderr.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""What importing costs, what it brings along, and which way the arrows run."""
+"""Importing the suite is cheap and brings nothing heavy along, and its packages depend on each other one way."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def test_importing_the_suite_brings_nothing_heavy_along() -> None:
     assert python(f"import sys, natlang_envs; print([name for name in {HEAVY} if name in sys.modules])") == "[]"
 
 
-def test_what_importing_costs() -> None:
+def test_importing_the_suite_adds_a_fraction_of_what_gymnasium_and_pettingzoo_take() -> None:
     code = """
-from time import perf_counter
-start = perf_counter()
+from time import process_time
+start = process_time()
 import gymnasium, pettingzoo
-base = perf_counter()
+base = process_time()
 import natlang_envs
-print(f"gymnasium and pettingzoo {base - start:.3f} s, natlang_envs on top {perf_counter() - base:.3f} s")
+print((process_time() - base) / (base - start))
 """
-    # Printed, not asserted: benchmarks/ holds the number, a busy machine would fail it here.
-    print(python(code))
+    # A ratio of processor times in one run, so that a busy machine does not decide. It is about 0.1.
+    assert min(float(python(code)) for _ in range(3)) < 0.3
 
 
 def test_gymnasium_finds_an_id_by_its_module() -> None:

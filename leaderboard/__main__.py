@@ -1,0 +1,12 @@
+"""The `natlang-leaderboard` command, also as `python -m leaderboard`."""
+
+from natlang_envs.cli_support import run_app
+
+
+def main() -> None:
+    """Run the command."""
+    run_app("leaderboard.cli:app", "natlang-leaderboard")
+
+
+if __name__ == "__main__":
+    main()
