@@ -24,10 +24,10 @@ from natlang_envs.autoexplore.baselines import LARGEST, question_words, stem
 from natlang_envs.autoexplore.dataset.catalogue import Entry, cache_folder, catalogue
 from natlang_envs.autoexplore.dataset.checks import difficulty_of, named_files
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
-from natlang_envs.autoexplore.dataset.index import Index, Unreachable
 from natlang_envs.autoexplore.dataset.labels import PARTS, load_labels
-from natlang_envs.autoexplore.dataset.near import near_pairs
-from natlang_envs.autoexplore.tree import Repository, open_repository
+from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
+from natlang_envs.autoexplore.dataset.package_index import Index, Unreachable
+from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from natlang_envs.errors import UsageError
 from natlang_envs.trajectory import write_whole
 from reference_agent.folders import alone, finished
@@ -57,7 +57,16 @@ _KIND_OF: dict[Source, Kind] = {
     "settings": "other",
     "test": "other",
 }
-_LIBRARY_LEFT_OUT = {"site-packages", "dist-packages", "__pycache__", "test", "tests", "idle_test", "lib-dynload", "_bundled"}
+_LIBRARY_LEFT_OUT = {
+    "site-packages",
+    "dist-packages",
+    "__pycache__",
+    "test",
+    "tests",
+    "idle_test",
+    "lib-dynload",
+    "_bundled",
+}
 _COPIED = {".cfg", ".css", ".html", ".in", ".ini", ".js", ".json", ".md", ".py", ".pyi", ".pyx", ".rst", ".sh", ".toml"}
 _COPIED |= {".txt", ".typed", ".yaml", ".yml"}
 _LARGEST_COPIED = 1 << 20
@@ -225,16 +234,21 @@ def _repositories(
 
     for name, entry in sources.pinned.items():
         try:
-            folder = fetch(entry, once)
-            problem = problem_of(entry)
-            if problem:
-                raise UsageError(f"{problem}: delete it")
+            folder = _checked(entry, once)
         except UsageError as error:
             missing[name] = str(error)
             if isinstance(error, Unreachable):
                 refused = str(error)  # the same for the others, which would each wait for it
             continue
         yield name, entry.version, folder
+
+
+def _checked(entry: Entry, index: Callable[[], Index]) -> Path:
+    folder = fetch(entry, index)
+    problem = problem_of(entry)
+    if problem:
+        raise UsageError(f"{problem}: delete it")
+    return folder
 
 
 def _library() -> Path:
@@ -252,7 +266,11 @@ def _installed(name: str) -> Path:
     """Return a copy of the texts of an installed distribution's largest package, which becomes the root."""
     found = distribution(name)
     listed = [file for file in found.files or () if len(file.parts) > 1 and ".." not in file.parts]
-    kept = [file for file in listed if not file.parts[0].endswith((".dist-info", ".data")) and "__pycache__" not in file.parts]
+    kept = [
+        file
+        for file in listed
+        if not file.parts[0].endswith((".dist-info", ".data")) and "__pycache__" not in file.parts
+    ]
     if not kept:
         raise PackageNotFoundError(name)
     (top, _), *_ = Counter(file.parts[0] for file in sorted(kept)).most_common(1)
@@ -287,10 +305,10 @@ def _kept(out: Path, name: str, version: str, folder: Path) -> tuple[list[Weak],
 
 
 def _rules() -> str:
-    """Return a digest of the rules: the text of the modules that hold them."""
+    """Return a digest of the rules: the modules that hold them, and their words."""
     total = hashlib.sha256()
-    for each in (__file__, weak_sentences.__file__, weak_wording.__file__):
-        total.update(Path(each).read_bytes())
+    for each in (Path(__file__), Path(weak_sentences.__file__), Path(weak_wording.__file__), weak_wording.WORDS):
+        total.update(each.read_bytes())
     return total.hexdigest()
 
 
@@ -411,8 +429,8 @@ def _order(text: str) -> bytes:
 
 def _balanced(kept: dict[Kind, list[Weak]], wanted: int) -> list[Weak]:
     """Return so many of each kind as it should have, distinct; what one lacks is taken from the others."""
-    distinct = {kind: _distinct(each, labelled=False) for kind, each in kept.items()}
-    chosen = {kind: each[: round(wanted * SHARES[kind])] for kind, each in distinct.items()}
+    distinct: dict[Kind, list[Weak]] = {kind: _distinct(each, labelled=False) for kind, each in kept.items()}
+    chosen: dict[Kind, list[Weak]] = {kind: each[: round(wanted * SHARES[kind])] for kind, each in distinct.items()}
     for kind, each in distinct.items():
         lacking = wanted - sum(map(len, chosen.values()))
         chosen[kind] = each[: len(chosen[kind]) + max(0, lacking)]
@@ -437,24 +455,30 @@ def _card(questions: Sequence[Weak], described: dict[str, str], missing: dict[st
     several = sum(len(each.paths) > 1 for each in questions)
     sharing = sum(each.shares for each in questions)
     many = len(questions) or 1
+    by_kind = ", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items()))
+    by_source = ", ".join(f"{each} {count:,}" for each, count in sorted(sources.items()))
     lines = [
         "# Weak questions for AutoExplore",
         "",
-        f"{len(questions):,} questions about {len(described)} repositories, made by `reflect-rl data autoexplore`. Each is a",
-        "sentence of a file, worded as a question by rules; the file is the label. Nobody has checked that no other file",
-        "answers, and some questions read badly. They are for training only. No repository of the labelled dataset is among",
-        "them, and no question is nearly one of its questions.",
+        f"{len(questions):,} questions about {len(described)} repositories, made by `reflect-rl data "
+        f"autoexplore`. Each is",
+        "a sentence of a file, worded as a question by rules; the file is the label. Nobody has checked that no "
+        "other file",
+        "answers, and some questions read badly. They are for training only. No repository of the labelled dataset is",
+        "among them, and no question is nearly one of its questions.",
         "",
         f"SHA-256 of `{FILE}`: `{digest}`. Digest of the rules: `{_rules()[:16]}`.",
         "",
-        "One JSON object a line: `id`, `repository`, `question`, `paths` (all files that hold the sentence), `kind`, `source`,",
-        "`sentence` (without markup), `spans` (path, from and to, in characters of the file read as UTF-8: take them out before",
-        f"a model sees the file), `shares` (a word with a path). `{FOLDERS}` says where each repository's files are.",
+        "One JSON object a line: `id`, `repository`, `question`, `paths` (all files that hold the sentence), `kind`,",
+        "`source`, `sentence` (without markup), `spans` (path, from and to, in characters of the file's bytes "
+        "decoded as",
+        "UTF-8, line ends as they are: take them out before a model sees the file), `shares` (a word with a path).",
+        f"`{FOLDERS}` says where each repository's files are.",
         "",
-        f"By kind: {', '.join(f'{kind} {count:,}' for kind, count in sorted(kinds.items()))}. "
-        f"By source: {', '.join(f'{each} {count:,}' for each, count in sorted(sources.items()))}.",
-        f"{sharing / many:.0%} share a word with the path, at most {SHARING:.0%} in each repository; {several:,} have more than"
-        " one file.",
+        f"By kind: {by_kind}. By source: {by_source}.",
+        f"{sharing / many:.0%} share a word with the path, at most {SHARING:.0%} in each repository; "
+        f"{several:,} have more"
+        " than one file.",
         "",
         "| repository | version | digest | code | documentation | other |",
         "| --- | --- | --- | ---: | ---: | ---: |",
@@ -464,5 +488,9 @@ def _card(questions: Sequence[Weak], described: dict[str, str], missing: dict[st
         lines.append(f"| {name} | {described[name]} | {numbers} |")
     if missing:
         lines += ["", f"Not on this machine, so left out: {', '.join(sorted(missing))}."]
-    lines += ["", "The sentences stay under the licences of their projects: keep the file on the machine that made it.", ""]
+    lines += [
+        "",
+        "The sentences stay under their projects' licences.",
+        "",
+    ]
     return "\n".join(lines)

@@ -11,7 +11,7 @@ import re
 import tokenize
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
@@ -21,7 +21,9 @@ SHORTEST, LONGEST = 5, 40  # words of a sentence
 _CODE = {".c", ".cc", ".cpp", ".cs", ".go", ".h", ".hpp", ".java", ".js", ".pyx", ".rs", ".ts"}
 _SETTINGS = {".cfg", ".conf", ".ini", ".sh", ".toml", ".yaml", ".yml"}
 _PAGES = {".md", ".rst", ".txt"}
-_CHANGES = re.compile(r"(^|[/_.-])(changes?|changelog|history|news|releases?|release[-_]notes|whats[-_]?new)([/_.-]|$)", re.I)
+_CHANGES = re.compile(
+    r"(^|[/_.-])(changes?|changelog|history|news|releases?|release[-_]notes|whats[-_]?new)([/_.-]|$)", re.I
+)
 _TESTS = re.compile(r"(^|/)(tests?|testing)/|(^|/)test_|_tests?\.|(^|/)conftest\.")
 _UNREAD = re.compile(r"(^|/)(licen[sc]e|copying|notice|authors|contributors|credits|requirements|thanks)[^/]*$", re.I)
 
@@ -33,7 +35,8 @@ _RULE = re.compile(r"[^\w\s]{2,}(?:\s+[^\w\s]{2,})*|[=\-~^*#.]")
 _DIRECTIVE = re.compile(r"\.\. +([\w:+-]+?)::")
 _PROSE_DIRECTIVES = {"note", "warning", "tip", "hint", "important", "caution", "attention", "change", "topic"}
 _SECTION = re.compile(
-    r"(?:args|arguments|attributes|examples?|keyword arguments|methods|notes?|other parameters|parameters|params|raises|"
+    r"(?:args|arguments|attributes|examples?|keyword arguments|methods|notes?|other parameters|parameters|"
+    r"params|raises|"
     r"references|returns?|see also|todo|usage|warns|yields?|inputs?|outputs?|shape|kwargs|fields|options)\s*:?:?$",
     re.I,
 )
@@ -44,7 +47,12 @@ _SHORT = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|resp|approx|Mr|Dr|Fig|Eq|No|al
 _ROLE = re.compile(r":[\w:+.-]+:`!?~?([^`<]+?)(?:\s*<[^`>]*>)?`")
 _LINK = re.compile(r"`([^`<]+?)\s*<[^`>]*>`_{0,2}|!?\[([^\]]+)\]\([^)]*\)|\[([^\]]+)\]\[[^\]]*\]")
 _LITERAL = re.compile(r"`+([^`]+)`+_{0,2}|\*\*([^*]+)\*\*|(?<![\w*])\*([^*\s][^*]*)\*(?![\w*])|(?<!\w)_([^_]+)_(?!\w)")
-_NOTE = re.compile(r"\s*\[[#*\w-]{1,12}\]_|\s*\|[^|]*\||\s*\([^()]*\)|\s*\((?:closes|fixes|issue|see)?\s*#?\d+\)|#\d+", re.I)
+_NOTE = re.compile(
+    r"\s*\[[#*\w-]{1,12}\]_|\s*\|[^|]*\||\s*\([^()]*\)|\s*\((?:closes|fixes|issue|see)?\s*#?\d+\)|#\d+", re.I
+)
+
+
+_QUOTES = str.maketrans({0x2019: "'", 0x201C: '"', 0x201D: '"'})  # to those of a typewriter
 
 
 class Sentence(NamedTuple):
@@ -132,7 +140,9 @@ def _of_hash_comments(path: str, source: Source, text: str, starts: list[int]) -
     except (tokenize.TokenError, SyntaxError, ValueError):
         return
     alone = [
-        token.start[0] for token in tokens if token.type == tokenize.COMMENT and not token.line[: token.start[1]].strip()
+        token.start[0]
+        for token in tokens
+        if token.type == tokenize.COMMENT and not token.line[: token.start[1]].strip()
     ]
     for number in [*alone, 0]:
         if block and number != block[-1] + 1:
@@ -167,7 +177,14 @@ def _lines(text: str, start: int, end: int, column: int, comment: bool) -> Itera
 
 
 def _of_region(
-    path: str, source: Source, text: str, start: int, end: int, column: int, docstring: bool = False, comment: bool = False
+    path: str,
+    source: Source,
+    text: str,
+    start: int,
+    end: int,
+    column: int,
+    docstring: bool = False,
+    comment: bool = False,
 ) -> Iterator[Sentence]:
     markdown = path.endswith(".md")
     paragraphs: list[list[_Line]] = [[]]
@@ -245,7 +262,9 @@ def _of_paragraph(path: str, source: Source, lines: list[_Line]) -> Iterator[Sen
         yield from _sentence(path, source, joined, begin, len(joined), place, first)
 
 
-def _sentence(path: str, source: Source, joined: str, begin: int, end: int, place, first: bool) -> Iterator[Sentence]:  # type: ignore[no-untyped-def]
+def _sentence(
+    path: str, source: Source, joined: str, begin: int, end: int, place: Callable[[int], int], first: bool
+) -> Iterator[Sentence]:
     raw = joined[begin:end].rstrip()
     if "  " in raw and source not in ("comment", "docstring"):
         return  # a table
@@ -263,7 +282,7 @@ def plain(raw: str) -> str:
     for pattern in (_LINK, _LITERAL, _LITERAL):
         text = pattern.sub(lambda found: next(each for each in found.groups() if each), text)
     text = _NOTE.sub("", text)
-    text = text.replace("’", "'").replace("“", '"').replace("”", '"').replace("—", ", ")
+    text = text.translate(_QUOTES).replace("—", ", ")
     text = re.sub(r"\s--\s", ", ", text)
     text = " ".join(text.split())
     text = re.sub(r"\s+([,.;:])", r"\1", text)
