@@ -135,10 +135,17 @@ def read_questions(path: Path) -> list[Weak]:
 
 
 class Sources(NamedTuple):
-    """Where questions come from: pinned distributions, and the names of those in the environment."""
+    """Where questions come from.
+
+    Attributes:
+        pinned: Source distributions that are fetched, by name.
+        installed: The names of distributions of the environment.
+        library: Whether Python's standard library is one of the sources.
+    """
 
     pinned: dict[str, Entry]
     installed: tuple[str, ...]
+    library: bool
 
 
 def read_sources(path: Path | None = None) -> Sources:
@@ -152,12 +159,13 @@ def read_sources(path: Path | None = None) -> Sources:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         pinned = {each["name"]: Entry(split="train", **each) for each in content.get("source", ())}
         installed = tuple(content.get("installed", ()))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        library = bool(content.get("library", False))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{path} is no list of sources ({error})") from None
     labelled = sorted({*pinned, *installed} & set(catalogue()))
     if labelled:
         raise UsageError(f"{path} names {', '.join(labelled)}, which labelled questions are about: take it out")
-    return Sources(pinned, installed)
+    return Sources(pinned, installed, library)
 
 
 class Made(NamedTuple):
@@ -190,7 +198,7 @@ def make_questions(
     Raises:
         UsageError: No source is here, or the folder cannot be written to.
     """
-    total = len(sources.pinned) + len(sources.installed) + 1
+    total = len(sources.pinned) + len(sources.installed) + sources.library
     found: dict[str, list[Weak]] = {}
     described: dict[str, str] = {}
     folders: dict[str, str] = {}
@@ -216,7 +224,8 @@ def _repositories(
     sources: Sources, index: Callable[[], Index], missing: dict[str, str]
 ) -> Iterator[tuple[str, str, Path]]:
     """Yield the name, version and folder of each source that can be had, and note in `missing` which cannot."""
-    yield PYTHON, sys.version.split()[0], _library()
+    if sources.library:
+        yield PYTHON, sys.version.split()[0], _library()
     for name in sources.installed:
         try:
             yield name, distribution(name).version, _installed(name)

@@ -40,6 +40,11 @@ _POINTING = re.compile(  # at something that the question does not hold
     r"in general)\b",
     re.I,
 )
+_OWN = re.compile(  # a file's or a class's word for itself
+    r"this (is )?(?:an? |the )?((?:[\w-]+ )?(?:function|method|class|module|script|command|file|package|helper|"
+    r"decorator|mixin|test|example|program|tool|exception|error))",
+    re.I,
+)
 _PRONOUN = re.compile(
     r"^\W*(\w+\W+){0,3}(it|they|them|he|she|its|their|that's|it's|one|ones|both|neither|either)\b", re.I
 )
@@ -130,9 +135,10 @@ def question_of(sentence: Sentence, project: str) -> str | None:
     text = _OPENING.sub("", text)
     text = re.sub(r"\b(also|please|just|simply|easily) ", "", text)
     text = text[:1].upper() + text[1:] if sentence.text[:1].isupper() else text
+    own = _OWN.match(text) if sentence.first else None
     if (
         _BAD.search(text)
-        or _POINTING.search(text)
+        or _POINTING.search(text, own.end() if own else 0)
         or _PRONOUN.search(text)
         or re.match(r"(what|how|why|where|who|is|are|do|does|can|has|have)\b", text, re.I)
     ):
@@ -150,10 +156,10 @@ def question_of(sentence: Sentence, project: str) -> str | None:
         return None
     question = draw.one(forms)
     order = sentence.source == "comment" and _verb_of(statement)[0]  # as "update the copy" in the middle of code
-    if draw.number() < RAW and len(text.split()) <= 25 and not order:
+    if draw.number() < RAW and len(text.split()) <= 25 and not order and not own:
         question = _capital(statement)
     question = " ".join(_as_asked(question).split())
-    return question if _is_good(question, sentence) else None
+    return question if _is_good(question) else None
 
 
 class _Draw:
@@ -183,11 +189,15 @@ def _forms(sentence: Sentence, s: str, project: str) -> Iterator[str]:
         return
     if _NO_SUBJECT.match(s):
         return
-    rules: list[Callable[[], Iterator[str]]] = [lambda: _of_check(s, sentence.source), lambda: _of_page_action(s)]
+    rules: list[Callable[[], Iterator[str]]] = [lambda: _of_check(s, sentence.source)]
     if described:
-        rules += [lambda: _of_truth(s), lambda: _of_noun(s)]
-    if sentence.source != "page":
-        rules[1] = lambda: _of_action(s, project, described)
+        rules.append(lambda: _of_truth(s))
+    if sentence.source == "page":
+        rules.append(lambda: _of_page_action(s))
+    else:
+        rules.append(lambda: _of_action(s, project, described))
+    if described:
+        rules.append(lambda: _of_noun(s))
     rules.append(lambda: _of_clause(s))
     for rule in rules:
         found = list(rule())
@@ -226,12 +236,7 @@ def _verb_of(s: str) -> tuple[str, str]:
 
 def _of_this(s: str) -> Iterator[str]:
     """This class keeps the keys: which class keeps the keys?"""
-    found = re.match(
-        r"this (is )?(?:an? |the )?((?:[\w-]+ )?(?:function|method|class|module|script|command|file|package|"
-        r"helper|decorator|"
-        r"mixin|test|example|program|tool|exception|error)) (that |which |to |for )?(.+)",
-        s,
-    )
+    found = re.fullmatch(rf"{_OWN.pattern} (that |which |to |for )?(.+)", s)
     if not found:
         return
     is_, noun, link, tail = found.groups()
@@ -582,7 +587,7 @@ def _as_asked(text: str) -> str:
     return re.sub(r"\bdoes (\w+) (\w+) (\w+) and (return|raise)s ", r"does \1 \2 \3 and \4 ", text)
 
 
-def _is_good(question: str, sentence: Sentence) -> bool:
+def _is_good(question: str) -> bool:
     body = question.rstrip("?")
     words = re.findall(r"[\w'-]+", body.lower())
     telling = {word for word in words if word not in _WORDS["common"] and len(word) > 2}
