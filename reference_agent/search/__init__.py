@@ -1,1 +1,1 @@
-"""Learning to search a repository: the data, the judgements and the agents that use them."""
+"""Learned search of repositories: a small retrieval encoder judges, a planner or a trained policy walks."""
