@@ -1,6 +1,6 @@
 """Evaluation: protocols that are data, agents that are callables, runs that can be replayed, intervals."""
 
-from natlang_envs.evaluation.agents import Agent, Decision, View, load_agent
+from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, load_agent
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
 from natlang_envs.evaluation.runner import Run, evaluate, read_run
 from natlang_envs.evaluation.statistics import Interval, Score, score
@@ -12,7 +12,7 @@ __all__ = [
     "Protocol",
     "Run",
     "Score",
-    "View",
+    "AgentInput",
     "evaluate",
     "load_agent",
     "load_protocol",

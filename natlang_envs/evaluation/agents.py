@@ -1,6 +1,6 @@
 """Agents: any callable from what a player sees to an action; and the built-in ones.
 
-A function `def agent(view: View) -> str` is an agent. One that decides for many episodes at a time (a model that
+A function `def agent(view: AgentInput) -> str` is an agent. One that decides for many episodes at a time (a model that
 batches) has a method `act(views)` instead. Others are found by the entry-point group `natlang_envs.agents`: a name and
 a function that takes what stands behind the colon in `--agent name:argument`, and returns an agent.
 """
@@ -24,7 +24,7 @@ ENTRY_POINTS = "natlang_envs.agents"
 
 
 @dataclass(frozen=True)
-class View:
+class AgentInput:
     """What an agent sees before a step.
 
     Attributes:
@@ -61,15 +61,15 @@ class Decision:
 class BatchAgent(Protocol):
     """An agent that decides for several episodes at a time."""
 
-    def act(self, views: Sequence[View]) -> Sequence[str | Decision]:
+    def act(self, views: Sequence[AgentInput]) -> Sequence[str | Decision]:
         """Return one decision a view, in order."""
         ...
 
 
-Agent = Callable[[View], str | Decision] | BatchAgent
+Agent = Callable[[AgentInput], str | Decision] | BatchAgent
 
 
-def decide(agent: Agent, views: Sequence[View]) -> list[Decision]:
+def decide(agent: Agent, views: Sequence[AgentInput]) -> list[Decision]:
     """Return what an agent of either kind decides.
 
     Raises:
@@ -107,7 +107,7 @@ class RandomAgent:
 
     sampling = True
 
-    def __call__(self, view: View) -> str:
+    def __call__(self, view: AgentInput) -> str:
         """Return a random command."""
         return view.admissible_commands[int(view.rng.integers(len(view.admissible_commands)))]
 
@@ -118,7 +118,7 @@ class RandomLegalAgent:
     sampling = True
     privileged = True
 
-    def __call__(self, view: View) -> str:
+    def __call__(self, view: AgentInput) -> str:
         """Return a random legal command."""
         env = cast("NatLangEnv", view.env)
         commands = env.safe_commands()
@@ -130,7 +130,7 @@ class OracleAgent:
 
     privileged = True
 
-    def __call__(self, view: View) -> str:
+    def __call__(self, view: AgentInput) -> str:
         """Return the first command of the plan from here."""
         env = cast("NatLangEnv", view.env)
         return env.reference()[0]

@@ -17,7 +17,7 @@ import numpy as np
 
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import Agent, Decision, View, decide, is_privileged, is_sampling
+from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, decide, is_privileged, is_sampling
 from natlang_envs.evaluation.protocols import Episode, Protocol, load_protocol
 from natlang_envs.evaluation.statistics import Score, score
 from natlang_envs.files import write_whole
@@ -124,7 +124,7 @@ def _play(
 ) -> Iterator[tuple[Trajectory, int]]:
     """Play a batch of episodes in step; yield each with the tokens it took."""
     privileged = is_privileged(agent)
-    views: dict[int, View] = {}
+    views: dict[int, AgentInput] = {}
     recorders: list[Recorder] = []
     tokens = [0] * len(episodes)
     for index, (episode, run) in enumerate(episodes):
@@ -132,7 +132,7 @@ def _play(
         recorders.append(Recorder(episode.task_id, episode.seed, run, observation))
         inner = unwrap(envs[index]) if privileged else None
         rng = np.random.default_rng([episode.seed, run])
-        views[index] = View(info["task"], (), observation, info["admissible_commands"], rng, inner)
+        views[index] = AgentInput(info["task"], (), observation, info["admissible_commands"], rng, inner)
     while views:
         decisions: list[Decision] = decide(agent, list(views.values()))
         for (index, view), decision in zip(list(views.items()), decisions, strict=True):
@@ -146,7 +146,7 @@ def _play(
                 del views[index]
                 continue
             path = (*view.path, PathStep(decision.action, info["feedback"]))
-            views[index] = View(view.task, path, observation, info["admissible_commands"], view.rng, view.env)
+            views[index] = AgentInput(view.task, path, observation, info["admissible_commands"], view.rng, view.env)
     for recorder, used in zip(recorders, tokens, strict=True):
         yield recorder.trajectory(), used
 
