@@ -29,7 +29,7 @@ _SHOWN_PROBLEMS = 10
 
 # By name, so that the core imports no environment's package, and lazily, so that no other command waits for them.
 _IMPORTED_LATE = {
-    "explore": ("natlang_envs.autoexplore.copilot.cli", "explore_command"),
+    "explore": ("natlang_envs.autoexplore.explore_cli", "explore_command"),
     "data": ("natlang_envs.autoexplore.dataset.cli", "data_app"),
 }
 

@@ -1,1 +1,32 @@
-"""AutoExplore: a sandbox, a copilot and an environment over any repository."""
+"""AutoExplore: find the file of a repository that answers a question; and a sandbox and a copilot over any repository.
+
+env, episode     the environment, and the rules of one episode
+tasks            questions and their answers: embedded, labelled, or your own
+search, baselines  what the baseline agents are made of: the walk of a search, and BM25
+protocols        writes the evaluation protocols
+repository/      a folder, indexed: its files, pages and words; nothing outside it is ever opened
+sandbox/         commands, edits and programs over a repository that is never modified
+copilot/         a person or a model works in a sandbox, one command at a time
+agent_driver     an agent of the suite in the person's place
+dataset/         the labelled dataset: fetching, labels, checks
+explore_cli      `natlang explore`
+prompt_files     what models are asked, from `prompts/`
+"""
+
+from __future__ import annotations
+
+from natlang_envs.autoexplore.copilot import AutoExploreCopilot
+from natlang_envs.autoexplore.env import AutoExploreEnv
+from natlang_envs.autoexplore.repository import Repository, RepositoryChanged, open_repository
+from natlang_envs.autoexplore.sandbox import AutoExploreSandbox, CommandResult, Limits
+
+__all__ = [
+    "AutoExploreCopilot",
+    "AutoExploreEnv",
+    "AutoExploreSandbox",
+    "CommandResult",
+    "Limits",
+    "Repository",
+    "RepositoryChanged",
+    "open_repository",
+]

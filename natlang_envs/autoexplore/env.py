@@ -118,7 +118,7 @@ class AutoExploreEnv(NatLangEnv):
     @property
     def repository(self) -> Repository:
         """The repository of the current task (privileged knowledge)."""
-        return self._episode.atlas.repository
+        return self._episode.navigation.repository
 
     @property
     def files_read(self) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ class AutoExploreEnv(NatLangEnv):
 
     def route(self, path: str) -> list[str]:
         """Return the fewest commands from here to the `id` of any file (privileged knowledge)."""
-        return self._episode.atlas.route(self._episode.place.key, (path,))
+        return self._episode.navigation.route(self._episode.place.key, (path,))
 
     def _get_state(self) -> tuple[Any, ...]:
         return self._episode.state()

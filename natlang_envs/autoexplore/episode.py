@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from natlang_envs.autoexplore.repository.navigation import Atlas, atlas_of
+from natlang_envs.autoexplore.repository.navigation import Navigation, navigation_of
 from natlang_envs.autoexplore.repository.texts import (
     LAST_STEP,
     LEFT,
@@ -35,13 +35,13 @@ class Episode:
         UsageError: The task's repository cannot be opened.
     """
 
-    __slots__ = ("atlas", "files_read", "goal", "place", "task")
+    __slots__ = ("files_read", "goal", "navigation", "place", "task")
 
     def __init__(self, task: ExploreTask, budget: int, repository: Repository | None = None) -> None:
         self.goal = task
         self.task = task_text(task.question)
-        self.atlas: Atlas = atlas_of(repository or open_repository(task.folder), budget)
-        self.place = self.atlas.place(("", 0))
+        self.navigation: Navigation = navigation_of(repository or open_repository(task.folder), budget)
+        self.place = self.navigation.place(("", 0))
         self.files_read: tuple[str, ...] = ()
 
     def act(self, command: str, last: bool) -> Outcome:
@@ -57,9 +57,9 @@ class Episode:
                 return Outcome(LEFT, -GOAL_REWARD, terminated=True)
             feedback = move.feedback
             if move.kind == "go":
-                self.place = self.atlas.place((move.path, move.page))
+                self.place = self.navigation.place((move.path, move.page))
             else:
-                feedback = self.atlas.text(move.path)
+                feedback = self.navigation.text(move.path)
                 if move.path not in self.files_read:
                     self.files_read = (*self.files_read, move.path)
         if last:
@@ -72,7 +72,7 @@ class Episode:
 
     def plan(self) -> list[str]:
         """Return the fewest commands from here to the `id` of a target."""
-        return self.atlas.route(self.place.key, self.goal.targets)
+        return self.navigation.route(self.place.key, self.goal.targets)
 
     def demonstration(self, steps_left: int) -> list[str]:
         """Return `plan` with `cat` before `id`, unless the file was read before or no step is left for it."""
@@ -80,7 +80,7 @@ class Episode:
         place = self.place
         for command in way:
             move = place.moves[command]
-            place = self.atlas.place((move.path, move.page))
+            place = self.navigation.place((move.path, move.page))
         if place.moves[name].path in self.files_read or len(way) + 2 > steps_left:
             return [*way, name]
         return [*way, f"cat {name.removeprefix('id ')}", name]
@@ -97,7 +97,7 @@ class Episode:
         """
         folder, page, files_read = state
         try:
-            self.place = self.atlas.place((folder, page))
+            self.place = self.navigation.place((folder, page))
         except KeyError:
             raise UsageError(f"page {page} of the folder {folder!a} is not in this repository") from None
         self.files_read = tuple(files_read)

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @cache
-def prompt_words(name: str) -> dict[str, Any]:
+def prompt_texts(name: str) -> dict[str, Any]:
     """Return the texts of one file, `name` being its name without the ending."""
     file = resources.files("natlang_envs.autoexplore").joinpath(f"prompts/{name}.toml")
     return tomllib.loads(file.read_text(encoding="utf-8"))

@@ -16,10 +16,9 @@ from typing import Any, Literal, NamedTuple, Protocol
 from natlang_envs.autoexplore.dataset.catalogue import catalogue, repository_folder
 from natlang_envs.autoexplore.dataset.labels import PARTS, Part, load_labels
 from natlang_envs.autoexplore.repository.names import same
-from natlang_envs.autoexplore.repository.texts import MAX_QUESTION
+from natlang_envs.autoexplore.repository.texts import clean_question
 from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.errors import UsageError, one_of
-from natlang_envs.spaces import escape_surrogates
 from natlang_envs.tasks import SPLITS, Shares, Split, Tasks, split_of
 
 ExploreSplit = Split | Literal["test_seen"]
@@ -226,22 +225,6 @@ def make_tasks(
     if split != "all":
         raise UsageError(f"a repository of your own has no split {split!r}: leave split out")
     return OwnTask(repository, question, target, depth)
-
-
-def clean_question(question: str) -> str:
-    """Return a question as one line of valid Unicode.
-
-    Raises:
-        UsageError: It is empty, too long, or not a string.
-    """
-    if not isinstance(question, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UsageError(f"question must be a str, not {question!r}")
-    line = escape_surrogates(" ".join(question.split()))
-    if not line:
-        raise UsageError("question is empty: ask something that a file of the repository answers")
-    if len(line) > MAX_QUESTION:
-        raise UsageError(f"question has {len(line):,} characters: use at most {MAX_QUESTION:,}")
-    return line
 
 
 def _target(repository: str, given: str) -> str:

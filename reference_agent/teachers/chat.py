@@ -3,7 +3,7 @@
 Two requests a lesson: p(s) with p_reflect (after a mistake also p_negative) gives R; p(s), R and α(A(s)) give a. An
 answer that names no listed command, that contradicts its reflection or gives away what it was told, is kept out of the
 data and counted; the game goes on by the oracle's action. Answers are kept on disk by their exact request. Where the
-endpoint is and its key come from the environment, as `natlang_envs.autoexplore.copilot.endpoint` has it.
+endpoint is and its key come from the environment, as `natlang_envs.chat_endpoint` has it.
 """
 
 from __future__ import annotations

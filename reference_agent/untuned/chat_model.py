@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from natlang_envs.autoexplore.copilot.endpoint import OpenAIDriver
+from natlang_envs.chat_endpoint import ChatEndpoint
 
 
 class OwnDriver(threading.local):
@@ -13,8 +13,8 @@ class OwnDriver(threading.local):
 
     Args:
         model: The chat model's name.
-        settings: What else `OpenAIDriver` takes.
+        settings: What else `ChatEndpoint` takes.
     """
 
     def __init__(self, model: str, **settings: Any) -> None:
-        self.own = OpenAIDriver(model, **settings)
+        self.own = ChatEndpoint(model, **settings)

@@ -32,7 +32,7 @@ from reference_agent.untuned.agents import (
     parse,
 )
 from reference_agent.untuned.chat_policy import ROLE
-from tests.natlang_envs.autoexplore.chat_server import Body, completion, serve
+from tests.natlang_envs.chat_server import Body, completion, serve
 
 PICKUP = "dangerous-taxi-pickup/paper"
 COMMANDS = ("move south", "move north", "pick up passenger")

@@ -11,16 +11,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, NamedTuple, Protocol, get_args
 
-from natlang_envs.autoexplore.copilot.listed_commands import Listed, list_commands
+from natlang_envs.autoexplore.copilot.listed_commands import ListedCommands, list_commands
 from natlang_envs.autoexplore.copilot.replies import ENDS, Reply, read_reply
-from natlang_envs.autoexplore.prompt_files import prompt_words
-from natlang_envs.autoexplore.repository.texts import NEXT, PREVIOUS, turned
+from natlang_envs.autoexplore.prompt_files import prompt_texts
+from natlang_envs.autoexplore.repository.texts import NEXT, PREVIOUS, clean_question, turned
 from natlang_envs.autoexplore.repository.tree import Repository
-from natlang_envs.autoexplore.sandbox.command_context import ROOT, CommandError, Session, resolve
+from natlang_envs.autoexplore.sandbox.command_context import ROOT, CommandContext, CommandError, resolve
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Limits
 from natlang_envs.autoexplore.sandbox.parser import ParseError, parse
 from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox, CommandResult
-from natlang_envs.autoexplore.tasks import clean_question
 from natlang_envs.enumeration import Choice, enumerate_actions
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.spaces import escape_surrogates
@@ -139,7 +138,7 @@ class AutoExploreCopilot:
     @property
     def task(self) -> str:
         """What is asked, in words."""
-        return prompt_words("copilot")[self.mode]["task"].format(question=self.question)
+        return prompt_texts("copilot")[self.mode]["task"].format(question=self.question)
 
     @property
     def steps_left(self) -> int:
@@ -154,12 +153,12 @@ class AutoExploreCopilot:
     @property
     def instructions(self) -> str:
         """What never changes: the commands, and how to end."""
-        words = prompt_words("copilot")
+        words = prompt_texts("copilot")
         return words["role"].strip().replace("{ends}", words[self.mode]["ends"].strip())
 
-    def listed(self) -> Listed:
+    def listed(self) -> ListedCommands:
         """Return the commands that can be listed here."""
-        listed = list_commands(self.sandbox.view.folder(self.sandbox.cwd), self._page)
+        listed = list_commands(self.sandbox.overlay.folder(self.sandbox.cwd), self._page)
         self._page = listed.page
         return listed
 
@@ -169,11 +168,11 @@ class AutoExploreCopilot:
 
     def prompt(self) -> str:
         """Return the prompt of this turn, without the instructions."""
-        words = prompt_words("copilot")
+        words = prompt_texts("copilot")
         folder = self.sandbox.cwd
         lines = ["# Task", self.task, "# Current folder", f"{ROOT}/{folder}" if folder else ROOT]
         if self.shown.files:
-            here = self.sandbox.view.folder(folder)
+            here = self.sandbox.overlay.folder(folder)
             for title, names in (("# Folders here", here.folders), ("# Files here", here.files)):
                 lines += [title, *(names[:_NAMES_SHOWN] or ("(none)",))]
                 if len(names) > _NAMES_SHOWN:
@@ -202,7 +201,7 @@ class AutoExploreCopilot:
         reply = read_reply(escape_surrogates(answer[:MAX_REPLY]), self.choices())
         result = self._execute(reply)
         if reply.left_over:
-            note = prompt_words("copilot")["left_over"].format(count=reply.left_over)
+            note = prompt_texts("copilot")["left_over"].format(count=reply.left_over)
             result = result._replace(stderr=f"{result.stderr}{note}\n")
         turn = Turn(reply.command, reply.reasoning, result)
         self.turns.append(turn)
@@ -234,7 +233,7 @@ class AutoExploreCopilot:
         return self.ending
 
     def _execute(self, reply: Reply) -> CommandResult:
-        words = prompt_words("copilot")
+        words = prompt_texts("copilot")
         if reply.command is None:
             return _answer(words["unreadable"], 2)
         line = (self.listed().lines.get(reply.command) if self.shown.choices else None) or reply.command.strip()
@@ -266,18 +265,18 @@ class AutoExploreCopilot:
 
     def _name(self, typed: str) -> CommandResult:
         """End with the file that is named, if there is one; else say so."""
-        session = Session(self.sandbox.view, self.sandbox.cwd)
+        context = CommandContext(self.sandbox.overlay, self.sandbox.cwd)
         for name in _operands(typed):
             try:
-                path, kind = resolve(session, name)
+                path, kind = resolve(context, name)
             except CommandError:
                 continue
             if kind == "file":
                 self.ending = Ending("identified", path)
                 return CommandResult("", "", 0)
             if kind == "folder":
-                return _answer(prompt_words("copilot")["a_folder"].format(name=name), 1)
-        return _answer(prompt_words("copilot")["no_file"].format(name=typed or "id"), 1)
+                return _answer(prompt_texts("copilot")["a_folder"].format(name=name), 1)
+        return _answer(prompt_texts("copilot")["no_file"].format(name=typed or "id"), 1)
 
 
 def describe(result: CommandResult, characters: int) -> str:
@@ -288,7 +287,7 @@ def describe(result: CommandResult, characters: int) -> str:
             continue
         parts.append(text[:characters].removesuffix("\n"))
         if len(text) > characters:
-            parts.append(prompt_words("copilot")["cut"].format(shown=f"{characters:,}", total=f"{len(text):,}"))
+            parts.append(prompt_texts("copilot")["cut"].format(shown=f"{characters:,}", total=f"{len(text):,}"))
     if result.stopped is not None:
         parts.append(f"[stopped: {result.stopped}]")
     if result.exit_code:

@@ -10,7 +10,7 @@ from natlang_envs.autoexplore.repository.tree import Folder
 from natlang_envs.autoexplore.sandbox.parser import quote
 
 
-class Listed(NamedTuple):
+class ListedCommands(NamedTuple):
     """One page of a folder, as commands.
 
     Attributes:
@@ -25,7 +25,7 @@ class Listed(NamedTuple):
     lines: dict[str, str]
 
 
-def list_commands(folder: Folder, page: int) -> Listed:
+def list_commands(folder: Folder, page: int) -> ListedCommands:
     """Return the commands of a page; `cd` and `cat` are for the sandbox, `id` and `exit` end the search."""
     pages = pages_of(folder.folders, folder.files)
     page = min(page, len(pages) - 1)  # the folder may have become shorter
@@ -41,7 +41,7 @@ def list_commands(folder: Folder, page: int) -> Listed:
     if page:
         lines[PREVIOUS] = PREVIOUS
     lines[EXIT] = EXIT
-    return Listed(page, len(pages), lines)
+    return ListedCommands(page, len(pages), lines)
 
 
 def _operand(name: str) -> str:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from natlang_envs.autoexplore.baselines import LARGEST, bm25_of, question_words, words_of
 from natlang_envs.autoexplore.dataset.labels import RANKED, Difficulty, Evidence, Label
 from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
-from natlang_envs.autoexplore.repository.navigation import atlas_of
+from natlang_envs.autoexplore.repository.navigation import navigation_of
 from natlang_envs.autoexplore.repository.texts import FILE_BUDGET, MAX_QUESTION
 from natlang_envs.autoexplore.repository.tree import Repository
 
@@ -24,7 +24,7 @@ def shortest_path(repository: Repository, targets: Sequence[str]) -> tuple[str, 
     Raises:
         KeyError: A target is no file of the repository.
     """
-    *moves, last = atlas_of(repository, FILE_BUDGET).route(("", 0), tuple(targets))
+    *moves, last = navigation_of(repository, FILE_BUDGET).route(("", 0), tuple(targets))
     return (*moves, f"cat {last.removeprefix('id ')}", last)
 
 

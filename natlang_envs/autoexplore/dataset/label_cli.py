@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from natlang_envs.autoexplore.copilot.endpoint import OpenAIDriver
 from natlang_envs.autoexplore.dataset.catalogue import data_folder
 from natlang_envs.autoexplore.dataset.export import card, digest, part_named, write_parquet, write_state_actions
 from natlang_envs.autoexplore.dataset.labels import load_labels
@@ -29,6 +28,7 @@ from natlang_envs.autoexplore.dataset.report import (
     seen_by_players,
 )
 from natlang_envs.autoexplore.repository.tree import open_repository
+from natlang_envs.chat_endpoint import ChatEndpoint
 from natlang_envs.cli_support import printable
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
@@ -136,7 +136,7 @@ def label_command(
     repository = open_repository(repo, ignored=ignored)
     if out.absolute().resolve().is_relative_to(repository.path):
         raise UsageError(f"{out} lies in {repo}, which is never modified: choose a file outside it")
-    driver = OpenAIDriver(model, timeout=timeout)
+    driver = ChatEndpoint(model, timeout=timeout)
     with _progress() as progress:
         bar = progress.add_task("files", total=None)
         try:

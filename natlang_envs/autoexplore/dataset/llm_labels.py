@@ -32,7 +32,7 @@ from natlang_envs.autoexplore.dataset.labels import (
     read_lines,
     write_labels,
 )
-from natlang_envs.autoexplore.prompt_files import prompt_words
+from natlang_envs.autoexplore.prompt_files import prompt_texts
 from natlang_envs.autoexplore.repository.tree import Repository
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
@@ -151,7 +151,7 @@ def _labels_of(
     repository: Repository, model: Model, path: str, count: int, before: list[Label]
 ) -> tuple[list[Label], list[str]]:
     """Return the labels of one file, and why other questions on it were dropped."""
-    words = prompt_words("label")["ask"]
+    words = prompt_texts("label")["ask"]
     system = words["role"].format(count=count, least=SHORTEST_EVIDENCE, most=LONGEST_EVIDENCE).strip()
     first = words["prompt"].format(files=_listing(repository), path=path, content=text_of(repository, path)).strip()
     prompt = first
@@ -242,7 +242,7 @@ def _compose(
 
 def _judge(repository: Repository, model: Model, path: str, question: str, answer: str) -> tuple[str, str] | None:
     """Return the span of a file that answers a question, "" where it does not, and why; None without a verdict."""
-    words = prompt_words("label")["judge"]
+    words = prompt_texts("label")["judge"]
     system = words["role"].format(least=SHORTEST_EVIDENCE, most=LONGEST_EVIDENCE).strip()
     text = text_of(repository, path)
     prompt = words["prompt"].format(question=question, answer=answer, path=path, content=text[:LARGEST_FILE]).strip()

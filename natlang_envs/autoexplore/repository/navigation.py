@@ -78,8 +78,8 @@ def pages_of(folders: tuple[str, ...], files: tuple[str, ...]) -> list[Page]:
     return pages
 
 
-class Atlas:
-    """The places of a repository; made by `atlas_of`.
+class Navigation:
+    """The places of a repository; made by `navigation_of`.
 
     Args:
         repository: The repository.
@@ -93,9 +93,9 @@ class Atlas:
         self._places: dict[Key, Place] = {}
         self._texts: dict[str, str] = {}
 
-    def __reduce__(self) -> tuple[Callable[..., Atlas], tuple[Repository, int]]:
+    def __reduce__(self) -> tuple[Callable[..., Navigation], tuple[Repository, int]]:
         """Pickle as the repository: it is made again, or shared, where it is loaded."""
-        return atlas_of, (self.repository, self._budget)
+        return navigation_of, (self.repository, self._budget)
 
     def place(self, key: Key) -> Place:
         """Return a place.
@@ -167,9 +167,9 @@ class Atlas:
 
 
 @lru_cache(maxsize=64)
-def atlas_of(repository: Repository, budget: int) -> Atlas:
-    """Return the atlas of a repository, shared by every environment with this budget."""
-    return Atlas(repository, budget)
+def navigation_of(repository: Repository, budget: int) -> Navigation:
+    """Return the navigation of a repository, shared by every environment with this budget."""
+    return Navigation(repository, budget)
 
 
 def _parent(path: str) -> str:

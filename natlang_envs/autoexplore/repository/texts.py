@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from natlang_envs.errors import UsageError
+from natlang_envs.spaces import escape_surrogates
+
 PAGE_SLOTS = 36  # a folder takes one, its `cd`; a file two, its `cat` and `id`
 UP, NEXT, PREVIOUS, EXIT = "cd ..", "next page", "previous page", "exit"
 MAX_COMMANDS = PAGE_SLOTS + 4
@@ -99,3 +102,19 @@ def unknown_command(command: str) -> str:
     """Return the answer to text that is none of the listed commands."""
     shown = command if len(command) <= _QUOTED else command[:_QUOTED] + "…"
     return f"{shown!a} is not one of the listed commands: nothing was done."
+
+
+def clean_question(question: str) -> str:
+    """Return a question as one line of valid Unicode.
+
+    Raises:
+        UsageError: It is empty, too long, or not a string.
+    """
+    if not isinstance(question, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(f"question must be a str, not {question!r}")
+    line = escape_surrogates(" ".join(question.split()))
+    if not line:
+        raise UsageError("question is empty: ask something that a file of the repository answers")
+    if len(line) > MAX_QUESTION:
+        raise UsageError(f"question has {len(line):,} characters: use at most {MAX_QUESTION:,}")
+    return line

@@ -1,1 +1,19 @@
-"""A sandbox over a repository: look around, edit and run programs without changing the original."""
+"""A copy-on-write sandbox over a repository: native commands without a process, programs in isolation.
+
+sandbox            `AutoExploreSandbox`: one command line in, its output and exit code out
+parser             splits a command line
+commands           cd, ls, cat, head, tail and echo, without a process
+command_context    what those share: options, output with a limit, paths that cannot lead out
+overlay            the changes, in memory, over the shared index
+work_folder        the files where a program finds them, and what it did to them
+changes            the changed files as a diff and as a patch
+isolation/         runs `python` and `pip` with access to that folder and nothing else
+"""
+
+from __future__ import annotations
+
+from natlang_envs.autoexplore.sandbox.changes import ChangedFile
+from natlang_envs.autoexplore.sandbox.isolation import Limits
+from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox, CommandResult, SandboxState
+
+__all__ = ["AutoExploreSandbox", "ChangedFile", "CommandResult", "Limits", "SandboxState"]

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from natlang_envs.autoexplore.repository.names import on_disk
 from natlang_envs.autoexplore.sandbox.isolation.isolation import PACKAGES
-from natlang_envs.autoexplore.sandbox.overlay import View
+from natlang_envs.autoexplore.sandbox.overlay import Overlay
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 
@@ -47,21 +47,21 @@ class ChangedFile(NamedTuple):
         return b"\0" in (self.before or b"") or b"\0" in (self.after or b"")
 
 
-def changed_files(view: View) -> tuple[ChangedFile, ...]:
-    """Return the changed files of a view, sorted by path.
+def changed_files(overlay: Overlay) -> tuple[ChangedFile, ...]:
+    """Return the changed files of a overlay, sorted by path.
 
     Raises:
         RepositoryChanged: One of them is not in the original any more as it was indexed.
     """
-    return tuple(_changed_files(view))
+    return tuple(_changed_files(overlay))
 
 
-def _changed_files(view: View) -> Iterator[ChangedFile]:
-    repository = view.repository
-    for path in sorted(view.changes):
+def _changed_files(overlay: Overlay) -> Iterator[ChangedFile]:
+    repository = overlay.repository
+    for path in sorted(overlay.changes):
         if path.startswith(f"{PACKAGES}/"):  # what pip installed is no change to the repository
             continue
-        after = view.read(path) if view.kind(path) == "file" else None
+        after = overlay.read(path) if overlay.kind(path) == "file" else None
         if repository.kind(path) != "file":
             if after is not None:
                 yield ChangedFile(path, "added", None, after)

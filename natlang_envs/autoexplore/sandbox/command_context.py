@@ -63,14 +63,14 @@ class Output:
 
 
 @dataclass
-class Session:
+class CommandContext:
     """Where a command runs: the files, and the path of the current folder ("" for the root)."""
 
     files: Files
     cwd: str = ""
 
 
-def resolve(session: Session, typed: str) -> tuple[str, Kind | None]:
+def resolve(context: CommandContext, typed: str) -> tuple[str, Kind | None]:
     """Return the path that a typed one leads to, and what is there (None: nothing, but its folder exists).
 
     Raises:
@@ -80,9 +80,9 @@ def resolve(session: Session, typed: str) -> tuple[str, Kind | None]:
         raise CommandError(MISSING)
     if len(typed) > MAX_PATH:
         raise CommandError("File name too long")
-    files = session.files
+    files = context.files
     parts = typed.split("/")
-    path = session.cwd
+    path = context.cwd
     if typed[0] == "/":
         parts = typed.lstrip("/").split("/")
         if parts[0] != ROOT[1:]:
@@ -112,20 +112,20 @@ def resolve(session: Session, typed: str) -> tuple[str, Kind | None]:
     return path, kind
 
 
-def resolve_target(session: Session, typed: str) -> str:
+def resolve_target(context: CommandContext, typed: str) -> str:
     """Return the path of a file that may be written.
 
     Raises:
         CommandError: It may not be; the message is the answer.
     """
     try:
-        path, kind = resolve(session, typed)
+        path, kind = resolve(context, typed)
     except CommandError as error:
         raise CommandError(f"{typed}: {error}", error.code) from None
     if kind == "folder" or typed.endswith("/"):
         raise CommandError(f"{typed}: Is a directory")
     if kind == "other":
-        raise CommandError(f"{typed}: {session.files.reason(path)}")
+        raise CommandError(f"{typed}: {context.files.reason(path)}")
     if any(is_git(part) for part in path.split("/")):
         raise CommandError(f"{typed}: Operation not permitted")
     return path

@@ -1,6 +1,6 @@
 """The commands that need no process: cd, ls, cat, head, tail and echo, as the programs of these names answer.
 
-They see files through `view.Files` and nothing else. The root of the repository is shown as `/work`; whatever would
+They see files through `overlay.Files` and nothing else. The root of the repository is shown as `/work`; whatever would
 lead out of it is answered, never tried.
 """
 
@@ -13,33 +13,33 @@ from natlang_envs.autoexplore.sandbox.command_context import (
     MISSING,
     NO_FOLDER,
     ROOT,
+    CommandContext,
     CommandError,
     Output,
-    Session,
     read_options,
     resolve,
 )
 from natlang_envs.autoexplore.sandbox.overlay import Files
 
 
-def cd(session: Session, words: Sequence[str], output: Output) -> int:
+def cd(context: CommandContext, words: Sequence[str], output: Output) -> int:
     """Change the current folder; without an argument, to the root."""
     _, _, operands = read_options("cd", words, "", code=2)
     if len(operands) > 1:
         raise CommandError("cd: too many arguments")
     typed = operands[0] if operands else ROOT
     try:
-        path, kind = resolve(session, typed)
+        path, kind = resolve(context, typed)
     except CommandError as error:
         raise CommandError(f"cd: {typed}: {error}") from None
     if kind != "folder":
-        reason = {None: MISSING, "file": NO_FOLDER, "other": session.files.reason(path)}[kind]
+        reason = {None: MISSING, "file": NO_FOLDER, "other": context.files.reason(path)}[kind]
         raise CommandError(f"cd: {typed}: {reason}")
-    session.cwd = path
+    context.cwd = path
     return 0
 
 
-def ls(session: Session, words: Sequence[str], output: Output) -> int:
+def ls(context: CommandContext, words: Sequence[str], output: Output) -> int:
     """List folders, one name a line, sorted by code points."""
     given, _, operands = read_options("ls", words, "1aAFplR", code=2)
     flags = frozenset(given)
@@ -48,7 +48,7 @@ def ls(session: Session, words: Sequence[str], output: Output) -> int:
     folders: list[tuple[str, str]] = []
     for typed in operands or ["."]:
         try:
-            path, kind = resolve(session, typed)
+            path, kind = resolve(context, typed)
             problem = MISSING if kind is None else ""
         except CommandError as error:
             path, kind, problem = "", None, str(error)
@@ -58,24 +58,24 @@ def ls(session: Session, words: Sequence[str], output: Output) -> int:
         else:
             (folders if kind == "folder" else files).append((typed, path))
     for typed, path in sorted(files):
-        output.line(_listed(session.files, typed, path, flags))
+        output.line(_listed(context.files, typed, path, flags))
     many = len(operands) > 1 or "R" in flags
     first = not files
     waiting = sorted(folders, reverse=True)
     while waiting:
         typed, path = waiting.pop()
-        folder = session.files.folder(path)
+        folder = context.files.folder(path)
         if many:
             output.line(f"{typed}:" if first else f"\n{typed}:")
             first = False
         every = "a" in flags or "A" in flags
         if "a" in flags:
             for name in (".", ".."):
-                output.line(_listed(session.files, name, "", flags))
+                output.line(_listed(context.files, name, "", flags))
         prefix = f"{path}/" if path else ""
-        for name in sorted((*folder.folders, *folder.files, *session.files.others(path))):
+        for name in sorted((*folder.folders, *folder.files, *context.files.others(path))):
             if every or name[0] != ".":
-                output.line(_listed(session.files, name, prefix + name, flags))
+                output.line(_listed(context.files, name, prefix + name, flags))
         if "R" in flags:
             below = [name for name in folder.folders if every or name[0] != "."]
             waiting.extend((f"{typed.rstrip('/')}/{name}", prefix + name) for name in reversed(below))
@@ -95,19 +95,19 @@ def _listed(files: Files, name: str, path: str, flags: frozenset[str]) -> str:
     return f"{ {'folder': 'd', 'file': '-'}.get(kind or '', '?') } {size:>10} {name}"
 
 
-def _readable(session: Session, typed: str) -> tuple[str, int]:
+def _readable(context: CommandContext, typed: str) -> tuple[str, int]:
     """Return the path and the size of a file that is to be read."""
-    path, kind = resolve(session, typed)
+    path, kind = resolve(context, typed)
     if kind == "file":
-        return path, session.files.size(path)
+        return path, context.files.size(path)
     if kind == "folder":
         raise CommandError("Is a directory")
-    raise CommandError(MISSING if kind is None else session.files.reason(path))
+    raise CommandError(MISSING if kind is None else context.files.reason(path))
 
 
 def _each_file(
     name: str,
-    session: Session,
+    context: CommandContext,
     operands: Sequence[str],
     output: Output,
     show: Callable[[str, str, int], None],
@@ -118,7 +118,7 @@ def _each_file(
         if typed == "-":
             continue
         try:
-            path, size = _readable(session, typed)
+            path, size = _readable(context, typed)
         except CommandError as error:
             opening = "" if name == "cat" else "cannot open '"
             output.fail(f"{name}: {opening}{typed}{opening and chr(39)}: {error}")
@@ -128,14 +128,14 @@ def _each_file(
     return code
 
 
-def cat(session: Session, words: Sequence[str], output: Output) -> int:
+def cat(context: CommandContext, words: Sequence[str], output: Output) -> int:
     """Show files whole; `-n` numbers the lines."""
     flags, _, operands = read_options("cat", words, "n")
     number = 0
 
     def show(typed: str, path: str, size: int) -> None:
         nonlocal number
-        content = session.files.part(path, 0, output.room + 1)
+        content = context.files.part(path, 0, output.room + 1)
         if not flags:
             output.write(content)
             return
@@ -143,20 +143,20 @@ def cat(session: Session, words: Sequence[str], output: Output) -> int:
             number += 1
             output.write(b"%6d\t%s" % (number, line))
 
-    return _each_file("cat", session, operands, output, show)
+    return _each_file("cat", context, operands, output, show)
 
 
-def head(session: Session, words: Sequence[str], output: Output) -> int:
+def head(context: CommandContext, words: Sequence[str], output: Output) -> int:
     """Show the first lines (`-n`, 10 without it) or bytes (`-c`) of files."""
-    return _ends("head", session, words, output)
+    return _ends("head", context, words, output)
 
 
-def tail(session: Session, words: Sequence[str], output: Output) -> int:
+def tail(context: CommandContext, words: Sequence[str], output: Output) -> int:
     """Show the last lines (`-n`, 10 without it; `+N`: from line N) or bytes (`-c`) of files."""
-    return _ends("tail", session, words, output)
+    return _ends("tail", context, words, output)
 
 
-def _ends(name: str, session: Session, words: Sequence[str], output: Output) -> int:
+def _ends(name: str, context: CommandContext, words: Sequence[str], output: Output) -> int:
     flags, values, operands = read_options(name, words, "qv", "nc")
     titled = flags[-1] == "v" if flags else len(operands) > 1
     unit, text = next(iter(values.items()), ("n", "10"))
@@ -173,13 +173,13 @@ def _ends(name: str, session: Session, words: Sequence[str], output: Output) -> 
             output.line(f"{chr(10) if shown else ''}==> {typed} <==")
         shown += 1
         if name == "head":
-            output.write(_first(session.files, path, unit, count, output.room + 1))
+            output.write(_first(context.files, path, unit, count, output.room + 1))
         elif from_start:
-            output.write(_after(session.files, path, unit, max(count, 1) - 1, size))
+            output.write(_after(context.files, path, unit, max(count, 1) - 1, size))
         else:
-            output.write(_last(session.files, path, unit, count, size, output.room + 1))
+            output.write(_last(context.files, path, unit, count, size, output.room + 1))
 
-    return _each_file(name, session, operands, output, show)
+    return _each_file(name, context, operands, output, show)
 
 
 _BLOCK = 1 << 20
@@ -234,7 +234,7 @@ _ECHO_ESCAPE = re.compile(r"\\(?:([abefnrtv\\])|0([0-7]{0,3})|x([0-9a-fA-F]{1,2}
 _ECHO_LETTERS = {"a": 7, "b": 8, "e": 27, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "\\": 92}
 
 
-def echo(session: Session, words: Sequence[str], output: Output) -> int:
+def echo(context: CommandContext, words: Sequence[str], output: Output) -> int:
     r"""Show its arguments; `-n` leaves the line break out, `-e` reads escapes such as `\n`."""
     first = 0
     options = ""
@@ -268,5 +268,5 @@ def _unescape(content: bytes) -> tuple[bytes, bool]:
     return ("".join(parts) + text[done:]).encode("latin-1"), False
 
 
-Command = Callable[[Session, Sequence[str], Output], int]
+Command = Callable[[CommandContext, Sequence[str], Output], int]
 COMMANDS: dict[str, Command] = {"cat": cat, "cd": cd, "echo": echo, "head": head, "ls": ls, "tail": tail}

@@ -9,21 +9,21 @@ from contextlib import contextmanager
 
 from natlang_envs.autoexplore.repository.names import is_git, of_entry, on_disk
 from natlang_envs.autoexplore.repository.tree import FILE_FLAGS, LINK, NOT_REGULAR, Folder, Kind
-from natlang_envs.autoexplore.sandbox.overlay import View, parent_of
+from natlang_envs.autoexplore.sandbox.overlay import Overlay, parent_of
 from natlang_envs.autoexplore.sandbox.work_folder import Seen, WorkFolder
 
 
 class DirectoryFiles:
-    """`view.Files` over a work folder; what is written goes to the view as well.
+    """`overlay.Files` over a work folder; what is written goes to the overlay as well.
 
     Args:
         work: The folder.
-        view: The view it was made from.
+        overlay: The overlay it was made from.
     """
 
-    def __init__(self, work: WorkFolder, view: View) -> None:
+    def __init__(self, work: WorkFolder, overlay: Overlay) -> None:
         self._work = work
-        self._view = view
+        self._overlay = overlay
 
     def _status(self, path: str) -> os.stat_result | None:
         parent, name = parent_of(path)
@@ -35,7 +35,7 @@ class DirectoryFiles:
 
     def _barred(self, path: str) -> bool:
         """Whether the original holds something here that could not be copied."""
-        return path in self._view.repository.barred and self._view.kind(path) == "other"
+        return path in self._overlay.repository.barred and self._overlay.kind(path) == "other"
 
     def kind(self, path: str) -> Kind | None:
         """Return what there is of this path, or None."""
@@ -52,7 +52,7 @@ class DirectoryFiles:
         """Return why something of kind `other` cannot be read."""
         status = self._status(path)
         if status is None:
-            return self._view.reason(path)
+            return self._overlay.reason(path)
         return LINK if stat.S_ISLNK(status.st_mode) else NOT_REGULAR
 
     def _names(self, path: str) -> dict[Kind, list[str]]:
@@ -78,7 +78,7 @@ class DirectoryFiles:
     def others(self, path: str) -> tuple[str, ...]:
         """Return the sorted names of what is neither folder nor file in a folder."""
         prefix = f"{path}/" if path else ""
-        barred = [name for name in self._view.repository.others(path) if self._barred(prefix + name)]
+        barred = [name for name in self._overlay.repository.others(path) if self._barred(prefix + name)]
         return tuple(sorted({*self._names(path)["other"], *barred}))
 
     @contextmanager
@@ -120,9 +120,9 @@ class DirectoryFiles:
         Raises:
             OSError: There is no room for it, or the folder cannot be written to.
         """
-        self._view.check_room(path, len(content))
+        self._overlay.check_room(path, len(content))
         self._work.write(path, content)
         try:
-            self._view.write(path, content)
+            self._overlay.write(path, content)
         except KeyError:  # someone else made its folder since the last update
             self._work.update()

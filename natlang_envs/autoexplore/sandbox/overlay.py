@@ -1,4 +1,4 @@
-"""A copy-on-write view of a repository: what a sandbox changed, over an index that it shares with all others."""
+"""A copy-on-write overlay of a repository: what a sandbox changed, over an index that it shares with all others."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def parent_of(path: str) -> tuple[str, str]:
     return parent, name
 
 
-class View:
+class Overlay:
     """A repository and the changes to it, in memory. Making and resetting one costs the same at any size.
 
     Args:
@@ -225,7 +225,7 @@ class View:
         return self._reasons.get(path, "")
 
     def restore(self, state: State | Sequence[Any]) -> None:
-        """Return to a state of a view over the same repository, also one that went through JSON.
+        """Return to a state of a overlay over the same repository, also one that went through JSON.
 
         Raises:
             UsageError: It is no such state.

@@ -13,16 +13,16 @@ from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from natlang_envs.autoexplore.sandbox.changes import ChangedFile, changed_files, check_outside, patch, write_patch
 from natlang_envs.autoexplore.sandbox.command_context import (
     MISSING,
+    CommandContext,
     CommandError,
     Output,
     OutputFull,
-    Session,
     resolve_target,
 )
 from natlang_envs.autoexplore.sandbox.commands import COMMANDS
 from natlang_envs.autoexplore.sandbox.directory_backend import DirectoryFiles
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
-from natlang_envs.autoexplore.sandbox.overlay import State, View, parent_of
+from natlang_envs.autoexplore.sandbox.overlay import Overlay, State, parent_of
 from natlang_envs.autoexplore.sandbox.parser import ParseError, parse
 from natlang_envs.autoexplore.sandbox.work_folder import TooMuch, WorkFolder
 from natlang_envs.errors import UsageError, one_of
@@ -92,10 +92,10 @@ class AutoExploreSandbox:
         self.backend = one_of("backend", backend, BACKENDS)
         self._place = None if folder is None else _usable(Path(folder), self.repository)
         self._unsafe = unsafe
-        self._view = View(self.repository, self.limits.disk)
-        self._session = Session(self._view)
+        self._overlay = Overlay(self.repository, self.limits.disk)
+        self._context = CommandContext(self._overlay)
         self._work: WorkFolder | None = None
-        self._waiting: dict[str, None] = {}  # written to the view, not yet to the work folder
+        self._waiting: dict[str, None] = {}  # written to the overlay, not yet to the work folder
         self._closed = False
         if backend == "directory":
             self._real_folder()
@@ -116,17 +116,17 @@ class AutoExploreSandbox:
     @property
     def cwd(self) -> str:
         """The path of the current folder, "" for the root."""
-        return self._session.cwd
+        return self._context.cwd
 
     @property
-    def view(self) -> View:
+    def overlay(self) -> Overlay:
         """The files as they are now; with the directory backend, after what others did in its folder."""
         if self.backend == "directory" and self._work is not None:
             try:
                 self._work.update()
             except TooMuch as error:
                 raise UsageError(f"{self._work.path}: {error}: call reset()") from None
-        return self._view
+        return self._overlay
 
     def execute(self, command_line: str) -> CommandResult:
         """Run one command line. Whatever it is, it is answered.
@@ -148,7 +148,7 @@ class AutoExploreSandbox:
         target = None
         if line.target is not None:
             try:
-                target = resolve_target(self._session, line.target)
+                target = resolve_target(self._context, line.target)
             except CommandError as error:
                 return CommandResult("", f"{error}\n", error.code)
         if name in PROGRAMS:
@@ -165,7 +165,7 @@ class AutoExploreSandbox:
         output = Output(limit)
         stopped = None
         try:
-            code = COMMANDS[name](self._session, words, output)
+            code = COMMANDS[name](self._context, words, output)
         except CommandError as error:
             output.fail(str(error))
             code = error.code
@@ -179,11 +179,11 @@ class AutoExploreSandbox:
 
     def _redirect(self, target: str, content: bytes, append: bool) -> str:
         """Write a command's output to a file; return why that cannot be, or nothing."""
-        files = self._session.files
+        files = self._context.files
         try:
             if files.kind(target) == "file" and append:
                 size = files.size(target)
-                self._view.check_room(target, size + len(content))
+                self._overlay.check_room(target, size + len(content))
                 content = files.part(target, 0, size) + content
             files.write(target, content)
         except (OSError, KeyError) as error:  # KeyError: the program before it removed the folder
@@ -198,17 +198,17 @@ class AutoExploreSandbox:
         except UsageError as error:
             return Completed(126, b"", f"{argv[0]}: {error}\n".encode("utf-8", "backslashreplace"), None)
         work = self._real_folder()
-        cwd = os.fsdecode(on_disk(self._session.cwd))
+        cwd = os.fsdecode(on_disk(self._context.cwd))
         try:
             done = isolation.run(argv, work.path, cwd, self.limits)
             work.update()
         except TooMuch as error:
-            self._drop_work()  # the view is as it was before the program ran
+            self._drop_work()  # the overlay is as it was before the program ran
             done = Completed(1, b"", b"", f"{error}: its changes are undone")
             if self.backend == "directory":
                 self._real_folder()
-        while self._view.kind(self._session.cwd) != "folder":  # the program removed the current folder
-            self._session.cwd = parent_of(self._session.cwd)[0]
+        while self._overlay.kind(self._context.cwd) != "folder":  # the program removed the current folder
+            self._context.cwd = parent_of(self._context.cwd)[0]
         return done
 
     def isolation(self) -> Isolation:
@@ -220,18 +220,18 @@ class AutoExploreSandbox:
         return find_isolation(self._unsafe)
 
     def _real_folder(self) -> WorkFolder:
-        """Return the real folder, in step with the view."""
+        """Return the real folder, in step with the overlay."""
         if self._work is not None and self._work.process != os.getpid():
             self._drop_work()  # it belongs to the process this one was forked from
         if self._work is None:
-            self._work = WorkFolder(self._view, self.limits.disk, self._place)
+            self._work = WorkFolder(self._overlay, self.limits.disk, self._place)
             self._waiting.clear()
             if self.backend == "directory":
-                self._session.files = DirectoryFiles(self._work, self._view)
+                self._context.files = DirectoryFiles(self._work, self._overlay)
         while self._waiting:
             path, _ = self._waiting.popitem()
-            if self._view.kind(path) == "file":
-                self._work.write(path, self._view.read(path))
+            if self._overlay.kind(path) == "file":
+                self._work.write(path, self._overlay.read(path))
         return self._work
 
     def _drop_work(self) -> None:
@@ -246,7 +246,7 @@ class AutoExploreSandbox:
         Raises:
             RepositoryChanged: One of them changed in the original since it was indexed.
         """
-        return changed_files(self.view)
+        return changed_files(self.overlay)
 
     def diff(self) -> str:
         """Return the changes as a unified diff, for people: binary files are only named.
@@ -271,7 +271,7 @@ class AutoExploreSandbox:
 
     def snapshot(self) -> SandboxState:
         """Return the present state."""
-        return SandboxState(self._session.cwd, self.view.state())
+        return SandboxState(self._context.cwd, self.overlay.state())
 
     def restore(self, state: SandboxState | Sequence[Any]) -> None:
         """Return to a state of a sandbox over the same repository, also one that went through JSON.
@@ -280,16 +280,16 @@ class AutoExploreSandbox:
             UsageError: It is no such state; the sandbox is then as after `reset`.
         """
         self._drop_work()
-        self._session.cwd = ""
+        self._context.cwd = ""
         try:
             cwd, changes = state
         except ValueError:
             self.reset()
             raise UsageError("this is no state of a sandbox: give one that it returned") from None
         try:
-            self._view.restore(changes)
-            if self._view.kind(str(cwd)) == "folder":
-                self._session.cwd = str(cwd)
+            self._overlay.restore(changes)
+            if self._overlay.kind(str(cwd)) == "folder":
+                self._context.cwd = str(cwd)
         finally:
             if self.backend == "directory":
                 self._real_folder()
@@ -297,8 +297,8 @@ class AutoExploreSandbox:
     def reset(self) -> None:
         """Return to the original, at its root."""
         self._drop_work()
-        self._view.reset()
-        self._session.cwd = ""
+        self._overlay.reset()
+        self._context.cwd = ""
         if self.backend == "directory":
             self._real_folder()
 

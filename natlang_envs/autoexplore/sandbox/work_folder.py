@@ -1,4 +1,4 @@
-"""A real folder that holds a sandbox's files, for programs to run in, and kept in step with the view in memory.
+"""A real folder that holds a sandbox's files, for programs to run in, and kept in step with the overlay in memory.
 
 Programs may leave anything in it. So every path is walked from the top without following a symbolic link, only regular
 files are read, and nothing is written into a file that is there: a new one takes its name.
@@ -23,7 +23,7 @@ from natlang_envs.autoexplore.repository.tree import (
     open_beneath,
     open_folder,
 )
-from natlang_envs.autoexplore.sandbox.overlay import View, parent_of
+from natlang_envs.autoexplore.sandbox.overlay import Overlay, parent_of
 from natlang_envs.autoexplore.sandbox.temporary_folders import OwnFolder, choose_place
 from natlang_envs.errors import UsageError
 
@@ -53,10 +53,10 @@ class Seen(NamedTuple):
 
 
 class WorkFolder:
-    """A copy on disk of a view.
+    """A copy on disk of a overlay.
 
     Args:
-        view: What to copy, and what `update` brings in step afterwards.
+        overlay: What to copy, and what `update` brings in step afterwards.
         limit: The most bytes that files changed by programs may hold together.
         place: The folder to make it in; None: the RAM disk where it has room, else the folder for temporary files.
 
@@ -69,12 +69,12 @@ class WorkFolder:
         RepositoryChanged: The original changed before a file was first read.
     """
 
-    def __init__(self, view: View, limit: int, place: Path | None = None) -> None:
-        self._view = view
+    def __init__(self, overlay: Overlay, limit: int, place: Path | None = None) -> None:
+        self._overlay = overlay
         self._limit = limit
         self._known: dict[str, Seen] = {}
         if place is None:
-            place = choose_place(2 * (limit + view.repository.size))
+            place = choose_place(2 * (limit + overlay.repository.size))
         self._own = OwnFolder(place)
         self.process = self._own.process
         self.path = self._own.path / "files"
@@ -98,11 +98,11 @@ class WorkFolder:
 
     def _fill(self, root: int) -> None:
         waiting = [""]
-        links = self._view.repository.links
+        links = self._overlay.repository.links
         while waiting:
             path = waiting.pop()
             prefix = f"{path}/" if path else ""
-            listed = self._view.folder(path)
+            listed = self._overlay.folder(path)
             with open_beneath(root, _parts(path)) as folder:
                 for name in listed.folders:
                     os.mkdir(on_disk(name), dir_fd=folder)
@@ -110,14 +110,16 @@ class WorkFolder:
                     waiting.append(prefix + name)
                 for name in listed.files:
                     whole = prefix + name
-                    self._known[whole] = self._create(folder, on_disk(name), self._view.read(whole), self._mode(whole))
-                for name in self._view.others(path):
+                    self._known[whole] = self._create(
+                        folder, on_disk(name), self._overlay.read(whole), self._mode(whole)
+                    )
+                for name in self._overlay.others(path):
                     if prefix + name in links:
                         os.symlink(on_disk(links[prefix + name]), on_disk(name), dir_fd=folder)
                         self._known[prefix + name] = self._status(folder, on_disk(name))
 
     def _mode(self, path: str) -> int:
-        executable = self._view.repository.kind(path) == "file" and self._view.repository.mark(path).mode & 0o100
+        executable = self._overlay.repository.kind(path) == "file" and self._overlay.repository.mark(path).mode & 0o100
         return 0o755 if executable else 0o644
 
     @staticmethod
@@ -133,7 +135,7 @@ class WorkFolder:
             return Seen.of(os.fstat(opened))
 
     def write(self, path: str, content: bytes) -> None:
-        """Make or replace a file, which the view has already.
+        """Make or replace a file, which the overlay has already.
 
         Raises:
             OSError: The folder is gone or cannot be written to.
@@ -153,10 +155,10 @@ class WorkFolder:
             yield folder
 
     def update(self) -> None:
-        """Bring the view in step with what programs did here.
+        """Bring the overlay in step with what programs did here.
 
         Raises:
-            TooMuch: They left more than the limits allow, or what cannot be read; the view is as it was.
+            TooMuch: They left more than the limits allow, or what cannot be read; the overlay is as it was.
         """
         found: dict[str, Seen] = {}
         contents: dict[str, bytes] = {}
@@ -166,27 +168,27 @@ class WorkFolder:
                 self._scan(root, found, contents, reasons)
         except OSError as error:
             raise TooMuch(f"the program left what cannot be read ({error.strerror})") from None
-        before = self._view.state()
+        before = self._overlay.state()
         try:
             for path in sorted(self._known.keys() - found.keys(), reverse=True):
-                self._view.remove(path)
+                self._overlay.remove(path)
             for path in sorted(found):
                 self._apply(path, found[path].kind, contents.get(path), reasons.get(path))
         except OSError:
-            self._view.restore(before)
+            self._overlay.restore(before)
             raise TooMuch(f"the program changed more than {self._limit} bytes of files") from None
         self._known = found
 
     def _apply(self, path: str, kind: Kind, content: bytes | None, reason: str | None) -> None:
-        there = self._view.kind(path)
+        there = self._overlay.kind(path)
         if kind == "folder":
             if there != "folder":
-                self._view.add_folder(path)
+                self._overlay.add_folder(path)
         elif reason is not None:
             if there != "other":
-                self._view.add_other(path, reason)
-        elif content is not None and (there != "file" or content != self._view.read(path)):
-            self._view.write(path, content)
+                self._overlay.add_other(path, reason)
+        elif content is not None and (there != "file" or content != self._overlay.read(path)):
+            self._overlay.write(path, content)
 
     def _scan(self, root: int, found: dict[str, Seen], contents: dict[str, bytes], reasons: dict[str, str]) -> None:
         most = len(self._known) + MORE_ENTRIES
@@ -214,13 +216,13 @@ class WorkFolder:
                         reasons[whole] = LINK if entry.is_symlink() else NOT_REGULAR
                     elif seen != self._known.get(whole):
                         # The same file with another owner or time costs a look, and nothing of the limit.
-                        alike = self._view.kind(whole) == "file" and self._view.size(whole) == seen.mark[0]
+                        alike = self._overlay.kind(whole) == "file" and self._overlay.size(whole) == seen.mark[0]
                         if not alike and seen.mark[0] > room:
                             raise TooMuch(f"the program changed more than {self._limit} bytes of files")
                         content = _read(folder, os.fsencode(entry.name), seen.mark[0])
                         if content is None:
                             reasons[whole] = NOT_REGULAR
-                        elif not alike or content != self._view.read(whole):
+                        elif not alike or content != self._overlay.read(whole):
                             contents[whole] = content
                             room -= len(content)
 

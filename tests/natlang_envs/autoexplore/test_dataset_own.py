@@ -16,9 +16,9 @@ from natlang_envs.autoexplore.dataset.checks import label_problems, repository_p
 from natlang_envs.autoexplore.dataset.labels import Label, read_labels
 from natlang_envs.autoexplore.dataset.llm_labels import files_to_ask, journal_of, make_labels
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
-from tests.natlang_envs.autoexplore.chat_server import Body, Chat, completion, serve
 from tests.natlang_envs.autoexplore.folders import write
 from tests.natlang_envs.autoexplore.test_dataset_labels import FILES
+from tests.natlang_envs.chat_server import Body, Chat, completion, serve
 
 ROOT = Path(natlang_envs.__file__).parents[1]
 GOOD = {
@@ -173,7 +173,6 @@ def run(chat: Chat | None, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_command_with_a_real_endpoint(shop: Repository, tmp_path: Path) -> None:
-    pytest.importorskip("openai")
     out = tmp_path / "labels.jsonl"
     before = {path: shop.read(path) for path in shop.files}
     model = Labeller()
@@ -209,7 +208,6 @@ def test_the_command_with_a_real_endpoint(shop: Repository, tmp_path: Path) -> N
 def test_nothing_of_the_user_is_overwritten(
     shop: Repository, tmp_path: Path, place: str, existing: str | None, words: str
 ) -> None:
-    pytest.importorskip("openai")
     out = tmp_path / place
     if existing:
         out.write_text(existing)

@@ -1,1 +1,16 @@
-"""Runs `python` and `pip` with access to one folder and nothing else."""
+"""Runs `python` and `pip` with access to one folder and nothing else.
+
+isolation      finds what isolates on this machine, and runs a program in it
+namespaces     starts bubblewrap and ends all that runs in it
+child          what a program finds: its Python, its environment, its command line
+system_calls   the seccomp filter
+watch          output, time, memory and disk while it runs
+hostile_folder a folder in any state that a program may leave: its size, its removal
+"""
+
+from __future__ import annotations
+
+from natlang_envs.autoexplore.sandbox.isolation.isolation import Completed, Isolation, find_isolation
+from natlang_envs.autoexplore.sandbox.isolation.watch import Limits
+
+__all__ = ["Completed", "Isolation", "Limits", "find_isolation"]

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
-import pytest
-
 from tests.loopback import QuietHandler, serving
 
 
@@ -54,7 +52,6 @@ def completion(text: str | None, **changes: Any) -> Body:
 
 @contextmanager
 def serve(model: Model) -> Iterator[Chat]:
-    pytest.importorskip("openai")
     chat = Chat(model)
 
     class Handler(QuietHandler):

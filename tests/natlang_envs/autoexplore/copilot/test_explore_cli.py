@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.natlang_envs.autoexplore.explore_command import (
+from tests.natlang_envs.autoexplore.copilot.explore_command import (
     COMMAND,
     ROOT,
     environment,
@@ -21,8 +21,8 @@ from tests.natlang_envs.autoexplore.explore_command import (
     refused,
 )
 from tests.natlang_envs.autoexplore.folders import write
-from tests.natlang_envs.autoexplore.hostile import tree_hash
-from tests.natlang_envs.autoexplore.isolation_here import isolated
+from tests.natlang_envs.autoexplore.sandbox.hostile import tree_hash
+from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolated
 
 
 def test_this_repository_is_explored() -> None:
@@ -141,15 +141,6 @@ def test_an_empty_and_an_unreadable_repository(tmp_path: Path) -> None:
         tmp_path.chmod(0)
         assert "cannot be read" in refused(explore_here("--repo", str(tmp_path), "Q"))
         tmp_path.chmod(0o700)
-
-
-def test_without_the_package_the_remedy_is_named(sums: Path) -> None:
-    code = "import sys; sys.modules['openai'] = None; from natlang_envs.cli import main; main()"
-    arguments = ["explore", "Q", "--repo", str(sums), "--agent", "openai", "--model", "m"]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, env=environment(), timeout=60
-    )
-    assert "pip install 'natlang-envs[explore]'" in refused(done)
 
 
 def test_without_bubblewrap_a_program_is_answered_in_words(sums: Path) -> None:

@@ -15,11 +15,19 @@ import pytest
 
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.copilot.copilot import AutoExploreCopilot
-from natlang_envs.autoexplore.copilot.endpoint import OpenAIDriver
-from tests.natlang_envs.autoexplore.chat_server import Body, Model, completion, part, serve
-from tests.natlang_envs.autoexplore.explore_command import DIFF, ask, explore, explore_here, left_behind, refused
-from tests.natlang_envs.autoexplore.hostile import tree_hash
-from tests.natlang_envs.autoexplore.isolation_here import isolated
+from natlang_envs.autoexplore.copilot.drivers import ModelDriver
+from natlang_envs.chat_endpoint import ChatEndpoint
+from tests.natlang_envs.autoexplore.copilot.explore_command import (
+    DIFF,
+    ask,
+    explore,
+    explore_here,
+    left_behind,
+    refused,
+)
+from tests.natlang_envs.autoexplore.sandbox.hostile import tree_hash
+from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolated
+from tests.natlang_envs.chat_server import Body, Model, completion, part, serve
 
 
 def repairer(prompt: str) -> str:
@@ -191,7 +199,6 @@ def test_a_key_that_is_none_and_a_password_are_not_shown(sums: Path) -> None:
 
 def test_an_endpoint_that_drips_is_left(sums: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each byte comes in time, the answer never."""
-    pytest.importorskip("openai")
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def drip() -> None:
@@ -204,7 +211,7 @@ def test_an_endpoint_that_drips_is_left(sums: Path, monkeypatch: pytest.MonkeyPa
 
         threading.Thread(target=drip, daemon=True).start()
         monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}/v1")
-        driver = OpenAIDriver("m", timeout=0.5, attempts=1)
+        driver = ModelDriver(ChatEndpoint("m", timeout=0.5, attempts=1))
         with AutoExploreCopilot("Q", sums) as copilot, pytest.raises(UsageError, match=r"did not answer within 0\.5"):
             copilot.run(driver)
 

@@ -26,7 +26,7 @@ from natlang_envs.autoexplore.sandbox.isolation.isolation import (
     remove_folder,
 )
 from natlang_envs.errors import UsageError
-from tests.natlang_envs.autoexplore.isolation_here import isolation_or_skip
+from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolation_or_skip
 
 LIMITS = Limits(seconds=20)
 

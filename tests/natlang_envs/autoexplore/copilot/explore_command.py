@@ -14,7 +14,7 @@ import pytest
 import natlang_envs
 from natlang_envs.autoexplore.sandbox.temporary_folders import PREFIX
 from natlang_envs.cli import main
-from tests.natlang_envs.autoexplore.chat_server import Chat
+from tests.natlang_envs.chat_server import Chat
 
 ROOT = Path(natlang_envs.__file__).parents[1]
 COMMAND = [sys.executable, "-m", "natlang_envs.cli", "explore"]
@@ -58,8 +58,6 @@ def explore(*arguments: str, stdin: str = "", **changes: str) -> subprocess.Comp
 
 def explore_here(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
     """Run the command in this process, which is quicker; for what reads no standard input and gets no signal."""
-    if "openai" in arguments:
-        pytest.importorskip("openai")
     out, errors = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         for name in [each for each in os.environ if "OPENAI" in each]:

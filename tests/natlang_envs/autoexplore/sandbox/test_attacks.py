@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from natlang_envs.autoexplore.sandbox.sandbox import BACKENDS, AutoExploreSandbox
-from tests.natlang_envs.autoexplore import hostile
+from tests.natlang_envs.autoexplore.sandbox import hostile
 from tests.strategies import native_line, shell_like
 
 OUT = "{base}/secret.txt"
@@ -159,7 +159,7 @@ def attack(base: Path, repo: Path, backend: str) -> None:
                 assert "root:" not in done.stdout, line
                 assert hostile.tree_hash(base) == before, line
                 assert not (base.parent / "made-by-attack").exists(), line
-                assert sandbox.view.kind(sandbox.cwd) == "folder"
+                assert sandbox.overlay.kind(sandbox.cwd) == "folder"
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -17,10 +17,10 @@ import pytest
 import natlang_envs.errors
 from natlang_envs.autoexplore.sandbox.isolation import isolation
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Unsafe, remove_folder
-from tests.natlang_envs.autoexplore import isolation_attacks, isolation_attacks_arena
-from tests.natlang_envs.autoexplore.isolation_attacks import ATTACKS
-from tests.natlang_envs.autoexplore.isolation_attacks_arena import Arena, Outcome, verdict
-from tests.natlang_envs.autoexplore.isolation_here import isolation_or_skip
+from tests.natlang_envs.autoexplore.sandbox import isolation_attacks, isolation_attacks_arena
+from tests.natlang_envs.autoexplore.sandbox.isolation_attacks import ATTACKS
+from tests.natlang_envs.autoexplore.sandbox.isolation_attacks_arena import Arena, Outcome, verdict
+from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolation_or_skip
 
 ORDINARY = 54321  # a user id that nothing on the machine has
 

@@ -6,9 +6,9 @@ import pytest
 
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Limits
 from natlang_envs.autoexplore.sandbox.sandbox import BACKENDS, AutoExploreSandbox
-from tests.natlang_envs.autoexplore import hostile
-from tests.natlang_envs.autoexplore.isolation_here import needs_isolation
-from tests.natlang_envs.autoexplore.test_sandbox import both
+from tests.natlang_envs.autoexplore.sandbox import hostile
+from tests.natlang_envs.autoexplore.sandbox.isolation_here import needs_isolation
+from tests.natlang_envs.autoexplore.sandbox.test_sandbox import both
 
 
 @needs_isolation

@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Isolation, find_isolation, remove_folder
-from tests.natlang_envs.autoexplore.isolation_attacks import ATTACKS
-from tests.natlang_envs.autoexplore.isolation_attacks_code import ALLOWANCE, SECRET, Attack, script
+from tests.natlang_envs.autoexplore.sandbox.isolation_attacks import ATTACKS
+from tests.natlang_envs.autoexplore.sandbox.isolation_attacks_code import ALLOWANCE, SECRET, Attack, script
 
 
 @dataclass(frozen=True)

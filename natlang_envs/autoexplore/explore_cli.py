@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from natlang_envs.autoexplore.agent_driver import AgentDriver
 from natlang_envs.autoexplore.copilot.copilot import (
     MODES,
     AutoExploreCopilot,
@@ -19,10 +20,10 @@ from natlang_envs.autoexplore.copilot.copilot import (
     Turn,
     describe,
 )
-from natlang_envs.autoexplore.copilot.drivers import AgentDriver, HumanDriver
-from natlang_envs.autoexplore.copilot.endpoint import OpenAIDriver
+from natlang_envs.autoexplore.copilot.drivers import HumanDriver, ModelDriver
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from natlang_envs.autoexplore.sandbox.changes import check_outside
+from natlang_envs.chat_endpoint import ChatEndpoint
 from natlang_envs.cli_support import printable
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import agent_names, load_agent
@@ -95,7 +96,7 @@ def _driver(agent: str, mode: Mode, model: str, timeout: float, seed: int, conso
     if agent == "human":
         return HumanDriver(lambda copilot: _ask(console, copilot))
     if agent == "openai":
-        return OpenAIDriver(model, timeout=timeout)
+        return ModelDriver(ChatEndpoint(model, timeout=timeout))
     kind = agent.partition(":")[0]
     one_of("agent", kind, ["human", "openai", *agent_names()])
     if mode != "identify":
@@ -125,7 +126,7 @@ def _state(copilot: AutoExploreCopilot) -> str:
         f"/work/{folder} ({copilot.steps_left} steps left)" if folder else f"/work ({copilot.steps_left} steps left)"
     ]
     if copilot.shown.files:
-        here = copilot.sandbox.view.folder(folder)
+        here = copilot.sandbox.overlay.folder(folder)
         names = [f"{name}/" for name in here.folders] + list(here.files)
         lines.append("  ".join(names[:200]) + (f"  (and {len(names) - 200} more: see ls)" if len(names) > 200 else ""))
     lines += [f"{each.label}. {each.command}" for each in copilot.choices()]
@@ -148,7 +149,7 @@ def _show_ending(console: Console, copilot: AutoExploreCopilot, ending: Ending) 
 
 def _finish(console: Console, copilot: AutoExploreCopilot, driver: Driver, export: Path | None) -> None:
     """Show what was done so far, however it ended, and write the patch."""
-    tokens = driver.tokens if isinstance(driver, OpenAIDriver) else None
+    tokens = driver.endpoint.tokens if isinstance(driver, ModelDriver) else None
     if tokens is not None and any(tokens):
         _print(console, f"Tokens: {tokens.read:,} read, {tokens.written:,} written.")
     try:

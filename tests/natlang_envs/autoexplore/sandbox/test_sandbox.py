@@ -16,7 +16,7 @@ from natlang_envs.autoexplore.sandbox.isolation.isolation import Limits
 from natlang_envs.autoexplore.sandbox.sandbox import BACKENDS, AutoExploreSandbox
 from natlang_envs.autoexplore.sandbox.temporary_folders import MARKER, PREFIX, OwnFolder, choose_place
 from natlang_envs.errors import UsageError
-from tests.natlang_envs.autoexplore import hostile
+from tests.natlang_envs.autoexplore.sandbox import hostile
 
 
 def both(sandbox: AutoExploreSandbox, *lines: str) -> list[tuple]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from natlang_envs import UsageError
+from natlang_envs.autoexplore.agent_driver import AgentDriver, OpenQuestionEnv
 from natlang_envs.autoexplore.copilot.copilot import (
     MAX_UNREADABLE,
     AutoExploreCopilot,
@@ -17,13 +18,12 @@ from natlang_envs.autoexplore.copilot.copilot import (
     Turn,
     describe,
 )
-from natlang_envs.autoexplore.copilot.drivers import AgentDriver, OpenQuestionEnv
 from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.autoexplore.sandbox.sandbox import CommandResult
 from natlang_envs.evaluation.agents import AgentInput, agent_names, load_agent
-from tests.natlang_envs.autoexplore.chat_server import part
 from tests.natlang_envs.autoexplore.folders import write
-from tests.natlang_envs.autoexplore.hostile import tree_hash
+from tests.natlang_envs.autoexplore.sandbox.hostile import tree_hash
+from tests.natlang_envs.chat_server import part
 
 FILES = {"README.md": "# Boats\n", "src/a b.py": "x = 1\n", "src/-n": "dash\n", "src/deep/c.txt": "silver whistle\n"}
 

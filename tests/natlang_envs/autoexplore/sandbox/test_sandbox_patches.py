@@ -11,7 +11,7 @@ import pytest
 
 from natlang_envs.autoexplore.repository.names import on_disk
 from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox
-from tests.natlang_envs.autoexplore.test_sandbox import both
+from tests.natlang_envs.autoexplore.sandbox.test_sandbox import both
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
