@@ -145,6 +145,7 @@ def demo(
     started = time.perf_counter()
     config = load_config(EXPERIMENTS / "demo.toml", setting)
     scores: dict[int, dict[str, Score]] = {}
+    run = out
     for seed in [int(each) for each in seeds.split(",")]:
         run = out / f"seed-{seed}"
         console.print(f"Seed {seed}: training with and without a reflector, in {run}")

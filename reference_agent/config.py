@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from natlang_envs.errors import UsageError, one_of
-from reference_agent.algorithms import check_algorithm
+from reference_agent.algorithm_names import check_algorithm
 from reference_agent.number_checks import at_least, positive, shares
 
 

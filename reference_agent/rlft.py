@@ -22,7 +22,8 @@ from natlang_envs.errors import UsageError
 from natlang_envs.prompt import History
 from reference_agent import checkpoint as checkpoints
 from reference_agent import processes
-from reference_agent.algorithms import load_algorithm, ppo
+from reference_agent.algorithm_names import load_algorithm
+from reference_agent.algorithms import ppo
 from reference_agent.algorithms.policy_gradient import Learner, Update
 from reference_agent.algorithms.replay import Replay
 from reference_agent.checkpoint import Progress
