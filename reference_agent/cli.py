@@ -65,7 +65,7 @@ def bars() -> Progress:
 def train(
     config: Annotated[
         Path | None,
-        typer.Argument(help="A TOML file or a preset's name; without it, the settings of the run in --out."),
+        typer.Argument(help="A TOML file or a preset's name; if left out, the settings of the run in --out."),
     ] = None,
     out: Annotated[Path, typer.Option(help="The run's folder. A run that was stopped there is resumed.")] = Path(
         "runs/reflect-rl"
@@ -173,7 +173,7 @@ def reproduce(
 @app.command("warm-up")
 def warm_up(
     out: Annotated[Path, typer.Argument(help="Where the model goes; must not exist.")],
-    config: Annotated[Path | None, typer.Option(help="A TOML file; without it, the default settings.")] = None,
+    config: Annotated[Path, typer.Option(help="A TOML file or a preset's name.")] = Path("taxi-pickup/best"),
 ) -> None:
     """Make the tiny model that both players start from, and teach it to read labels and to tell directions."""
     from reference_agent.config_file import load_config
@@ -218,12 +218,12 @@ def autoexplore(
 
 @app.command()
 def collect(
-    config: Annotated[Path | None, typer.Argument(help="A TOML file; without it, the default settings.")] = None,
+    config: Annotated[Path | None, typer.Argument(help="A TOML file or a preset's name.")] = None,
     out: Annotated[Path, typer.Option(help="The run's folder; `reflect-rl train` goes on there.")] = Path(
         "runs/reflect-rl"
     ),
     setting: Annotated[
-        list[str] | None, typer.Option("--set", help="key=value, for example collect.teacher=openai; repeatable.")
+        list[str] | None, typer.Option("--set", help="key=value, for example teacher.name=openai; repeatable.")
     ] = None,
 ) -> None:
     """Let the teacher play and reflect: the data set of a run and its card. Stopped, it goes on where it was."""
