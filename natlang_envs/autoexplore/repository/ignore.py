@@ -83,7 +83,7 @@ def _rule(line: str, depth: int) -> Rule | None:
             parts.append(_pattern(name))
         elif number == len(names) - 1:
             parts += [_ANY, None]  # what lies in a folder, not the folder itself
-        else:
+        elif not parts or parts[-1] is not None:  # `**/**` says no more than `**`
             parts.append(None)
     return Rule(tuple(parts), depth, folders_only, keeps)
 

@@ -233,20 +233,40 @@ class Repository:
         kept = self._contents.get(path)
         if kept is not None:
             return kept[start : start + length]
+        with self.opened(path) as opened, os.fdopen(os.dup(opened), "rb") as file:
+            file.seek(start)
+            return file.read(max(0, min(length, self._marks[path].size - start)))
+
+    @contextmanager
+    def opened(self, path: str) -> Generator[int]:
+        """Open a file for reading.
+
+        Raises:
+            KeyError: There is none of this path.
+            RepositoryChanged: The original is not what was indexed any more, before or after it was read.
+        """
         mark = self._marks[path]
         *parts, name = on_disk(path).split(b"/")
         try:
             with open_folder(self.path) as root, open_beneath(root, parts) as folder:
                 opened = os.open(name, FILE_FLAGS, dir_fd=folder)
-                with os.fdopen(opened, "rb") as file:
-                    file.seek(start)
-                    content = file.read(max(0, min(length, mark.size - start)))
-                    now = os.fstat(opened)
         except OSError:
             raise self._changed(path) from None
+        try:
+            self._compare(path, mark, os.fstat(opened))
+            yield opened
+            self._compare(path, mark, os.fstat(opened))
+        finally:
+            os.close(opened)
+
+    def _compare(self, path: str, mark: Mark, now: os.stat_result) -> None:
         if Mark.of(now) != mark or not stat.S_ISREG(now.st_mode):
             raise self._changed(path)
-        return content
+
+    def is_executable(self, path: str) -> bool:
+        """Return whether there is a file of this path that may be run as a program."""
+        mark = self._marks.get(path)
+        return mark is not None and bool(mark.mode & 0o100)
 
     def check(self, path: str) -> None:
         """Compare a file of the original with what was indexed, without reading it.
@@ -261,8 +281,7 @@ class Repository:
                 now = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except OSError:
             raise self._changed(path) from None
-        if Mark.of(now) != self._marks[path] or not stat.S_ISREG(now.st_mode):
-            raise self._changed(path)
+        self._compare(path, self._marks[path], now)
 
     def _changed(self, path: str) -> RepositoryChanged:
         with _lock:  # the next one to open this folder gets it as it is then

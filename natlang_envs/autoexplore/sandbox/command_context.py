@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from natlang_envs.autoexplore.repository.names import is_git, on_disk, same
 from natlang_envs.autoexplore.repository.tree import Kind
-from natlang_envs.autoexplore.sandbox.overlay import Files
+from natlang_envs.autoexplore.sandbox.overlay import MAX_NAME, Overlay
 
 ROOT = "/work"
-MAX_NAME = 255  # bytes, as file systems have it
 MAX_PATH = 4096
 
 MISSING = "No such file or directory"
@@ -26,32 +27,40 @@ class CommandError(Exception):
         self.code = code
 
 
-class OutputFull(Exception):  # noqa: N818 - no error of the command
-    """The limit on output is reached."""
+class Stopped(Exception):  # noqa: N818 - no error of the command
+    """A limit is reached; the message is a plain sentence."""
 
 
 @dataclass
 class Output:
-    """What a command writes, up to a limit in bytes."""
+    """What a command writes, up to a limit in bytes, and the time that it has for that."""
 
     limit: int
+    seconds: float = math.inf
     chunks: list[bytes] = field(default_factory=list[bytes])
     errors: list[str] = field(default_factory=list[str])
     room: int = 0
+    deadline: float = math.inf
 
     def __post_init__(self) -> None:
         self.room = self.limit
+        self.deadline = time.monotonic() + self.seconds
 
     def write(self, content: bytes) -> None:
         """Write to standard output.
 
         Raises:
-            OutputFull: There is no room for all of it; what fits is kept.
+            Stopped: There is no room for all of it; what fits is kept.
         """
         self.chunks.append(content[: self.room])
         self.room -= len(content)
         if self.room < 0:
-            raise OutputFull
+            raise Stopped(f"it wrote more than {self.limit} bytes")
+
+    def check_time(self) -> None:
+        """Raise `Stopped` when the time is up."""
+        if time.monotonic() > self.deadline:
+            raise Stopped(f"it ran longer than {self.seconds:g} seconds")
 
     def line(self, text: str) -> None:
         """Write one line to standard output."""
@@ -66,7 +75,7 @@ class Output:
 class CommandContext:
     """Where a command runs: the files, and the path of the current folder ("" for the root)."""
 
-    files: Files
+    files: Overlay
     cwd: str = ""
 
 

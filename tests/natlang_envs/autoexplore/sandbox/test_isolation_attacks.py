@@ -16,7 +16,8 @@ import pytest
 
 import natlang_envs.errors
 from natlang_envs.autoexplore.sandbox.isolation import isolation
-from natlang_envs.autoexplore.sandbox.isolation.isolation import Unsafe, remove_folder
+from natlang_envs.autoexplore.sandbox.isolation.hostile_folder import remove_folder
+from natlang_envs.autoexplore.sandbox.isolation.isolation import Unsafe
 from tests.natlang_envs.autoexplore.sandbox import isolation_attacks, isolation_attacks_arena
 from tests.natlang_envs.autoexplore.sandbox.isolation_attacks import ATTACKS
 from tests.natlang_envs.autoexplore.sandbox.isolation_attacks_arena import Arena, Outcome, verdict
