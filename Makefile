@@ -17,7 +17,7 @@ export OMP_NUM_THREADS := 1
 # The official ALFWorld games, where there are any.
 OFFICIAL = $(or $(ALFWORLD_DATA),$(wildcard $(CURDIR)/../shared/alfworld/official))
 
-.PHONY: demo test test-full lint format bench changelog oldest clean bubblewrap data textworld conformance
+.PHONY: demo test test-full lint format bench oldest clean bubblewrap data textworld conformance
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py
@@ -84,9 +84,6 @@ bench: textworld
 	ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld_engine.py
 	ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld_env.py
 	ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld_textworld.py
-
-changelog: $(INSTALLED)
-	$(BIN)/towncrier build --yes
 
 # The oldest gymnasium, pettingzoo and numpy that pyproject.toml allows; numpy 1.26.0 has wheels for Python 3.11 and 3.12.
 oldest: $(OLDEST_INSTALLED)

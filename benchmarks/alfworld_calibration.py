@@ -1,6 +1,7 @@
-"""How like the official ALFWorld games the generated ones are: rooms, objects, places, tasks, plans and words.
+"""Compares generated ALFWorld games with the official ones: rooms, objects, places, tasks, plans and words.
 
-`python benchmarks/alfworld_calibration.py` prints tables and writes them to benchmarks/results/alfworld_calibration.md.
+`python benchmarks/alfworld_calibration.py` prints tables. It writes a summary to
+benchmarks/results/alfworld_calibration.md and the tables to benchmarks/results/notes/alfworld_calibration.md.
 The official games are read from `$ALFWORLD_DATA`, else from `shared/alfworld/official` beside the checkout. The exit
 code is 1 where a floor plan's receptacles differ, a word is on one side only, or a mean of the seen rooms is 10% off.
 """
@@ -32,10 +33,12 @@ from natlang_envs.evaluation.runner import hardware
 from natlang_envs.tasks import hash_fraction
 
 RESULTS = Path(__file__).parent / "results" / "alfworld_calibration.md"
+DETAILS = RESULTS.parent / "notes" / RESULTS.name
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "alfworld" / "official"
 SEEN, UNSEEN = 3_553, 2_000  # generated games; as many in the seen rooms as the official training list has
 TOLERANCE = 0.1  # of means; the fullest receptacle is 6% off, all else 2% (a first limit of 5% did not hold for it)
 WORST = 8
+NUMBERS_OF = ", numbers: "  # in the titles of the tables of means
 SHARES = (0.1, 0.5, 0.9)
 
 
@@ -235,7 +238,7 @@ def sections(seen: tuple[Games, Games], unseen: tuple[Games, Games], everything:
         games = f"{len(theirs):,} official games of {list_name}, {len(ours):,} generated"
         made += [
             Section(
-                f"{rooms}, numbers: {games}",
+                f"{rooms}{NUMBERS_OF}{games}",
                 ("what", f"official, {quantiles}", f"generated, {quantiles}", "difference of means", "official halves"),
                 list(number_rows(ours, theirs)),
             ),
@@ -258,6 +261,50 @@ def sections(seen: tuple[Games, Games], unseen: tuple[Games, Games], everything:
     return made
 
 
+def overview(made: Sequence[Section], written: str) -> list[str]:
+    """Return the page that a reader opens first: the conclusion and the differences of means."""
+    receptacles, vocabulary, *_ = made
+    plans, compared, same = receptacles.rows[0]
+    shared = all(only == "none" for row in vocabulary.rows for only in row[2:])
+    seen, unseen = (section for section in made if NUMBERS_OF in section.title)
+    worst = [max(abs(float(row[3].rstrip("%"))) for row in section.rows) for section in (seen, unseen)]
+    chance = max(float(row[4].rstrip("%")) for row in unseen.rows)
+    return [
+        f"**Generated games have the official ones' receptacles in {same} of the {compared} floor plans compared (of "
+        f"{plans}), and {'the same vocabulary' if shared else 'NOT the same vocabulary'}.** In seen rooms their means "
+        f"differ from the official ones by at most {worst[0]:.1f}%. In unseen rooms they differ by up to "
+        f"{worst[1]:.1f}%; two halves of the 134 official games differ by up to {chance:.1f}% from each other.",
+        "",
+        *markdown(
+            ("mean of", "seen rooms: generated", "two halves of the official", "unseen rooms: generated", "two halves"),
+            [(a[0], a[3], a[4], b[3], b[4]) for a, b in zip(seen.rows, unseen.rows, strict=True)],
+        ),
+        "",
+        "The columns `generated` give the difference from the official mean. The others compare two halves of the "
+        "official games, which shows what chance alone does.",
+        "",
+        "The tables of `floor_plans.json` were counted over the official training games. Of the unseen rooms the "
+        "generator knows receptacles, what never moves, and the types of objects (which the alfworld package lists). "
+        "It knows nothing of how many objects there are or where they lie.",
+        "",
+        f"[All figures](notes/{DETAILS.name}): numbers, distributions, task mix, plans, and where objects lie.",
+        "",
+        written,
+    ]
+
+
+def details(made: Sequence[Section], written: str) -> list[str]:
+    """Return the page of all figures."""
+    lines = [
+        f"The figures behind [the summary](../{RESULTS.name}). Generated games are sampled as the environment samples "
+        "them. Total variation is 0 for equal distributions and 1 for those with nothing in common. The last column of "
+        "numbers and distributions compares two halves of the official games, which shows what chance alone does.",
+    ]
+    for section in made:
+        lines += ["", f"## {section.title}", "", *markdown(section.headings, section.rows)]
+    return [*lines, "", written]
+
+
 def failures(seen: tuple[Games, Games], everything: tuple[Games, Games]) -> Iterator[str]:
     for total, compared, same in receptacle_rows(*everything):
         if not total == compared == same:
@@ -277,20 +324,13 @@ def main() -> int:
     train, valid_seen, valid_unseen = ([*official(each)] for each in ("train", "valid_seen", "valid_unseen"))
     new_seen, new_unseen = [*generated(True, SEEN)], [*generated(False, UNSEEN)]
     everything = ([*new_seen, *new_unseen], [*train, *valid_seen, *valid_unseen])
-    lines: list[str] = []
-    for section in sections((new_seen, train), (new_unseen, valid_unseen), everything):
+    made = sections((new_seen, train), (new_unseen, valid_unseen), everything)
+    for section in made:
         show(section.headings, section.rows, section.title)
-        lines += ["", f"## {section.title}", "", *markdown(section.headings, section.rows)]
     wrong = list(failures((new_seen, train), everything))
-    head = [
-        f"Written by `python benchmarks/alfworld_calibration.py` on {date.today().isoformat()}: {hardware()}.",
-        "Generated games are drawn as the environment draws them. The official training games are what the tables of",
-        "`facts.json` were counted over; of the unseen rooms the generator knows receptacles, what never moves, and",
-        "the types of objects (which the alfworld package lists), and nothing of how many there are or where they lie.",
-        "Total variation is 0 for equal distributions and 1 for those with nothing in common. The last column of",
-        "numbers and distributions compares two halves of the official games: what chance alone makes of it.",
-    ]
-    write_page(RESULTS, "ALFWorld: generated games beside the official ones", head + lines)
+    written = f"Written by `python benchmarks/alfworld_calibration.py` on {date.today().isoformat()}: {hardware()}."
+    write_page(RESULTS, "ALFWorld: generated games beside the official ones", overview(made, written))
+    write_page(DETAILS, "ALFWorld: generated games beside the official ones, all figures", details(made, written))
     for each in wrong:
         print(f"FAILED: {each}")
     return 1 if wrong else 0

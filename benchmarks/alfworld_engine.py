@@ -12,14 +12,14 @@ import random
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from importlib.util import find_spec
 from itertools import cycle
 from pathlib import Path
 from statistics import median
 
-from report import publish
+from report import floors, publish
 from taxi import processor
 
 from natlang_envs.alfworld.backends import AnyWorld
@@ -120,6 +120,13 @@ def against_textworld(some: list[GameText]) -> Row:
     return (what, measured, spread, ">= 1,000 x", median(ratios) >= 1_000)
 
 
+def conclusion(rows: Sequence[Sequence[str]]) -> str:
+    """Return the page's first lines."""
+    speeds = {row[0]: row[1] for row in rows}
+    reading, step = speeds["reading a game"], next(cost for what, cost in speeds.items() if what.startswith("a random"))
+    return f"**Reading an official game takes {reading}, and a random step {step}.** {floors(rows)}"
+
+
 def main() -> None:
     kind, some = texts()
     games = [parse_game(text) for text in some]
@@ -145,6 +152,7 @@ def main() -> None:
     publish(
         RESULTS,
         "ALFWorld: the native engine",
+        conclusion([(*row[:4], "yes" if row[4] else "NO") for row in rows]),
         [
             f"Written by `python benchmarks/alfworld_engine.py` on {date.today().isoformat()}: {hardware()} "
             f"({processor()}), Python {sys.version.split()[0]}. {GAMES} {kind}; medians of {TURNS} turns, in CPU time."

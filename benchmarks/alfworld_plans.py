@@ -1,6 +1,7 @@
-"""How good ALFWorld's reference plans are beside true shortest ones, and how many games the honest expert wins.
+"""Compares ALFWorld's reference plans with true shortest ones, and counts the games that the honest expert wins.
 
-`python benchmarks/alfworld_plans.py` prints two tables and writes them to benchmarks/results/alfworld_plans.md.
+`python benchmarks/alfworld_plans.py` prints two tables by task type. It writes a summary to
+benchmarks/results/alfworld_plans.md and the tables to benchmarks/results/notes/alfworld_plans.md.
 Official games are played where they are found: in `$ALFWORLD_DATA`, else in `shared/alfworld/official` beside the
 checkout. The exit code is 1 where the expert wins fewer than 95% of the games of a split within 50 steps.
 """
@@ -35,6 +36,7 @@ from natlang_envs.evaluation.runner import hardware
 from tools.alfworld.shortest_plans import shortest
 
 RESULTS = Path(__file__).parent / "results" / "alfworld_plans.md"
+DETAILS = RESULTS.parent / "notes" / RESULTS.name
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "alfworld" / "official"
 HORIZON = 50
 FLOOR = 0.95
@@ -43,6 +45,15 @@ SEARCHED = 150  # games whose shortest plan is searched for, of the official and
 WALK = 30  # random steps
 DEAD_END = 15  # steps in which a game without a plan is not won either
 PLAN_HEADINGS = ("games", "from", "task type", "plans", "mean steps", "shortest", "mean excess", "most", "ms, median")
+SUMMARY_HEADINGS = (
+    "games",
+    "played by the expert",
+    "won",
+    "mean steps of the games won",
+    "mean steps of the reference plan",
+    "plans compared",
+    "of these shortest",
+)
 EXPERT_HEADINGS = ("games", "task type", "played", "won", "plan", "mean", "10%", "50%", "90%", "most")
 
 Source = Callable[[], Iterator[Game]]
@@ -179,6 +190,67 @@ def expert_rows(name: str, games: Sequence[Played]) -> list[tuple[str, ...]]:
     return rows
 
 
+def summary(plans: Sequence[Sequence[str]], experts: Sequence[Sequence[str]], written: str) -> list[str]:
+    """Return the page that a reader opens first: the conclusion and one line for each list of games."""
+    compared: dict[str, tuple[int, int]] = {}  # plans, and how many of them are shortest
+    for name, _, task_type, count, _, share, *_ in plans:
+        if task_type == "all":
+            number, best = compared.get(name, (0, 0))
+            shortest_ones = round(int(count) * float(share.rstrip("%")) / 100)
+            compared[name] = number + int(count), best + shortest_ones
+    rows: list[tuple[str, ...]] = []
+    for name, task_type, count, won, plan, steps, *_ in experts:
+        if task_type == "all":
+            number, best = compared.get(name, (0, 0))
+            rows.append(
+                (name, count, won, steps, plan, *((f"{number}", f"{best / number:.1%}") if number else ("", "")))
+            )
+    number, best = (sum(each[i] for each in compared.values()) for i in (0, 1))
+    lowest = min((row[2] for row in rows), key=lambda won: float(won.rstrip("%")))
+    return [
+        f"**The reference plan is a shortest one in {best:,} of the {number:,} states compared.** It knows where "
+        f"everything is. **The expert wins at least {lowest} of the games of every list within {HORIZON} steps.** It "
+        "sees only what an agent sees, and searches where things usually lie.",
+        "",
+        *markdown(SUMMARY_HEADINGS, rows),
+        "",
+        "Usual places were counted over the official training games. So `official train` is what the expert learned "
+        "from, `valid_seen` has new games in the same rooms, and only `official valid_unseen` is new to it altogether. "
+        "Generated games are laid out by the same counts, in all splits. They are easier for this expert than for a "
+        "player who does not know the counts.",
+        "",
+        f"[By task type](notes/{DETAILS.name}), with the spread of the steps and the time to plan.",
+        "",
+        written,
+    ]
+
+
+def details(plans: Sequence[Sequence[str]], experts: Sequence[Sequence[str]], written: str) -> list[str]:
+    """Return the page of all figures."""
+    return [
+        f"The figures behind [the summary](../{RESULTS.name}).",
+        "",
+        "## The expert",
+        "",
+        f"It sees the first observation, the answers and the admissible commands, for {HORIZON} steps. `plan` is the "
+        "mean length of the reference plan. The other figures are steps of the games that are won. Generated games are "
+        f"sampled as the environment samples them, {DRAWN:,} a split.",
+        "",
+        *markdown(EXPERT_HEADINGS, experts),
+        "",
+        "## Reference plans",
+        "",
+        "Plans are made with full knowledge. Each is compared with the length of a shortest plan, which breadth-first "
+        "search over the engine finds; the search leaves out only what no shortest plan holds. The excess is in steps. "
+        "States that cannot be won (what is held fits nowhere) are left out, after a search finds no way to win there "
+        "either.",
+        "",
+        *markdown(PLAN_HEADINGS, plans),
+        "",
+        written,
+    ]
+
+
 def main() -> None:
     plans: list[tuple[str, ...]] = []
     experts: list[tuple[str, ...]] = []
@@ -194,33 +266,12 @@ def main() -> None:
             plans += plan_rows(name, games, len(games))
     for headings, rows in ((PLAN_HEADINGS, plans), (EXPERT_HEADINGS, experts)):
         show(headings, rows)
-    lines = [
+    written = (
         f"Written by `python benchmarks/alfworld_plans.py` on {date.today().isoformat()}: {hardware()} "
-        f"({processor()}); Python {platform.python_version()}, natlang_envs {natlang_envs.__version__}.",
-        "",
-        "## Reference plans",
-        "",
-        "Full knowledge. Beside the length of the shortest plan, found by breadth-first search over the engine, which "
-        "leaves out only what no shortest plan holds. The excess is in steps; states that cannot be won (what is held "
-        "fits nowhere) are left out, after a search that finds no way to win there either.",
-        "",
-        *markdown(PLAN_HEADINGS, plans),
-        "",
-        "## The expert",
-        "",
-        "Sees what an agent sees: the first observation, the answers, the admissible commands; "
-        f"{HORIZON} steps. `plan` is the mean length of the reference plan, which knows where everything is; the other "
-        "figures are steps of the games that are won. Generated games are drawn as the environment draws them, "
-        f"{DRAWN:,} a split.",
-        "",
-        "Where things usually lie was counted over the official training games. So `official train` is what the expert "
-        "learned from, `valid_seen` is new games in the same rooms, and only `official valid_unseen` is new to it "
-        "altogether. Generated games, of all splits, are laid out by the same counts that the expert searches by: they "
-        "are easier for it than for a player who does not know them.",
-        "",
-        *markdown(EXPERT_HEADINGS, experts),
-    ]
-    write_page(RESULTS, "ALFWorld: reference plans and the expert", lines)
+        f"({processor()}); Python {platform.python_version()}, natlang_envs {natlang_envs.__version__}."
+    )
+    write_page(RESULTS, "ALFWorld: reference plans and the expert", summary(plans, experts, written))
+    write_page(DETAILS, "ALFWorld: reference plans and the expert, by task type", details(plans, experts, written))
     if below:
         print(f"below {FLOOR:.0%}: {', '.join(below)}", file=sys.stderr)
     sys.exit(bool(below))

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from importlib import import_module
 from pathlib import Path
@@ -23,7 +23,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
-from report import publish
+from report import factor, floors, publish
 from taxi import HEADINGS, Row, processor
 
 import natlang_envs
@@ -200,6 +200,15 @@ def grown(hold: str) -> float:
     return float(done.stdout.splitlines()[-1])
 
 
+def conclusion(rows: Sequence[Sequence[str]]) -> str:
+    """Return the page's first lines."""
+    reading, _, step, memory = rows
+    return (
+        f"**The native engine takes {factor(step[3])} times as many steps a second as TextWorld, and reads a game "
+        f"{factor(reading[3])} times as fast.** One more game takes {memory[1]} instead of {memory[2]}. {floors(rows)}"
+    )
+
+
 def main() -> None:
     try:
         packages = {name: number for name, number in versions().items() if name != "walk"}
@@ -211,6 +220,7 @@ def main() -> None:
     publish(
         RESULTS,
         "ALFWorld's official games in the native engine and in TextWorld's",
+        conclusion([row.cells() for row in found]),
         [
             f"Written by `python benchmarks/alfworld_textworld.py` on {date.today().isoformat()}: {hardware()} "
             f"({processor()}); {', '.join(f'{name} {number}' for name, number in known.items())}, "

@@ -32,6 +32,9 @@ from reference_agent.models.saycan import SayCanPolicy
 from reference_agent.models.start import model_source
 from reference_agent.untuned.likelihood import behind
 
+BM25 = "BM25, all their contents"
+MODEL_PATHS = "the model, their paths"
+MODEL_TEXTS = "the model, what `cat` shows of them"
 RESULTS = Path(__file__).parent / "results" / "autoexplore_judgement.md"
 HEADINGS = ("depth", "files a repository", "questions", "who judges", "names a target first", "a target among five")
 AT_ONCE = 24  # questions that are read behind one file
@@ -91,9 +94,9 @@ def rows_of(model: SayCanPolicy, depth: int, version: str, most: int | None) -> 
         counts.append(len(files))
         questions = list(dict.fromkeys(task.question for task in each))
         rankings = {
-            "BM25, all their contents": by_words(repository, files),
-            "the model, their paths": by_likelihood(model, repository, files, questions, path_shown),
-            "the model, what `cat` shows of them": by_likelihood(model, repository, files, questions, file_shown),
+            BM25: by_words(repository, files),
+            MODEL_PATHS: by_likelihood(model, repository, files, questions, path_shown),
+            MODEL_TEXTS: by_likelihood(model, repository, files, questions, file_shown),
         }
         for name, rank in rankings.items():
             for task in each:
@@ -110,6 +113,17 @@ def rows_of(model: SayCanPolicy, depth: int, version: str, most: int | None) -> 
         )
         for name, found in ranks.items()
     ]
+
+
+def conclusion(rows: Sequence[Sequence[str]]) -> str:
+    """Return the page's first lines."""
+    first = {(depth, who): share.partition(" ")[0] for depth, _, _, who, share, _ in rows}
+    told = [
+        f"at depth {depth} in {first[depth, MODEL_TEXTS]} of the questions. BM25 over whole contents does in "
+        f"{first[depth, BM25]}, and the model with paths alone in {first[depth, MODEL_PATHS]}"
+        for depth in dict.fromkeys(row[0] for row in rows)
+    ]
+    return f"**Given the texts that `cat` shows, the model ranks a target first** {'; '.join(told)}."
 
 
 def main() -> None:
@@ -131,11 +145,12 @@ def main() -> None:
     publish(
         chosen.out,
         "AutoExplore: what a pretrained model knows of the questions",
+        conclusion(rows),
         [
             f"Written by `{shlex.join(['python', 'benchmarks/autoexplore_judgement.py', *sys.argv[1:]])}` on",
             f"{date.today().isoformat()}: {hardware()}; {chosen.model} in {chosen.precision},",
             f"{minutes:.0f} minutes of the processor. The questions of {' and '.join(f'`{name}`' for name in names)},",
-            "each once; the model names the file that makes a question likeliest. 95% intervals (Wilson).",
+            "each once. The model names the file that makes a question most probable. 95% intervals (Wilson).",
         ],
         HEADINGS,
         rows,

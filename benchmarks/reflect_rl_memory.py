@@ -14,6 +14,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -74,6 +75,16 @@ def measure(settings: list[str]) -> dict[str, float]:
     }
 
 
+def conclusion(rows: Sequence[Sequence[str]]) -> str:
+    """Return the page's first lines."""
+    ratios = sorted(row[4] for row in rows)
+    met = " and ".join(f"at rank {row[0]} with activations {row[1]}" for row in rows if row[5] == "yes") or "nowhere"
+    return (
+        f"**Two adapters on one base take {ratios[0]} to {ratios[-1]} of the memory of two models.** The aim of {AIM} "
+        f"is met {met}."
+    )
+
+
 def main() -> None:
     """Measure each case in its own process and write the page."""
     from report import publish
@@ -101,6 +112,7 @@ def main() -> None:
     publish(
         RESULTS,
         "Memory of two players",
+        conclusion(rows),
         [
             f"Written by `python benchmarks/reflect_rl_memory.py` on {date.today().isoformat()}: {hardware()} "
             f"({processor()}). SmolLM2-135M, fp32, LoRA on all linear layers (rank 16 is the preset `smollm2`, 64 the "

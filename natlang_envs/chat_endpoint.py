@@ -1,27 +1,28 @@
 """A chat model behind an OpenAI-compatible endpoint, Azure's too.
 
-An endpoint may be hostile: the time of a request, the size of its answer and the shape of it are all checked.
+The `openai` package makes the requests; it is imported when an endpoint is made. An endpoint may be hostile, so the
+time of a request and the size and shape of its answer are checked here.
 """
 
 from __future__ import annotations
 
-import base64
-import http.client
 import json
 import os
+import re
 import threading
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
-from urllib.parse import quote, urlencode, urlsplit, urlunsplit
+from collections.abc import Callable
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from urllib.parse import urlsplit
 
 from natlang_envs.errors import UsageError
 
+if TYPE_CHECKING:
+    import openai
+
 ATTEMPTS = 3  # requests for one answer
 MAX_BODY = 16 << 20  # bytes of one response
-_OPENAI = "https://api.openai.com/v1"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # seconds between two requests
 _TRIED_AGAIN = frozenset({408, 409, 429})  # and every status from 500 on
 _SAID = 300  # characters of an endpoint's own words
@@ -40,6 +41,14 @@ class _Problem(Exception):  # noqa: N818 - becomes a UsageError with the address
     def __init__(self, why: str, pause: float | None = 0.0) -> None:
         super().__init__(why)
         self.pause = pause
+
+
+class _Refused(Exception):  # noqa: N818 - becomes a `_Problem`
+    """A response with an error status, of which no more is read than is shown."""
+
+    def __init__(self, status: int, retry_after: str, said: bytes) -> None:
+        super().__init__(status)
+        self.status, self.retry_after, self.said = status, retry_after, said
 
 
 class ChatEndpoint:
@@ -63,7 +72,7 @@ class ChatEndpoint:
         tokens: What was read and written so far.
 
     Raises:
-        UsageError: There is no model, or the environment names no endpoint.
+        UsageError: There is no model, the package is not installed, or the environment names no endpoint.
     """
 
     def __init__(
@@ -83,9 +92,8 @@ class ChatEndpoint:
         self._attempts = attempts
         self._allow_more = allow_more
         self._max_tokens = max_tokens
-        self.endpoint, self._address, self._headers = _from_environment(model, agent)
-        # Proxies of the environment are used; redirections are not followed: they could lead to any host.
-        self._opener = urllib.request.build_opener(_NoRedirects)
+        self._client = _client(timeout, agent)
+        self.endpoint = re.sub("//[^/@]*@", "//", str(self._client.base_url))  # a password may be in it
         self.tokens = Tokens()
 
     def answer(self, system: str, prompt: str) -> str:
@@ -94,21 +102,16 @@ class ChatEndpoint:
         Raises:
             UsageError: The endpoint does not answer, refuses, or answers with nothing that is a chat completion.
         """
-        messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
-        content: dict[str, Any] = {"model": self._model, "messages": messages}
-        if self._max_tokens is not None:
-            content["max_tokens"] = self._max_tokens
-        body = json.dumps(content).encode()
         for attempt in range(1, self._attempts + 1):
             try:
-                return self._read(self._in_time(body))
+                return self._read(self._in_time(lambda: self._post(system, prompt)))
             except _Problem as problem:
                 if problem.pause is None or attempt == self._attempts:
                     raise UsageError(f"{self.endpoint} {problem}") from None
                 time.sleep(min(max(problem.pause, _FIRST_PAUSE * 2 ** (attempt - 1)), _LONGEST_PAUSE))
         raise UsageError(f"attempts must be at least 1, not {self._attempts}")
 
-    def _in_time(self, body: bytes) -> bytes:
+    def _in_time(self, post: Callable[[], bytes]) -> bytes:
         """Return the body of the response to one request.
 
         The request is made in a thread of its own: a socket's timeout is for each piece of an answer, and an endpoint
@@ -118,7 +121,7 @@ class ChatEndpoint:
 
         def make() -> None:
             try:
-                done.append(self._post(body))
+                done.append(post())
             except BaseException as error:
                 done.append(error)
 
@@ -135,39 +138,25 @@ class ChatEndpoint:
             raise found
         return found
 
-    def _post(self, body: bytes) -> bytes:
-        request = urllib.request.Request(self._address, body, dict(self._headers))
+    def _post(self, system: str, prompt: str) -> bytes:
+        limit = None if self._max_tokens is None else {"max_tokens": self._max_tokens}
+        body = bytearray()
+        deadline = time.monotonic() + self._timeout
         try:
-            with self._opener.open(request, timeout=self._timeout) as response:
-                answer = response.read(MAX_BODY + 1)
-        except urllib.error.HTTPError as error:
-            with error:
-                raise self._status_problem(error) from None
-        except (OSError, http.client.HTTPException) as error:
-            reason = error.reason if isinstance(error, urllib.error.URLError) else error
-            if isinstance(reason, TimeoutError):
-                raise reason from None
-            raise _Problem(
-                f"cannot be reached ({_plain(str(reason))}): is it running, and is OPENAI_BASE_URL right?"
-            ) from None
-        if len(answer) > MAX_BODY:
+            with self._client.chat.completions.with_streaming_response.create(
+                model=self._model,
+                messages=[{"role": "system", "content": system}, {"role": "user", "content": prompt}],
+                extra_body=limit,
+            ) as response:
+                for piece in response.http_response.iter_raw():  # nothing packed is unpacked
+                    body += piece
+                    if len(body) > MAX_BODY or time.monotonic() > deadline:
+                        break
+        except Exception as error:
+            raise _problem_of(error) from None
+        if len(body) > MAX_BODY:
             raise _Problem(f"answers with more than {MAX_BODY:,} bytes: is it an OpenAI-compatible endpoint?", None)
-        return answer
-
-    @staticmethod
-    def _status_problem(error: urllib.error.HTTPError) -> _Problem:
-        try:
-            said = error.read(4 * _SAID).decode("utf-8", "backslashreplace")
-        except (OSError, http.client.HTTPException):
-            said = ""
-        line = _plain(" ".join(said.split()))[:_SAID]
-        pause: float | None = None
-        if error.code >= 500 or error.code in _TRIED_AGAIN:
-            try:
-                pause = max(float(error.headers.get("Retry-After") or 0), 0.0)
-            except ValueError:
-                pause = 0.0
-        return _Problem(f"answers with status {error.code}: {line or error.reason}", pause)
+        return bytes(body)
 
     def _read(self, body: bytes) -> str:
         """Return the text of a response, which may have any shape."""
@@ -189,11 +178,30 @@ class ChatEndpoint:
         return text if isinstance(text, str) else ""
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Answers a redirection as the error that it is here."""
+def _problem_of(error: Exception) -> Exception:
+    """Return what a failed request means; some versions of the package wrap the errors of its HTTP library."""
+    import openai
 
-    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:
-        """Return no further request."""
+    cause = error.__cause__ if isinstance(error, openai.APIConnectionError) and error.__cause__ else error
+    if isinstance(error, openai.APITimeoutError):
+        return TimeoutError()
+    if not isinstance(cause, _Refused):
+        return _Problem(f"cannot be reached ({_plain(str(cause))}): is it running, and is OPENAI_BASE_URL right?")
+    said = _plain(" ".join(cause.said.decode("utf-8", "backslashreplace").split()))[:_SAID]
+    pause: float | None = None
+    if cause.status >= 500 or cause.status in _TRIED_AGAIN:
+        try:
+            pause = max(float(cause.retry_after or 0), 0.0)
+        except ValueError:
+            pause = 0.0
+    return _Problem(f"answers with status {cause.status}: {said}", pause)
+
+
+def _refuse(response: Any) -> None:
+    """Raise `_Refused` for any status but success: redirections are not followed, they could lead to any host."""
+    if not response.is_success:
+        said = b"".join(islice(response.iter_bytes(_SAID), 4))
+        raise _Refused(response.status_code, response.headers.get("Retry-After", ""), said)
 
 
 def _member(content: object, name: str) -> object:
@@ -210,46 +218,44 @@ def _plain(text: str) -> str:
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
-def _from_environment(model: str, agent: str) -> tuple[str, str, Mapping[str, str]]:
-    """Return the endpoint as it is shown, the address that is asked, and the headers with the key."""
-    names = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN")
-    for name in names:
+def _client(timeout: float, agent: str) -> openai.OpenAI:
+    try:
+        import openai
+    except ImportError:
+        raise UsageError(
+            f"agent {agent!r} needs the package openai: install it with pip install 'natlang-envs[explore]'"
+        ) from None
+    for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"):
         given = os.environ.get(name, "").strip()
         if not (given.isascii() and given.isprintable()):
             raise UsageError(f"{name} holds a character that no key has: set it again")
-    key, azure_key, token = (os.environ.get(name, "").strip() for name in names)
-    base = os.environ.get("OPENAI_BASE_URL", "").strip()
-    azure = os.environ.get("AZURE_OPENAI_ENDPOINT", "").strip()
-    headers = {"Content-Type": "application/json", "User-Agent": "natlang-envs"}
-    query = ""
-    if azure and not base:
-        version = os.environ.get("OPENAI_API_VERSION", "").strip()
-        if not version:
-            raise UsageError(f"agent {agent!r} needs the version of Azure's interface: set OPENAI_API_VERSION")
-        if not azure_key and not token:
-            raise UsageError(f"agent {agent!r} finds no key for Azure: set AZURE_OPENAI_API_KEY")
-        headers |= {"api-key": azure_key} if azure_key else {"Authorization": f"Bearer {token}"}
-        base = f"{azure.rstrip('/')}/openai"
-        path, query = f"deployments/{quote(model, safe='')}/chat/completions", urlencode({"api-version": version})
-    else:
+    azure = os.environ.get("AZURE_OPENAI_ENDPOINT")
+    base = os.environ.get("OPENAI_BASE_URL")
+    key = os.environ.get("OPENAI_API_KEY")
+    _check_address(azure if azure and not base else base, agent)
+    http = openai.DefaultHttpxClient(
+        follow_redirects=False, event_hooks={"response": [_refuse]}, headers={"Accept-Encoding": "identity"}
+    )
+    try:
+        if azure and not base:
+            return openai.AzureOpenAI(timeout=timeout, max_retries=0, http_client=http)
         if not key and not base:
             raise UsageError(
                 f"agent {agent!r} finds no endpoint: set OPENAI_API_KEY, or OPENAI_BASE_URL for one of your own, "
                 "or AZURE_OPENAI_ENDPOINT"
             )
-        base = base or _OPENAI
-        headers["Authorization"] = f"Bearer {key or 'none'}"
-        path = "chat/completions"
+        return openai.OpenAI(api_key=key or "none", timeout=timeout, max_retries=0, http_client=http)
+    except (openai.OpenAIError, ValueError) as error:
+        raise UsageError(f"agent {agent!r} cannot be set up: {' '.join(str(error).split())}") from None
+
+
+def _check_address(address: str | None, agent: str) -> None:
+    if address is None:
+        return
     try:
-        parts = urlsplit(base)
-        host, port = parts.hostname, parts.port
+        parts = urlsplit(address.strip())
+        host = parts.hostname if parts.port != 0 else None
     except ValueError:
-        parts, host, port = urlsplit(""), None, None
+        parts, host = urlsplit(""), None
     if parts.scheme not in ("http", "https") or not host:
         raise UsageError(f"agent {agent!r} cannot be set up: OPENAI_BASE_URL is no address of the web")
-    if parts.username is not None and not (key or azure):
-        pair = f"{parts.username}:{parts.password or ''}".encode()
-        headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
-    where = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
-    shown = urlunsplit((parts.scheme, where, f"{parts.path.rstrip('/')}/", "", ""))
-    return shown, f"{shown}{path}?{query}".rstrip("?"), headers

@@ -21,6 +21,7 @@ _EXTRAS = {
     **dict.fromkeys(("tensorboard", "matplotlib"), "agent"),
     "bitsandbytes": "eight-bit",
     **dict.fromkeys(("pydantic", "jinja2"), "leaderboard"),
+    "openai": "explore",
     **dict.fromkeys(("unearth", "pyarrow"), "data"),
     **dict.fromkeys(("alfworld", "textworld"), "alfworld"),
 }

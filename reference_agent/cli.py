@@ -19,6 +19,8 @@ from reference_agent import processes
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 models = typer.Typer(no_args_is_help=True, help="Models that are fetched once and kept in the cache folder.")
 app.add_typer(models, name="models")
+data = typer.Typer(no_args_is_help=True, help="Data that is made from what is on this machine or is fetched once.")
+app.add_typer(data, name="data")
 
 
 class Bars:
@@ -183,6 +185,27 @@ def fetch(name: Annotated[str, typer.Argument(help="smollm2")]) -> None:
     from reference_agent.models.start import fetch_model
 
     typer.echo(fetch_model(name, lambda line: typer.echo(line, err=True)))
+
+
+@data.command()
+def autoexplore(
+    out: Annotated[Path | None, typer.Option(help="Where they go; without it, a folder in the cache.")] = None,
+) -> None:
+    """Make weakly labelled questions for AutoExplore from many repositories. Stopped, it goes on where it was."""
+    from natlang_envs.autoexplore.dataset.catalogue import cache_folder
+    from reference_agent.search.weak_questions import make_questions, read_sources
+
+    with bars() as progress:
+        shown = Bars(progress)
+        made = make_questions(
+            out or cache_folder() / "weak-questions",
+            read_sources(),
+            told=lambda name, done, total, count: shown("repositories", done, total, count),
+        )
+    if made.missing:
+        reasons = sorted(set(made.missing.values()))
+        typer.echo(f"Left out: {', '.join(made.missing)} ({'; '.join(reasons[:2])})", err=True)
+    typer.echo(f"{made.questions:,} questions: {made.file}")
 
 
 @app.command()

@@ -17,10 +17,10 @@ import natlang_envs
 
 ROOT = Path(__file__).parents[1]
 PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if path.exists()]
+RESULTS = sorted((ROOT / "benchmarks" / "results").rglob("*.md"))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 PATH = re.compile(
-    r"`((?:natlang_envs|reference_agent|leaderboard|tests|docs|examples|benchmarks|changes)/[\w./-]*[\w/])`"
+    r"`((?:natlang_envs|reference_agent|leaderboard|tests|tools|docs|examples|benchmarks)/[\w./-]*[\w/])`"
 )
 
 
@@ -64,12 +64,41 @@ def test_every_id_has_a_line_on_the_environments_page() -> None:
         assert f"| `{entry.id}` |" in written
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=name)
+@pytest.mark.parametrize(
+    "page", [*PAGES, *RESULTS, *(ROOT / each for each in ("CONTRIBUTING.md", "CHANGELOG.md"))], ids=name
+)
 def test_named_files_exist(page: Path) -> None:
+    named = [ROOT / target for target in PATH.findall(page.read_text(encoding="utf-8"))]
+    assert [str(path) for path in named if not path.exists()] == []
+
+
+@pytest.mark.parametrize("page", RESULTS, ids=name)
+def test_a_results_page_begins_with_its_conclusion(page: Path) -> None:
+    """Before the first table and heading stand a few sentences, and nothing of how it was measured."""
     text = page.read_text(encoding="utf-8")
-    linked = [page.parent / target for target in LINK.findall(text) if "://" not in target]
-    named = [ROOT / target for target in PATH.findall(text)]
-    assert [str(path) for path in (*linked, *named) if not path.exists()] == []
+    assert text.startswith("# ")
+    before = re.split(r"^(?:\||##)", text, maxsplit=1, flags=re.MULTILINE)[0].partition("\n")[2]
+    assert 5 <= len(before.split()) <= 130, before
+    assert "Written by" not in before
+
+
+def test_the_readme_is_short() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 500
+    assert any("pip install" in line for line in text.splitlines()[:30])
+    picture = ROOT / "docs" / "episode.gif"
+    assert f"docs/{picture.name}" in text
+    assert picture.stat().st_size < 150_000
+
+
+def test_the_picture_of_an_episode_is_drawn(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    module = runpy.run_path(str(ROOT / "docs" / "record_episode.py"))
+    moments = module["episode"]()
+    assert moments[-1].path[-1] == ("drop off passenger", 20.0)
+    module["record"](tmp_path / "episode.gif")
+    with image.open(tmp_path / "episode.gif") as drawn:
+        assert drawn.n_frames == len(moments)
 
 
 def test_the_example_agent_plays() -> None:

@@ -1,4 +1,4 @@
-"""ALFWorld as a Gymnasium environment."""
+"""The environment ALFWorld: household tasks in words."""
 
 from __future__ import annotations
 
@@ -47,17 +47,20 @@ class ALFWorldEnv(NatLangEnv):
     sentence as the first observation tells them, because no later one does.
 
     ## Arguments
-    - `split`: `"train"`, `"validation"` (officially `"valid_seen"`), `"test"` (`"valid_unseen"`) or `"all"`. Train and
-      validation are in the same rooms, with other games; test is in four rooms of its own: floor plans 10, 219, 308
-      and 424.
+    - `split`: `"train"`, `"validation"` (officially `"valid_seen"` or `"eval_in_distribution"`), `"test"`
+      (`"valid_unseen"` or `"eval_out_of_distribution"`) or `"all"`. Train and validation are in the same rooms, with
+      other games; test is in four rooms of its own: floor plans 10, 219, 308 and 424. The official games also have
+      `"valid_train"`.
     - `task_types`: a list of `"pick_and_place_simple"`, `"look_at_obj_in_light"`, `"pick_clean_then_place_in_recep"`,
-      `"pick_heat_then_place_in_recep"`, `"pick_cool_then_place_in_recep"`, `"pick_two_obj_and_place"`; None for all.
+      `"pick_heat_then_place_in_recep"`, `"pick_cool_then_place_in_recep"`, `"pick_two_obj_and_place"`, or of their
+      numbers from 1 to 6 in this order, as the alfworld package has them; None for all.
     - `goal`: only games for this object and this receptacle or lamp, for example `"Tomato-Microwave"`.
     - `source`: `"generated"` and `"mixed"` need no download; `"official"` reads the games that `alfworld-download` put
       into `$ALFWORLD_DATA`. `"mixed"` is to train in: every game has a room of its own, mixed of the seen ones.
-    - `grammar`: `"json_2.1.1"`, the words of the paper's time (`put tomato 1 in/on microwave 1`), or `"0.4.2"`, those
-      of the alfworld package of that version (`move tomato 1 to microwave 1`). None is what the game's file says, for
-      generated games `"json_2.1.1"`. Results in one do not compare with results in the other.
+    - `grammar`: `"json_2.1.1"`, the words of the paper's time (`put tomato 1 in/on microwave 1`); `"0.4.2"`, those of
+      the alfworld package of that version (`move tomato 1 to microwave 1`); `"json_2.1.2"`, what `alfworld-download`
+      fetches today; or `"0.3.5"`. None is what the game's file says, for generated games `"json_2.1.1"`. Results in
+      one do not compare with results in another.
     - `game`: the path of a `game.tw-pddl` of your own, which is then the only task.
     - `backend`: `"native"`, or `"textworld"`, which plays the same games with the real packages (extra `alfworld`).
     - `horizon`: 50 steps.
@@ -73,7 +76,7 @@ class ALFWorldEnv(NatLangEnv):
     def __init__(
         self,
         split: AlfredSplit = "all",
-        task_types: Sequence[str] | None = None,
+        task_types: Sequence[str | int] | None = None,
         goal: str | None = None,
         source: Source = "generated",
         grammar: str | None = None,

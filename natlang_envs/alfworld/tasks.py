@@ -1,4 +1,4 @@
-"""The tasks of ALFWorld: generated games, the official ones, or a game file of the user's own."""
+"""Tasks: generated games, synthetic rooms, the official games, or a game file of the user's own."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class OfficialTasks:
     """The games of the official lists of one split.
 
     Args:
-        split: As `kinds.official_split` takes it.
-        task_types: As `kinds.check_task_types` takes it.
+        split: As `splits.official_split` takes it.
+        task_types: As `splits.check_task_types` takes it.
         goal: Only games for this object and this receptacle, such as `"Tomato-Microwave"`.
         grammar: One of `GRAMMARS` in place of the one in the games' files.
 
@@ -49,7 +49,11 @@ class OfficialTasks:
     """
 
     def __init__(
-        self, split: str, task_types: Sequence[str] | None = None, goal: str | None = None, grammar: str | None = None
+        self,
+        split: str,
+        task_types: Sequence[str | int] | None = None,
+        goal: str | None = None,
+        grammar: str | None = None,
     ) -> None:
         name = official_split(split)
         kinds = check_task_types(task_types)
@@ -151,7 +155,7 @@ _KINDS = {"generated": GeneratedTasks, "mixed": MixedTasks, "official": Official
 
 def make_tasks(
     split: AlfredSplit,
-    task_types: Sequence[str] | None,
+    task_types: Sequence[str | int] | None,
     goal: str | None,
     source: Source,
     grammar: str | None,

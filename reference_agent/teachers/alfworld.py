@@ -14,7 +14,7 @@ import numpy as np
 from natlang_envs.alfworld.engine.goals import Goal
 from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS
 from natlang_envs.alfworld.expert import Expert, Subgoal
-from natlang_envs.alfworld.games.floor_plans import facts, room, room_numbers
+from natlang_envs.alfworld.games.floor_plans import floor_plans, room, room_numbers
 from natlang_envs.alfworld.observation_memory import Memory, type_of
 from natlang_envs.prompt import PathStep
 from reference_agent.teachers.base import Lesson, Moment, Sayings, agrees, listing, phrases
@@ -186,7 +186,8 @@ def _remember(task: str, shown: Sequence[PathStep], observation: str) -> Memory:
 def words() -> list[str]:
     """Return what the tiny tokenizer keeps whole: types of things and receptacles, verbs, and all numbers."""
     rooms = [room(number) for number in room_numbers()]
-    types = {each.lower() for each in (*facts().fits, *(kind for each in facts().fits.values() for kind in each))}
+    fits = floor_plans().fits
+    types = {each.lower() for each in (*fits, *(kind for each in fits.values() for kind in each))}
     for each in rooms:
         types |= {one.type.lower() for one in (*each.receptacles, *each.fixtures)} | {
             one.lower() for one in each.movable

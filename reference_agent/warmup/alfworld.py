@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from natlang_envs.alfworld.engine.grammar import TASK_PREFIX, listing
-from natlang_envs.alfworld.games.floor_plans import facts
+from natlang_envs.alfworld.games.floor_plans import floor_plans
 from natlang_envs.alfworld.observation_memory import Memory, type_of
 from natlang_envs.prompt import reflection_prompt
 from reference_agent.teachers.alfworld import NONE
@@ -58,7 +58,7 @@ def ask(state: str, whole: bool, rng: np.random.Generator) -> tuple[str, list[tu
 @cache
 def _types() -> tuple[list[str], list[str]]:
     """Return the types of things and of places."""
-    fits = facts().fits
+    fits = floor_plans().fits
     return sorted({each.lower() for kind in fits.values() for each in kind}), sorted(each.lower() for each in fits)
 
 

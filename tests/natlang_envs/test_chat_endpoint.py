@@ -127,4 +127,4 @@ def test_a_wait_that_is_asked_for_is_bounded(monkeypatch: pytest.MonkeyPatch) ->
 
     with raw(send) as url:
         assert "status 429" in refusal(monkeypatch, url, attempts=2)
-    assert waits == [60.0]
+    assert [each for each in waits if each > 1] == [60.0]  # other tests' servers still sleep beside this one

@@ -174,7 +174,7 @@ def compare(
     lines = [*tally.lines(), f"Comparing took {time.perf_counter() - begun:.0f} s."]
     print("\n".join(lines))
     if report is not None:
-        write_whole(report, "\n".join([*_heading(), *lines, ""]).encode())
+        write_whole(report, "\n".join([*_heading(tally), *lines, ""]).encode())
     return int(not tally.clean)
 
 
@@ -215,6 +215,15 @@ class Tally:
         self._versions[", ".join(f"{name} {number}" for name, number in recording.versions.items())] += 1
         self._found += [(played, difference) for difference in found]
         self._seconds += recording.seconds
+
+    def conclusion(self) -> str:
+        """Return what a comparison found, in a sentence or two."""
+        total: Counter[str] = sum(self._rows.values(), Counter[str]())
+        result = "The native engine equals TextWorld" if self.clean else "THE NATIVE ENGINE DOES NOT EQUAL TEXTWORLD"
+        return (
+            f"**{result}: {total['differences']:,} differences in {total['steps']:,} steps of {total['games']:,} "
+            f"official games**, in every text, {total['commands']:,} listed commands and every `won`."
+        )
 
     def lines(self) -> Iterator[str]:
         """Yield the tables and what differs, in Markdown."""
@@ -260,15 +269,16 @@ def _rendered(table: Table) -> Iterator[str]:
     yield from (line.rstrip() for line in capture.get().splitlines())
 
 
-def _heading() -> Iterator[str]:
+def _heading(tally: Tally) -> Iterator[str]:
     """Yield what a report says first: what ran, and where."""
     files = sorted(Path(natlang_envs.alfworld.__file__).parent.rglob("*.py"))
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
     yield "# ALFWorld: the native engine against TextWorld\n"
-    yield "Each game: 60 random steps, rarely `go to`, one in ten of them nonsense or written oddly, and then the"
-    yield "reference plan. After every step the text, the list of admissible commands with its order, and `won` are"
-    yield "compared; every seventh step is taken by an engine restored from the state of the one before.\n"
-    yield "`make test-full` records what is not recorded yet and compares; its two commands are"
+    yield f"{tally.conclusion()}\n"
+    yield "Each game has 60 random steps and then the reference plan. The random steps are rarely `go to`, and one in"
+    yield "ten is nonsense or written oddly. After every step the text, the list of admissible commands with its order,"
+    yield "and `won` are compared. Every seventh step is taken by an engine restored from the state before it.\n"
+    yield "`make test-full` records what is not recorded yet and compares. Its two commands are"
     yield "`python -m tools.alfworld.textworld_parity record FOLDER` and `… compare FOLDER --report FILE`.\n"
     yield f"{date.today()}, Python {platform.python_version()}, {hardware()}; natlang_envs/alfworld {digest}.\n"
 

@@ -1,7 +1,8 @@
-"""Games as they are written down: a `game.tw-pddl` of the alfworld package.
+"""Game files: a `game.tw-pddl` of the alfworld package, read and recognised.
 
-Such a file carries the rules (a PDDL domain) and the texts (a grammar) that it is to be played with. Our engine knows
-two pairs of them and plays no others: a file is recognised by what both say, whatever its comments and spaces are.
+Such a file carries the rules (a PDDL domain) and the texts (a grammar) that it is to be played with. Each is recognised
+by what it says, whatever its comments and spaces are: the rules by what remains once the two clauses that releases
+differ in are taken out, the texts by comparison with the known ones.
 """
 
 from __future__ import annotations
@@ -13,19 +14,26 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from natlang_envs.alfworld.engine.grammar import GRAMMARS
+from natlang_envs.alfworld.engine.grammar import GRAMMARS, name_of
 from natlang_envs.errors import UsageError
 
-# The first 16 digits of the SHA-256 of the domain and of the texts, each as `_domain_says` and `_texts_say` have it.
-_KNOWN_DOMAINS = {"3396929f4cc3693c": "json_2.1.1", "3c0b24a49f36292e": "0.4.2"}
-_KNOWN_TEXTS = {"14fca86ccff0824f": "json_2.1.1", "0c80a2e61d295ce8": "0.4.2"}
+# The first 16 digits of SHA-256, as `_rules_of` and `_texts_of` compute them.
+_RULES = "502d719a8f2b1d9a"
+_TEXTS = {
+    "14fca86ccff0824f": "old",
+    "0c80a2e61d295ce8": "new",  # `help` refers to its text
+    "41bbfbbc0d26559d": "new",  # `help` holds its text
+}
+_SINK = "(or(receptacletype ?r sinktype)(receptacletype ?r sinkbasintype))"  # a sink cleans things, as its basin does
+_BASIN = "(or(receptacletype ?r sinkbasintype))"
+_HELP = "(:action help :parameters(?a - agent):precondition():effect(and(checked ?a))))"  # the last action
 _TASK = re.compile(r'"task"\s*:\s*\[\s*\{\s*"rhs"\s*:\s*("(?:[^"\\]|\\.)*")')
 _BLOCK = re.compile(r'"""(.*?)"""', re.DOTALL)
 _LIVE = re.compile(r"[#{}\[\]|]")  # what a sentence cannot hold: TextWorld would take it for a rule
 
 
 class GameText(NamedTuple):
-    """A game as it is written down.
+    """The content of a game file that a game is made of.
 
     Attributes:
         problem: The problem in PDDL, of ALFWorld's domain.
@@ -71,7 +79,7 @@ def recognise(domain: str, texts: str) -> tuple[str, str]:
         texts: The texts, as in the alfworld package's `alfred.twl2`, with the task's sentence.
 
     Raises:
-        UsageError: They are neither of the two pairs that the engine knows.
+        UsageError: The rules or the texts are not ALFWorld's, or the texts have no words for a rule.
     """
     found = _TASK.search(texts)
     if found is None:
@@ -82,29 +90,37 @@ def recognise(domain: str, texts: str) -> tuple[str, str]:
         raise UsageError("its grammar is not ALFWorld's: the task's sentence is no JSON string") from None
     if _LIVE.search(task):
         raise UsageError(f"its task {task!a} holds signs that a grammar reads as rules: write it in plain words")
-    grammar = _grammar_of(texts[: found.start(1)] + '""' + texts[found.end(1) :])
-    if grammar is None:
+    words = _texts_of(texts[: found.start(1)] + '""' + texts[found.end(1) :])
+    if words is None:
         raise UsageError(f"its grammar is not ALFWorld's: give a game of one of {', '.join(GRAMMARS)}")
-    if _domain_of(domain) != grammar:
-        raise UsageError(f"its domain is not ALFWorld's of {grammar}: download or export the game again")
+    rules = _rules_of(domain)
+    if rules is None:
+        raise UsageError(f"its domain is not ALFWorld's: give a game of one of {', '.join(GRAMMARS)}")
+    grammar = name_of(words, *rules)
+    if grammar is None:
+        raise UsageError("its domain has `help`, which its grammar has no words for: download or export the game again")
     return task, grammar
 
 
 # Games of a source have one domain and one grammar, so each is looked at once.
 @lru_cache(maxsize=8)
-def _domain_of(domain: str) -> str | None:
-    rules = re.sub(r";[^\n]*", "", domain).lower()
-    return _KNOWN_DOMAINS.get(_digest(re.sub(r"\s*([()])\s*", r"\1", " ".join(rules.split()))))
+def _rules_of(domain: str) -> tuple[bool, bool] | None:
+    """Return whether a sink cleans, and whether there is `help`; None for rules of another game."""
+    plain = re.sub(r"\s*([()])\s*", r"\1", " ".join(re.sub(r";[^\n]*", "", domain).lower().split()))
+    sinks, helps = plain.count(_SINK), plain.count(_HELP)
+    if max(sinks, helps) > 1 or _digest(plain.replace(_SINK, _BASIN).replace(_HELP, ")")) != _RULES:
+        return None
+    return bool(sinks), bool(helps)
 
 
 @lru_cache(maxsize=8)
-def _grammar_of(texts: str) -> str | None:
+def _texts_of(texts: str) -> str | None:
     try:
         blocks = [json.loads(block) for block in _BLOCK.findall(texts)]
     except ValueError:
         return None
     frame = " ".join(_BLOCK.sub('""', texts).split())
-    return _KNOWN_TEXTS.get(_digest(json.dumps([frame, blocks], sort_keys=True)))
+    return _TEXTS.get(_digest(json.dumps([frame, blocks], sort_keys=True)))
 
 
 def _digest(text: str) -> str:

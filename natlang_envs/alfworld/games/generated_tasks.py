@@ -1,4 +1,4 @@
-"""Generated games as the tasks of a split: which rooms and which numbers belong to it."""
+"""The generated games of a split: its rooms and its numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from natlang_envs.alfworld.games.generator import (
     task_ids,
 )
 from natlang_envs.alfworld.games.size_limits import GAMES_KEPT, within_limits
-from natlang_envs.alfworld.games.splits import UNSEEN_PLANS, OfficialSplit, check_task_types, official_split
+from natlang_envs.alfworld.games.splits import UNSEEN_PLANS, OfficialSplit, check_task_types, generated_split
 from natlang_envs.errors import UsageError
 
 # The games of a room, by number: those of one split are no others'. The unseen rooms are in one split only.
@@ -34,8 +34,8 @@ class GeneratedTasks:
     """The generated games of one split.
 
     Args:
-        split: As `kinds.official_split` takes it.
-        task_types: As `kinds.check_task_types` takes it.
+        split: As `splits.generated_split` takes it.
+        task_types: As `splits.check_task_types` takes it.
         goal: Only games for this object and this receptacle or lamp, such as `"Tomato-Microwave"`.
         grammar: One of `GRAMMARS`; the first by default.
 
@@ -44,9 +44,13 @@ class GeneratedTasks:
     """
 
     def __init__(
-        self, split: str, task_types: Sequence[str] | None = None, goal: str | None = None, grammar: str | None = None
+        self,
+        split: str,
+        task_types: Sequence[str | int] | None = None,
+        goal: str | None = None,
+        grammar: str | None = None,
     ) -> None:
-        self._split = official_split(split)
+        self._split = generated_split(split)
         self._types = check_task_types(task_types)
         self._goal = goal
         self._grammar = grammar or GRAMMARS[0]

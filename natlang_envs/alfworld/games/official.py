@@ -20,13 +20,15 @@ from natlang_envs.alfworld.engine.goals import TASK_TYPES
 from natlang_envs.alfworld.games.splits import OfficialSplit
 from natlang_envs.errors import UsageError
 
-COUNTS: dict[OfficialSplit, int] = {"train": 3553, "valid_seen": 140, "valid_unseen": 134}
+COUNTS: dict[OfficialSplit, int] = {"train": 3553, "valid_seen": 140, "valid_unseen": 134}  # of `valid_train` unknown
 VARIABLE = "ALFWORLD_DATA"
 PREFIX = "official"
 _LAYOUT = "json_2.1.1"
 _GAME = "game.tw-pddl"
-_TAIL = 256  # bytes of a game file in which `solvable`, its last entry, is looked for
-_SOLVABLE = re.compile(rb'"solvable": (true|false)\s*}\s*\Z')
+_TAIL = 16_384  # bytes at the end of a game file: `solvable` is its last entry, or the one before the walkthrough
+_SOLVABLE = re.compile(rb'"solvable": (true|false)\s*(?:,\s*"walkthrough": \[[^\[\]{}]*\]\s*)?}\s*\Z')
+_HEAD = 131_072  # bytes at the beginning, which hold the rules and the texts
+_SENTENCE = re.compile(rb'Your task is to: [^"\\]*')
 _REMEDY = "run `pip install alfworld` and `alfworld-download`, or pass source='generated', which needs no download"
 
 
@@ -71,7 +73,7 @@ def official_ids(folder: Path, split: OfficialSplit) -> tuple[str, ...]:
     """
     compact = _compact_file(folder, split)
     ids = tuple(sorted(_read_compact(compact).games)) if compact.is_file() else _tree_ids(folder, split)
-    if len(ids) != COUNTS[split]:
+    if not ids or len(ids) != COUNTS.get(split, len(ids)):
         what = f"{len(ids):,} of the {COUNTS[split]:,}" if ids else "none of the"
         raise UsageError(f"{folder} holds {what} official games of {split}: {_REMEDY}")
     return ids
@@ -98,12 +100,31 @@ def _compact_file(folder: Path, split: OfficialSplit) -> Path:
 
 def _tree_ids(folder: Path, split: OfficialSplit) -> tuple[str, ...]:
     found: list[str] = []
+    kinds: set[bytes] = set()
     for task in _folders(folder / _LAYOUT / split):
         # As the alfworld package chooses: no movable receptacle, nothing sliced, and solvable.
         if task.name.partition("-")[0] not in TASK_TYPES or "Sliced" in task.name:
             continue
-        found += [f"{PREFIX}/{split}/{task.name}/{trial.name}" for trial in _folders(task) if _is_solvable(trial.path)]
+        for trial in _folders(task):
+            path = Path(trial.path, _GAME)
+            if _is_solvable(path):
+                _check_kind(path, kinds)
+                found.append(f"{PREFIX}/{split}/{task.name}/{trial.name}")
     return tuple(sorted(found))
+
+
+def _check_kind(path: Path, kinds: set[bytes]) -> None:
+    """Refuse a file with rules or texts of another game. Those that differ in the task's sentence only are read once.
+
+    Raises:
+        UsageError: The file is no game of ALFWorld.
+    """
+    with path.open("rb") as file:
+        head, found, _ = file.read(_HEAD).partition(b'"pddl_problem"')
+    kind = _SENTENCE.sub(b"", head) if found else b""
+    if not kind or kind not in kinds:
+        read_game_file(path)
+        kinds.add(kind)
 
 
 def _folders(folder: Path | os.DirEntry[str]) -> list[os.DirEntry[str]]:
@@ -116,9 +137,8 @@ def _folders(folder: Path | os.DirEntry[str]) -> list[os.DirEntry[str]]:
         raise UsageError(f"{os.fspath(folder)} cannot be listed ({error.strerror}): {_REMEDY}") from None
 
 
-def _is_solvable(trial: str) -> bool:
-    """Return whether a folder holds a game that says it can be won."""
-    path = Path(trial, _GAME)
+def _is_solvable(path: Path) -> bool:
+    """Return whether there is a game file that says it can be won."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)

@@ -1,4 +1,4 @@
-"""The splits of ALFWorld, ours and the official names, and the choice of task types."""
+"""Names of splits, ours and the official ones, and of task types."""
 
 from __future__ import annotations
 
@@ -18,14 +18,27 @@ TaskType = Literal[
 ]
 UNSEEN_PLANS = (10, 219, 308, 424)  # the floor plans of the official `valid_unseen`; all others are seen
 
-AlfredSplit = Literal["train", "validation", "test", "all", "valid_seen", "valid_unseen"]
-OfficialSplit = Literal["train", "valid_seen", "valid_unseen"]
+AlfredSplit = Literal[
+    "train",
+    "validation",
+    "test",
+    "all",
+    "valid_seen",
+    "valid_unseen",
+    "valid_train",
+    "eval_in_distribution",
+    "eval_out_of_distribution",
+]
+OfficialSplit = Literal["train", "valid_seen", "valid_unseen", "valid_train"]
 OFFICIAL_SPLITS: dict[str, OfficialSplit] = {
     "train": "train",
     "validation": "valid_seen",
     "test": "valid_unseen",
     "valid_seen": "valid_seen",
     "valid_unseen": "valid_unseen",
+    "valid_train": "valid_train",
+    "eval_in_distribution": "valid_seen",  # as the alfworld package calls them
+    "eval_out_of_distribution": "valid_unseen",
 }
 
 
@@ -38,8 +51,23 @@ def official_split(split: str) -> OfficialSplit | None:
     return OFFICIAL_SPLITS.get(one_of("split", split, (*OFFICIAL_SPLITS, "all")))
 
 
-def check_task_types(task_types: Sequence[str] | None) -> tuple[TaskType, ...]:
+def generated_split(split: str) -> OfficialSplit | None:
+    """Return the official name of a split that generated games have, or None for `"all"`.
+
+    Raises:
+        UsageError: There is no such split, or only the official games have it.
+    """
+    name = official_split(split)
+    if name == "valid_train":
+        raise UsageError("only the official games have the split 'valid_train': pass source='official'")
+    return name
+
+
+def check_task_types(task_types: Sequence[str | int] | None) -> tuple[TaskType, ...]:
     """Return the task types that are asked for, in their usual order; all of them for None.
+
+    Args:
+        task_types: Names, or the numbers from 1 to 6 that the alfworld package gives them.
 
     Raises:
         UsageError: The list is empty, or one of them does not exist.
@@ -49,5 +77,13 @@ def check_task_types(task_types: Sequence[str] | None) -> tuple[TaskType, ...]:
         return known
     if isinstance(task_types, str) or not task_types:
         raise UsageError(f"task_types must be a list of names such as {TASK_TYPES[0]!r}, not {task_types!r}")
-    asked = {one_of("task type", each, TASK_TYPES) for each in task_types}
+    asked = {_named(each) for each in task_types}
     return tuple(each for each in known if each in asked)
+
+
+def _named(task_type: str | int) -> str:
+    if isinstance(task_type, str):
+        return one_of("task type", task_type, TASK_TYPES)
+    if task_type not in range(1, len(TASK_TYPES) + 1):
+        raise UsageError(f"unknown task type {task_type}: choose a number from 1 to {len(TASK_TYPES)}, or a name")
+    return TASK_TYPES[task_type - 1]

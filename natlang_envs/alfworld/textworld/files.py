@@ -1,7 +1,7 @@
-"""Game files as TextWorld reads them: a problem together with ALFWorld's domain and texts, in either grammar.
+"""Game files as TextWorld reads them: a problem together with ALFWorld's domain and texts, in any known grammar.
 
-The domain and the texts are the installed alfworld package's own. Those of the paper's time differ from them in a few
-places only, so they are made from them; the conformance run compares the outcome with the official files, byte by byte.
+The domain and the texts are the installed alfworld package's own. Those of other releases differ from them in a few
+places only, so they are made from them; tests compare the outcome with official files.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from natlang_envs.alfworld.engine.game import GRAMMARS, GameText
+from natlang_envs.alfworld.engine.game_file import GameText
+from natlang_envs.alfworld.engine.grammar import BY_NAME
 from natlang_envs.errors import UsageError, one_of
 
 MISSING = (
@@ -21,6 +22,7 @@ MISSING = (
 UNKNOWN_TASK = '"Your task is to: UNKNOWN GOAL."'  # what the texts say where a game's own sentence goes
 _HELP_ACTION = ("\n(:action help\n", "\n)\n")
 _HELP_TEXTS = ("\naction help {\n", "\n}\n")
+_HELP_INLINE = '\naction help {{\n    template :: "help";\n    feedback :: "\n{}";\n}}'  # as `alfworld-download` has it
 
 
 class Rules(NamedTuple):
@@ -36,11 +38,17 @@ def rules(grammar: str) -> Rules:
     Raises:
         UsageError: The alfworld package is missing, or not of a version whose texts are known.
     """
-    one_of("grammar", grammar, GRAMMARS)
+    wanted = BY_NAME[one_of("grammar", grammar, BY_NAME)]
     domain, texts = _package_files()
-    if grammar == "json_2.1.1":
-        domain = _cut(_replace(domain, ";(receptacleType ?r SinkType)", "(receptacleType ?r SinkType)"), *_HELP_ACTION)
+    if "sink" in wanted.cleaners:
+        domain = _replace(domain, ";(receptacleType ?r SinkType)", "(receptacleType ?r SinkType)")
+    if not wanted.help:
+        domain = _cut(domain, *_HELP_ACTION)
+    if wanted.names_location or grammar == "json_2.1.2":
         texts = _cut(texts, *_HELP_TEXTS)
+    if grammar == "json_2.1.2":
+        texts += _HELP_INLINE.format(wanted.help)
+    if wanted.names_location:
         texts = _replace(texts, "You arrive at {r.name}.", "You arrive at {lend.name}.")
         texts = _replace(texts, "You move the {o.name} to the {r.name}.", "You put the {o.name} in/on the {r.name}.")
         texts = _replace(texts, '"move {o} to {r}"', '"put {o} in/on {r}"', times=2)

@@ -13,6 +13,7 @@ from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.games.generator import generate, task_ids
 from natlang_envs.alfworld.games.official import official_ids, official_text
 from natlang_envs.alfworld.games.splits import TASK_TYPES, OfficialSplit
+from natlang_envs.alfworld.textworld import backend
 from natlang_envs.alfworld.textworld.backend import TextWorldWorld
 from natlang_envs.alfworld.textworld.export import export_game
 from natlang_envs.alfworld.textworld.files import UNKNOWN_TASK, game_file, rules
@@ -56,6 +57,20 @@ def test_a_generated_game_is_played_as_textworld_plays_it(task_type: str, seen: 
     assert list(differences(recording, parse_game(text))) == []
     assert recording.plan_won
     assert len(recording.steps) > RANDOM_STEPS
+
+
+@needs_textworld
+def test_the_download_of_today_is_played_as_textworld_plays_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = json.loads(lzma.decompress(Path(__file__).with_name("release_2.1.2.json.xz").read_bytes()))
+    path = tmp_path / "game.tw-pddl"
+    path.write_text(json.dumps(content), "utf-8")
+    text = read_game_file(path)
+    assert text.grammar == "json_2.1.2"
+    # The real engine is given the file as it is, not the one that we would write.
+    monkeypatch.setattr(backend, "game_file", lambda _: content)
+    recording = recorded(text, "release-2.1.2")
+    assert list(differences(recording, parse_game(text))) == []
+    assert recording.plan_won
 
 
 @needs_textworld

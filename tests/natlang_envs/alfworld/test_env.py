@@ -226,6 +226,8 @@ def test_the_random_agent_is_nearly_always_lost_and_the_plan_never() -> None:
         ({"goal": "Tomato"}, "has the goal 'Tomato': write it as OBJECT-RECEPTACLE"),
         ({"source": "offical"}, "unknown source 'offical': choose one of official"),
         ({"grammar": "0.4"}, "unknown grammar '0.4': choose one of 0.4.2"),
+        ({"task_types": [0]}, "unknown task type 0: choose a number from 1 to 6, or a name"),
+        ({"task_types": [7]}, "unknown task type 7: choose a number from 1 to 6, or a name"),
         ({"backend": "thor"}, "unknown backend 'thor': choose one of"),
         ({"game": "no/such/game.tw-pddl"}, "no/such/game.tw-pddl cannot be read"),
         ({"horizon": 0}, "horizon must be a whole number"),
@@ -324,3 +326,11 @@ def test_golden_transcripts(
     about = ["look", plan[0], "look", "inventory", "help", "examine fridge 1", "dance"]
     lines = [env_id, *transcript(env, task_id, (plan, about))]
     golden(f"alfworld-{task_id.removeprefix('generated/').replace('/', '-')}.txt", "\n".join(lines) + "\n")
+
+
+def test_task_types_have_the_numbers_that_the_alfworld_package_gives_them() -> None:
+    names = ("pick_and_place_simple", "look_at_obj_in_light", "pick_clean_then_place_in_recep")
+    names += ("pick_heat_then_place_in_recep", "pick_cool_then_place_in_recep", "pick_two_obj_and_place")
+    for number, name in enumerate(names, 1):
+        env = begun(task_types=[number])
+        assert f"/{name}/" in env.snapshot().task_id

@@ -22,6 +22,7 @@ FOLDER = official_folder()
 needs_games = pytest.mark.skipif(FOLDER is None, reason="the official games are not here: set $ALFWORLD_DATA")
 REMEDY = "run `pip install alfworld` and `alfworld-download`, or pass source='generated', which needs no download"
 TAIL = '", "solvable": true}'
+GAME = json.loads(lzma.decompress(Path(__file__).with_name("release_2.1.2.json.xz").read_bytes()))
 
 
 @pytest.fixture
@@ -45,8 +46,38 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str 
             (folder / "game.tw-pddl").write_text(content)
 
     for number in (3, 1, 2):
-        add(f"pick_and_place_simple-Mug-None-Shelf-{number}/trial_{number}", f'{{"grammar": "x{TAIL}')
+        add(f"pick_and_place_simple-Mug-None-Shelf-{number}/trial_{number}", json.dumps(GAME))
     return add
+
+
+def test_a_file_of_another_game_is_refused_when_the_environment_is_made(
+    tree: Callable[[str, str | None], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(COUNTS, "valid_seen", 4)
+    other = {**GAME, "pddl_domain": GAME["pddl_domain"].replace("(heatable ?o)", "(coolable ?o)")}
+    tree("pick_and_place_simple-Mug-None-Shelf-4/trial_4", json.dumps(other))
+    words = one_line(lambda: gymnasium.make("NatLang/ALFWorld-v0", source="official", split="validation"))
+    assert "trial_4/game.tw-pddl: its domain is not ALFWorld's" in words
+
+
+@pytest.mark.parametrize("split", ["validation", "valid_seen", "eval_in_distribution"])
+def test_the_download_of_today_is_played_by_every_name_of_a_split(
+    split: str, tree: Callable[[str, str | None], None]
+) -> None:
+    env = gymnasium.make("NatLang/ALFWorld-v0", source="official", split=split)
+    for _ in range(3):
+        _, info = env.reset()
+        for command in GAME["walkthrough"]:
+            info = env.step(command)[4]
+        assert info["success"]
+
+
+def test_the_list_that_only_the_official_games_have(tree: Callable[[str, str | None], None], tmp_path: Path) -> None:
+    (tmp_path / "json_2.1.1" / "valid_seen").rename(tmp_path / "json_2.1.1" / "valid_train")
+    env = unwrap(gymnasium.make("NatLang/ALFWorld-v0", source="official", split="valid_train"))
+    assert len(list(env.tasks.ids())) == 3
+    words = one_line(lambda: gymnasium.make("NatLang/ALFWorld-v0", split="valid_train"))
+    assert words == "only the official games have the split 'valid_train': pass source='official'"
 
 
 def one_line(call: Callable[[], object]) -> str:
@@ -61,8 +92,8 @@ def one_line(call: Callable[[], object]) -> str:
 
 
 def test_games_are_chosen_as_the_alfworld_package_does(tree: Callable[[str, str | None], None], tmp_path: Path) -> None:
-    tree("pick_and_place_with_movable_recep-Mug-Plate-Shelf-4/trial_4", f'{{"grammar": "x{TAIL}')
-    tree("pick_and_place_simple-AppleSliced-None-Shelf-5/trial_5", f'{{"grammar": "x{TAIL}')
+    tree("pick_and_place_with_movable_recep-Mug-Plate-Shelf-4/trial_4", json.dumps(GAME))
+    tree("pick_and_place_simple-AppleSliced-None-Shelf-5/trial_5", json.dumps(GAME))
     tree("pick_and_place_simple-Mug-None-Shelf-6/trial_6", '{"grammar": "x", "solvable": false}')
     tree("pick_and_place_simple-Mug-None-Shelf-7/trial_7", '{"grammar": "x"}')
     tree("pick_and_place_simple-Mug-None-Shelf-8/trial_8", None)
@@ -77,7 +108,8 @@ def test_what_a_file_says_after_the_last_entry_counts_too(
     tree: Callable[[str, str | None], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(COUNTS, "valid_seen", 4)
-    tree("pick_two_obj_and_place-Mug-None-Shelf-4/trial_4", '{"solvable": true, "walkthrough": ["look"]}')
+    content = {"solvable": True, **{key: GAME[key] for key in GAME if key != "solvable"}, "other": [{"a": "b"}]}
+    tree("pick_two_obj_and_place-Mug-None-Shelf-4/trial_4", json.dumps(content))
     assert official_ids(tmp_path, "valid_seen")[-1].endswith("trial_4")
 
 
@@ -87,7 +119,7 @@ def test_a_download_that_broke_off_is_not_taken_for_all_games(
     shutil.rmtree(tmp_path / "json_2.1.1" / "valid_seen" / "pick_and_place_simple-Mug-None-Shelf-2")
     words = one_line(lambda: gymnasium.make("NatLang/ALFWorld-v0", source="official", split="validation"))
     assert words == f"{tmp_path} holds 2 of the 3 official games of valid_seen: {REMEDY}"
-    tree("pick_and_place_simple-Mug-None-Shelf-2/trial_2", f'{{"grammar": "x{TAIL}')
+    tree("pick_and_place_simple-Mug-None-Shelf-2/trial_2", json.dumps(GAME))
     assert len(official_ids(tmp_path, "valid_seen")) == 3, "what was missing is looked for again"
 
 
