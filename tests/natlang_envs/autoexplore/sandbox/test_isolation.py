@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from natlang_envs.autoexplore.sandbox.attacks.host_folder import HostFolder
 from natlang_envs.autoexplore.sandbox.isolation import isolation as module
 from natlang_envs.autoexplore.sandbox.isolation.hostile_folder import remove_folder
 from natlang_envs.autoexplore.sandbox.isolation.isolation import (
@@ -26,7 +27,6 @@ from natlang_envs.autoexplore.sandbox.isolation.isolation import (
     find_isolation,
 )
 from natlang_envs.errors import UsageError
-from tests.natlang_envs.autoexplore.sandbox.host_folder import HostFolder
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolation_or_skip
 
 LIMITS = Limits(seconds=20)
@@ -180,7 +180,7 @@ def test_nothing_outlives_the_caller(isolation: Isolation, folder: Path) -> None
     code = f"""
 from pathlib import Path
 from natlang_envs.autoexplore.sandbox.isolation.isolation import *
-from tests.natlang_envs.autoexplore.sandbox.host_folder import HostFolder
+from natlang_envs.autoexplore.sandbox.attacks.host_folder import HostFolder
 inside = "import time; time.sleep(60)  # {"outlives"}-" + "mark"
 find_isolation().run(("python", "-c", inside), HostFolder(Path({str(folder)!r})), "", Limits(seconds=60))
 """

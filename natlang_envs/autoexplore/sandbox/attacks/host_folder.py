@@ -11,18 +11,27 @@ from natlang_envs.autoexplore.sandbox.isolation.hostile_folder import remove_fol
 
 
 class HostFolder:
+    """The files of a program, from a folder of the host and back to it.
+
+    Args:
+        folder: The folder.
+    """
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @property
     def size(self) -> int:
+        """The bytes of all files, in whole pages."""
         return sum(-(-each.stat().st_size // 4096) * 4096 for each in self._folder.rglob("*") if each.is_file())
 
     def is_folder(self, path: str) -> bool:
+        """Return whether a path is a folder, and no link to one."""
         found = self._folder / path
         return found.is_dir() and not found.is_symlink()
 
     def fill(self, root: int, owner: int | None) -> None:
+        """Copy the folder in."""
         place = Path(f"/proc/self/fd/{root}")
         shutil.copytree(self._folder, place, symlinks=True, dirs_exist_ok=True)
         if owner is not None:
@@ -33,6 +42,7 @@ class HostFolder:
         os.fchmod(root, 0o755)
 
     def collect(self, root: int) -> None:
+        """Replace the folder by what the program left, as far as it can be copied."""
         remove_folder(self._folder)
         self._folder.mkdir()
         _copy(root, self._folder, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tests.natlang_envs.autoexplore.sandbox.isolation_attacks_code import LIMITS, LONG, PRELUDE, Attack, blocked, bomb
+from natlang_envs.autoexplore.sandbox.attacks.attack import LIMITS, LONG, PRELUDE, Attack, blocked, bomb
 
 X86 = os.uname().machine == "x86_64"
 

@@ -17,11 +17,11 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from natlang_envs.autoexplore.sandbox.attacks.attack import ALLOWANCE, SECRET, Attack, script
+from natlang_envs.autoexplore.sandbox.attacks.cases import ATTACKS
+from natlang_envs.autoexplore.sandbox.attacks.host_folder import HostFolder
 from natlang_envs.autoexplore.sandbox.isolation.hostile_folder import remove_folder
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Isolation, find_isolation
-from tests.natlang_envs.autoexplore.sandbox.host_folder import HostFolder
-from tests.natlang_envs.autoexplore.sandbox.isolation_attacks import ATTACKS
-from tests.natlang_envs.autoexplore.sandbox.isolation_attacks_code import ALLOWANCE, SECRET, Attack, script
 
 
 @dataclass(frozen=True)
