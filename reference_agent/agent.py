@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import Decision, View
+from natlang_envs.evaluation.agents import AgentInput, Decision
 from reference_agent.models.backbone import memory_advice
 from reference_agent.pipeline import CONFIG, load_player, load_reflector, read_config
 from reference_agent.players import Answers, decide, fitting_state
@@ -50,7 +50,7 @@ class ReflectRLAgent:
         other.sampling = True
         return other
 
-    def act(self, views: Sequence[View]) -> list[Decision]:
+    def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         """Return a decision for each view."""
         commands = [view.admissible_commands for view in views]
         players, history = (self._policy, self._reflector), self._config.history

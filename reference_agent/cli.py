@@ -192,7 +192,7 @@ def autoexplore(
     out: Annotated[Path | None, typer.Option(help="Where they go; without it, a folder in the cache.")] = None,
 ) -> None:
     """Make weakly labelled questions for AutoExplore from many repositories. Stopped, it goes on where it was."""
-    from natlang_envs.autoexplore.dataset.catalogue import cache_folder
+    from natlang_envs.files import cache_folder
     from reference_agent.search.weak_questions import make_questions, read_sources
 
     with bars() as progress:

@@ -14,7 +14,7 @@ from natlang_envs.alfworld.engine.grammar import BY_NAME, NOTHING_HAPPENS
 from natlang_envs.alfworld.observation_memory import Memory, read_goal, type_of
 from natlang_envs.alfworld.usual_locations import UsualLocations, usual_locations
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import View
+from natlang_envs.evaluation.agents import AgentInput
 
 Kind = Literal["find", "take", "drop", "clean", "heat", "cool", "place", "look"]
 
@@ -266,7 +266,7 @@ class ExpertAgent:
     It begins anew at each step from the path, so that it can be evaluated in any order.
     """
 
-    def __call__(self, view: View) -> str:
+    def __call__(self, view: AgentInput) -> str:
         """Return the next command.
 
         Raises:

@@ -12,7 +12,7 @@ from natlang_envs.autoexplore.repository.tree import Repository
 from natlang_envs.autoexplore.tasks import OneTask, own_task
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import Agent, View, decide, is_privileged
+from natlang_envs.evaluation.agents import Agent, AgentInput, decide, is_privileged
 from natlang_envs.prompt import PathStep
 
 
@@ -87,7 +87,7 @@ class AgentDriver:
             env = self._env = OpenQuestionEnv(copilot.sandbox.repository, copilot.question, copilot.steps)
             self._observation, info = env.reset(seed=self._seed)
             self._commands = info["admissible_commands"]
-        view = View(
+        view = AgentInput(
             env.task,
             self._path,
             self._observation,

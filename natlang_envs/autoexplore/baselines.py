@@ -12,7 +12,7 @@ from typing import NamedTuple
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.autoexplore.repository.tree import Repository
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import Decision, View
+from natlang_envs.evaluation.agents import AgentInput, Decision
 
 LARGEST = 1 << 20  # bytes of a file that are looked at
 _SATURATION, _LENGTH = 1.5, 0.75  # BM25's k1 and b
@@ -116,7 +116,7 @@ class Bm25Agent:
 
     privileged = True
 
-    def __call__(self, view: View) -> Decision:
+    def __call__(self, view: AgentInput) -> Decision:
         """Return the next command of the way to the best file."""
         env = _explored(view)
         index = bm25_of(env.repository)
@@ -125,7 +125,7 @@ class Bm25Agent:
         return Decision(env.route(best.path)[0], reflection=None if view.path else said)
 
 
-def _explored(view: View) -> AutoExploreEnv:
+def _explored(view: AgentInput) -> AutoExploreEnv:
     if not isinstance(view.env, AutoExploreEnv):
         raise UsageError("agent 'bm25' reads the files of a repository: give it an AutoExplore environment")
     return view.env

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from natlang_envs.autoexplore.baselines import question_words, words_of
 from natlang_envs.autoexplore.repository.texts import EXIT, NEXT, PREVIOUS, UP, read_steps_left
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import Decision, View
+from natlang_envs.evaluation.agents import AgentInput, Decision
 
 ENOUGH = 0.6  # the share of a question's words at which the depth-first search stops looking
 
@@ -145,7 +145,7 @@ class DepthFirstAgent:
     in any order.
     """
 
-    def __call__(self, view: View) -> Decision:
+    def __call__(self, view: AgentInput) -> Decision:
         """Return the next command."""
         search = DepthFirstSearch(question_of(view))
         for step in view.path:
@@ -155,12 +155,12 @@ class DepthFirstAgent:
         return Decision(command, reflection=said)
 
 
-def question_of(view: View) -> str:
+def question_of(view: AgentInput) -> str:
     """Return the question alone, from the task's words."""
     return view.task.partition(": ")[2] or view.task
 
 
-def steps_left(view: View, agent: str) -> int:
+def steps_left(view: AgentInput, agent: str) -> int:
     """Return how many commands may still be given.
 
     Raises:

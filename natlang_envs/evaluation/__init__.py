@@ -1,22 +1,34 @@
-"""Evaluation: protocols that are data, agents that are callables, runs that can be replayed, intervals."""
+"""Evaluation: agents play protocols, and every run can be replayed.
 
-from natlang_envs.evaluation.agents import Agent, Decision, View, load_agent
+protocols   which episodes make a score, as data with a digest
+agents      what an agent is, the built-in ones, and how `--agent` is understood
+runner      plays a protocol with an agent, in step or in threads
+record      an environment that a loop of one's own plays, and that writes the same run
+runs        a run on disk: run.json, the recording, the journal of an unfinished run
+statistics  scores, their 95% intervals, and paired tests
+"""
+
+from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, load_agent
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
-from natlang_envs.evaluation.runner import Run, evaluate, read_run
-from natlang_envs.evaluation.statistics import Interval, Score, score
+from natlang_envs.evaluation.recording import record
+from natlang_envs.evaluation.runner import evaluate
+from natlang_envs.evaluation.runs import Run, read_run
+from natlang_envs.evaluation.statistics import Interval, Score, paired_p, score
 
 __all__ = [
     "Agent",
+    "AgentInput",
     "Decision",
     "Interval",
     "Protocol",
     "Run",
     "Score",
-    "View",
     "evaluate",
     "load_agent",
     "load_protocol",
+    "paired_p",
     "protocol_names",
     "read_run",
+    "record",
     "score",
 ]

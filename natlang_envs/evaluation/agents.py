@@ -1,17 +1,20 @@
 """Agents: any callable from what a player sees to an action; and the built-in ones.
 
-A function `def agent(view: View) -> str` is an agent. One that decides for many episodes at a time (a model that
-batches) has a method `act(views)` instead. Others are found by the entry-point group `natlang_envs.agents`: a name and
-a function that takes what stands behind the colon in `--agent name:argument`, and returns an agent.
+A function `def agent(given: AgentInput) -> str` is an agent, and so is `def agent(prompt: str) -> str`. An agent that
+decides for many episodes at a time (a model that batches) has a method `act(inputs)` instead. `--agent` takes the name
+of a built-in agent, `module:function`, or `name:argument` of the entry-point group `natlang_envs.agents`, whose
+functions are called with the argument and return an agent.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Protocol, cast, runtime_checkable
+from inspect import signature
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -24,7 +27,7 @@ ENTRY_POINTS = "natlang_envs.agents"
 
 
 @dataclass(frozen=True)
-class View:
+class AgentInput:
     """What an agent sees before a step.
 
     Attributes:
@@ -61,15 +64,15 @@ class Decision:
 class BatchAgent(Protocol):
     """An agent that decides for several episodes at a time."""
 
-    def act(self, views: Sequence[View]) -> Sequence[str | Decision]:
+    def act(self, views: Sequence[AgentInput]) -> Sequence[str | Decision]:
         """Return one decision a view, in order."""
         ...
 
 
-Agent = Callable[[View], str | Decision] | BatchAgent
+Agent = Callable[[AgentInput], str | Decision] | BatchAgent
 
 
-def decide(agent: Agent, views: Sequence[View]) -> list[Decision]:
+def decide(agent: Agent, views: Sequence[AgentInput]) -> list[Decision]:
     """Return what an agent of either kind decides.
 
     Raises:
@@ -92,6 +95,12 @@ def _decision(value: object) -> Decision:
     raise TypeError(f"an agent answers with a str or a Decision, not {value!r}")
 
 
+def name_of(agent: Agent) -> str:
+    """Return the qualified name of an agent's function or class."""
+    kind: object = agent if hasattr(agent, "__qualname__") else type(agent)
+    return f"{getattr(kind, '__module__', '')}.{getattr(kind, '__qualname__', '')}"
+
+
 def is_privileged(agent: Agent) -> bool:
     """Return whether an agent asks for the environment itself."""
     return bool(getattr(agent, "privileged", False))
@@ -107,7 +116,7 @@ class RandomAgent:
 
     sampling = True
 
-    def __call__(self, view: View) -> str:
+    def __call__(self, view: AgentInput) -> str:
         """Return a random command."""
         return view.admissible_commands[int(view.rng.integers(len(view.admissible_commands)))]
 
@@ -118,7 +127,7 @@ class RandomLegalAgent:
     sampling = True
     privileged = True
 
-    def __call__(self, view: View) -> str:
+    def __call__(self, view: AgentInput) -> str:
         """Return a random legal command."""
         env = cast("NatLangEnv", view.env)
         commands = env.safe_commands()
@@ -130,7 +139,7 @@ class OracleAgent:
 
     privileged = True
 
-    def __call__(self, view: View) -> str:
+    def __call__(self, view: AgentInput) -> str:
         """Return the first command of the plan from here."""
         env = cast("NatLangEnv", view.env)
         return env.reference()[0]
@@ -169,7 +178,16 @@ def agent_names() -> list[str]:
 
 
 def load_agent(name: str) -> Agent:
-    """Return an agent by `name` or `name:argument`.
+    """Return an agent by `name`, `name:argument` or `module:function`.
+
+    Raises:
+        UsageError: There is no such agent, or it refuses its argument.
+    """
+    return find_agent(name)[0]
+
+
+def find_agent(name: str) -> tuple[Agent, str]:
+    """Return an agent, and whether it is `built-in`, of an `entry point` or a `function` of a module.
 
     Raises:
         UsageError: There is no such agent, or it refuses its argument.
@@ -179,12 +197,66 @@ def load_agent(name: str) -> Agent:
     if kind in ours:
         if argument:
             raise UsageError(f"agent {kind!r} takes no argument: write --agent {kind}")
-        return ours[kind]()
+        return ours[kind](), "built-in"
     found = {each.name: each for each in entry_points(group=ENTRY_POINTS)}
+    if kind not in found and argument and all(part.isidentifier() for part in kind.split(".")):
+        return _of_module(kind, argument), "function"
     one_of("agent", kind, agent_names())
     try:
         factory = cast("Callable[[str], Agent]", found[kind].load())
     except ImportError as error:
         remedy = "install what it needs, for example pip install 'natlang-envs[agent]'"
         raise UsageError(f"agent {kind!r} cannot be imported ({error}): {remedy}") from None
-    return factory(argument)
+    return factory(argument), "entry point"
+
+
+def _of_module(module: str, name: str) -> Agent:
+    """Return the agent that a module of the current folder, or an installed one, holds under a name."""
+    # The command line asks for it by name, as `python -m` does; nothing of the folder is imported otherwise.
+    sys.path.insert(0, "")
+    try:
+        found: object = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"there is no agent {module!r}, and no module {error.name!r} in this folder: choose one of "
+            f"{', '.join(agent_names())}, or write --agent module:function"
+        ) from None
+    except AttributeError:
+        raise UsageError(f"module {module!r} has no {name!r}: write --agent {module}:FUNCTION") from None
+    finally:
+        sys.path.remove("")
+    if isinstance(found, type):
+        found = found()
+    if isinstance(found, BatchAgent):
+        return found
+    if not callable(found):
+        raise UsageError(f"{module}:{name} is no agent: it must be a function or have a method act(inputs)")
+    function = cast("Callable[[Any], str | Decision]", found)
+    return _TextAgent(function) if _takes_text(function) else function
+
+
+def _takes_text(function: Callable[[Any], object]) -> bool:
+    """Return whether a function's first argument is annotated as str, or called `prompt` or `text`."""
+    try:
+        first = next(iter(signature(function).parameters.values()), None)
+    except (TypeError, ValueError):
+        return False
+    if first is None or first.annotation is not first.empty:
+        return first is not None and first.annotation in (str, "str")
+    return first.name in ("prompt", "text")
+
+
+class _TextAgent:
+    """Shows a function the whole prompt as text."""
+
+    def __init__(self, function: Callable[[str], str | Decision]) -> None:
+        self._function = function
+        self.sampling = bool(getattr(function, "sampling", False))
+        self.__qualname__ = getattr(function, "__qualname__", "agent")
+
+    def __call__(self, given: AgentInput) -> str | Decision:
+        """Return what the function answers to p(s) and the list of commands."""
+        commands = "\n".join(f"- {each}" for each in given.admissible_commands)
+        return self._function(f"{given.prompt()}\nCommands:\n{commands}\n")

@@ -1,10 +1,10 @@
-"""Scores and their 95% intervals: Wilson for independent episodes, a bootstrap over tasks where tasks are repeated."""
+"""Scores, their 95% intervals, and paired tests of two agents on the same tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import comb, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -74,6 +74,48 @@ def clustered_bootstrap(groups: Sequence[Sequence[bool]]) -> Interval:
     return Interval(float(low), float(high))
 
 
+def repeated_interval(groups: Sequence[Sequence[bool]]) -> Interval:
+    """Return the 95% interval of a success rate where tasks are played several times.
+
+    It is the bootstrap over tasks, widened to Wilson's interval over the episodes, which holds near 0 and 1, where
+    resampling sees too little spread. If all episodes ended alike, it is Wilson's interval over the tasks.
+    """
+    successes, episodes = sum(map(sum, groups)), sum(map(len, groups))
+    if successes in (0, episodes):
+        return wilson(len(groups) if successes else 0, len(groups))
+    drawn, single = clustered_bootstrap(groups), wilson(successes, episodes)
+    return Interval(min(drawn.low, single.low), max(drawn.high, single.high))
+
+
+def paired_p(one: Mapping[str, Sequence[bool]], other: Mapping[str, Sequence[bool]]) -> float:
+    """Return the two-sided p-value of two agents being equally good, from the tasks that both played.
+
+    Where both played each task once it is McNemar's exact test; else the signs of the differences of the tasks'
+    success rates are drawn at random, always with the same draws.
+
+    Args:
+        one: For each task, whether each of its episodes was a success.
+        other: The same of the other agent, on the same tasks.
+
+    Raises:
+        UsageError: They did not play the same tasks.
+    """
+    if set(one) != set(other) or not one:
+        raise UsageError("a paired test needs two agents that played the same tasks")
+    if all(len(one[task]) == len(other[task]) == 1 for task in one):
+        won = sum(one[task][0] and not other[task][0] for task in one)
+        lost = sum(other[task][0] and not one[task][0] for task in one)
+        tail = sum(comb(won + lost, each) for each in range(min(won, lost) + 1))
+        return min(1.0, 2 * tail / 2 ** (won + lost))
+    rates = [sum(one[task]) / len(one[task]) - sum(other[task]) / len(other[task]) for task in sorted(one)]
+    differences = np.array([each for each in rates if each])
+    if not len(differences):
+        return 1.0
+    signs = np.random.default_rng(0).choice((-1.0, 1.0), size=(_RESAMPLES, len(differences)))
+    as_far = np.abs(signs @ differences) >= abs(differences.sum()) - 1e-9
+    return float((as_far.sum() + 1) / (_RESAMPLES + 1))
+
+
 def over_seeds(rates: Sequence[float]) -> Interval:
     """Return the 95% interval of the mean over 2 to 10 training seeds, by Student's t.
 
@@ -102,7 +144,7 @@ def score(trajectories: Sequence[Trajectory], plan_lengths: dict[str, int]) -> S
     regrets = [len(each.actions) - plan_lengths[each.task_id] for each in trajectories if each.success]
     return Score(
         success_rate=successes / max(1, len(trajectories)),
-        interval=wilson(successes, len(trajectories)) if independent else clustered_bootstrap(list(groups.values())),
+        interval=wilson(successes, len(trajectories)) if independent else repeated_interval(list(groups.values())),
         episodes=len(trajectories),
         tasks=len(groups),
         mean_return=float(np.mean([sum(each.rewards) for each in trajectories])),

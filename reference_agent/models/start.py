@@ -15,13 +15,13 @@ from pathlib import Path
 import gymnasium
 import torch
 
-from natlang_envs.autoexplore.dataset.catalogue import cache_folder
 from natlang_envs.dangerous_taxi.city import CLASSIC
 from natlang_envs.dangerous_taxi.tasks import FAMILY as TAXI
 from natlang_envs.dangerous_taxi.tasks import parse_task_id
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError, one_of
+from natlang_envs.files import cache_folder
 from natlang_envs.prompt import policy_prompt
 from reference_agent.collect import Report, collect, teachers_env
 from reference_agent.config import CollectConfig, Config, StageConfig

@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
 
 from natlang_envs.autoexplore.baselines import LARGEST, question_words, stem
-from natlang_envs.autoexplore.dataset.catalogue import Entry, cache_folder, catalogue
+from natlang_envs.autoexplore.dataset.catalogue import Entry, catalogue
 from natlang_envs.autoexplore.dataset.checks import difficulty_of, named_files
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.labels import PARTS, load_labels
@@ -29,6 +29,7 @@ from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
 from natlang_envs.autoexplore.dataset.package_index import Index, Unreachable
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from natlang_envs.errors import UsageError
+from natlang_envs.files import cache_folder
 from natlang_envs.trajectory import write_whole
 from reference_agent.folders import alone, finished
 from reference_agent.search import weak_sentences, weak_wording

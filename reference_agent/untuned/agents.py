@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import Decision, View
+from natlang_envs.evaluation.agents import AgentInput, Decision
 from reference_agent.config import Config
 from reference_agent.config_file import EXPERIMENTS, load_config
 from reference_agent.untuned.chat_model import OwnDriver
@@ -52,7 +52,7 @@ class ZeroShotAgent:
         self._model = ChatPolicy(model) if chat else with_head(model, config)
         self._model.model.eval()
 
-    def act(self, views: Sequence[View]) -> list[Decision]:
+    def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         """Return a decision for each view."""
         from reference_agent.models.backbone import memory_advice
         from reference_agent.players import decide, fitting_state
@@ -112,7 +112,7 @@ class ReActAgent:
         self.answers = 0
         self.unparsable = 0
 
-    def act(self, views: Sequence[View]) -> list[Decision]:
+    def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         """Return a decision for each view; several requests are made at once."""
         written = list(self._pool.map(self._ask, views))
         decisions: list[Decision] = []
@@ -124,7 +124,7 @@ class ReActAgent:
             decisions.append(Decision(answer.action, said, tokens))
         return decisions
 
-    def _ask(self, view: View) -> tuple[str, int]:
+    def _ask(self, view: AgentInput) -> tuple[str, int]:
         """Return what the model writes, and the tokens read and written for it."""
         driver = self._driver.own
         before = sum(driver.tokens)

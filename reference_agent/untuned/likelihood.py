@@ -20,7 +20,7 @@ import torch
 
 from natlang_envs.autoexplore.repository.texts import EXIT, NEXT, UP
 from natlang_envs.autoexplore.search import Place, Walk, question_of, steps_left
-from natlang_envs.evaluation.agents import Decision, View
+from natlang_envs.evaluation.agents import AgentInput, Decision
 from reference_agent.models.backbone import memory_advice
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import SayCanPolicy
@@ -89,7 +89,7 @@ class LikelihoodAgent:
         self._listed: dict[tuple[str, ...], tuple[str, ...]] = {}  # by the question and the commands before
         self._known: dict[tuple[str, str], float] = {}  # the logarithm of a question behind a prompt
 
-    def act(self, views: Sequence[View]) -> list[Decision]:
+    def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         """Return a decision for each view."""
         searches = [self._search(view) for view in views]
         asked = [(prompt, each.question) for each in searches for prompt in each.prompts()]
@@ -103,7 +103,7 @@ class LikelihoodAgent:
             tokens[question] += self._model.count(prompt) + self._model.count(f" {question}")
         return [replace(self._decide(each), tokens=tokens.pop(each.question, 0)) for each in searches]
 
-    def _search(self, view: View) -> Search:
+    def _search(self, view: AgentInput) -> Search:
         """Return what is known: the path, and what was listed to this agent on its way."""
         walk, question = Walk(), question_of(view)
         self._listed[(question, *(step.action for step in view.path))] = view.admissible_commands

@@ -12,7 +12,7 @@ import pytest
 
 from leaderboard.cli import main
 from leaderboard.pack import pack
-from natlang_envs.evaluation import Decision, View, evaluate
+from natlang_envs.evaluation import AgentInput, Decision, evaluate
 from tests.leaderboard.forge import PROTOCOL
 
 NAME = "wanderer"
@@ -23,7 +23,7 @@ class Wanderer:
 
     privileged = True
 
-    def __call__(self, view: View) -> Decision:
+    def __call__(self, view: AgentInput) -> Decision:
         assert view.env is not None
         plan = view.env.reference()[0]
         action = plan if view.rng.random() < 0.9 else "move north"

@@ -20,7 +20,7 @@ from leaderboard.site import build
 from leaderboard.standings import RERUN_FILE, standings
 from leaderboard.verify import verify
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation import Decision, View, evaluate, load_protocol, protocol_names
+from natlang_envs.evaluation import AgentInput, Decision, evaluate, load_protocol, protocol_names
 from natlang_envs.evaluation.agents import BUILT_IN
 from natlang_envs.evaluation.runner import TRAJECTORIES_FILE
 from natlang_envs.files import whole_folder
@@ -41,13 +41,13 @@ def files(folder: Path) -> dict[str, bytes]:
 all_repositories = needs_repositories(*protocol_names())  # every entry is replayed
 
 
-def add(submissions: Path, run: Path, player: Callable[[View], str | Decision], name: str, **facts: str) -> Path:
+def add(submissions: Path, run: Path, player: Callable[[AgentInput], str | Decision], name: str, **facts: str) -> Path:
     """Evaluate an agent and pack the run."""
     evaluate(player, PROTOCOL, name=facts.pop("agent", name), out=run)
     return pack(run, name=name, out=submissions, **facts)
 
 
-def say(reflection: str) -> Callable[[View], Decision]:
+def say(reflection: str) -> Callable[[AgentInput], Decision]:
     """Return an agent that says the same each time and loses at the second step at the latest."""
     return lambda view: Decision("pick up passenger" if not view.path else "move", reflection)
 

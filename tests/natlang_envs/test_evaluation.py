@@ -18,9 +18,9 @@ from natlang_envs.dangerous_taxi import protocols as taxi_protocols
 from natlang_envs.dangerous_taxi.tasks import split_of_task
 from natlang_envs.evaluation import (
     Agent,
+    AgentInput,
     Decision,
     Protocol,
-    View,
     evaluate,
     load_agent,
     load_protocol,
@@ -118,7 +118,7 @@ def test_a_wrong_protocol_is_named_with_the_closest() -> None:
 # Agents.
 
 
-def first_command(view: View) -> str:
+def first_command(view: AgentInput) -> str:
     return view.admissible_commands[0]
 
 
@@ -126,10 +126,10 @@ def first_command(view: View) -> str:
 class Batched:
     """Decides for many episodes at a time, and notes what it was shown."""
 
-    seen: list[View]
+    seen: list[AgentInput]
     sampling: bool = False
 
-    def act(self, views: Sequence[View]) -> list[Decision]:
+    def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         self.seen += views
         return [Decision(view.admissible_commands[0], "south, always", 7) for view in views]
 
@@ -161,9 +161,9 @@ def test_a_view_holds_what_the_player_sees_and_not_the_environment() -> None:
 
 
 def test_only_a_privileged_agent_gets_the_environment() -> None:
-    views: list[View] = []
+    views: list[AgentInput] = []
 
-    def spy(view: View) -> str:
+    def spy(view: AgentInput) -> str:
         views.append(view)
         assert view.env is not None
         return view.env.oracle()[0]
@@ -188,7 +188,7 @@ def test_a_wrong_answer_raises(agent: Any, words: str) -> None:
 
 def test_a_missing_answer_raises() -> None:
     class Lazy:
-        def act(self, views: Sequence[View]) -> list[str]:
+        def act(self, views: Sequence[AgentInput]) -> list[str]:
             return ["move south"] * (len(views) - 1)
 
     with pytest.raises(TypeError, match="answered 11 views with 10 decisions"):

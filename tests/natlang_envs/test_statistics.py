@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from natlang_envs import UsageError
-from natlang_envs.evaluation.statistics import clustered_bootstrap, over_seeds, wilson
+from natlang_envs.evaluation.statistics import clustered_bootstrap, over_seeds, paired_p, repeated_interval, wilson
 
 
 @pytest.mark.parametrize(
@@ -70,3 +70,44 @@ def test_over_seeds_is_students_t() -> None:
     for wrong in ([], [0.5], [0.5] * 11):
         with pytest.raises(UsageError, match="2 to 10 of them"):
             over_seeds(wrong)
+
+
+def test_intervals_are_right_where_all_episodes_end_alike() -> None:
+    assert repeated_interval([[False] * 10] * 44) == wilson(0, 44)
+    assert repeated_interval([[True] * 10] * 44) == wilson(44, 44)
+    assert repeated_interval([[True] * 10] * 44).low < 0.93
+
+
+def test_an_interval_near_zero_is_no_narrower_than_that_of_independent_episodes() -> None:
+    low, high = repeated_interval([[True] + [False] * 9] + [[False] * 10] * 43)
+    assert low == 0.0
+    assert high >= wilson(1, 440).high
+
+
+def once(*results: bool) -> dict[str, list[bool]]:
+    return {str(number): [each] for number, each in enumerate(results)}
+
+
+def test_paired_test_is_mcnemars() -> None:
+    # Seven tasks that only the first agent solves: p = 2 / 2**7.
+    assert paired_p(once(*[True] * 100), once(*[True] * 93, *[False] * 7)) == pytest.approx(2 / 128)
+    # Discordant 3 and 10: 2 * (1 + 13 + 78 + 286) / 2**13.
+    one, other = once(*[True] * 3, *[False] * 10, True), once(*[False] * 3, *[True] * 10, True)
+    assert paired_p(one, other) == pytest.approx(2 * 378 / 8192)
+    assert paired_p(one, one) == 1.0
+    with pytest.raises(UsageError, match="the same tasks"):
+        paired_p(one, once(True))
+
+
+def test_paired_test_of_repeated_tasks_draws_signs() -> None:
+    good = {str(task): [True] * 9 + [False] for task in range(20)}
+    bad = {str(task): [False] * 9 + [True] for task in range(20)}
+    assert paired_p(good, bad) == paired_p(bad, good) < 0.001
+    assert paired_p({"a": [True, True], "b": [False]}, {"a": [True], "b": [False]}) == 1.0
+    assert paired_p({"a": [True, True], "b": [False]}, {"a": [False], "b": [True]}) == 1.0
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))
+def test_paired_test_is_symmetric_and_a_probability(pairs: list[tuple[bool, bool]]) -> None:
+    one, other = once(*[a for a, _ in pairs]), once(*[b for _, b in pairs])
+    assert 0 < paired_p(one, other) == paired_p(other, one) <= 1

@@ -15,7 +15,7 @@ from natlang_envs.autoexplore.baselines import question_words, words_of
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.autoexplore.tasks import RepositoryTasks
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation import View, evaluate, load_protocol
+from natlang_envs.evaluation import AgentInput, evaluate, load_protocol
 from natlang_envs.evaluation.agents import Decision
 from natlang_envs.evaluation.protocols import Episode
 from natlang_envs.prompt import PathStep
@@ -55,7 +55,7 @@ def play(agent: LikelihoodAgent, env: AutoExploreEnv) -> Iterator[tuple[Decision
     path: list[PathStep] = []
     terminated = False
     while not terminated:
-        view = View(info["task"], tuple(path), observation, info["admissible_commands"], np.random.default_rng(0))
+        view = AgentInput(info["task"], tuple(path), observation, info["admissible_commands"], np.random.default_rng(0))
         (decision,) = agent.act([view])
         assert decision.action in info["admissible_commands"]
         observation, _, terminated, _, info = env.step(decision.action)
@@ -112,7 +112,7 @@ def test_it_may_begin_in_the_middle_of_a_game(by_words: LikelihoodAgent, tmp_pat
     env.reset(seed=0)
     observation, _, _, _, info = env.step("cd boats")
     path = (PathStep("cd boats", info["feedback"]),)
-    view = View(info["task"], path, observation, info["admissible_commands"], np.random.default_rng(0))
+    view = AgentInput(info["task"], path, observation, info["admissible_commands"], np.random.default_rng(0))
     assert by_words.act([view])[0].action == "cat sail.txt"
 
 

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation import View, evaluate, load_protocol
+from natlang_envs.evaluation import AgentInput, evaluate, load_protocol
 from natlang_envs.evaluation.runner import read_run
 from natlang_envs.prompt import PathStep
 from reference_agent.config_file import load_config
@@ -92,7 +92,7 @@ def test_a_chat_model_is_asked_in_its_template(model: LanguageModel, tmp_path: P
     asked, plain = evaluate(agent, PICKUP), evaluate(ZeroShotAgent(str(tmp_path / "plain")), PICKUP)
     assert asked[0].tokens > plain[0].tokens
     path = tuple(PathStep("move south", f"The taxi moved south for the time {number}.") for number in range(60))
-    (decision,) = agent.act([View("Drive.", path, "The taxi is here.", COMMANDS, np.random.default_rng(0))])
+    (decision,) = agent.act([AgentInput("Drive.", path, "The taxi is here.", COMMANDS, np.random.default_rng(0))])
     assert decision.tokens <= agent._model.positions + 1
 
 
@@ -100,7 +100,7 @@ def test_a_path_that_is_too_long_for_the_context_loses_its_oldest_steps(model: L
     model.save(tmp_path / "model")
     agent = ZeroShotAgent(str(tmp_path / "model"))
     path = tuple(PathStep("move south", f"The taxi moved south for the time {number}.") for number in range(60))
-    view = View("Drive to the passenger.", path, "The taxi is here.", COMMANDS, np.random.default_rng(0))
+    view = AgentInput("Drive to the passenger.", path, "The taxi is here.", COMMANDS, np.random.default_rng(0))
     (decision,) = agent.act([view])
     assert decision.action in COMMANDS
     assert agent._model.positions // 2 < decision.tokens <= agent._model.positions + 1

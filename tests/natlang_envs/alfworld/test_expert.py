@@ -17,7 +17,7 @@ from natlang_envs.alfworld.games.sentences import sentence
 from natlang_envs.alfworld.observation_memory import Memory, read_goal
 from natlang_envs.alfworld.usual_locations import UsualLocations, usual_locations
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import View
+from natlang_envs.evaluation.agents import AgentInput
 from natlang_envs.prompt import PathStep
 from tests.natlang_envs.alfworld.kitchen import GOALS, kitchen
 from tests.natlang_envs.alfworld.samples import games, wander
@@ -248,13 +248,13 @@ def test_the_agent_plays_as_the_expert_does() -> None:
         observation = intro = world.intro()
         path: list[PathStep] = []
         while not world.won and len(path) < HORIZON:
-            view = View(intro, tuple(path), observation, world.commands, np.random.default_rng(0))
+            view = AgentInput(intro, tuple(path), observation, world.commands, np.random.default_rng(0))
             command = ExpertAgent()(view)
             observation = world.step(command)
             path.append(PathStep(command, observation))
         assert [step.action for step in path] == play(twin, Expert(intro), intro)
     with pytest.raises(UsageError, match="ALFWorld"):
-        ExpertAgent()(View("Drive a taxi.", (), "A road.", ("north",), np.random.default_rng(0)))
+        ExpertAgent()(AgentInput("Drive a taxi.", (), "A road.", ("north",), np.random.default_rng(0)))
 
 
 def test_every_task_type_is_among_the_games() -> None:

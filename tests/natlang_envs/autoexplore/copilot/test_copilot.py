@@ -20,7 +20,7 @@ from natlang_envs.autoexplore.copilot.copilot import (
 )
 from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.autoexplore.sandbox.sandbox import CommandResult
-from natlang_envs.evaluation.agents import View, agent_names, load_agent
+from natlang_envs.evaluation.agents import AgentInput, agent_names, load_agent
 from tests.natlang_envs.autoexplore.folders import write
 from tests.natlang_envs.autoexplore.sandbox.hostile import tree_hash
 from tests.natlang_envs.chat_server import part
@@ -246,7 +246,7 @@ def test_agents_that_draw_and_the_one_that_knows(boats: Path) -> None:
 
 
 def test_an_agent_that_says_what_is_not_listed_moves_nothing(boats: Path) -> None:
-    def wild(view: View) -> str:
+    def wild(view: AgentInput) -> str:
         return "echo `cat x` > README.md\nls" if len(view.path) % 2 else "cd src/deep"
 
     with AutoExploreCopilot("Which?", boats, shown=Shown(choices=True)) as copilot:

@@ -1,0 +1,115 @@
+"""An environment that records: a loop of one's own plays it as any other, and leaves a run that can be packed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.protocols import Episode, Protocol, load_protocol
+from natlang_envs.evaluation.runner import bounded
+from natlang_envs.evaluation.runs import Journal, Played, Run, hardware, installed_versions, prepare_folder, provenance
+from natlang_envs.trajectory import Recorder
+
+
+def record(
+    protocol: Protocol | str,
+    out: str | Path,
+    *,
+    name: str = "agent",
+    sampling: bool = False,
+    resume: bool = False,
+) -> RecordedProtocol:
+    """Return an environment whose resets walk through the episodes of a protocol and whose steps are recorded.
+
+    Args:
+        protocol: A protocol, or its name.
+        out: The folder for the run. Each episode is kept there when it ends; the run is finished with the last one.
+        name: What to call the agent.
+        sampling: Whether the agent draws its actions; it then plays all runs of the protocol.
+        resume: Go on with the unfinished run in `out`, if there is one.
+
+    Raises:
+        UsageError: There is no such protocol, or the folder already holds a run or cannot be made.
+    """
+    chosen = load_protocol(protocol) if isinstance(protocol, str) else protocol
+    return RecordedProtocol(chosen, Path(out), name, sampling, resume)
+
+
+class RecordedProtocol(gymnasium.Wrapper[str, str, str, str]):
+    """The environment that `record` returns; see there.
+
+    `reset` takes no task of the caller's choice: its `seed` and `options` are ignored, for the protocol says which
+    episode is next. An episode that is given up before its end is played again. `episodes_left` tells how many are
+    still to be played; a reset when none is left raises a `UsageError`.
+    """
+
+    def __init__(self, protocol: Protocol, out: Path, name: str, sampling: bool, resume: bool) -> None:
+        prepare_folder(out, resume=resume)
+        super().__init__(protocol.make_env())
+        self._protocol = protocol
+        self._name = name
+        self._sampling = sampling
+        self._runs = protocol.runs if sampling else 1
+        self._journal = Journal(out, protocol, name, self._runs)
+        self._todo: list[tuple[int, Episode, int]] = [
+            (position, episode, run)
+            for position, (episode, run) in enumerate(protocol.plays(self._runs))
+            if position not in self._journal.played
+        ]
+        self._recorder: Recorder | None = None
+        self._started = 0.0
+        if not self._todo:
+            self._finish()
+
+    @property
+    def episodes_left(self) -> int:
+        """The number of episodes that have not ended."""
+        return len(self._todo)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin the next episode of the protocol."""
+        if not self._todo:
+            raise UsageError(f"all episodes of {self._protocol.name} are played: loop while env.episodes_left")
+        _, episode, run = self._todo[0]
+        observation, info = self.env.reset(seed=episode.seed, options={"task_id": episode.task_id})
+        self._recorder = Recorder(episode.task_id, episode.seed, run, observation)
+        self._started = time.perf_counter()
+        return observation, info
+
+    def step(self, action: str) -> tuple[str, Any, bool, bool, dict[str, Any]]:
+        """Play an action; `info` may not be needed, the recording is kept here."""
+        played = bounded(action, None)[0] if isinstance(action, str) else action  # pyright: ignore[reportUnnecessaryIsInstance]
+        observation, reward, terminated, truncated, info = self.env.step(played)
+        if self._recorder is not None:
+            self._recorder.add(played, None, observation, float(reward), terminated, truncated, info["success"])
+            if terminated or truncated:
+                seconds = time.perf_counter() - self._started
+                position = self._todo.pop(0)[0]
+                self._journal.append(Played(position, self._recorder.trajectory(), 0, seconds))
+                self._recorder = None
+                if not self._todo:
+                    self._finish()
+        return observation, reward, terminated, truncated, info
+
+    def _finish(self) -> None:
+        played = self._journal.played.values()
+        run = Run(
+            protocol=self._protocol.name,
+            protocol_digest=self._protocol.digest,
+            agent=self._name,
+            runs=self._runs,
+            versions=installed_versions(),
+            hardware=hardware(),
+            tokens=sum(each.tokens for each in played),
+            seconds=round(sum(each.seconds for each in played), 3),
+            sampling=self._sampling,
+            # The caller holds the environment; whether it looked inside, nobody can tell from here.
+            privileged=False,
+            provenance=asdict(provenance("loop", self._name)),
+        )
+        self._journal.finish(run)
