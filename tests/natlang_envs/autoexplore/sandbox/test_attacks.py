@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import tempfile
+import time
 import traceback
 from contextlib import suppress
 from pathlib import Path
@@ -198,6 +200,7 @@ def swap(path: Path, kept: Path, target: Path) -> None:
         for move in moves:
             with suppress(OSError):
                 move()
+            time.sleep(random.random() / 2_000)  # some states last long enough to be read whole
 
 
 @pytest.mark.parametrize("what", ["src/main.py", "src"])
