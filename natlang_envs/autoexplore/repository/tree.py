@@ -22,7 +22,7 @@ from natlang_envs.errors import UsageError
 
 MAX_ENTRIES = 1_000_000  # a repository with more is refused: it is a disk, not a repository
 MAX_DEPTH = 128  # folders in folders
-KEPT_BYTES = 4 << 20  # the content of a larger file is read anew each time
+KEPT_BYTES = 4 << 20  # the content of a larger file is read again each time
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: opening a FIFO that was put in a file's place must not wait for a writer.
@@ -46,7 +46,7 @@ class Folder(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """What tells a file from a later one in its place: bytes, time in nanoseconds, inode; and its permissions."""
+    """The status of a file when it was indexed: bytes, time in nanoseconds, inode and permissions."""
 
     size: int
     modified: int
@@ -318,7 +318,7 @@ def open_repository(path: str | Path, *, again: bool = False, ignored: bool = Tr
 
     Args:
         path: The folder.
-        again: Index it anew, for what changed since.
+        again: Index it again, because files changed.
         ignored: Index what `.gitignore` files name, too; without it they are not there.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a sandbox changed: file by file, as a unified diff, and as a patch that `git apply` and `patch -p1` accept."""
+"""The changes of a sandbox: file by file, as a unified diff, and as a patch for `git apply` and `patch -p1`."""
 
 from __future__ import annotations
 

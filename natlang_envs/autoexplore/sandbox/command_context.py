@@ -1,4 +1,4 @@
-"""What the native commands share: their options, their output with its limit, and paths that cannot lead out."""
+"""Shared parts of the native commands: options, output with a limit, and paths that cannot lead out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Stopped(Exception):  # noqa: N818 - no error of the command
 
 @dataclass
 class Output:
-    """What a command writes, up to a limit in bytes, and the time that it has for that."""
+    """The output of a command, with a limit in bytes and a time limit."""
 
     limit: int
     seconds: float = math.inf
@@ -73,7 +73,7 @@ class Output:
 
 @dataclass
 class CommandContext:
-    """Where a command runs: the files, and the path of the current folder ("" for the root)."""
+    """The surroundings of a command: the files, and the path of the current folder ("" for the root)."""
 
     files: Overlay
     cwd: str = ""
@@ -143,7 +143,7 @@ def resolve_target(context: CommandContext, typed: str) -> str:
 def read_options(
     name: str, words: Sequence[str], flags: str, valued: str = "", code: int = 1
 ) -> tuple[str, dict[str, str], list[str]]:
-    """Return flags, values and operands; options may stand anywhere, as with GNU's programs."""
+    """Return flags, values and operands; options and operands may be mixed, as in GNU programs."""
     given: list[str] = []
     values: dict[str, str] = {}
     operands: list[str] = []

@@ -1,4 +1,4 @@
-"""What a sandbox changed, in memory, over the index of a repository that it shares with all other sandboxes."""
+"""The changes of a sandbox, in memory, over an index of the repository that all sandboxes share."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class Overlay:
 
     @property
     def hidden(self) -> Mapping[str, Entry]:
-        """What programs made of the name `.git`, by path."""
+        """All that programs put under the name `.git`, by path."""
         return self._hidden
 
     def apply(self, changes: Mapping[str, Entry | None], hidden: Mapping[str, Entry] | None = None) -> None:

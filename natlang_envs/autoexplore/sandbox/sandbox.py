@@ -31,7 +31,7 @@ PROGRAMS = {"python": "python", "python3": "python", "pip": "pip", "pip3": "pip"
 
 
 class CommandResult(NamedTuple):
-    """What a command line did.
+    """The result of a command line.
 
     Attributes:
         stdout: Standard output; bytes that are no UTF-8 are backslash-escaped.

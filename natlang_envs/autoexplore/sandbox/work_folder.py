@@ -28,6 +28,7 @@ from natlang_envs.autoexplore.sandbox.overlay import Entry, Overlay
 MORE_ENTRIES = 20_000  # how many files and folders programs may add
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _BLOCK = 1 << 20
+_PER_FILE = 0.001  # seconds that a file may take, on a slow and busy machine
 _PAGE = mmap.PAGESIZE
 
 
@@ -41,13 +42,14 @@ class WorkFolder:
     Args:
         overlay: What to fill the folder with, and what takes the program's changes over.
         limit: The most bytes that changed files may hold together.
-        seconds: The most time that copying in may take, and that reading afterwards may take.
+        seconds: The most time that copying in may take, and that reading afterwards may take, beside what many files
+            need.
     """
 
     def __init__(self, overlay: Overlay, limit: int, seconds: float) -> None:
         self._overlay = overlay
         self._limit = limit
-        self._seconds = seconds
+        self._seconds = seconds + len(overlay.repository.files) * _PER_FILE
         self._deadline = 0.0
         self._known: set[str] = set()
         self._room = 0
@@ -130,12 +132,15 @@ class WorkFolder:
 
     def _make_file(self, folder: int, name: str, path: str, owner: int | None) -> None:
         overlay = self._overlay
-        with os.fdopen(os.open(on_disk(name), _NEW_FILE, 0o600, dir_fd=folder), "wb", buffering=0) as file:
+        opened = os.open(on_disk(name), _NEW_FILE, 0o600, dir_fd=folder)
+        try:
             if overlay.changed_content(path) is not None or overlay.size(path) <= KEPT_BYTES:
-                _write(file.fileno(), overlay.read(path))
+                _write(opened, overlay.read(path))
             else:
-                self._copy_large(path, file.fileno())
-            _finish(file.fileno(), overlay.mode(path), owner)
+                self._copy_large(path, opened)
+            _finish(opened, overlay.mode(path), owner)
+        finally:
+            os.close(opened)
 
     def _make_hidden(self, root: int, path: str, entry: Entry, owner: int | None) -> None:
         *parts, name = _parts(path)

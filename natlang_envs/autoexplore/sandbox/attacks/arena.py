@@ -26,7 +26,7 @@ from natlang_envs.autoexplore.sandbox.isolation.isolation import Isolation, find
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one attack did; `damage` is what the host found, empty where all held."""
+    """The result of one attack; `damage` is what the host found, empty where all held."""
 
     stdout: str
     stderr: str

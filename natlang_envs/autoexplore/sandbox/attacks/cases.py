@@ -1,4 +1,4 @@
-"""What hostile code tries from inside the isolation; see `isolation_attacks_arena.py` for how it is judged."""
+"""The attacks that hostile code tries from inside the isolation; `arena.py` judges them."""
 
 from __future__ import annotations
 

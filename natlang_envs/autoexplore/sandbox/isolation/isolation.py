@@ -84,7 +84,7 @@ class Isolation(Protocol):
 
     @property
     def name(self) -> str:
-        """What isolates, for a person to read."""
+        """The name of the isolation, for people."""
         ...
 
     def run(self, argv: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
@@ -220,7 +220,7 @@ class Bubblewrap:
 
     @property
     def name(self) -> str:
-        """What isolates, for a person to read."""
+        """The name of the isolation, for people."""
         return f"bubblewrap ({self.program})"
 
     def run(self, argv: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
@@ -278,7 +278,7 @@ class Unsafe:
 
     @property
     def name(self) -> str:
-        """What isolates, for a person to read."""
+        """The name of the isolation, for people."""
         return "none (unsafe: resource limits only; programs can read, write and reach what you can)"
 
     def run(self, argv: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:

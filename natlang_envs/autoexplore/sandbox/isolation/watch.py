@@ -1,4 +1,4 @@
-"""What the kernel does not limit by itself: a program's output, its time, its files, and the memory of all processes.
+"""Limits that the kernel does not keep: a program's output, its time, its files, and the memory of all processes.
 
 Memory and the number of files are looked at some fifty times a second, so a program may pass those two limits by what
 it can take in between. Everything here runs against a program that may be hostile: no reading grows without a bound.
@@ -19,13 +19,13 @@ from typing import NamedTuple
 _LOOK_EVERY = 0.02  # seconds
 _GRACE = 5.0  # seconds in which the last output of killed processes must have been read
 _SHORT = 1 << 30  # bytes: below this, and a quarter of what there was, the machine itself runs short
-BLOCK = 4096  # bytes of the disk that each file is allowed to stand for: so many files there may be
+BLOCK = 4096  # a program may make one file for so many bytes of its disk limit
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run may use.
+    """The limits of one run.
 
     Attributes:
         seconds: Wall-clock time; the processor time of each process is limited to the same.
@@ -43,7 +43,7 @@ class Limits:
 
 
 class Gathered(NamedTuple):
-    """What a program wrote, and the limit that ended it (None where it ended by itself)."""
+    """The output of a program, and the limit that ended it (None where it ended by itself)."""
 
     stdout: bytes
     stderr: bytes
@@ -51,7 +51,7 @@ class Gathered(NamedTuple):
 
 
 class Completed(NamedTuple):
-    """What a program did.
+    """The result of a program.
 
     Attributes:
         exit_code: Its exit status; 128 and the signal where a signal ended it; 126 where it could not be started.
@@ -170,7 +170,7 @@ def gather(
     """Read what a program writes until it has ended, and end it where it passes a limit.
 
     Args:
-        process: The program, its standard output and error being pipes.
+        process: The program, whose standard output and error are pipes.
         end: A pidfd that becomes readable when all of it has ended; None to ask `process`.
         kill: Ends all of it at once.
         limits: What it may use; the time counts from now.
