@@ -1,4 +1,4 @@
-"""Folders that are whole or not there, made by one process at a time."""
+"""Folders that are complete or missing, each made by one process at a time."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Made-up questions for ALFWorld's tiny model: what of a type is there, and which place comes next in the room's list?
+"""Made-up questions for ALFWorld's tiny model: which thing of a type is here, and which place follows in the list?
 
-A place and its list are invented, and several questions are asked of them: so many answers a prompt taught in two
-hundred steps what one answer a prompt had not begun to in two thousand. It does not know what is right to do in any
-state.
+Each prompt has an invented place and several questions. That many answers taught in two hundred steps what one answer
+per prompt had not begun to teach in two thousand.
 """
 
 from __future__ import annotations
