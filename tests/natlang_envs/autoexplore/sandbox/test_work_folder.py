@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
 from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.autoexplore.sandbox import AutoExploreSandbox, Limits
+from tests.natlang_envs.autoexplore.sandbox import hostile
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import needs_isolation
+from tests.natlang_envs.autoexplore.sandbox.test_isolation import running
 
 pytestmark = needs_isolation
 QUIET = """
@@ -192,3 +198,37 @@ def test_many_new_files_beside_many_others(repo):
         run(sandbox, "for n in range(2_000): open('n%d' % n, 'w')")
         assert time.monotonic() - begun < alone + 3
         assert len(sandbox.changed_files()) == 2_001
+
+
+KILLED = """
+import sys
+from natlang_envs.autoexplore.sandbox import AutoExploreSandbox
+with AutoExploreSandbox(sys.argv[1]) as sandbox:
+    sandbox.execute("python -c pass")
+    print("ready", flush=True)
+    while True:
+        sandbox.execute("python -c \\"import time; open('x', 'w').write('y'); time.sleep(0.05)  # killed-mark\\"")
+"""
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.013, 0.04, 0.09, 0.2])
+def test_a_killed_caller_leaves_nothing_on_the_disk_and_no_process(repo, delay):
+    places = (Path(tempfile.gettempdir()), Path("/dev/shm"), Path("/var/tmp"))
+
+    def left() -> set[Path]:
+        return {each for place in places for each in place.glob("natlang-*")}
+
+    before = hostile.tree_hash(repo)
+    around = left()
+    with subprocess.Popen([sys.executable, "-c", KILLED, repo], stdout=subprocess.PIPE, text=True) as caller:
+        assert caller.stdout is not None
+        assert caller.stdout.readline() == "ready\n"
+        time.sleep(delay)
+        caller.kill()
+    for _ in range(100):
+        if not running("killed-mark"):
+            break
+        time.sleep(0.05)
+    assert not running("killed-mark")
+    assert not {each for each in left() - around if each.name.startswith(("natlang-explore", "natlang-unsafe"))}
+    assert hostile.tree_hash(repo) == before
