@@ -15,10 +15,14 @@ prompt_files     what models are asked, from `prompts/`
 
 from __future__ import annotations
 
-from natlang_envs.autoexplore.copilot import AutoExploreCopilot
-from natlang_envs.autoexplore.env import AutoExploreEnv
-from natlang_envs.autoexplore.repository import Repository, RepositoryChanged, open_repository
-from natlang_envs.autoexplore.sandbox import AutoExploreSandbox, CommandResult, Limits
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from natlang_envs.autoexplore.copilot import AutoExploreCopilot
+    from natlang_envs.autoexplore.env import AutoExploreEnv
+    from natlang_envs.autoexplore.repository import Repository, RepositoryChanged, open_repository
+    from natlang_envs.autoexplore.sandbox import AutoExploreSandbox, CommandResult, Limits
 
 __all__ = [
     "AutoExploreCopilot",
@@ -30,3 +34,15 @@ __all__ = [
     "RepositoryChanged",
     "open_repository",
 ]
+
+_WINGS = ("env", "repository", "sandbox", "copilot")
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, importing its wing at first use: an environment has no need of the sandbox."""
+    if name in __all__:
+        for wing in _WINGS:
+            module = import_module(f"{__name__}.{wing}")
+            if hasattr(module, name):
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What models are asked, from the files in `prompts/`."""
+"""The texts of prompts for models, from the files in `prompts/`."""
 
 from __future__ import annotations
 

@@ -43,14 +43,14 @@ class Turn(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How the loop ended; `value` is the path of the file named, or the answer given, else empty."""
+    """The end of the loop; `value` is the path of the file named, or the answer given, else empty."""
 
     kind: EndKind
     value: str = ""
 
 
 class Driver(Protocol):
-    """Whoever answers the copilot's prompts."""
+    """A source of answers to the copilot's prompts."""
 
     def reply(self, copilot: AutoExploreCopilot) -> str | None:
         """Return the answer to the present prompt; None: no more will come."""
@@ -59,7 +59,7 @@ class Driver(Protocol):
 
 @dataclass(frozen=True)
 class Shown:
-    """How much of the sandbox's state a prompt holds.
+    """The parts of the sandbox's state that a prompt shows.
 
     Attributes:
         files: Whether the folders and files of the current folder are listed, which saves `ls`.
@@ -137,12 +137,12 @@ class AutoExploreCopilot:
 
     @property
     def task(self) -> str:
-        """What is asked, in words."""
+        """The question or task, in words."""
         return prompt_texts("copilot")[self.mode]["task"].format(question=self.question)
 
     @property
     def steps_left(self) -> int:
-        """How many turns are left."""
+        """The number of turns that are left."""
         return self.steps - len(self.turns)
 
     @property
@@ -152,7 +152,7 @@ class AutoExploreCopilot:
 
     @property
     def instructions(self) -> str:
-        """What never changes: the commands, and how to end."""
+        """The part of a prompt that never changes: the commands, and how to end."""
         words = prompt_texts("copilot")
         return words["role"].strip().replace("{ends}", words[self.mode]["ends"].strip())
 
@@ -306,7 +306,7 @@ def _answer(words: str, code: int) -> CommandResult:
 
 
 def _operands(typed: str) -> tuple[str, ...]:
-    """Return what a name may mean: without its quotes, and as it stands."""
+    """Return what a name may mean: without its quotes, and as typed."""
     try:
         words = parse(f"id {typed}").words[1:]
     except ParseError:

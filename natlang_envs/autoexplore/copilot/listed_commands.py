@@ -1,4 +1,4 @@
-"""The commands that can be listed where a sandbox stands: those of the environment, in its order, page by page."""
+"""The commands that a prompt can list: those of the environment, in its order, page by page."""
 
 from __future__ import annotations
 

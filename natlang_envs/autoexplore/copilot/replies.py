@@ -45,11 +45,11 @@ _LABELLED = re.compile(r"\A(?:choice[ \t]*:?[ \t]*)?[(\[*`\"']*([A-Za-z]{1,2})[)
 
 
 class Reply(NamedTuple):
-    """What an answer says.
+    """The parts of an answer.
 
     Attributes:
         command: The one command in it, or None where none can be found.
-        reasoning: What stands around it.
+        reasoning: The text around it.
         left_over: How many lines of a block follow the command and are not run.
     """
 

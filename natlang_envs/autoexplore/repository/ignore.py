@@ -1,6 +1,6 @@
-"""What `.gitignore` files leave out: virtual environments, caches and built things, which answer no question.
+"""Files that `.gitignore` leaves out of an index: virtual environments, caches and build outputs.
 
-The rules are git's, for what is not tracked; which files are tracked stands in `.git`, which nobody reads here.
+The rules are git's for untracked files. Tracked files that match a rule are left out too, because `.git` is not read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Rule(NamedTuple):
 
     Attributes:
         parts: A pattern for each part of a path; None stands for any number of parts.
-        depth: The number of parts of the folder that the file lies in, whence the patterns count.
+        depth: The number of parts of the folder with the `.gitignore`; patterns are relative to it.
         folders_only: Whether it is about folders alone.
         keeps: Whether it takes back what rules before it left out.
     """
@@ -83,7 +83,7 @@ def _rule(line: str, depth: int) -> Rule | None:
             parts.append(_pattern(name))
         elif number == len(names) - 1:
             parts += [_ANY, None]  # what lies in a folder, not the folder itself
-        else:
+        elif not parts or parts[-1] is not None:  # `**/**` says no more than `**`
             parts.append(None)
     return Rule(tuple(parts), depth, folders_only, keeps)
 

@@ -28,7 +28,7 @@ Key = tuple[str, int]  # a folder's path and a page of it, from 0
 
 
 class Move(NamedTuple):
-    """What a command does: goes to a place, shows or names a file, or leaves.
+    """The effect of a command: goes to a place, shows or names a file, or leaves.
 
     Attributes:
         kind: What it is.

@@ -1,4 +1,4 @@
-"""What AutoExplore says: folders, files, questions and answers in words."""
+"""The texts of AutoExplore: folders, files, questions and answers in words."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from natlang_envs.errors import UsageError
 
 MAX_ENTRIES = 1_000_000  # a repository with more is refused: it is a disk, not a repository
 MAX_DEPTH = 128  # folders in folders
-KEPT_BYTES = 4 << 20  # the content of a larger file is read anew each time
+KEPT_BYTES = 4 << 20  # the content of a larger file is read again each time
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: opening a FIFO that was put in a file's place must not wait for a writer.
@@ -46,7 +46,7 @@ class Folder(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """What tells a file from a later one in its place: bytes, time in nanoseconds, inode; and its permissions."""
+    """The status of a file when it was indexed: bytes, time in nanoseconds, inode and permissions."""
 
     size: int
     modified: int
@@ -233,20 +233,40 @@ class Repository:
         kept = self._contents.get(path)
         if kept is not None:
             return kept[start : start + length]
+        with self.opened(path) as opened, os.fdopen(os.dup(opened), "rb") as file:
+            file.seek(start)
+            return file.read(max(0, min(length, self._marks[path].size - start)))
+
+    @contextmanager
+    def opened(self, path: str) -> Generator[int]:
+        """Open a file for reading.
+
+        Raises:
+            KeyError: There is none of this path.
+            RepositoryChanged: The original is not what was indexed any more, before or after it was read.
+        """
         mark = self._marks[path]
         *parts, name = on_disk(path).split(b"/")
         try:
             with open_folder(self.path) as root, open_beneath(root, parts) as folder:
                 opened = os.open(name, FILE_FLAGS, dir_fd=folder)
-                with os.fdopen(opened, "rb") as file:
-                    file.seek(start)
-                    content = file.read(max(0, min(length, mark.size - start)))
-                    now = os.fstat(opened)
         except OSError:
             raise self._changed(path) from None
+        try:
+            self._compare(path, mark, os.fstat(opened))
+            yield opened
+            self._compare(path, mark, os.fstat(opened))
+        finally:
+            os.close(opened)
+
+    def _compare(self, path: str, mark: Mark, now: os.stat_result) -> None:
         if Mark.of(now) != mark or not stat.S_ISREG(now.st_mode):
             raise self._changed(path)
-        return content
+
+    def is_executable(self, path: str) -> bool:
+        """Return whether there is a file of this path that may be run as a program."""
+        mark = self._marks.get(path)
+        return mark is not None and bool(mark.mode & 0o100)
 
     def check(self, path: str) -> None:
         """Compare a file of the original with what was indexed, without reading it.
@@ -261,8 +281,7 @@ class Repository:
                 now = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except OSError:
             raise self._changed(path) from None
-        if Mark.of(now) != self._marks[path] or not stat.S_ISREG(now.st_mode):
-            raise self._changed(path)
+        self._compare(path, self._marks[path], now)
 
     def _changed(self, path: str) -> RepositoryChanged:
         with _lock:  # the next one to open this folder gets it as it is then
@@ -299,7 +318,7 @@ def open_repository(path: str | Path, *, again: bool = False, ignored: bool = Tr
 
     Args:
         path: The folder.
-        again: Index it anew, for what changed since.
+        again: Index it again, because files changed.
         ignored: Index what `.gitignore` files name, too; without it they are not there.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a sandbox changed: file by file, as a unified diff, and as a patch that `git apply` and `patch -p1` accept."""
+"""The changes of a sandbox: file by file, as a unified diff, and as a patch for `git apply` and `patch -p1`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class ChangedFile(NamedTuple):
         kind: `added`, `modified` or `deleted`.
         before: The original's content, None if added.
         after: The content now, None if deleted.
-        executable: Whether the original may be run as a program.
+        executable: Whether it may be run as a program; of a deleted file, whether it might.
+        was_executable: Whether the original may be run as a program.
     """
 
     path: str
@@ -40,6 +41,7 @@ class ChangedFile(NamedTuple):
     before: bytes | None
     after: bytes | None
     executable: bool = False
+    was_executable: bool = False
 
     @property
     def binary(self) -> bool:
@@ -48,7 +50,7 @@ class ChangedFile(NamedTuple):
 
 
 def changed_files(overlay: Overlay) -> tuple[ChangedFile, ...]:
-    """Return the changed files of a overlay, sorted by path.
+    """Return the changed files of an overlay, sorted by path.
 
     Raises:
         RepositoryChanged: One of them is not in the original any more as it was indexed.
@@ -62,17 +64,18 @@ def _changed_files(overlay: Overlay) -> Iterator[ChangedFile]:
         if path.startswith(f"{PACKAGES}/"):  # what pip installed is no change to the repository
             continue
         after = overlay.read(path) if overlay.kind(path) == "file" else None
+        executable = after is not None and bool(overlay.mode(path) & 0o100)
         if repository.kind(path) != "file":
             if after is not None:
-                yield ChangedFile(path, "added", None, after)
+                yield ChangedFile(path, "added", None, after, executable, executable)
             continue
         repository.check(path)
         before = repository.read(path)
-        executable = bool(repository.mark(path).mode & 0o100)
+        was = repository.is_executable(path)
         if after is None:
-            yield ChangedFile(path, "deleted", before, None, executable)
-        elif after != before:
-            yield ChangedFile(path, "modified", before, after, executable)
+            yield ChangedFile(path, "deleted", before, None, was, was)
+        elif after != before or executable != was:
+            yield ChangedFile(path, "modified", before, after, executable, was)
 
 
 def patch(changes: Iterable[ChangedFile], *, whole_binaries: bool = True) -> bytes:
@@ -120,7 +123,11 @@ def _parts(change: ChangedFile, whole_binaries: bool) -> Iterator[bytes]:
         yield b"new file mode %s\n" % mode
     elif change.kind == "deleted":
         yield b"deleted file mode %s\n" % mode
+    elif change.executable != change.was_executable:
+        yield b"old mode %s\nnew mode %s\n" % (b"100755" if change.was_executable else b"100644", mode)
     before, after = change.before or b"", change.after or b""
+    if change.kind == "modified" and before == after:  # its permissions alone
+        return
     if change.binary or before == after:  # an empty file has no lines to show
         yield b"index %s..%s\n" % (_blob(change.before), _blob(change.after))
     if before == after:

@@ -1,16 +1,17 @@
-"""What the native commands share: their options, their output with its limit, and paths that cannot lead out."""
+"""Shared parts of the native commands: options, output with a limit, and paths that cannot lead out."""
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from natlang_envs.autoexplore.repository.names import is_git, on_disk, same
 from natlang_envs.autoexplore.repository.tree import Kind
-from natlang_envs.autoexplore.sandbox.overlay import Files
+from natlang_envs.autoexplore.sandbox.overlay import MAX_NAME, Overlay
 
 ROOT = "/work"
-MAX_NAME = 255  # bytes, as file systems have it
 MAX_PATH = 4096
 
 MISSING = "No such file or directory"
@@ -26,32 +27,40 @@ class CommandError(Exception):
         self.code = code
 
 
-class OutputFull(Exception):  # noqa: N818 - no error of the command
-    """The limit on output is reached."""
+class Stopped(Exception):  # noqa: N818 - no error of the command
+    """A limit is reached; the message is a plain sentence."""
 
 
 @dataclass
 class Output:
-    """What a command writes, up to a limit in bytes."""
+    """The output of a command, with a limit in bytes and a time limit."""
 
     limit: int
+    seconds: float = math.inf
     chunks: list[bytes] = field(default_factory=list[bytes])
     errors: list[str] = field(default_factory=list[str])
     room: int = 0
+    deadline: float = math.inf
 
     def __post_init__(self) -> None:
         self.room = self.limit
+        self.deadline = time.monotonic() + self.seconds
 
     def write(self, content: bytes) -> None:
         """Write to standard output.
 
         Raises:
-            OutputFull: There is no room for all of it; what fits is kept.
+            Stopped: There is no room for all of it; what fits is kept.
         """
         self.chunks.append(content[: self.room])
         self.room -= len(content)
         if self.room < 0:
-            raise OutputFull
+            raise Stopped(f"it wrote more than {self.limit} bytes")
+
+    def check_time(self) -> None:
+        """Raise `Stopped` when the time is up."""
+        if time.monotonic() > self.deadline:
+            raise Stopped(f"it ran longer than {self.seconds:g} seconds")
 
     def line(self, text: str) -> None:
         """Write one line to standard output."""
@@ -64,9 +73,9 @@ class Output:
 
 @dataclass
 class CommandContext:
-    """Where a command runs: the files, and the path of the current folder ("" for the root)."""
+    """The surroundings of a command: the files, and the path of the current folder ("" for the root)."""
 
-    files: Files
+    files: Overlay
     cwd: str = ""
 
 
@@ -134,7 +143,7 @@ def resolve_target(context: CommandContext, typed: str) -> str:
 def read_options(
     name: str, words: Sequence[str], flags: str, valued: str = "", code: int = 1
 ) -> tuple[str, dict[str, str], list[str]]:
-    """Return flags, values and operands; options may stand anywhere, as with GNU's programs."""
+    """Return flags, values and operands; options and operands may be mixed, as in GNU programs."""
     given: list[str] = []
     values: dict[str, str] = {}
     operands: list[str] = []

@@ -1,6 +1,6 @@
 """The commands that need no process: cd, ls, cat, head, tail and echo, as the programs of these names answer.
 
-They see files through `overlay.Files` and nothing else. The root of the repository is shown as `/work`; whatever would
+They see files through the overlay and nothing else. The root of the repository is shown as `/work`; whatever would
 lead out of it is answered, never tried.
 """
 
@@ -19,7 +19,7 @@ from natlang_envs.autoexplore.sandbox.command_context import (
     read_options,
     resolve,
 )
-from natlang_envs.autoexplore.sandbox.overlay import Files
+from natlang_envs.autoexplore.sandbox.overlay import Overlay
 
 
 def cd(context: CommandContext, words: Sequence[str], output: Output) -> int:
@@ -47,6 +47,7 @@ def ls(context: CommandContext, words: Sequence[str], output: Output) -> int:
     files: list[tuple[str, str]] = []
     folders: list[tuple[str, str]] = []
     for typed in operands or ["."]:
+        output.check_time()
         try:
             path, kind = resolve(context, typed)
             problem = MISSING if kind is None else ""
@@ -63,6 +64,7 @@ def ls(context: CommandContext, words: Sequence[str], output: Output) -> int:
     first = not files
     waiting = sorted(folders, reverse=True)
     while waiting:
+        output.check_time()
         typed, path = waiting.pop()
         folder = context.files.folder(path)
         if many:
@@ -82,7 +84,7 @@ def ls(context: CommandContext, words: Sequence[str], output: Output) -> int:
     return code
 
 
-def _listed(files: Files, name: str, path: str, flags: frozenset[str]) -> str:
+def _listed(files: Overlay, name: str, path: str, flags: frozenset[str]) -> str:
     if flags.isdisjoint("Fpl"):
         return name
     kind = files.kind(path)
@@ -115,6 +117,7 @@ def _each_file(
     """Show each file; `-` and nothing at all stand for standard input, which is empty."""
     code = 0
     for typed in operands:
+        output.check_time()
         if typed == "-":
             continue
         try:
@@ -175,7 +178,7 @@ def _ends(name: str, context: CommandContext, words: Sequence[str], output: Outp
         if name == "head":
             output.write(_first(context.files, path, unit, count, output.room + 1))
         elif from_start:
-            output.write(_after(context.files, path, unit, max(count, 1) - 1, size))
+            output.write(_after(context.files, path, unit, max(count, 1) - 1, size, output))
         else:
             output.write(_last(context.files, path, unit, count, size, output.room + 1))
 
@@ -185,19 +188,26 @@ def _ends(name: str, context: CommandContext, words: Sequence[str], output: Outp
 _BLOCK = 1 << 20
 
 
-def _first(files: Files, path: str, unit: str, count: int, room: int) -> bytes:
+def _first(files: Overlay, path: str, unit: str, count: int, room: int) -> bytes:
     if unit == "c":
         return files.part(path, 0, min(count, room))
-    content = files.part(path, 0, room)
-    end = 0
-    for _ in range(min(count, len(content))):
-        end = content.find(b"\n", end) + 1
-        if not end:
-            return content
-    return content[:end]
+    content = b""
+    while count and len(content) < room:  # block by block: ten lines are seldom more than one
+        block = files.part(path, len(content), min(_BLOCK // 16, room - len(content)))
+        if not block:
+            break
+        lines = block.count(b"\n")
+        if lines >= count:
+            end = 0
+            for _ in range(count):
+                end = block.find(b"\n", end) + 1
+            return content + block[:end]
+        count -= lines
+        content += block
+    return content
 
 
-def _last(files: Files, path: str, unit: str, count: int, size: int, room: int) -> bytes:
+def _last(files: Overlay, path: str, unit: str, count: int, size: int, room: int) -> bytes:
     if unit == "c":
         length = min(count, size)
         return files.part(path, size - length, min(length, room))
@@ -211,11 +221,10 @@ def _last(files: Files, path: str, unit: str, count: int, size: int, room: int) 
     return content[begin + 1 :] if count else b""
 
 
-def _after(files: Files, path: str, unit: str, skipped: int, size: int) -> bytes:
-    if unit == "c":
-        return files.part(path, skipped, size)
-    start = 0
-    while skipped and start < size:  # block by block: the file may be larger than memory
+def _after(files: Overlay, path: str, unit: str, skipped: int, size: int, output: Output) -> bytes:
+    start = skipped if unit == "c" else 0
+    while unit == "n" and skipped and start < size:  # block by block: the file may be larger than memory
+        output.check_time()
         block = files.part(path, start, _BLOCK)
         lines = block.count(b"\n")
         if lines < skipped:
@@ -226,7 +235,7 @@ def _after(files: Files, path: str, unit: str, skipped: int, size: int) -> bytes
         for _ in range(skipped):
             end = block.find(b"\n", end) + 1
         start, skipped = start + end, 0
-    return files.part(path, start, size)
+    return files.part(path, start, min(max(size - start, 0), output.room + 1))
 
 
 _ECHO_OPTION = re.compile(r"-[neE]+")

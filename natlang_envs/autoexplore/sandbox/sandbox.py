@@ -16,24 +16,22 @@ from natlang_envs.autoexplore.sandbox.command_context import (
     CommandContext,
     CommandError,
     Output,
-    OutputFull,
+    Stopped,
     resolve_target,
 )
 from natlang_envs.autoexplore.sandbox.commands import COMMANDS
-from natlang_envs.autoexplore.sandbox.directory_backend import DirectoryFiles
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
-from natlang_envs.autoexplore.sandbox.overlay import Overlay, State, parent_of
+from natlang_envs.autoexplore.sandbox.overlay import NO_STATE, Overlay, State, parent_of
 from natlang_envs.autoexplore.sandbox.parser import ParseError, parse
 from natlang_envs.autoexplore.sandbox.work_folder import TooMuch, WorkFolder
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError
 from natlang_envs.spaces import escape_surrogates
 
 PROGRAMS = {"python": "python", "python3": "python", "pip": "pip", "pip3": "pip"}
-BACKENDS = ("memory", "directory")
 
 
 class CommandResult(NamedTuple):
-    """What a command line did.
+    """The result of a command line.
 
     Attributes:
         stdout: Standard output; bytes that are no UTF-8 are backslash-escaped.
@@ -60,45 +58,33 @@ class AutoExploreSandbox:
     """A copy-on-write sandbox over a repository; the original is never modified.
 
     `cd`, `ls`, `cat`, `head`, `tail` and `echo` are answered here, without a process; `> FILE` and `>> FILE` write into
-    the sandbox. `python` and `pip` run in isolation, see `isolation.py`. The root is shown as `/work`, nothing above
-    it can be reached. Symbolic links are listed, never followed; `.git` is hidden and cannot be written.
-
-    The memory backend keeps changes in memory, and makes a real folder when the first program runs. The directory
-    backend keeps a real folder all the time. Both answer alike. Use it as a context manager, or call `close`.
+    the sandbox. `python` and `pip` run in isolation, see `isolation.py`, over a copy of the files in memory that exists
+    for one run. The root is shown as `/work`, nothing above it can be reached. Symbolic links are listed, never
+    followed; `.git` is hidden and cannot be written. Use it as a context manager, or call `close`.
 
     Args:
         repository: A folder, or its index.
-        backend: `memory` or `directory`.
-        folder: Where to make the real folder; None: a RAM disk where there is one, else the temporary folder.
-        limits: What programs may use; `disk` is also the most bytes that changed files may hold together, and `output`
-            the most bytes of standard output of any command.
+        limits: What programs may use; `disk` is also the most bytes that changed files may hold together, `output` the
+            most bytes of standard output of any command, and `seconds` the most time of any command.
         unsafe: Run `python` and `pip` without isolation where there is none.
 
     Raises:
-        UsageError: The repository or the folder is not usable, or the backend is unknown.
+        UsageError: The repository is not usable.
     """
 
     def __init__(
         self,
         repository: str | Path | Repository,
         *,
-        backend: str = "memory",
-        folder: str | Path | None = None,
         limits: Limits | None = None,
         unsafe: bool = False,
     ) -> None:
         self.repository = repository if isinstance(repository, Repository) else open_repository(repository)
         self.limits = limits or Limits()
-        self.backend = one_of("backend", backend, BACKENDS)
-        self._place = None if folder is None else _usable(Path(folder), self.repository)
         self._unsafe = unsafe
         self._overlay = Overlay(self.repository, self.limits.disk)
         self._context = CommandContext(self._overlay)
-        self._work: WorkFolder | None = None
-        self._waiting: dict[str, None] = {}  # written to the overlay, not yet to the work folder
         self._closed = False
-        if backend == "directory":
-            self._real_folder()
 
     def __enter__(self) -> AutoExploreSandbox:
         return self
@@ -109,8 +95,7 @@ class AutoExploreSandbox:
         self.close()
 
     def close(self) -> None:
-        """Remove the real folder, if there is one; the sandbox takes no more commands."""
-        self._drop_work()
+        """Take no more commands."""
         self._closed = True
 
     @property
@@ -120,12 +105,7 @@ class AutoExploreSandbox:
 
     @property
     def overlay(self) -> Overlay:
-        """The files as they are now; with the directory backend, after what others did in its folder."""
-        if self.backend == "directory" and self._work is not None:
-            try:
-                self._work.update()
-            except TooMuch as error:
-                raise UsageError(f"{self._work.path}: {error}: call reset()") from None
+        """The files as they are now."""
         return self._overlay
 
     def execute(self, command_line: str) -> CommandResult:
@@ -162,18 +142,15 @@ class AutoExploreSandbox:
         return CommandResult(_text(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
 
     def _answer(self, name: str, words: Sequence[str], limit: int) -> Completed:
-        output = Output(limit)
+        output = Output(limit, self.limits.seconds)
         stopped = None
         try:
             code = COMMANDS[name](self._context, words, output)
         except CommandError as error:
             output.fail(str(error))
             code = error.code
-        except OutputFull:
-            code, stopped = 1, f"it wrote more than {limit} bytes"
-        except (OSError, KeyError) as error:  # someone changes the real folder at this moment
-            output.fail(f"{name}: {_reason(error)}")
-            code = 1
+        except Stopped as error:
+            code, stopped = 1, str(error)
         errors = "".join(f"{line}\n" for line in output.errors)
         return Completed(code, b"".join(output.chunks), errors.encode("utf-8", "backslashreplace"), stopped)
 
@@ -188,8 +165,6 @@ class AutoExploreSandbox:
             files.write(target, content)
         except (OSError, KeyError) as error:  # KeyError: the program before it removed the folder
             return _reason(error)
-        if self.backend == "memory" and self._work is not None:
-            self._waiting[target] = None
         return ""
 
     def _run(self, argv: Sequence[str]) -> Completed:
@@ -197,16 +172,12 @@ class AutoExploreSandbox:
             isolation = self.isolation()
         except UsageError as error:
             return Completed(126, b"", f"{argv[0]}: {error}\n".encode("utf-8", "backslashreplace"), None)
-        work = self._real_folder()
+        work = WorkFolder(self._overlay, self.limits.disk, self.limits.seconds)
         cwd = os.fsdecode(on_disk(self._context.cwd))
         try:
-            done = isolation.run(argv, work.path, cwd, self.limits)
-            work.update()
+            done = isolation.run(argv, work, cwd, self.limits)
         except TooMuch as error:
-            self._drop_work()  # the overlay is as it was before the program ran
             done = Completed(1, b"", b"", f"{error}: its changes are undone")
-            if self.backend == "directory":
-                self._real_folder()
         while self._overlay.kind(self._context.cwd) != "folder":  # the program removed the current folder
             self._context.cwd = parent_of(self._context.cwd)[0]
         return done
@@ -219,34 +190,13 @@ class AutoExploreSandbox:
         """
         return find_isolation(self._unsafe)
 
-    def _real_folder(self) -> WorkFolder:
-        """Return the real folder, in step with the overlay."""
-        if self._work is not None and self._work.process != os.getpid():
-            self._drop_work()  # it belongs to the process this one was forked from
-        if self._work is None:
-            self._work = WorkFolder(self._overlay, self.limits.disk, self._place)
-            self._waiting.clear()
-            if self.backend == "directory":
-                self._context.files = DirectoryFiles(self._work, self._overlay)
-        while self._waiting:
-            path, _ = self._waiting.popitem()
-            if self._overlay.kind(path) == "file":
-                self._work.write(path, self._overlay.read(path))
-        return self._work
-
-    def _drop_work(self) -> None:
-        if self._work is not None:
-            self._work.close()
-            self._work = None
-        self._waiting.clear()
-
     def changed_files(self) -> tuple[ChangedFile, ...]:
         """Return the files that differ from the original, sorted by path. What `pip` installed is left out.
 
         Raises:
             RepositoryChanged: One of them changed in the original since it was indexed.
         """
-        return changed_files(self.overlay)
+        return changed_files(self._overlay)
 
     def diff(self) -> str:
         """Return the changes as a unified diff, for people: binary files are only named.
@@ -271,45 +221,29 @@ class AutoExploreSandbox:
 
     def snapshot(self) -> SandboxState:
         """Return the present state."""
-        return SandboxState(self._context.cwd, self.overlay.state())
+        return SandboxState(self._context.cwd, self._overlay.state())
 
     def restore(self, state: SandboxState | Sequence[Any]) -> None:
         """Return to a state of a sandbox over the same repository, also one that went through JSON.
 
         Raises:
-            UsageError: It is no such state; the sandbox is then as after `reset`.
+            UsageError: It is no such state; nothing is changed then.
         """
-        self._drop_work()
-        self._context.cwd = ""
         try:
             cwd, changes = state
-        except ValueError:
-            self.reset()
-            raise UsageError("this is no state of a sandbox: give one that it returned") from None
-        try:
-            self._overlay.restore(changes)
-            if self._overlay.kind(str(cwd)) == "folder":
-                self._context.cwd = str(cwd)
-        finally:
-            if self.backend == "directory":
-                self._real_folder()
+        except (ValueError, TypeError):
+            raise UsageError(NO_STATE) from None
+        overlay = Overlay(self.repository, self.limits.disk)
+        overlay.restore(changes)
+        if not isinstance(cwd, str) or overlay.kind(cwd) != "folder":
+            raise UsageError(NO_STATE)
+        self._overlay = self._context.files = overlay
+        self._context.cwd = cwd
 
     def reset(self) -> None:
         """Return to the original, at its root."""
-        self._drop_work()
         self._overlay.reset()
         self._context.cwd = ""
-        if self.backend == "directory":
-            self._real_folder()
-
-
-def _usable(folder: Path, repository: Repository) -> Path:
-    real = Path(os.path.realpath(folder))
-    if not real.is_dir():
-        raise UsageError(f"{str(folder)!r} is no folder: give an existing one to work in")
-    if real.is_relative_to(repository.path):
-        raise UsageError(f"{str(folder)!r} lies in the repository: choose a folder outside it")
-    return real
 
 
 def _reason(error: OSError | KeyError) -> str:

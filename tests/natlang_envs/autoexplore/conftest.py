@@ -10,7 +10,7 @@ import pytest
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE
 from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
-from natlang_envs.autoexplore.sandbox.sandbox import BACKENDS, AutoExploreSandbox
+from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox
 from tests.natlang_envs.autoexplore.copilot.explore_command import FILES
 from tests.natlang_envs.autoexplore.folders import write
 from tests.natlang_envs.autoexplore.sandbox import hostile
@@ -22,12 +22,10 @@ def repo(tmp_path: Path) -> Path:
     return hostile.make(tmp_path)
 
 
-@pytest.fixture(params=BACKENDS)
-def sandbox(request, repo, tmp_path):
-    (tmp_path / "place").mkdir()
-    with AutoExploreSandbox(repo, backend=request.param, folder=tmp_path / "place") as made:
+@pytest.fixture
+def sandbox(repo):
+    with AutoExploreSandbox(repo) as made:
         yield made
-    assert list((tmp_path / "place").iterdir()) == []
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ isolation      finds what isolates on this machine, and runs a program in it
 namespaces     starts bubblewrap and ends all that runs in it
 child          what a program finds: its Python, its environment, its command line
 system_calls   the seccomp filter
-watch          output, time, memory and disk while it runs
-hostile_folder a folder in any state that a program may leave: its size, its removal
+watch          output, time, memory and files while it runs
+temporary_folders, hostile_folder   a folder on disk and its safe removal, for programs that run unisolated
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a program in isolation finds: its Python, its environment, and the command line that its own becomes."""
+"""The surroundings of a program in isolation: its Python, its environment, and its rewritten command line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Interpreter(NamedTuple):
     @classmethod
     def running(cls) -> Interpreter:
         """Return the Python that runs this."""
-        # In a virtual environment sys.executable is a link to, or a copy of, what has the standard library beside it.
+        # In a virtual environment sys.executable is a link to, or a copy of, the program beside the standard library.
         program = Path(getattr(sys, "_base_executable", None) or sys.executable).resolve()
         return cls(program, program.parent.parent)
 
@@ -63,7 +63,7 @@ class Interpreter(NamedTuple):
         return arguments
 
     def _tools(self) -> Iterator[Path]:
-        """Yield what pip and its offline builds are made of, where the standard library does not bring it along."""
+        """Yield the files of pip and of its build tools, unless they are in the standard library's folder."""
         for name in ("pip", "setuptools", "wheel"):
             with suppress(metadata.PackageNotFoundError):
                 package = metadata.distribution(name)

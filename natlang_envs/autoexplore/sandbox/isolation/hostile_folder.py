@@ -1,4 +1,4 @@
-"""A folder that a hostile program changes, or has left in any state: how much it holds, and its removal.
+"""The removal of a folder that a hostile program has left in any state.
 
 Folders are opened by descriptor and never through a link.
 """
@@ -8,99 +8,11 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-DEPTH = 100  # folders in folders: deeper ones exhaust descriptors and recursion in whatever walks them
-BLOCK = 4096  # the least that a directory entry is counted as, so that empty files are not free
 _OWNER = 0o700
 _NO_LINK = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-class TooDeepError(Exception):
-    """Folders lie in folders further than anything here follows."""
-
-
-class Disk:
-    """The bytes that a folder holds."""
-
-    def __init__(self, folder: Path, owner: int | None) -> None:
-        """Measure the folder for the first time.
-
-        Args:
-            folder: The folder.
-            owner: The user id to give everything in it to (needs root), or None.
-
-        Raises:
-            TooDeepError: It nests too deep to be measured.
-        """
-        self._top = os.open(folder, os.O_RDONLY | _NO_LINK)
-        self._owner = owner
-        try:
-            self.device = os.fstat(self._top).st_dev
-            if owner is not None:
-                os.fchown(self._top, owner, owner)
-            self._before = sum(self._sizes(self._top, 0))
-        except BaseException:
-            self.close()
-            raise
-        self._owner = None
-
-    def close(self) -> None:
-        """Let go of the folder."""
-        os.close(self._top)
-
-    def free(self) -> int:
-        """Return the bytes that its file system has left."""
-        room = os.fstatvfs(self._top)
-        return room.f_bavail * room.f_frsize
-
-    def grown(self, limit: int) -> int:
-        """Return the bytes added since the first measure, or some number above `limit` where that is passed.
-
-        Raises:
-            TooDeepError: It nests too deep to be measured.
-        """
-        mode = os.fstat(self._top).st_mode
-        if mode & _OWNER != _OWNER:
-            os.fchmod(self._top, mode & 0o777 | _OWNER)
-        total = -self._before
-        for size in self._sizes(self._top, 0):
-            total += size
-            if total > limit:
-                break
-        return total
-
-    def _sizes(self, folder: int, depth: int) -> Iterator[int]:
-        if depth > DEPTH:
-            raise TooDeepError
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                try:
-                    found = entry.stat(follow_symlinks=False)
-                    if self._owner is not None:
-                        self._give(folder, entry.name, found)
-                    if found.st_mode & 0o600 != 0o600 or (stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o100):
-                        _let_owner(folder, entry.name)
-                    yield max(found.st_blocks * 512, BLOCK)
-                    if stat.S_ISDIR(found.st_mode):
-                        yield from self._inside(folder, entry.name, depth)
-                except OSError:  # it went away, or became something else, while we looked
-                    continue
-
-    def _inside(self, folder: int, name: str, depth: int) -> Iterator[int]:
-        inner = enter(folder, name)
-        try:
-            yield from self._sizes(inner, depth + 1)
-        finally:
-            os.close(inner)
-
-    def _give(self, folder: int, name: str, found: os.stat_result) -> None:
-        # A second name of a file may lie outside, and the original must keep its owner.
-        linked = not stat.S_ISDIR(found.st_mode) and found.st_nlink > 1
-        if found.st_uid != self._owner and self._owner is not None and not linked:
-            os.chown(name, self._owner, self._owner, dir_fd=folder, follow_symlinks=False)
 
 
 def enter(folder: int, name: str) -> int:

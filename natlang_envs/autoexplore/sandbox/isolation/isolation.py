@@ -4,11 +4,12 @@
 it, and refuses where none works. Landlock is left out: it cannot hide processes, sockets or the environment, so what it
 gives would look like isolation and be less.
 
-What the program sees: the folder as /work, writable; /usr, and the standard library of the running Python under
-/opt/python, both read-only; a /proc, /dev and /tmp of its own; no network; a fixed environment. It runs as user 65534
-without capabilities, also where the caller is root: then the folder's contents are given to that user, so keep the
-folder in one that nobody else may enter. The folder's path on the host, and the Python's, can be read in
-/proc/self/mountinfo.
+What the program sees: its files in /work, a file system in memory that exists for one run; /usr, and the standard
+library of the running Python under /opt/python, both read-only; a /proc, /dev and /tmp of its own; no network; a fixed
+environment. It runs as user 65534 without capabilities, also where the caller is root. The path of the Python on the
+host can be read in /proc/self/mountinfo.
+
+The kernel keeps the limits on /work, /tmp, each process's memory and processor time, and the number of processes.
 
 `pip` works offline: it installs folders and wheels of the sandbox into `PACKAGES` in the folder, which `python` then
 sees, and builds them with the setuptools of the running Python where there is one.
@@ -23,8 +24,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -39,14 +40,43 @@ from natlang_envs.autoexplore.sandbox.isolation.child import (
     command_line,
     environment,
 )
-from natlang_envs.autoexplore.sandbox.isolation.hostile_folder import Disk, TooDeepError, remove_folder
 from natlang_envs.autoexplore.sandbox.isolation.namespaces import NOBODY, OPEN_FILES, Namespaces, arguments, limited
-from natlang_envs.autoexplore.sandbox.isolation.watch import Completed, Gathered, Limits, Processes, Watch, gather
+from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import OwnFolder
+from natlang_envs.autoexplore.sandbox.isolation.watch import (
+    Completed,
+    Gathered,
+    Limits,
+    Processes,
+    Watch,
+    available_memory,
+    gather,
+)
 from natlang_envs.errors import UsageError
 
-__all__ = ["PACKAGES", "Completed", "Isolation", "Limits", "find_isolation", "remove_folder"]
+__all__ = ["PACKAGES", "Completed", "Files", "Isolation", "Limits", "find_isolation"]
 
 _KILLED = 128 + signal.SIGKILL
+
+
+class Files(Protocol):
+    """The files that a program works on; `work_folder.WorkFolder` are those of a sandbox."""
+
+    @property
+    def size(self) -> int:
+        """The bytes that `fill` writes, in whole pages."""
+        ...
+
+    def is_folder(self, path: str) -> bool:
+        """Return whether a path below the top is a folder."""
+        ...
+
+    def fill(self, root: int, owner: int | None) -> None:
+        """Write all files into an open folder, and give them to `owner` if there is one."""
+        ...
+
+    def collect(self, root: int) -> None:
+        """Take over what the program did in the folder, when all of it has ended."""
+        ...
 
 
 class Isolation(Protocol):
@@ -54,16 +84,16 @@ class Isolation(Protocol):
 
     @property
     def name(self) -> str:
-        """What isolates, for a person to read."""
+        """The name of the isolation, for people."""
         ...
 
-    def run(self, argv: Sequence[str], folder: Path, cwd: str, limits: Limits) -> Completed:
+    def run(self, argv: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
         """Run `python` or `pip` and wait for its end, and that of every process it has started.
 
         Args:
             argv: `python` or `pip` and its arguments. No argument raises: what cannot be run ends with 126.
-            folder: The folder it may read and write, /work inside.
-            cwd: The folder it starts in, a POSIX path below `folder`; `""` is `folder` itself.
+            files: The files it may read and write, below /work inside.
+            cwd: The folder it starts in, a POSIX path below /work; `""` is /work itself.
             limits: What it may use.
 
         Returns:
@@ -125,35 +155,47 @@ def _first_working(programs: tuple[Path, ...]) -> Bubblewrap | str:
     return "; ".join(reasons).replace("\n", " ")
 
 
+class _Probe:
+    """One file that is there before, and one that is there afterwards."""
+
+    size = 4096
+    written = False
+
+    def is_folder(self, path: str) -> bool:
+        return not path
+
+    def fill(self, root: int, owner: int | None) -> None:
+        opened = os.open("given", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644, dir_fd=root)
+        os.close(opened)
+        if owner is not None:
+            os.fchown(root, owner, owner)
+
+    def collect(self, root: int) -> None:
+        self.written = "written" in os.listdir(root)
+
+
 def _probe(candidate: Bubblewrap) -> str:
     """Run a program that writes inside and looks outside; return what was wrong, or nothing."""
-    outer = Path(tempfile.mkdtemp(prefix="natlang-probe-"))
-    try:
-        folder = outer / "work"
-        folder.mkdir()
-        code = f"import os; open('written', 'w').close(); print(os.path.exists({str(outer)!r}), os.environ['HOME'])"
-        done = candidate.run(("python", "-c", code), folder, "", Limits())
-        if done.stdout == b"False /tmp\n" and (folder / "written").exists():
-            return ""
-        said = done.stopped or done.stderr.decode(errors="replace").strip() or repr(done.stdout)
-        return said.splitlines()[-1]
-    finally:
-        remove_folder(outer)
+    files = _Probe()
+    with tempfile.TemporaryDirectory(prefix="natlang-probe-") as outside:
+        code = (
+            "import os; open('written', 'w').close(); "
+            f"print(os.path.exists({outside!r}), os.path.exists('given'), os.environ['HOME'])"
+        )
+        done = candidate.run(("python", "-c", code), files, "", Limits())
+    if done.stdout == b"False True /tmp\n" and files.written:
+        return ""
+    said = done.stopped or done.stderr.decode(errors="replace").strip() or repr(done.stdout)
+    return said.splitlines()[-1]
 
 
-def _starting_folder(folder: Path, cwd: str) -> Path:
-    """Return `cwd` as a real folder below `folder`.
-
-    Raises:
-        UsageError: It is none, or leads outside.
-    """
+def _check_start(files: Files, cwd: str) -> None:
+    """Raise `UsageError` unless `cwd` is one of the folders."""
     inside = PurePosixPath(cwd)
     if inside.is_absolute() or ".." in inside.parts or "\0" in cwd:
         raise UsageError(f"the folder to start in is {cwd!r}: name one below the sandbox's own")
-    wanted = folder.resolve() / inside
-    if not wanted.is_dir() or wanted.resolve() != wanted:
-        raise UsageError(f"there is no folder {cwd!r} in {folder} to start in")
-    return wanted
+    if not files.is_folder(cwd):
+        raise UsageError(f"there is no folder {cwd!r} to start in")
 
 
 def _answer(argv: Sequence[str], status: int, gathered: Gathered) -> Completed:
@@ -178,31 +220,45 @@ class Bubblewrap:
 
     @property
     def name(self) -> str:
-        """What isolates, for a person to read."""
+        """The name of the isolation, for people."""
         return f"bubblewrap ({self.program})"
 
-    def run(self, argv: Sequence[str], folder: Path, cwd: str, limits: Limits) -> Completed:
+    def run(self, argv: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
         """Run `python` or `pip`; see `Isolation.run`."""
         command = command_line(argv, PYTHON)
-        start = _starting_folder(folder, cwd).relative_to(folder.resolve())
+        _check_start(files, cwd)
         if isinstance(command, Completed):
             return command
+        size = files.size
+        if size > available_memory() // 2:
+            return _not_started(argv, f"the files are too large to be copied here ({size:,} bytes)")
         root = os.geteuid() == 0
         try:
-            disk = Disk(folder, NOBODY if root else None)
-        except TooDeepError:
-            return _not_started(argv, "folders lie too deep in folders")
-        with closing(disk):
+            started = Namespaces(self.program, arguments(root, size, cwd, limits), [*limited(limits, root), *command])
+        except (OSError, ValueError) as error:
+            return _not_started(argv, error)
+        with started, _opened(started.root / "work") as work:
             try:
-                started = Namespaces(
-                    self.program, arguments(root, folder, start, limits), [*limited(limits, root), *command]
-                )
-            except (OSError, ValueError) as error:
-                return _not_started(argv, error)
-            with started:
-                watch = Watch(limits, disk, Processes(started.first))
-                gathered = gather(started.process, started.end, started.kill, limits, watch)
-                return _answer(argv, started.process.wait(), gathered)
+                files.fill(work, NOBODY if root else None)
+            except OSError as error:
+                return _not_started(argv, f"the files cannot be copied ({error.strerror})")
+            watch = Watch(limits, work, Processes(started.first))
+            started.go()
+            gathered = gather(started.process, started.end, started.kill, limits, watch)
+            status = started.process.wait()
+            if not started.finish():
+                return _not_started(argv, "its processes do not end")
+            files.collect(work)
+            return _answer(argv, status, gathered)
+
+
+@contextmanager
+def _opened(folder: Path) -> Generator[int]:
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield opened
+    finally:
+        os.close(opened)
 
 
 _LIMIT_AND_RUN = """
@@ -222,42 +278,45 @@ class Unsafe:
 
     @property
     def name(self) -> str:
-        """What isolates, for a person to read."""
+        """The name of the isolation, for people."""
         return "none (unsafe: resource limits only; programs can read, write and reach what you can)"
 
-    def run(self, argv: Sequence[str], folder: Path, cwd: str, limits: Limits) -> Completed:
+    def run(self, argv: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
         """Run `python` or `pip`; see `Isolation.run`. A process that leaves its group survives."""
         program = str(Interpreter.running().program)
         command = command_line(argv, program)
-        start = _starting_folder(folder, cwd)
+        _check_start(files, cwd)
         if isinstance(command, Completed):
             return command
-        try:
-            disk = Disk(folder, None)
-        except TooDeepError:
-            return _not_started(argv, "folders lie too deep in folders")
         numbers = (limits.memory, 4 * limits.memory, limits.disk, math.ceil(limits.seconds), OPEN_FILES, 0)
-        with closing(disk), tempfile.TemporaryDirectory(prefix="natlang-unsafe-") as temporary:
-            try:
-                process = subprocess.Popen(
-                    [program, "-I", "-S", "-c", _LIMIT_AND_RUN, *map(str, numbers), *command],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    cwd=start,
-                    env=environment(str(folder.resolve()), temporary),
-                    start_new_session=True,
-                )
-            except (OSError, ValueError) as error:
-                return _not_started(argv, error)
-
-            def kill() -> None:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-
-            with process:
+        own = OwnFolder(Path(tempfile.gettempdir()))
+        with closing(own), tempfile.TemporaryDirectory(prefix="natlang-unsafe-") as temporary:
+            folder = own.path / "files"
+            folder.mkdir()
+            with _opened(folder) as work:
+                files.fill(work, None)
                 try:
-                    gathered = gather(process, None, kill, limits, Watch(limits, disk, None))
-                finally:
-                    kill()
-                return _answer(argv, process.wait(), gathered)
+                    process = subprocess.Popen(
+                        [program, "-I", "-S", "-c", _LIMIT_AND_RUN, *map(str, numbers), *command],
+                        stdin=subprocess.DEVNULL,
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.PIPE,
+                        cwd=folder / cwd,
+                        env=environment(str(folder), temporary),
+                        start_new_session=True,
+                    )
+                except (OSError, ValueError) as error:
+                    return _not_started(argv, error)
+
+                def kill() -> None:
+                    with suppress(ProcessLookupError, PermissionError):
+                        os.killpg(process.pid, signal.SIGKILL)
+
+                with process:
+                    try:
+                        gathered = gather(process, None, kill, limits, Watch(limits, None, None))
+                    finally:
+                        kill()
+                    status = process.wait()
+                files.collect(work)
+                return _answer(argv, status, gathered)

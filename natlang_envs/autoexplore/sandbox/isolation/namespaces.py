@@ -12,11 +12,12 @@ import os
 import select
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from natlang_envs.autoexplore.sandbox.isolation.child import environment, interpreter_mounts, system_mounts
+from natlang_envs.autoexplore.sandbox.isolation.child import environment, folders, interpreter_mounts, system_mounts
 from natlang_envs.autoexplore.sandbox.isolation.system_calls import system_call_filter
 from natlang_envs.autoexplore.sandbox.isolation.watch import Limits
 
@@ -35,10 +36,11 @@ class Namespaces:
         process: Bubblewrap itself, outside.
         first: The process in there whose end is the end of all others.
         end: A pidfd of it.
+        root: The file system as the program will see it.
     """
 
     def __init__(self, program: Path, arguments: Sequence[str], command: Sequence[str]) -> None:
-        """Start bubblewrap, and return when the program's processes can be watched.
+        """Start bubblewrap, and return when the program's folder can be filled; `go` starts the program.
 
         Raises:
             OSError: It could not be started, or failed; the message is its own.
@@ -48,11 +50,15 @@ class Namespaces:
         with ExitStack() as ours, ExitStack() as theirs:
             report, reported = _pipe(ours, theirs)
             inherited = [reported, _holding(theirs, b"".join(os.fsencode(each) + b"\0" for each in arguments))]
-            line = [str(program), "--info-fd", str(inherited[0]), "--args", str(inherited[1])]
+            # It waits there when all is mounted and nothing runs yet, so that the folder can be filled.
+            block, self._go = os.pipe()
+            theirs.callback(os.close, block)
+            inherited.append(block)
+            line = [str(program), "--info-fd", str(inherited[0]), "--args", str(inherited[1]), "--block-fd", str(block)]
             calls = system_call_filter()
             if calls is not None:
                 inherited.append(_holding(theirs, calls))
-                line += ["--seccomp", str(inherited[2])]
+                line += ["--seccomp", str(inherited[-1])]
             # Standard input is a pipe at its end, as empty as /dev/null; bubblewrap, too, is told to wait there,
             # because the program keeps the descriptor that it waits at.
             stdin, go = os.pipe()
@@ -76,7 +82,9 @@ class Namespaces:
                     for kind in ("uid", "gid"):
                         Path(f"/proc/{self.first}/{kind}_map").write_text(_USERS, encoding="ascii")
                     os.write(go, b"1")
+                self.root = self._mounted()
             except BaseException:
+                os.close(self._go)
                 self.process.kill()
                 with self.process:
                     raise
@@ -85,14 +93,23 @@ class Namespaces:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.kill()
-        select.select([self.end], [], [], _END)
+        self.finish()
         os.close(self.end)
+        os.close(self._go)
         with self.process:
             self.process.kill()
 
+    def go(self) -> None:
+        """Let the program run."""
+        os.write(self._go, b"1")
+
+    def finish(self) -> bool:
+        """End every process in the namespaces; return whether all of them are gone."""
+        self.kill()
+        return bool(select.select([self.end], [], [], _END)[0])
+
     def kill(self) -> None:
-        """End every process in the namespaces."""
+        """Tell every process in the namespaces to end."""
         # The first one itself: told to outlive bubblewrap, it would.
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.end, signal.SIGKILL)
@@ -109,6 +126,22 @@ class Namespaces:
             said += data
         first = int(json.loads(said)["child-pid"])
         return first, os.pidfd_open(first)
+
+    def _mounted(self) -> Path:
+        """Wait until all is mounted, and return the root."""
+        root = Path(f"/proc/{self.first}/root")
+        ours = Path("/").stat().st_dev
+        deadline = time.monotonic() + _START
+        while time.monotonic() < deadline and self.process.poll() is None:
+            with suppress(OSError):
+                device = root.stat().st_dev
+                # The last step makes the root read-only; before, its device is ours or it has no such folder.
+                if device not in (ours, (root / "work").stat().st_dev) and os.statvfs(root).f_flag & os.ST_RDONLY:
+                    return root
+            time.sleep(0.0003)
+        self.process.kill()
+        why = self.process.communicate()[1].decode(errors="replace").strip()
+        raise OSError(why or "bubblewrap did not mount in time")
 
 
 def _pipe(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
@@ -128,9 +161,16 @@ def _holding(theirs: ExitStack, content: bytes) -> int:
     return read
 
 
-def arguments(root: bool, folder: Path, start: Path, limits: Limits) -> list[str]:
-    """Return what bubblewrap is told, but for the command; `start` is relative to `folder`."""
-    return [*_unshared(root), *_mounts(folder, limits), "--chdir", str(Path("/work", start))]
+def arguments(root: bool, size: int, start: str, limits: Limits) -> list[str]:
+    """Return what bubblewrap is told, but for the command.
+
+    Args:
+        root: Whether this user is root.
+        size: The bytes of the files that are there before the program.
+        start: The folder to start in, relative to /work.
+        limits: What the program may use.
+    """
+    return [*_unshared(root), *_mounts(size, start, limits), "--chdir", str(Path("/work", start))]
 
 
 def _unshared(root: bool) -> list[str]:
@@ -143,17 +183,17 @@ def _unshared(root: bool) -> list[str]:
     return [*arguments, "--uid", str(NOBODY), "--gid", str(NOBODY)]
 
 
-def _mounts(folder: Path, limits: Limits) -> list[str]:
-    size = ["--perms", "1777", "--size", str(max(limits.disk, 4096)), "--tmpfs"]
+def _mounts(size: int, start: str, limits: Limits) -> list[str]:
+    temporary = ["--perms", "1777", "--size", str(max(limits.disk, 4096)), "--tmpfs"]
     return [
         *system_mounts(),
         *("--proc", "/proc", "--dev", "/dev"),
-        *(*size, "/dev/shm", "--remount-ro", "/dev"),  # writable it would be a disk without a size
-        *(*size, "/tmp"),
+        *(*temporary, "/dev/shm", "--remount-ro", "/dev"),  # writable it would be a disk without a size
+        *(*temporary, "/tmp"),
         *interpreter_mounts(),
         *(part for name, value in environment("/work", "/tmp").items() for part in ("--setenv", name, value)),
-        # Last, and nothing is ever mounted below it: what lies there could lead the mount elsewhere.
-        *("--bind", str(folder.resolve()), "/work"),
+        *("--perms", "0755", "--size", str(size + max(limits.disk, 4096)), "--tmpfs", "/work"),
+        *(folders(str(Path("/work", start))) if start else ()),
         *("--remount-ro", "/"),
     ]
 

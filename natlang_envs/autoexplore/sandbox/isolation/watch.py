@@ -1,7 +1,7 @@
-"""What the kernel does not limit by itself: a program's output, its time, and the disk and memory of all its processes.
+"""Limits that the kernel does not keep: a program's output, its time, its files, and the memory of all processes.
 
-Disk and memory are looked at some fifty times a second, so a program may pass those two limits by what it can write in
-between. Everything here runs against a program that may be hostile: no reading grows without a bound.
+Memory and the number of files are looked at some fifty times a second, so a program may pass those two limits by what
+it can take in between. Everything here runs against a program that may be hostile: no reading grows without a bound.
 """
 
 from __future__ import annotations
@@ -10,29 +10,28 @@ import os
 import selectors
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from natlang_envs.autoexplore.sandbox.isolation.hostile_folder import BLOCK, DEPTH, Disk, TooDeepError
-
 _LOOK_EVERY = 0.02  # seconds
 _GRACE = 5.0  # seconds in which the last output of killed processes must have been read
 _SHORT = 1 << 30  # bytes: below this, and a quarter of what there was, the machine itself runs short
+BLOCK = 4096  # a program may make one file for so many bytes of its disk limit
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run may use.
+    """The limits of one run.
 
     Attributes:
         seconds: Wall-clock time; the processor time of each process is limited to the same.
         memory: Bytes of all processes together, and of each one's data.
         processes: Processes and threads at a time.
-        disk: Bytes by which the run may enlarge the folder; also the size of each file, and of /tmp and /dev/shm.
+        disk: Bytes that the run may add to the folder, as the size of its file system; /tmp and /dev/shm have the same.
         output: Bytes of standard output and standard error together.
     """
 
@@ -44,7 +43,7 @@ class Limits:
 
 
 class Gathered(NamedTuple):
-    """What a program wrote, and the limit that ended it (None where it ended by itself)."""
+    """The output of a program, and the limit that ended it (None where it ended by itself)."""
 
     stdout: bytes
     stderr: bytes
@@ -52,7 +51,7 @@ class Gathered(NamedTuple):
 
 
 class Completed(NamedTuple):
-    """What a program did.
+    """The result of a program.
 
     Attributes:
         exit_code: Its exit status; 128 and the signal where a signal ended it; 126 where it could not be started.
@@ -94,45 +93,40 @@ class Processes:
 
 
 class Watch:
-    """Looks at a running program and says which limit it has passed."""
+    """Looks at a running program and says which limit it has passed.
 
-    def __init__(self, limits: Limits, disk: Disk, processes: Processes | None) -> None:
+    Args:
+        limits: The limits.
+        folder: An open descriptor of the folder it works in, a file system of limited size; None where it is none.
+        processes: Its processes; None where they cannot be told from others.
+    """
+
+    def __init__(self, limits: Limits, folder: int | None, processes: Processes | None) -> None:
         self._limits = limits
-        self._disk = disk
+        self._folder = folder
         self._processes = processes
-        self._free = disk.free()
-        self._available = _available_memory()
-        self._next_measure = 0.0
+        self._available = available_memory()
+        self._entries = 0 if folder is None else _entries(folder)
 
     def look(self) -> str | None:
         """Return a sentence that names the limit passed, or None."""
         each = self._processes.each() if self._processes else []
         if sum(map(_resident, each)) > self._limits.memory and sum(map(_share, each)) > self._limits.memory:
             return f"it held more than {self._limits.memory:,} bytes of memory"
-        if _short(_available_memory(), self._available):
+        if _short(available_memory(), self._available):
             return "the machine runs short of memory"
-        if _short(self._disk.free(), self._free):
-            return "the machine runs short of disk"
+        entries = 0 if self._folder is None else _entries(self._folder) - self._entries
         root = self._processes.root() if self._processes else None
         with suppress(OSError):
-            if root is not None and _entries(root / "tmp") + _entries(root / "dev/shm") > self._limits.disk // BLOCK:
-                return f"it made more than {self._limits.disk // BLOCK:,} temporary files"
-        begun = time.monotonic()
-        if begun < self._next_measure:
-            return None
-        passed = self.measure(each)
-        now = time.monotonic()
-        self._next_measure = now + 4 * (now - begun)  # a large tree must not cost more than a fifth of the time
-        return passed
+            if root is not None:
+                entries += _entries(root / "tmp") + _entries(root / "dev/shm")
+        if entries > self._limits.disk // BLOCK:
+            return f"it made more than {self._limits.disk // BLOCK:,} files"
+        return self.is_full()
 
-    def measure(self, processes: list[Path]) -> str | None:
-        """Look at the disk alone, whatever it costs."""
-        hidden = sum(_hidden(processes, self._disk.device))
-        try:
-            grown = self._disk.grown(self._limits.disk - hidden)
-        except TooDeepError:
-            return f"it nested folders deeper than {DEPTH}"
-        if grown + hidden > self._limits.disk:
+    def is_full(self) -> str | None:
+        """Return a sentence if the program filled its file system, beyond which the kernel lets it write nothing."""
+        if self._folder is not None and os.fstatvfs(self._folder).f_bavail == 0:
             return f"it wrote more than {self._limits.disk:,} bytes to the disk"
         return None
 
@@ -141,7 +135,8 @@ def _short(now: int, before: int) -> bool:
     return now < _SHORT and now < before // 4
 
 
-def _available_memory() -> int:
+def available_memory() -> int:
+    """Return the bytes of memory that programs can still get, or a number that is never short."""
     with suppress(OSError), open("/proc/meminfo", encoding="ascii") as lines:  # noqa: PTH123 - read until found
         for line in lines:
             if line.startswith("MemAvailable:"):
@@ -149,7 +144,7 @@ def _available_memory() -> int:
     return _SHORT  # unknown: never short
 
 
-def _entries(mount: Path) -> int:
+def _entries(mount: Path | int) -> int:
     room = os.statvfs(mount)
     return room.f_files - room.f_ffree
 
@@ -169,40 +164,17 @@ def _share(process: Path) -> int:
     return 0
 
 
-def _hidden(processes: list[Path], device: int) -> Iterator[int]:
-    """Yield the sizes of files that have no name any more, but are still open or mapped."""
-    seen: set[int] = set()
-    kernel_device = f"{os.major(device):02x}:{os.minor(device):02x}"
-    for process in processes:
-        with suppress(OSError):
-            for each in (process / "fd").iterdir():
-                with suppress(OSError):
-                    found = each.stat()
-                    if found.st_dev == device and found.st_nlink == 0 and found.st_ino not in seen:
-                        seen.add(found.st_ino)
-                        yield found.st_blocks * 512
-            with open(process / "maps", "rb") as lines:  # noqa: PTH123 - a line at a time
-                for line in lines:
-                    if not line.endswith(b"(deleted)\n"):
-                        continue
-                    span, _, _, where, inode = line.split()[:5]
-                    if where.decode() == kernel_device and int(inode) not in seen:
-                        seen.add(int(inode))
-                        begin, end = span.split(b"-")
-                        yield int(end, 16) - int(begin, 16)
-
-
 def gather(
     process: subprocess.Popen[bytes], end: int | None, kill: Callable[[], None], limits: Limits, watch: Watch
 ) -> Gathered:
     """Read what a program writes until it has ended, and end it where it passes a limit.
 
     Args:
-        process: The program, its standard output and error being pipes.
+        process: The program, whose standard output and error are pipes.
         end: A pidfd that becomes readable when all of it has ended; None to ask `process`.
         kill: Ends all of it at once.
         limits: What it may use; the time counts from now.
-        watch: Looks at disk and memory.
+        watch: Looks at memory, files and disk.
     """
     assert process.stdout is not None
     assert process.stderr is not None
@@ -245,5 +217,5 @@ def gather(
                     deadline = now + _GRACE
                 next_look = time.monotonic() + _LOOK_EVERY
     out, err = kept.values()
-    passed = watch.measure([])  # also where it was stopped: this leaves everything readable to the caller
+    passed = watch.is_full()
     return Gathered(bytes(out), bytes(err), stopped or passed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,15 @@ def test_a_hostile_pattern_takes_no_time() -> None:
     rules = read_rules(("*a" * 100 + "b\n" + "**/a/" * 60 + "b\n").encode(), 0)
     assert not is_ignored(rules, "/".join(["a" * 200] * 30), folder=False)
     assert not is_ignored(rules, "/".join(["a"] * 100), folder=False)
+
+
+def test_hundreds_of_double_stars_take_no_time() -> None:
+    for pattern in ("**/" * 300 + "b", "**/a/" * 300 + "b", "a" + "/**" * 300):
+        rules = read_rules(pattern.encode(), 0)
+        begun = time.process_time()
+        for number in range(20):
+            is_ignored(rules, "/".join(["x"] * 100 + [str(number)]), folder=False)
+        assert time.process_time() - begun < 0.5
 
 
 def test_an_ignore_file_that_is_none(tmp_path: Path) -> None:

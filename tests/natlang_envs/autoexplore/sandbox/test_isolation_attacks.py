@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 
 import natlang_envs.errors
+from natlang_envs.autoexplore.sandbox.attacks import arena as arena_module
+from natlang_envs.autoexplore.sandbox.attacks import cases
+from natlang_envs.autoexplore.sandbox.attacks.arena import Arena, Outcome, verdict
+from natlang_envs.autoexplore.sandbox.attacks.cases import ATTACKS
 from natlang_envs.autoexplore.sandbox.isolation import isolation
-from natlang_envs.autoexplore.sandbox.isolation.isolation import Unsafe, remove_folder
-from tests.natlang_envs.autoexplore.sandbox import isolation_attacks, isolation_attacks_arena
-from tests.natlang_envs.autoexplore.sandbox.isolation_attacks import ATTACKS
-from tests.natlang_envs.autoexplore.sandbox.isolation_attacks_arena import Arena, Outcome, verdict
+from natlang_envs.autoexplore.sandbox.isolation.hostile_folder import remove_folder
+from natlang_envs.autoexplore.sandbox.isolation.isolation import Unsafe
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolation_or_skip
 
 ORDINARY = 54321  # a user id that nothing on the machine has
@@ -57,7 +59,7 @@ def as_ordinary_user() -> Iterator[dict[str, Any]]:
     top = Path(tempfile.mkdtemp(prefix="natlang-ordinary-", dir="/var/tmp"))
     try:
         top.chmod(0o755)
-        for source in (natlang_envs.errors, isolation, isolation_attacks):
+        for source in (natlang_envs.errors, isolation, cases):
             path = Path(source.__file__ or "")
             target = top.joinpath(*source.__name__.split(".")[:-1])
             target.mkdir(parents=True, exist_ok=True)
@@ -74,7 +76,7 @@ def as_ordinary_user() -> Iterator[dict[str, Any]]:
                 break
         else:
             pytest.skip("NOT TESTED AS AN ORDINARY USER: no Python from 3.11 on that one may run")
-        command = [*drop, program, "-m", isolation_attacks_arena.__name__]
+        command = [*drop, program, "-m", arena_module.__name__]
         done = subprocess.run(
             command, cwd=top, env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(top)}, capture_output=True, check=False
         )

@@ -13,8 +13,8 @@ import pytest
 
 from natlang_envs.autoexplore.repository.tree import RepositoryChanged, open_repository
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Limits
-from natlang_envs.autoexplore.sandbox.sandbox import BACKENDS, AutoExploreSandbox
-from natlang_envs.autoexplore.sandbox.temporary_folders import MARKER, PREFIX, OwnFolder, choose_place
+from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import MARKER, PREFIX, OwnFolder
+from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.autoexplore.sandbox import hostile
 
@@ -169,40 +169,36 @@ def test_writing_where_nothing_can_be_written(sandbox, line, problem):
 
 def test_limits_of_output_and_disk(repo):
     (repo / "big.txt").write_text("0123456789\n" * 1_000)
-    for backend in BACKENDS:
-        with AutoExploreSandbox(
-            open_repository(repo), backend=backend, limits=Limits(output=100, disk=30_000)
-        ) as sandbox:
-            shown = sandbox.execute("cat big.txt")
-            assert (len(shown.stdout), shown.exit_code, shown.stopped) == (100, 1, "it wrote more than 100 bytes")
-            assert sandbox.execute("ls -R . . . .").stopped
-            assert sandbox.execute("tail -n 2 big.txt").stdout == "0123456789\n" * 2
-            copies = [sandbox.execute(f"cat big.txt > copy{n}.txt") for n in range(4)]
-            assert [copy.exit_code for copy in copies] == [0, 0, 1, 1]
-            assert copies[2].stderr == "copy2.txt: No space left on device\n"
-            assert sandbox.execute("cat big.txt > copy0.txt").exit_code == 0  # it takes its own place
-            assert sandbox.execute("cat big.txt big.txt big.txt >> copy0.txt").exit_code == 1
-            assert len(sandbox.changed_files()) == 2
+    with AutoExploreSandbox(open_repository(repo), limits=Limits(output=100, disk=30_000)) as sandbox:
+        shown = sandbox.execute("cat big.txt")
+        assert (len(shown.stdout), shown.exit_code, shown.stopped) == (100, 1, "it wrote more than 100 bytes")
+        assert sandbox.execute("ls -R . . . .").stopped
+        assert sandbox.execute("tail -n 2 big.txt").stdout == "0123456789\n" * 2
+        copies = [sandbox.execute(f"cat big.txt > copy{n}.txt") for n in range(4)]
+        assert [copy.exit_code for copy in copies] == [0, 0, 1, 1]
+        assert copies[2].stderr == "copy2.txt: No space left on device\n"
+        assert sandbox.execute("cat big.txt > copy0.txt").exit_code == 0  # it takes its own place
+        assert sandbox.execute("cat big.txt big.txt big.txt >> copy0.txt").exit_code == 1
+        assert len(sandbox.changed_files()) == 2
 
 
 def test_snapshot_through_json_and_pickle(repo):
-    for backend in BACKENDS:
-        with AutoExploreSandbox(repo, backend=backend) as one, AutoExploreSandbox(repo) as other:
-            both(one, "cd src", "echo a > new", "cat ../data.bin > bin", "echo b > main.py")
-            state = one.snapshot()
-            hash(state)
-            changes = one.changed_files()
-            both(one, "echo more >> new", "echo c > ../README.md", "cd ..")
-            for form in (state, json.loads(json.dumps(state)), pickle.loads(pickle.dumps(state))):
-                for sandbox in (one, other):
-                    sandbox.restore(form)
-                    assert sandbox.cwd == "src"
-                    assert sandbox.changed_files() == changes
-                    assert sandbox.execute("cat new main.py").stdout == "a\nb\n"
-                    assert sandbox.snapshot() == state
-            one.reset()
-            assert one.snapshot() == ("", ())
-            assert one.execute("cat src/main.py").stdout.startswith("def")
+    with AutoExploreSandbox(repo) as one, AutoExploreSandbox(repo) as other:
+        both(one, "cd src", "echo a > new", "cat ../data.bin > bin", "echo b > main.py")
+        state = one.snapshot()
+        hash(state)
+        changes = one.changed_files()
+        both(one, "echo more >> new", "echo c > ../README.md", "cd ..")
+        for form in (state, json.loads(json.dumps(state)), pickle.loads(pickle.dumps(state))):
+            for sandbox in (one, other):
+                sandbox.restore(form)
+                assert sandbox.cwd == "src"
+                assert sandbox.changed_files() == changes
+                assert sandbox.execute("cat new main.py").stdout == "a\nb\n"
+                assert sandbox.snapshot() == state
+        one.reset()
+        assert one.snapshot() == ("", ())
+        assert one.execute("cat src/main.py").stdout.startswith("def")
 
 
 @pytest.mark.parametrize(
@@ -210,9 +206,11 @@ def test_snapshot_through_json_and_pickle(repo):
 )
 def test_what_is_no_state(sandbox, state):
     sandbox.execute("echo a > new")
+    before = sandbox.snapshot()
     with pytest.raises(UsageError, match="no state"):
         sandbox.restore(state)
-    assert sandbox.changed_files() == ()
+    assert sandbox.snapshot() == before
+    assert sandbox.execute("cat new").stdout == "a\n"
     assert sandbox.execute("cat src/main.py").exit_code == 0
 
 
@@ -228,14 +226,7 @@ def test_changed_original_is_named(repo):
             sandbox.diff()
 
 
-def test_bad_arguments(repo, tmp_path):
-    for arguments, words in [
-        ({"backend": "cloud"}, "unknown backend"),
-        ({"folder": tmp_path / "missing"}, "no folder"),
-        ({"folder": repo / "src"}, "lies in the repository"),
-    ]:
-        with pytest.raises(UsageError, match=words):
-            AutoExploreSandbox(repo, **arguments)
+def test_bad_arguments(repo):
     with AutoExploreSandbox(repo) as sandbox, pytest.raises(UsageError, match="cannot be written"):
         sandbox.export("/proc/nowhere/patch")
     with pytest.raises(UsageError, match="closed"):
@@ -244,48 +235,45 @@ def test_bad_arguments(repo, tmp_path):
 
 CRASH = """
 import sys, time
-from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox
-sandbox = AutoExploreSandbox(sys.argv[1], backend="directory", folder=sys.argv[2])
+from pathlib import Path
+from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import OwnFolder
+own = OwnFolder(Path(sys.argv[1]))
 print("ready", flush=True)
 time.sleep(60)
 """
 
 
-def test_nothing_is_left_behind(repo, tmp_path):
-    place = tmp_path / "place"
-    place.mkdir()
-    with subprocess.Popen([sys.executable, "-c", CRASH, repo, place], stdout=subprocess.PIPE, text=True) as crashing:
+def test_nothing_is_left_behind(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", CRASH, tmp_path], stdout=subprocess.PIPE, text=True) as crashing:
         assert crashing.stdout is not None
         assert crashing.stdout.readline() == "ready\n"
-        (abandoned,) = place.iterdir()
+        (abandoned,) = tmp_path.iterdir()
         assert abandoned.name.startswith(f"{PREFIX}{crashing.pid}-")
-        with AutoExploreSandbox(repo, backend="directory", folder=place):
-            assert abandoned.exists()  # its process lives
+        OwnFolder(tmp_path).close()
+        assert abandoned.exists()  # its process lives
         crashing.send_signal(signal.SIGKILL)
-    sandbox = AutoExploreSandbox(repo, backend="directory", folder=place)
+    own = OwnFolder(tmp_path)
     assert not abandoned.exists()
-    assert len(list(place.iterdir())) == 1
-    del sandbox
+    assert len(list(tmp_path.iterdir())) == 1
+    del own
     gc.collect()
-    assert list(place.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_forked_child_leaves_the_folder_alone(repo, tmp_path):
-    place = tmp_path / "place"
-    place.mkdir()
-    sandbox = AutoExploreSandbox(repo, backend="directory", folder=place)
+def test_a_forked_child_leaves_the_folder_alone(tmp_path):
+    own = OwnFolder(tmp_path)
     child = os.fork()
     if not child:
-        sandbox.close()
+        own.close()
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
-    assert sandbox.execute("cat README.md").exit_code == 0
-    sandbox.close()
-    assert list(place.iterdir()) == []
+    assert own.path.is_dir()
+    own.close()
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_very_deep_and_locked_folders_are_removed():
-    own = OwnFolder(choose_place(1 << 20))
+def test_very_deep_and_locked_folders_are_removed(tmp_path):
+    own = OwnFolder(tmp_path)
     (own.path / "locked" / "below").mkdir(parents=True)
     (own.path / "locked" / "below" / "file").touch()
     (own.path / "locked" / "below").chmod(0)
@@ -319,8 +307,7 @@ def test_a_folder_of_the_users_own_is_never_removed(repo, tmp_path):
         (place / name).mkdir()
         (place / name / "thesis").touch()
     (place / f"{PREFIX}999999-abcdefgh" / MARKER).symlink_to(repo / "README.md")  # of the form, but not our marker
-    with AutoExploreSandbox(repo, backend="directory", folder=place):
-        pass
+    OwnFolder(place).close()
     assert sorted(each.name for each in place.iterdir()) == sorted(mine)
     assert all((place / name / "thesis").exists() for name in mine)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Limits
-from natlang_envs.autoexplore.sandbox.sandbox import BACKENDS, AutoExploreSandbox
+from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox
 from tests.natlang_envs.autoexplore.sandbox import hostile
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import needs_isolation
 from tests.natlang_envs.autoexplore.sandbox.test_sandbox import both
@@ -62,9 +60,8 @@ def test_redirected_program_and_its_exit_code(sandbox):
 
 
 @needs_isolation
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_program_that_leaves_too_much_is_undone(repo, backend):
-    with AutoExploreSandbox(repo, backend=backend, limits=Limits(disk=20_000)) as sandbox:
+def test_a_program_that_leaves_too_much_is_undone(repo):
+    with AutoExploreSandbox(repo, limits=Limits(disk=20_000)) as sandbox:
         sandbox.execute("echo kept > kept.txt")
         done = sandbox.execute("python -c 'for n in range(19): open(str(n), \"w\").close()'")
         assert done.stopped == "the program changed more than 20000 bytes of files: its changes are undone"

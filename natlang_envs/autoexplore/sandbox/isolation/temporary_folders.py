@@ -10,29 +10,20 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import shutil
 import stat
 import tempfile
 import weakref
 from contextlib import suppress
 from pathlib import Path
 
+from natlang_envs.autoexplore.sandbox.isolation.hostile_folder import remove_folder
 from natlang_envs.errors import UsageError
 
 PREFIX = "natlang-explore-"
 MARKER = ".natlang-explore"  # beside what programs can reach, so that none of them can remove it
 _NAME = re.compile(rf"{PREFIX}[1-9][0-9]*-[a-z0-9_]{{8}}")  # the prefix, a process, and what mkdtemp adds
-RAM_DISK = Path("/dev/shm")
 _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-def choose_place(needed: int) -> Path:
-    """Return the RAM disk where there is one with room for `needed` bytes, else the folder for temporary files."""
-    with suppress(OSError):
-        if os.access(RAM_DISK, os.W_OK | os.X_OK) and shutil.disk_usage(RAM_DISK).free > needed:
-            return RAM_DISK
-    return Path(tempfile.gettempdir())
 
 
 class OwnFolder:
@@ -83,7 +74,8 @@ def _lock(path: Path) -> int | None:
 
 def _close(path: Path, lock: int, process: int) -> None:
     if os.getpid() == process:  # a forked child drops its copy of the object, not the folder
-        remove(path)
+        with suppress(OSError):
+            remove_folder(path)
     os.close(lock)
 
 
@@ -96,7 +88,8 @@ def _remove_abandoned(place: Path) -> None:
         lock = _lock(place / name)
         if lock is not None:
             if _is_marked(lock):
-                remove(place / name)
+                with suppress(OSError):
+                    remove_folder(place / name)
             os.close(lock)
 
 
@@ -104,79 +97,4 @@ def _is_marked(folder: int) -> bool:
     with suppress(OSError):
         status = os.stat(MARKER, dir_fd=folder, follow_symlinks=False)
         return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-    return False
-
-
-def remove(path: Path) -> None:
-    """Remove a folder, however deep it is and whatever is in it; what cannot be removed stays.
-
-    Subfolders are first moved up to the top, one level after the other: going down a tree that a hostile program made
-    would run out of stack, and of the length of paths.
-    """
-    try:
-        top = os.open(path, _OPEN)
-    except OSError:
-        return
-    try:
-        waiting = [b""]
-        moved = 0
-        while waiting:
-            name = waiting.pop()
-            folder = _opened(name, top)
-            if folder is None:
-                continue
-            for child in _listed(folder):
-                if not _is_folder(child, folder):
-                    with suppress(OSError):
-                        os.unlink(child, dir_fd=folder)
-                elif not name:
-                    waiting.append(child)
-                else:
-                    moved += 1
-                    target = b".removed-%d" % moved
-                    if _moved(child, folder, target, top):
-                        waiting.append(target)
-            os.close(folder)
-            if name:
-                with suppress(OSError):
-                    os.rmdir(name, dir_fd=top)
-    finally:
-        os.close(top)
-    with suppress(OSError):
-        path.rmdir()
-
-
-def _opened(name: bytes, top: int) -> int | None:
-    with suppress(OSError):
-        if not name:
-            return os.dup(top)
-        _unlock(name, top)
-        return os.open(name, _OPEN, dir_fd=top)
-    return None
-
-
-def _unlock(name: bytes, folder: int) -> None:
-    """Give ourselves access to a subfolder that a program may have taken it from."""
-    with suppress(OSError):
-        if _is_folder(name, folder):
-            os.chmod(name, 0o700, dir_fd=folder)
-
-
-def _listed(folder: int) -> list[bytes]:
-    with suppress(OSError):
-        return [os.fsencode(name) for name in os.listdir(folder)]
-    return []
-
-
-def _is_folder(name: bytes, folder: int) -> bool:
-    with suppress(OSError):
-        return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-    return False
-
-
-def _moved(name: bytes, folder: int, target: bytes, top: int) -> bool:
-    with suppress(OSError):
-        _unlock(name, folder)  # moving a folder changes its `..`, and so needs access to itself
-        os.rename(name, target, src_dir_fd=folder, dst_dir_fd=top)
-        return True
     return False

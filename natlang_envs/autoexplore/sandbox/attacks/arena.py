@@ -17,14 +17,16 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from natlang_envs.autoexplore.sandbox.isolation.isolation import Isolation, find_isolation, remove_folder
-from tests.natlang_envs.autoexplore.sandbox.isolation_attacks import ATTACKS
-from tests.natlang_envs.autoexplore.sandbox.isolation_attacks_code import ALLOWANCE, SECRET, Attack, script
+from natlang_envs.autoexplore.sandbox.attacks.attack import ALLOWANCE, SECRET, Attack, script
+from natlang_envs.autoexplore.sandbox.attacks.cases import ATTACKS
+from natlang_envs.autoexplore.sandbox.attacks.host_folder import HostFolder
+from natlang_envs.autoexplore.sandbox.isolation.hostile_folder import remove_folder
+from natlang_envs.autoexplore.sandbox.isolation.isolation import Isolation, find_isolation
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one attack did; `damage` is what the host found, empty where all held."""
+    """The result of one attack; `damage` is what the host found, empty where all held."""
 
     stdout: str
     stderr: str
@@ -100,10 +102,12 @@ class Arena:
         self.touched.clear()
         code = script(attack.code)
         begun = time.monotonic()
-        done = isolation.run(("python", "-c", code, json.dumps(self.facts)), work, "", attack.limits)
+        done = isolation.run(("python", "-c", code, json.dumps(self.facts)), HostFolder(work), "", attack.limits)
         if attack.pip:
             begun = time.monotonic()
-            done = isolation.run(("pip", *(each.format(**self.facts) for each in attack.pip)), work, "", attack.limits)
+            done = isolation.run(
+                ("pip", *(each.format(**self.facts) for each in attack.pip)), HostFolder(work), "", attack.limits
+            )
         seconds = time.monotonic() - begun
         damage: list[str] = []
         alive = work / "alive"

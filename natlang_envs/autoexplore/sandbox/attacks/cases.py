@@ -1,10 +1,10 @@
-"""What hostile code tries from inside the isolation; see `isolation_attacks_arena.py` for how it is judged."""
+"""The attacks that hostile code tries from inside the isolation; `arena.py` judges them."""
 
 from __future__ import annotations
 
 import os
 
-from tests.natlang_envs.autoexplore.sandbox.isolation_attacks_code import LIMITS, LONG, PRELUDE, Attack, blocked, bomb
+from natlang_envs.autoexplore.sandbox.attacks.attack import LIMITS, LONG, PRELUDE, Attack, blocked, bomb
 
 X86 = os.uname().machine == "x86_64"
 

@@ -1,4 +1,4 @@
-"""What every attack stands on: how it is written down, and the code that goes before it.
+"""The form of an attack, and the code that every attack begins with.
 
 An attack is Python code that prints ESCAPED when it got what it wanted; what it does to the host is looked at from
 the host. `control` are the attacks that get out where nothing isolates: they show that the code can succeed.
@@ -39,7 +39,7 @@ LIBC = "import ctypes; libc = ctypes.CDLL(None, use_errno=True)\n"
 
 
 def script(code: str) -> str:
-    """Return an attack with what it stands on."""
+    """Return the code of an attack with the imports and helpers that it needs."""
     needed = [name for name in SELDOM if f"{name}." in code]
     libc = LIBC if "libc." in code else ""
     return PRELUDE + "".join(f"import {name}\n" for name in needed) + libc + code
