@@ -1,0 +1,41 @@
+"""Recordings that two entries share: a copy is refused, and the same actions under another text are pointed out."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from pathlib import Path
+
+from leaderboard.result import Result
+from leaderboard.schema import Submission
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
+from natlang_envs.trajectory import stream_lines
+
+
+def refuse_copies(submissions: Path, submission: Submission, result: Result) -> None:
+    """Refuse an entry whose episodes, what was said included, are those of another entry of its protocol.
+
+    Raises:
+        UsageError: There is such an entry; the message names it.
+    """
+    board = submissions / submission.protocol
+    for other in sorted(board.iterdir()) if board.is_dir() else ():
+        recording = other / TRAJECTORIES_FILE
+        if other.name == submission.name or not recording.is_file() or recording.is_symlink():
+            continue
+        if episodes_digest(recording) == result.episodes_sha256:
+            raise UsageError(
+                f"its episodes are those of the entry {submission.protocol}/{other.name}: an entry is a run of its own"
+            )
+
+
+def episodes_digest(recording: Path) -> str:
+    """Return the SHA-256 of a recording's unpacked lines, or an empty string if it cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        for line in stream_lines(recording):
+            digest.update(line)
+    except (UsageError, gzip.BadGzipFile):
+        return ""
+    return digest.hexdigest()
