@@ -16,6 +16,7 @@ SUBMISSION_FILE = "submission.json"
 SCHEMA_VERSION = 2
 MAX_SUBMISSION_BYTES = 64 * 1024
 _MAX_LINE = 500
+_REFERENCE_AGENTS = ("random", "random-legal", "oracle", "reference")
 
 # Characters that turn the direction of the text after them: a name could read as another one on the page.
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -174,6 +175,13 @@ class Submission(_Strict):
         if self.run.privileged and not self.reference:
             raise ValueError("an agent that saw the environment itself can only be a reference line")
         return self
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether it is a reference line. Schema version 1 does not say so; the built-in players' entries are."""
+        if self.schema_version == 1:
+            return self.name == self.run.agent in _REFERENCE_AGENTS
+        return self.reference
 
     def to_json(self) -> str:
         """Return the file's text."""

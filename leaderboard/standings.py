@@ -23,8 +23,6 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.statistics import paired_p
 
-# Entries of schema version 1 do not say that they are reference lines; those of these agents are.
-_REFERENCE_AGENTS = ("random", "random-legal", "oracle", "reference")
 _TIED = 0.05
 
 
@@ -217,7 +215,8 @@ def _order(entry: Verified) -> tuple[float, float, str]:
 def _refuse_copies(found: list[_Found]) -> None:
     seen: dict[str, _Found] = {}
     for each in sorted(found, key=lambda each: each.path):
-        assert each.entry is not None
+        if each.entry is None or each.entry.submission.is_reference:
+            continue
         other = seen.setdefault(each.entry.result.episodes_sha256, each)
         if other is not each:
             raise UsageError(one_line(f"{each.folder}: its episodes are those of the entry {other.path}: delete one"))
@@ -227,9 +226,7 @@ def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication]
     submission, path = entry.submission, found.path
     notes = tuple(each for each in log if each.entry == path)
     rerun, audited = path in badges.rerun, path in badges.audited
-    reference = submission.reference or (
-        submission.schema_version == 1 and submission.name == submission.run.agent in _REFERENCE_AGENTS
-    )
+    reference = submission.is_reference
     drew = (not submission.deterministic) if submission.run.sampling is None else submission.run.sampling
     same = [
         each.path.rpartition("/")[2]
@@ -239,7 +236,7 @@ def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication]
     reasons = [f"taken out of the ranking on {each.date}: {each.reason}" for each in notes if each.action == "unrank"]
     if not (rerun or audited):
         reasons.append("not audited: replay proves what the actions earn, not who chose them")
-    if same and not rerun:
+    if same and not (rerun or audited):
         reasons.append(f"every action is that of {same[0]}")
     return Row(
         rank=None if reasons or reference else 0,

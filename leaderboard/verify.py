@@ -112,16 +112,17 @@ def opened(folder: Path) -> Submission:
     if extra:
         raise UsageError(f"{extra[0]} is no part of an entry: delete it")
     submission = read_submission(folder / SUBMISSION_FILE)
-    belongs = f"{submission.protocol}/{submission.name}"
-    submissions = _submissions_of(folder)
-    if submissions is not None and folder.absolute() != submissions / belongs:
-        raise UsageError(f"its {SUBMISSION_FILE} says {belongs}: move it to {submissions / belongs}")
     digest = sha256(read_bounded(folder / TRAJECTORIES_FILE, MAX_TRAJECTORIES_BYTES))
     if digest != submission.trajectories_sha256:
         raise UsageError(
             f"{TRAJECTORIES_FILE} has the SHA-256 {digest[:12]}…, "
             f"but {SUBMISSION_FILE} says {submission.trajectories_sha256[:12]}…: pack the run again"
         )
+    protocol = load_protocol(submission.protocol)
+    belongs = f"{protocol.name}/{submission.name}"
+    submissions = _submissions_of(folder)
+    if submissions is not None and folder.absolute() != submissions / belongs:
+        raise UsageError(f"its {SUBMISSION_FILE} says {belongs}: move it to {submissions / belongs}")
     return submission
 
 

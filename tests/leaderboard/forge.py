@@ -286,7 +286,7 @@ def badge_of_ones_own(forged: Forged) -> None:
 
 
 def unknown_method(forged: Forged) -> None:
-    forged.facts["track"]["method"] = "magic"
+    forged.facts["track"] = {"method": "magic"}
 
 
 def provenance_of_two_lines(forged: Forged) -> None:

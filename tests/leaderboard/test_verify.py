@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from leaderboard.pack import pack
 from leaderboard.schema import MAX_SUBMISSION_BYTES, SUBMISSION_FILE, make_submission
-from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Recording, check, verify
+from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Recording, check, sha256, verify
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import Protocol, evaluate, load_agent, load_protocol
 from natlang_envs.evaluation.runner import RUN_FILE, TRAJECTORIES_FILE, read_run, score_run
@@ -81,7 +81,8 @@ def test_forgery_is_refused(forgery: Callable[[Forged], None], recomputed: str, 
         forged.rehash()
     forged.save(redigest=recomputed != "nothing")
     problem = only_line(command("verify", entry), entry)
-    if recomputed == "nothing" and "submission.json: " not in problem:
+    stated = forged.facts["trajectories_sha256"]
+    if sha256((entry / TRAJECTORIES_FILE).read_bytes()) != stated and "submission.json: " not in problem:
         assert "SHA-256" in problem
     elif recomputed != "nothing":
         assert "SHA-256" not in problem
@@ -397,8 +398,8 @@ def test_pack_into_a_folder_that_cannot_be_written_is_refused(run_folder: Path, 
 
 def test_every_bomb_is_refused_in_bounded_memory(entry: Path) -> None:
     packed = (entry / TRAJECTORIES_FILE).read_bytes()
+    forged = Forged(entry)
     for kind in ("bomb", "bomb of lines", "bomb of one line", "bomb of a reflection", "nested", "more lines"):
-        forged = Forged(entry)
         forged.save_packed(PACKED[kind](packed), redigest=True)
         peak = "import resource, sys; from leaderboard.cli import main\ntry: main()\nfinally: "
         peak += "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
