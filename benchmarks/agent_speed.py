@@ -33,6 +33,7 @@ from natlang_envs.env import unwrap
 from natlang_envs.evaluation.runner import hardware
 from natlang_envs.prompt import PathStep, reflection_prompt, state_prompt
 from reference_agent.config import Config, ModelConfig, RLConfig, StageConfig
+from reference_agent.curriculum import stages_of
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import SayCanPolicy
 from reference_agent.models.start import model_source
@@ -110,7 +111,7 @@ def play_plainly(
 
 
 def rollout(policy: LanguageModel, reflector: LanguageModel, config: Config, plain_episodes: int) -> tuple[Row, str]:
-    envs = make_envs(config.curriculum[0], config)
+    envs: Any = make_envs(stages_of(config)[0], config.rl.batch)
     rng = np.random.default_rng(config.seed)
     drawn = [envs.unwrapped.tasks.draw(rng.random) for _ in range(config.rl.batch // config.rl.group)]
     task_ids = [task_id for task_id in drawn for _ in range(config.rl.group)]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reference_agent.collect import collect
+from reference_agent.collection import gather
 from reference_agent.config_file import load_config
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.start import make_tiny
@@ -33,7 +33,7 @@ def main() -> None:
     config = load_config(CONFIG, chosen.set)
     config = replace(config, collect=replace(config.collect, trajectories=chosen.trajectories, policy_trajectories=0))
     lesson = replace(config.warmup, lookup_steps=chosen.steps, copy_steps=0, steps=0)
-    states = [each.state for each in collect(config)]
+    states = [each.state for each in gather(config).examples]
     for mimetic in (False, True):
         start = time.perf_counter()
         losses: list[float] = []

@@ -24,7 +24,7 @@ from natlang_envs.prompt import PathStep, state_prompt
 from reference_agent.config import Config
 from reference_agent.pipeline import load_player, read_config
 from reference_agent.players import Reflector
-from reference_agent.teachers.base import Moment, named_commands
+from reference_agent.teachers.base import Moment, ask, named_commands
 from reference_agent.teachers.choose import make_teacher
 
 
@@ -47,7 +47,7 @@ class Follower:
 def agreement(reflector: Reflector, config: Config, protocol: Protocol) -> dict[str, tuple[int, int]]:
     """Return, by the command's first word, how often the teacher's command is named, and how often it is given."""
     env = unwrap(protocol.make_env())
-    teacher = make_teacher(env, np.random.default_rng(config.seed), config.collect)
+    teacher = make_teacher(env, np.random.default_rng(config.seed), config.teacher)
     states: list[str] = []
     taught: list[tuple[str, tuple[str, ...]]] = []
     for episode in protocol.episodes:
@@ -57,7 +57,7 @@ def agreement(reflector: Reflector, config: Config, protocol: Protocol) -> dict[
         while not ended:
             state = state_prompt(info["task"], path, observation, history=config.history)
             shown = tuple(path[max(0, len(path) - config.history) :])
-            action = teacher.teach(Moment(env, state, tuple(path), shown, observation, info)).action
+            action = ask(teacher, Moment(env, state, tuple(path), shown, observation, info)).action
             states.append(state)
             taught.append((action, info["admissible_commands"]))
             observation, _, terminated, truncated, info = env.step(action)

@@ -81,7 +81,7 @@ def _first_line(thing: object) -> str:
 
 
 def _describe(thing: object) -> str:
-    if inspect.isclass(thing) or callable(thing):
+    if inspect.isclass(thing) or inspect.isfunction(thing):
         return _first_line(thing).replace("|", "\\|")
     return f"a `{type(thing).__name__}`"
 

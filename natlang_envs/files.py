@@ -1,4 +1,4 @@
-"""Files and folders that are written whole or not at all, and Python started where no folder can steer it."""
+"""Files and folders written whole or not at all, the cache folder, and Python isolated from the current folder."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from natlang_envs.errors import UsageError
 
+CACHE_VARIABLE = "NATLANG_CACHE"
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -42,12 +43,21 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def whole_folder(target: Path, *, replace: bool = False) -> Generator[Path, None, None]:
+def whole_folder(
+    target: Path,
+    *,
+    replace: bool = False,
+    keep: bool = False,
+    explain: Callable[[OSError, Path], str] | None = None,
+) -> Generator[Path, None, None]:
     """Yield a new folder beside `target`, and rename it to `target` once the block has ended without an exception.
 
     Args:
         target: The folder to make.
         replace: Whether a folder that is already there gives way.
+        keep: Whether a folder that is there by the end is kept in its place: another process was quicker, and made the
+            same.
+        explain: Returns the message for an error of the system and the folder that `target` is in.
 
     Raises:
         UsageError: The folder is already there, or cannot be written.
@@ -60,6 +70,8 @@ def whole_folder(target: Path, *, replace: bool = False) -> Generator[Path, None
         unfinished.mkdir()
         yield unfinished
         if target.exists():
+            if keep:
+                return
             if not replace:
                 raise UsageError(f"{target} already exists: choose another name, or delete it")
             target.rename(former)
@@ -67,11 +79,23 @@ def whole_folder(target: Path, *, replace: bool = False) -> Generator[Path, None
     except OSError as error:
         if former.exists() and not target.exists():
             former.rename(target)
-        raise UsageError(f"{target} cannot be written ({error}): choose another folder") from None
+        why = f"{target} cannot be written ({error}): choose another folder"
+        raise UsageError(explain(error, target.parent) if explain else why) from None
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
         if target.exists():
             shutil.rmtree(former, ignore_errors=True)
+
+
+def cache_folder() -> Path:
+    """Return the folder for what is fetched and built: `NATLANG_CACHE`, or one in the user's cache folder."""
+    given = os.environ.get(CACHE_VARIABLE)
+    if given:
+        return Path(given).expanduser().absolute()
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "natlang_envs"
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "natlang_envs"
 
 
 def run_python(

@@ -1,7 +1,71 @@
-"""Reflect-RL: two-player online RL fine-tuning of small language models (arXiv 2402.12621), in a few flat files.
+"""Reflect-RL: two-player online RL fine-tuning of small language models (arXiv 2402.12621).
 
-Read them in the order of Algorithm 1: config, tokenizer, model, warmup and base, lessons and teacher (one file a
-family, and teacher_openai), collect and card (lines 2 to 20), sft (21, 22), players and rollout (24 to 33),
-policy_gradient with a file for each algorithm (34), rlft (23 to 35; by several processes: processes), pipeline and
-stages (all of it), agent (the trained players at evaluation); then rows, reproduce and results (the paper's tables).
+The trunk follows Algorithm 1, whose line numbers stand in the code:
+collection  lines 2 to 20, the data set D from a teacher       sft       lines 21 and 22, both players
+rollout     lines 24 to 33, trajectories of the two players    rlft      lines 23 to 35, the curriculum
+pipeline    all of it in one run folder (with stages, preflight, curriculum, checkpoint, processes)
+Around it: teachers/ (M_R), algorithms/ (line 34), models/, warmup/ (lessons for the tiny model), players (both players
+at a decision), agent (trained players on a protocol), untuned/, search/, paper/ (tables and figures), config, cli.
+
+The names below are public; everything else is internal.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reference_agent.collection import Example, collect
+    from reference_agent.config import CollectConfig, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
+    from reference_agent.curriculum import Stage
+    from reference_agent.models.language_model import LanguageModel
+    from reference_agent.models.start import load_model
+    from reference_agent.players import Reflector
+    from reference_agent.rlft import reinforce
+    from reference_agent.rollout import Episode, play, success_rate
+    from reference_agent.sft import fine_tune_policy, fine_tune_reflector
+    from reference_agent.teachers.base import Lesson, Moment, Teacher
+
+_HOME = {
+    **dict.fromkeys(("Example", "collect"), "collection"),
+    **dict.fromkeys(("CollectConfig", "ModelConfig", "PolicySFTConfig", "RLConfig", "SFTConfig"), "config"),
+    **dict.fromkeys(("Lesson", "Moment", "Teacher"), "teachers.base"),
+    **dict.fromkeys(("Episode", "play", "success_rate"), "rollout"),
+    **dict.fromkeys(("fine_tune_policy", "fine_tune_reflector"), "sft"),
+    "LanguageModel": "models.language_model",
+    "Reflector": "players",
+    "Stage": "curriculum",
+    "load_model": "models.start",
+    "reinforce": "rlft",
+}
+
+__all__ = [
+    "CollectConfig",
+    "Episode",
+    "Example",
+    "LanguageModel",
+    "Lesson",
+    "ModelConfig",
+    "Moment",
+    "PolicySFTConfig",
+    "RLConfig",
+    "Reflector",
+    "SFTConfig",
+    "Stage",
+    "Teacher",
+    "collect",
+    "fine_tune_policy",
+    "fine_tune_reflector",
+    "load_model",
+    "play",
+    "reinforce",
+    "success_rate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported on first use: torch takes seconds.
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

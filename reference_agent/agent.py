@@ -1,8 +1,7 @@
 """The trained players as an agent for `natlang evaluate --agent reflect-rl:RUN`.
 
-`RUN` is a folder of `reflect-rl train`; `RUN/policy-sft` takes the policy as the warm start left it. Labels are in
-order and the likeliest is taken; `reflect-rl-sample:RUN` draws at temperature 1 from the generator of each episode. So
-an evaluation repeats exactly.
+`RUN` is a folder of `reflect-rl train`; `RUN/policy-sft` is the policy before RL. `reflect-rl:RUN` decodes greedily,
+`reflect-rl-sample:RUN` samples at temperature 1 with each episode's own generator, so both repeat exactly.
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ class ReflectRLAgent:
     Args:
         run: The folder of a training run.
         policy: The folder of the policy in it, `"policy"` or `"policy-sft"`.
-        sampling: Whether commands are drawn from the policy at temperature 1, as the paper plays (Table 3), in place
-            of the likeliest.
+        sampling: Whether commands are sampled at temperature 1, as in the paper (Table 3), or chosen greedily.
     """
 
     def __init__(self, run: Path, policy: str = "policy", sampling: bool = False) -> None:
@@ -42,10 +40,10 @@ class ReflectRLAgent:
         self._policy = load_player(self._config, run, policy)
         self._policy.model.eval()
         self._reflector = load_reflector(self._config, run, self._policy)
-        self._known: Answers = {}  # shared with `drawing()`, since both meet the same p(s)
+        self._known: Answers = {}  # shared with `sampled()`, since both meet the same p(s)
 
-    def drawing(self) -> ReflectRLAgent:
-        """Return the same players, loaded once, whose commands are drawn."""
+    def sampled(self) -> ReflectRLAgent:
+        """Return the same players, loaded once, with sampled commands."""
         other = copy(self)
         other.sampling = True
         return other
@@ -87,5 +85,5 @@ def load(argument: str, sampling: bool = False) -> ReflectRLAgent:
 
 
 def load_sampling(argument: str) -> ReflectRLAgent:
-    """Return the agent of `reflect-rl-sample:RUN`: the same players, whose commands are drawn."""
+    """Return the agent of `reflect-rl-sample:RUN`: the same players with sampled commands."""
     return load(argument, sampling=True)

@@ -1,7 +1,7 @@
 """Checkpoints of fine-tuning: weights and optimizer as safetensors, progress and random state as JSON.
 
-A checkpoint is a folder that is renamed into place whole, so a killed write leaves the one before. Resuming gives the
-same weights, bit for bit, as never having stopped.
+A checkpoint is a folder that is renamed into place when it is complete, so a killed write leaves the previous one.
+Resuming gives the same weights, bit for bit, as never having stopped.
 """
 
 from __future__ import annotations
@@ -127,13 +127,13 @@ class Checkpoints:
         load_optimizer(last, self._optimizer)
         return progress
 
-    def save(self, progress: Steps | Lessons) -> None:
-        """Write a checkpoint, if it is time for one.
+    def save(self, progress: Steps | Lessons, now: bool = False) -> None:
+        """Write a checkpoint, if it is time for one or `now` is set.
 
         Raises:
             NotFinite: A weight is not; the checkpoint before stays.
         """
-        if self._folder is not None and time.monotonic() - self._saved >= SECONDS:
+        if self._folder is not None and (now or time.monotonic() - self._saved >= SECONDS):
             check_finite(self._optimizer)
             save(self._folder, self._model, self._optimizer, progress)
             self._saved = time.monotonic()

@@ -12,13 +12,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from natlang_envs.cli_support import run_app
 from natlang_envs.errors import UsageError, one_of
 from reference_agent import processes
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 models = typer.Typer(no_args_is_help=True, help="Models that are fetched once and kept in the cache folder.")
 app.add_typer(models, name="models")
+data = typer.Typer(no_args_is_help=True, help="Data that is made from what is on this machine or is fetched once.")
+app.add_typer(data, name="data")
 
 
 class Bars:
@@ -77,7 +78,7 @@ def train(
     # Imported here: torch takes seconds, and `--help` should not.
     from reference_agent.config_file import load_config
     from reference_agent.paper.experiments import protocol_of
-    from reference_agent.paper.plots import draw_curves
+    from reference_agent.paper.plots import draw_curves, read_curve
     from reference_agent.pipeline import CONFIG, read_config
     from reference_agent.pipeline import train as run_training
     from reference_agent.rlft import Stopped
@@ -93,6 +94,11 @@ def train(
             raise typer.Exit(130) from None
     if processes.number() > 0:
         return
+    curve = read_curve(out)
+    cut, written = (int(sum(row.get(name, 0) for row in curve)) for name in ("reflections_cut", "reflections"))
+    if cut:
+        told = f"{cut} of {written} reflections were cut at {settings.reflection_tokens} tokens"
+        typer.echo(f"{told}: raise reflection_tokens")
     typer.echo(f"Policy:         {policy}")
     typer.echo(f"Learning curve: {draw_curves({out.name: out}, out / 'curve.png')}")
     evaluation = f"natlang evaluate --agent reflect-rl:{out} --out {out}/evaluation --protocol"
@@ -102,30 +108,34 @@ def train(
 @app.command()
 def reproduce(
     target: Annotated[str, typer.Argument(help="table2, figure2, figure3, figure4, appendix-a or appendix-e2.")],
-    out: Annotated[Path, typer.Option(help="Where everything goes. A run that was stopped there goes on.")],
+    out: Annotated[Path, typer.Option(help="Where everything goes. A stopped run there resumes.")],
     preset: Annotated[
         str,
         typer.Option(help="quick: one seed, short RL. tiny and smollm2: three seeds, all of it. smoke: to try it."),
     ] = "quick",
     task: Annotated[
-        list[str] | None, typer.Option(help="A column in place of the target's own, such as taxi-dropoff; repeatable.")
+        list[str] | None, typer.Option(help="A task instead of the target's own, such as taxi-dropoff; repeatable.")
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Cells at a time, a core each.")] = 2,
+    split: Annotated[
+        str, typer.Option(help="test plays the tasks' protocols. validation is for choosing settings.")
+    ] = "test",
     setting: Annotated[list[str] | None, typer.Option("--set", help="key=value over all configs; repeatable.")] = None,
 ) -> None:
-    """Train and evaluate the rows of one of the paper's tables or figures, and show them beside its numbers."""
+    """Train and evaluate the methods of one of the paper's tables or figures, and show them beside its numbers."""
     from reference_agent.paper.experiments import PRESETS, TARGETS, TASKS
     from reference_agent.paper.tables import lines, notes
     from reference_agent.rlft import Stopped
 
     one_of("target", target, TARGETS)
     one_of("preset", preset, PRESETS)
+    one_of("split", split, ("test", "validation"))
     for each in task or []:
         one_of("task", each, TASKS)
-    from reference_agent.paper.reproduce import Cell, make_plan
+    from reference_agent.paper.plan import Cell, make_plan
     from reference_agent.paper.reproduce import reproduce as run_plan
 
-    plan = make_plan(TARGETS[target], PRESETS[preset], out, task or [], setting or [])
+    plan = make_plan(TARGETS[target], PRESETS[preset], out, task or [], setting or [], split)
     console = Console(width=None if sys.stdout.isatty() else 140)  # a file is as wide as the table
     started = time.perf_counter()
     with bars() as progress:
@@ -185,6 +195,27 @@ def fetch(name: Annotated[str, typer.Argument(help="smollm2")]) -> None:
     typer.echo(fetch_model(name, lambda line: typer.echo(line, err=True)))
 
 
+@data.command()
+def autoexplore(
+    out: Annotated[Path | None, typer.Option(help="Where they go; without it, a folder in the cache.")] = None,
+) -> None:
+    """Make weakly labelled questions for AutoExplore from many repositories. Stopped, it goes on where it was."""
+    from natlang_envs.files import cache_folder
+    from reference_agent.search.weak_questions import make_questions, read_sources
+
+    with bars() as progress:
+        shown = Bars(progress)
+        made = make_questions(
+            out or cache_folder() / "weak-questions",
+            read_sources(),
+            told=lambda name, done, total, count: shown("repositories", done, total, count),
+        )
+    if made.missing:
+        reasons = sorted(set(made.missing.values()))
+        typer.echo(f"Left out: {', '.join(made.missing)} ({'; '.join(reasons[:2])})", err=True)
+    typer.echo(f"{made.questions:,} questions: {made.file}")
+
+
 @app.command()
 def collect(
     config: Annotated[Path | None, typer.Argument(help="A TOML file; without it, the default settings.")] = None,
@@ -196,7 +227,7 @@ def collect(
     ] = None,
 ) -> None:
     """Let the teacher play and reflect: the data set of a run and its card. Stopped, it goes on where it was."""
-    from reference_agent.collect import CARD
+    from reference_agent.collection import CARD
     from reference_agent.config_file import load_config
     from reference_agent.data_card import describe, read_card
     from reference_agent.pipeline import claim, collected
@@ -214,7 +245,7 @@ def collect(
 @app.command()
 def show(run: Annotated[Path, typer.Argument(help="A run's folder.")], examples: int = 4) -> None:
     """Print a run's settings and some of what the teacher said, mistakes included."""
-    from reference_agent.collect import CARD, read_examples
+    from reference_agent.collection import CARD, read_examples
     from reference_agent.config_file import dump_config
     from reference_agent.data_card import describe, read_card
     from reference_agent.pipeline import read_config
@@ -240,8 +271,3 @@ def plot(
     if len(names) < len(runs):
         raise UsageError("two runs have the same folder name: rename one, the names are the legend")
     typer.echo(draw_curves(names, out))
-
-
-def main() -> None:
-    """Run the command line."""
-    run_app(app, "reflect-rl")

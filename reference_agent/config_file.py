@@ -1,4 +1,4 @@
-"""Configs as TOML files and JSON; an unknown key is an error that names near ones."""
+"""Reading and writing of configs as TOML and JSON. An unknown key is an error that names similar ones."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from natlang_envs.errors import UsageError, one_of
-from reference_agent.config import Config, StageConfig
+from reference_agent.config import Config, StageConfig, TeacherConfig
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
 
 
 def load_config(path: Path | None, settings: list[str] | None = None, over: Path | None = None) -> Config:
-    """Read a config file or a preset, lay `over` over it, and apply `key=value` settings such as `rl.batch=64`.
+    """Read a config file or a preset, then apply the file `over` and `key=value` settings such as `rl.batch=64`.
 
-    A preset is a file in `experiments/`, named without its ending, or TASK/ROW: `experiments/rows/ROW.toml` over
-    `experiments/TASK/best.toml`. A file may begin with `base = "other.toml"`, named from where it lies, or with a list
-    of such files, of which a later one is over those before it: it then says only what differs.
+    A preset is a file in `experiments/`, named without its ending, or TASK/ROW, which is `experiments/rows/ROW.toml`
+    applied to `experiments/TASK/best.toml`. A file with `base = "other.toml"` (relative to it) states only what
+    differs from that file; `base` may also be a list, in which later files win.
 
     Raises:
         UsageError: The file or its base is missing or no TOML, a key is unknown, a value has the wrong type.
@@ -43,14 +43,14 @@ def load_config(path: Path | None, settings: list[str] | None = None, over: Path
 
 
 def preset_files(name: Path) -> tuple[Path, ...]:
-    """Return the files of a preset, a later one over those before it; none where there is no such preset."""
+    """Return the files of a preset, later ones winning; empty if there is no such preset."""
     file = EXPERIMENTS / f"{name}.toml"
     pair = (file.parent / "best.toml", EXPERIMENTS / "rows" / file.name)
     return (file,) if file.exists() else pair if all(each.exists() for each in pair) else ()
 
 
 def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
-    """Return a file's settings over those of its base; `above` are the files that it is a base of."""
+    """Return a file's settings merged into those of its base; `above` are the files that it is a base of."""
     if path.resolve() in above:
         raise UsageError(f"{path} is a base of itself: change its base")
     try:
@@ -71,7 +71,7 @@ def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
 
 
 def _merged(below: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of both; tables are merged, anything else of `content` takes the place of the other's."""
+    """Return both settings; tables are merged, any other value of `content` replaces the one below."""
     merged = dict(below)
     for key, value in content.items():
         both = isinstance(value, dict) and isinstance(below.get(key), dict)
@@ -97,9 +97,11 @@ def _literal(text: str) -> Any:
 
 
 def _changed(default: Any, content: Any, where: str) -> Any:
-    """Return `default`, a dataclass, with the settings of `content` in place of its own."""
+    """Return `default`, a dataclass, with the settings of `content`."""
     if not isinstance(content, dict):
         raise UsageError(f"{where or 'the config'} must be a table of settings, not {content!r}")
+    if isinstance(default, TeacherConfig):
+        content = _with_options(content)
     hints = get_type_hints(type(default))
     known = [f"{where}{each.name}" for each in fields(default)]
     values: dict[str, Any] = {}
@@ -107,6 +109,47 @@ def _changed(default: Any, content: Any, where: str) -> Any:
         one_of("config key", f"{where}{key}", sorted(known))
         values[key] = _value(hints[key], getattr(default, key), value, f"{where}{key}")
     return replace(default, **values)
+
+
+def _with_options(content: dict[str, Any]) -> dict[str, Any]:
+    """Move a teacher's options, which stand beside its name in a file, into a table of their own."""
+    beside = {key: value for key, value in content.items() if key not in ("name", "options")}
+    options = content.get("options", {})
+    return {**{key: content[key] for key in ("name",) if key in content}, "options": {**options, **beside}}
+
+
+# Settings of runs made by earlier versions: their old names with the defaults they had, and their new tables.
+_TEACHERS = {
+    **{"regret": "first", "walls": False, "aloud": False, "model": "", "hint": True, "workers": 4, "attempts": 3},
+    **{"timeout": 120.0, "price_read": 0.0, "price_written": 0.0},
+}
+_GONE: dict[str, dict[str, Any]] = {
+    "model": {"lora_dropout": 0.0},
+    "sft_reflector": {"smoothing": 0.0, "doubt": 0.0},
+    "rl": {"skip": 1.0, "value_weight": 0.5, "gae": 0.95, "step_weight": 1.0, "replay_size": 256, "explore": 0.0},
+}
+
+
+def migrate(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run by their present names; settings of earlier versions had others.
+
+    Raises:
+        UsageError: A setting that is gone had another value than the one that is now fixed.
+    """
+    collect = dict(content.get("collect", {}))
+    if "teacher" not in collect:
+        return content
+    name = collect.pop("teacher")
+    given = {key: collect.pop(key, default) for key, default in _TEACHERS.items()}
+    options = {key: value for key, value in given.items() if value != _TEACHERS[key]}
+    moved = {**content, "collect": collect, "teacher": {"name": name, "options": options}}
+    for table, gone in _GONE.items():
+        settings = dict(moved.get(table, {}))
+        for key, fixed in gone.items():
+            if settings.pop(key, fixed) != fixed:
+                raise UsageError(f"{table}.{key} is {fixed} for all runs now: use the version that made this run")
+        moved[table] = settings
+    return moved
 
 
 def _value(hint: Any, default: Any, value: Any, where: str) -> Any:

@@ -1,26 +1,82 @@
-"""Curricula (the paper's section 4.2): which tasks a stage draws, and when it has taught enough.
+"""Curricula (the paper's section 4.4): the environments of the stages, their tasks, and when to go on.
 
-A stage is an environment id with arguments, so a curriculum is extra reward first (Taxi pickup, then dropoff), easy
-data first (AutoExplore's depth 1, depth 2, all; some of ALFWorld's task types, then all) or short plans first. Stages
-only go forward.
+A stage is an environment with arguments. A curriculum may thus add rewards first (Taxi's pickup, then its dropoff),
+take easy data first (AutoExplore's depth 1, depth 2, all), or short plans first. Stages only go forward.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import gymnasium
 import numpy as np
 
-from natlang_envs import unwrap
+from natlang_envs.cli_support import make_env
+from natlang_envs.env import NatLangEnv
+from natlang_envs.episodes import EpisodesVectorEnv
 from natlang_envs.errors import UsageError
-from reference_agent.config import Config, StageConfig
+from reference_agent.config import Config
 
 _DRAWS = 1000
 
+Environment = str | Callable[[], NatLangEnv]  # an id, or a function that makes an environment
 
-def passed(stage: StageConfig, number: int, curve: Sequence[dict[str, float]]) -> bool:
-    """Return whether the last `advance_after` batches of stage `number` have succeeded often enough to go on."""
+
+def make_environment(env: Environment, **arguments: Any) -> NatLangEnv:
+    """Return a new environment; the arguments are for an id.
+
+    Raises:
+        UsageError: There is no such id, or it does not take the arguments.
+    """
+    return make_env(env, **arguments) if isinstance(env, str) else env()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of a curriculum: an environment, and how long to train in it.
+
+    Attributes:
+        env: An environment's id, or a function that makes one.
+        iterations: Largest number of iterations.
+        advance_at: Mean success of the last batches, 0 to 1, at which the stage ends early; 0 for never.
+        advance_after: Number of batches in that mean.
+        longest_plan: Longest reference plan of the tasks that are drawn; 0 for any.
+        arguments: Arguments of the environment, if it is given by its id.
+    """
+
+    env: Environment
+    iterations: int = 100
+    advance_at: float = 0.0
+    advance_after: int = 5
+    longest_plan: int = 0
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def make(self) -> NatLangEnv:
+        """Return one environment of the stage."""
+        return make_environment(self.env, **self.arguments)
+
+    def make_many(self, count: int) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
+        """Return `count` environments of the stage that step together."""
+        name = self.env.rpartition(":")[2] if isinstance(self.env, str) else ""
+        if isinstance(self.env, str) and getattr(gymnasium.registry.get(name), "vector_entry_point", None):
+            return gymnasium.make_vec(
+                self.env, count, vectorization_mode="vector_entry_point", autoreset_mode="NextStep", **self.arguments
+            )
+        return EpisodesVectorEnv(self.make(), count)
+
+
+def stages_of(config: Config) -> tuple[Stage, ...]:
+    """Return the curriculum of a run."""
+    return tuple(
+        Stage(each.env, each.iterations, each.advance_at, each.advance_after, each.longest_plan, config.arguments(each))
+        for each in config.stages
+    )
+
+
+def passed(stage: Stage, number: int, curve: Sequence[dict[str, float]]) -> bool:
+    """Return whether the last batches of stage `number` succeeded often enough to go on."""
     recent = [row["success"] for row in curve if row["stage"] == number][-stage.advance_after :]
     return stage.advance_at > 0 and len(recent) == stage.advance_after and float(np.mean(recent)) >= stage.advance_at
 
@@ -30,16 +86,15 @@ class Tasks:
 
     Args:
         stage: The stage.
-        config: The settings of the run.
     """
 
-    def __init__(self, stage: StageConfig, config: Config) -> None:
+    def __init__(self, stage: Stage) -> None:
         self._stage = stage
-        self._env = unwrap(gymnasium.make(stage.env, **config.arguments(stage)))
+        self._env = stage.make()
         self._lengths: dict[str, int] = {}
 
     def draw(self, rng: np.random.Generator) -> str:
-        """Return the id of a task whose reference plan from the start is not longer than `longest_plan`.
+        """Return the id of a task whose reference plan is not longer than the stage's `longest_plan`.
 
         Raises:
             UsageError: There are hardly any such tasks.

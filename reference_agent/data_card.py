@@ -1,4 +1,4 @@
-"""The card beside a data set: what is in it, and where it comes from. It holds no time and no path of this machine."""
+"""The card of a data set: contents and origin, without times and paths of the machine."""
 
 from __future__ import annotations
 
@@ -104,13 +104,13 @@ def make_card(config: Config, kept: Sequence[Played], failed: Sequence[Played], 
     positive, negative = sum(each.positive for each in kept), sum(each.negative for each in kept)
     environment, env_kwargs = config.demonstrations
     return Card(
-        teacher=" ".join([config.collect.teacher, *([config.collect.model] if meter else [])]),
+        teacher=" ".join([config.teacher.name, *([config.teacher.options["model"]] if meter else [])]),
         environment=environment,
         env_kwargs=env_kwargs,
         split=config.split,
         seed=config.seed,
         history=config.history,
-        collect=asdict(config.collect),
+        collect={**asdict(config.collect), "teacher": config.teacher.options},
         examples=positive + negative,
         positive=positive,
         negative=negative,

@@ -1,28 +1,20 @@
-"""Folders that are whole or not there, made by one process at a time."""
+"""Folders that are complete or missing, each made by one process at a time."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from natlang_envs.files import whole_folder
+
 
 def finished(folder: Path, make: Callable[[Path], None]) -> Path:
     """Return `folder`, made by `make` in a place beside it and renamed when whole, unless it is there already."""
     if not folder.exists():
-        unfinished = folder.with_name(f".{folder.name}.{os.getpid()}")
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir(parents=True)
-        make(unfinished)
-        try:
-            unfinished.rename(folder)
-        except OSError:
-            if not folder.exists():
-                raise
-            shutil.rmtree(unfinished)  # another process was faster; both made the same
+        with whole_folder(folder, keep=True) as unfinished:
+            make(unfinished)
     return folder
 
 

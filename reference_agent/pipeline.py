@@ -1,15 +1,15 @@
-"""Algorithm 1 from end to end, one folder a run; every stage that has finished is kept and not done again.
+"""Algorithm 1 from end to end, in one folder per run; finished stages are not repeated.
 
 OUT/settings.json        the settings
-OUT/base/                the tiny model before fine-tuning (warmed up first, and kept in the cache folder)
-OUT/data/examples.jsonl  D, lines 2 to 20; beside it a card. OUT/answers/ is what a chat model said
-OUT/reflector/           R̂, line 21; until it is done, checkpoints in OUT/.reflector.steps/
+OUT/base/                the tiny model before fine-tuning (warmed up once, and cached)
+OUT/data/examples.jsonl  D, lines 2 to 20, with a card; OUT/answers/ caches a chat model's answers
+OUT/reflector/           R̂, line 21; while it is trained, checkpoints in OUT/.reflector.steps/
 OUT/policy-sft/          π_θ0, line 22; as above
 OUT/rl/                  checkpoints and TensorBoard events of lines 23 to 35
-OUT/policy/              the trained policy, and OUT/curve.png, OUT/curve.json
+OUT/policy/              the trained policy, with OUT/curve.png and OUT/curve.json
 
-A pretrained model stays where it is. Where adapters are trained, players and checkpoints are adapters alone. Runs may
-share the stages before RL: with a folder for them, OUT holds links to what is there by its settings.
+A pretrained model stays where it is; with LoRA, players and checkpoints hold adapters only. Runs may share the stages
+before RL: with a shared folder, OUT holds links to the stages that have its settings.
 """
 
 from __future__ import annotations
@@ -24,18 +24,29 @@ import torch
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 from reference_agent import processes
-from reference_agent.collect import EXAMPLES, Example, Report, gather, read_examples, write_collection
+from reference_agent.collection import (
+    EXAMPLES,
+    Example,
+    Fit,
+    Report,
+    cut_to_context,
+    gather,
+    read_examples,
+    write_collection,
+)
 from reference_agent.config import Config
-from reference_agent.config_file import dump_config, parse_config
+from reference_agent.config_file import dump_config, migrate, parse_config
+from reference_agent.curriculum import stages_of
 from reference_agent.folders import finished
 from reference_agent.models.backbone import memory_advice
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.prompt_reader import PromptReader
 from reference_agent.models.saycan import with_head
 from reference_agent.models.start import base_model, model_source
 from reference_agent.players import Reflector
 from reference_agent.preflight import check_model, check_run
-from reference_agent.rlft import Row, fine_tune
-from reference_agent.sft import tune_both, tune_policy, tune_reflector
+from reference_agent.rlft import Row, reinforce
+from reference_agent.sft import fine_tune_both, fine_tune_policy, fine_tune_reflector
 from reference_agent.stages import link_stage, resume_folder
 
 CONFIG = "settings.json"
@@ -69,16 +80,16 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
 
     with processes.first_before_others():
         claim(config, out)
-        examples = read_examples(collected(config, out, report, shared))
+        examples = read_examples(collected(config, out, report, shared))  # lines 2 to 20
         report("collect", config.collect.trajectories, config.collect.trajectories, float(len(examples)))
 
         load_or_make_base(config, out, report, shared)
         if config.reflect:
-            fine_tuned("reflector", _make_reflector)
-        fine_tuned("policy-sft", _make_policy)
+            fine_tuned("reflector", _make_reflector)  # line 21
+        fine_tuned("policy-sft", _make_policy)  # line 22
 
     if not (out / "policy").exists():
-        policy, curve = _reinforced(config, out, report)
+        policy, curve = _reinforced(config, out, report)  # lines 23 to 35
         if processes.number() == 0:
             write_whole(out / "curve.json", json.dumps(curve).encode())
             finished(out / "policy", policy.save)
@@ -89,23 +100,46 @@ def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageMode
     """Return the policy after RL fine-tuning, and its learning curve."""
     policy = load_player(config, out, "policy-sft")
     reflector = load_reflector(config, out, policy)
-    total = sum(stage.iterations for stage in config.curriculum)
+    stages = stages_of(config)
 
     def on_row(row: Row) -> None:
-        done = sum(stage.iterations for stage in config.curriculum[: int(row["stage"])]) + int(row["iteration"])
-        report("rl", done, total, row["success"])
+        done = sum(stage.iterations for stage in stages[: int(row["stage"])]) + int(row["iteration"])
+        report("rl", done, sum(stage.iterations for stage in stages), row["success"])
 
     with memory_advice("in RL", f"lower rl.microbatch, then rl.batch, {_LAST}"):
-        return policy, fine_tune(policy, reflector, config, out / "rl", on_row)
+        curve = reinforce(
+            policy,
+            reflector,
+            stages,
+            config.rl,
+            history=config.history,
+            seed=config.seed,
+            folder=out / "rl",
+            report=on_row,
+        )
+    return policy, curve
 
 
 def collected(config: Config, out: Path, report: Report, shared: Path | None = None) -> Path:
     """Return the file of a run's examples, collected unless it is there already; for `shared` see `train`."""
     answers = (shared or out) / "answers"  # outlives a collection that was stopped
-    made = link_stage(
-        config, "data", out, shared, lambda folder: write_collection(folder, gather(config, answers, report))
-    )
+
+    def make(folder: Path) -> None:
+        write_collection(folder, gather(config, answers, report, _cut(config)))
+
+    made = link_stage(config, "data", out, shared, make)
     return made / EXAMPLES
+
+
+def _cut(config: Config) -> Fit | None:
+    """Return how p(s) is cut to a pretrained model's context in collection, as in play; None for a tiny model.
+
+    A tiny model is made with as many positions as its task needs, and says so if they do not suffice.
+    """
+    if config.model.name == "tiny":
+        return None
+    reader = PromptReader.of(model_source(config.model.name), config.head)
+    return cut_to_context(reader, config.reflection_tokens if config.reflect else 0, config.history)
 
 
 def claim(config: Config, out: Path) -> None:
@@ -126,7 +160,7 @@ def read_config(out: Path) -> Config:
         UsageError: There is no run.
     """
     try:
-        return parse_config(json.loads((out / CONFIG).read_text(encoding="utf-8")))
+        return parse_config(migrate(json.loads((out / CONFIG).read_text(encoding="utf-8"))))
     except FileNotFoundError:
         raise UsageError(f"{out} holds no run: train one with `reflect-rl train --out {out}`") from None
     except ValueError as error:
@@ -148,13 +182,14 @@ def load_reflector(config: Config, out: Path, policy: LanguageModel) -> Reflecto
     """Return the frozen reflector of a run, if it has one; as an adapter beside the policy's, if the config says so."""
     if not config.reflect:
         return None
+    sampled = config.reflections == "sampled"
     if config.players == "one":
-        return Reflector(policy, config.reflection_tokens, frozen=False)
+        return Reflector(policy, config.reflection_tokens, frozen=False, sampled=sampled)
     if config.players == "adapters":
         model = policy.with_adapter("reflector", config.model, out / "reflector")
     else:
         model = load_player(config, out, "reflector")
-    return Reflector(model, config.reflection_tokens)
+    return Reflector(model, config.reflection_tokens, sampled=sampled)
 
 
 def _new_player(config: Config, out: Path, name: str) -> LanguageModel:
@@ -188,10 +223,10 @@ def _make_reflector(
 
     with memory_advice("in the reflector's SFT", f"set or lower sft_reflector.microbatch, {_LAST}"):
         if not config.one_model:
-            tune_reflector(model, examples, settings, config.seed, told, steps)
+            fine_tune_reflector(model, examples, settings, config.seed, told, steps)
         else:
             shown = _shown(config, examples)
-            tune_both(model, examples, shown, settings, config.sft_policy, config.seed, told, steps)
+            fine_tune_both(model, examples, shown, settings, config.sft_policy, config.seed, told, steps)
     return model
 
 
@@ -212,13 +247,13 @@ def _make_policy(config: Config, out: Path, examples: Sequence[Example], report:
     model = with_head(_new_player(config, out, "policy"), config)
     settings = config.sft_policy
     with memory_advice("in the policy's SFT", f"set or lower sft_policy.microbatch, {_LAST}"):
-        tune_policy(
+        fine_tune_policy(
             model,
             _shown(config, examples),
-            config.reflect,
             settings,
             config.seed,
             lambda step, loss: report("policy", step, settings.steps, loss),
             steps,
+            config.reflect,
         )
     return model

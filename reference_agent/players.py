@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -13,8 +14,10 @@ from torch.nn.utils.rnn import pad_sequence
 
 from natlang_envs.prompt import History, PathStep, reflection_prompt, state_prompt
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.prompt_reader import PromptReader
 
-REMEMBERED = 50_000  # answers of the reflector; each checkpoint of RL holds them, with their prompts of some kilobytes
+REMEMBERED = 50_000  # cached reflections, which are part of every checkpoint of RL
+_log = logging.getLogger(__name__)
 
 
 class Decision(NamedTuple):
@@ -22,11 +25,11 @@ class Decision(NamedTuple):
 
     Attributes:
         state: p(s).
-        prompt: p(s), α(A(s)) and the reflection; without α(A(s)) where the policy scores each action's text.
-        labels: The labels listed in it; with such a policy, the actions.
-        chosen: The position of the chosen one.
+        prompt: p(s), α(A(s)) and the reflection; no α(A(s)) if the policy scores each action's text.
+        labels: The labels listed in the prompt; with such a policy, the actions.
+        chosen: Position of the chosen label.
         reflection: The reflection, None without a reflector.
-        log_probability: Of the chosen one, when it was drawn; 0 if nothing was drawn.
+        log_probability: Log-probability of the chosen label when it was sampled; 0 under greedy decoding.
     """
 
     state: str
@@ -38,36 +41,57 @@ class Decision(NamedTuple):
 
 
 class Reflector:
-    """A model that is asked for each prompt once: its last answers are kept by the exact prompt.
+    """A model that writes reflections; greedy ones are cached by their exact prompt.
 
     Args:
         model: The trained reflector.
-        max_tokens: The longest reflection.
+        max_tokens: Largest number of tokens of a reflection.
         frozen: Whether to freeze it; a policy that reflects itself learns, and then `cache` has to be cleared.
+        sampled: Whether reflections are sampled at temperature 1 where a generator is given.
+
+    Attributes:
+        written: Number of reflections written.
+        cut: Number of those that were cut at `max_tokens`.
     """
 
-    def __init__(self, model: LanguageModel, max_tokens: int, frozen: bool = True) -> None:
+    def __init__(self, model: LanguageModel, max_tokens: int = 48, frozen: bool = True, sampled: bool = False) -> None:
         self.model = model
         self.frozen = frozen
+        self.sampled = sampled
+        self.written = self.cut = 0
         if frozen:
-            self.model.freeze()
+            model.freeze()
         self.max_tokens = max_tokens
         self.cache: dict[str, str] = {}
 
-    def reflect(self, states: Sequence[str]) -> list[str]:
-        """Return a reflection for each p(s)."""
+    def freeze(self) -> None:
+        """Stop training the reflector's model."""
+        self.frozen = True
+        self.model.freeze()
+
+    def reflect(self, states: Sequence[str], draws: Sequence[np.random.Generator] | None = None) -> list[str]:
+        """Return a reflection for each p(s); `draws` holds a generator for each, to sample with."""
+        if self.sampled and draws is not None:
+            return self._write(states, draws)
         new = sorted({state for state in states if state not in self.cache})
         if new:
-            written = self.model.write([reflection_prompt(state) for state in new], self.max_tokens)
-            self.cache.update(zip(new, written, strict=True))
+            self.cache.update(zip(new, self._write(new, None), strict=True))
         said = [self.cache[state] for state in states]
         for oldest in list(islice(self.cache, max(len(self.cache) - REMEMBERED, 0))):
             del self.cache[oldest]
         return said
 
+    def _write(self, states: Sequence[str], draws: Sequence[np.random.Generator] | None) -> list[str]:
+        written = self.model.complete([reflection_prompt(state) for state in states], self.max_tokens, draws)
+        if not self.cut and any(each.cut for each in written):
+            _log.warning("a reflection was cut at %d tokens: raise reflection_tokens", self.max_tokens)
+        self.written += len(written)
+        self.cut += sum(each.cut for each in written)
+        return [each.text for each in written]
+
 
 class Answer(NamedTuple):
-    """What the policy was asked in a p(s), and how it rates what is listed there.
+    """A question put to the policy, and its logits.
 
     Attributes:
         prompt: As in `Decision`.
@@ -82,8 +106,9 @@ class Answer(NamedTuple):
     logits: Tensor
 
 
-# By p(s) and A(s).
-Answers = dict[tuple[str, tuple[str, ...]], Answer]
+# p(s), A(s) and the reflection.
+Question = tuple[str, tuple[str, ...], str | None]
+Answers = dict[Question, Answer]
 
 _JOINTS = 8  # tokens by which a text may grow where it is joined to another
 
@@ -102,28 +127,43 @@ def fitting_state(
     Raises:
         UsageError: Even the task alone does not fit beside the commands.
     """
-    # Both players come from one base; the reflector asks for these very tokens next, so counting costs nothing.
-    reader, spoken = (reflector.model, reflector.max_tokens) if reflector else (policy, 0)
-    choices = policy.list_actions(commands, None)
-    beside = policy.count(policy.ask("", None, choices)) + max(policy.count(choice.label) for choice in choices)
+    # Both players come from one base; the reflector reads these very tokens next, so counting with it costs nothing.
+    counter, spoken = (reflector.model, reflector.max_tokens) if reflector else (policy, 0)
+    return fit_state(policy, counter, spoken, task, path, observation, commands, history)
+
+
+def fit_state(
+    reader: PromptReader,
+    counter: PromptReader,
+    spoken: int,
+    task: str,
+    path: Sequence[PathStep],
+    observation: str,
+    commands: Sequence[str],
+    history: History,
+) -> str:
+    """Return p(s) for players that may not be loaded; see `fitting_state`.
+
+    Args:
+        reader: Composes the policy's prompt.
+        counter: Counts the tokens of p(s).
+        spoken: Tokens reserved for the reflection; 0 without a reflector.
+        task: What is asked.
+        path: The steps so far.
+        observation: The current observation.
+        commands: A(s).
+        history: Number of the path's steps to show.
+    """
+    choices = reader.list_actions(commands, None)
+    beside = reader.count(reader.ask("", None, choices)) + max(reader.count(choice.label) for choice in choices)
     return state_prompt(
         task,
         path,
         observation,
         history=history,
-        budget=max(0, policy.positions - beside - spoken - _JOINTS),
-        length=lambda state: reader.count(reflection_prompt(state) if reflector else state),
+        budget=max(0, reader.positions - beside - spoken - _JOINTS),
+        length=lambda state: counter.count(reflection_prompt(state) if spoken else state),
     )
-
-
-def explored(log_probabilities: Tensor, explore: float) -> Tensor:
-    """Return the log-probabilities [B, K] of drawing evenly with probability `explore`, else from the given ones."""
-    if not explore:
-        return log_probabilities
-    listed = log_probabilities.isfinite()
-    even = explore / listed.sum(dim=1, keepdim=True)
-    mixed = torch.log((1 - explore) * log_probabilities.exp() + even)
-    return mixed.masked_fill(~listed, float("-inf"))
 
 
 @torch.no_grad()
@@ -133,7 +173,6 @@ def decide(
     states: Sequence[str],
     commands: Sequence[tuple[str, ...]],
     rng: np.random.Generator | None,
-    explore: float = 0.0,
     own: Sequence[np.random.Generator] | None = None,
     known: Answers | None = None,
 ) -> list[Decision]:
@@ -144,16 +183,16 @@ def decide(
         reflector: The reflector, or None.
         states: p(s) of each episode.
         commands: A(s) of each episode.
-        rng: Draws labels and choices (temperature 1); without it labels are in order and the likeliest is chosen.
-        explore: Where choices are drawn: with this probability evenly among the listed ones.
-        own: Each episode's own generator, which draws its choice in place of `rng`, so that it does not depend on the
-            others; labels are in order.
-        known: The policy's answers so far, while its weights stay as they are; new ones are added. Without it equal
-            p(s) and A(s) are one question, too: same labels, one forward pass.
+        rng: Samples labels and choices (temperature 1); without it labels are in order and decoding is greedy.
+        own: Each episode's own generator, which samples its choice instead of `rng`, so that episodes do not depend on
+            one another; labels are in order.
+        known: The policy's answers so far, valid while its weights stay; new ones are added.
     """
     known = {} if known is None else known
-    asked = list(zip(states, commands, strict=True))
-    _answer(policy, reflector, [each for each in dict.fromkeys(asked) if each not in known], rng, known)
+    draws = own if own is not None else None if rng is None else [rng] * len(states)
+    reflections: Sequence[str | None] = reflector.reflect(states, draws) if reflector else [None] * len(states)
+    asked = list(zip(states, commands, reflections, strict=True))
+    _answer(policy, [each for each in dict.fromkeys(asked) if each not in known], rng, known)
     answers = [known[each] for each in asked]
     labels = [each.labels for each in answers]
     logits = pad_sequence([each.logits for each in answers], batch_first=True, padding_value=float("-inf"))
@@ -161,8 +200,6 @@ def decide(
     if rng is None and own is None:
         chosen: Tensor = logits.argmax(dim=1)
     else:
-        if explore:
-            logits = explored(torch.log_softmax(logits, dim=1), explore)
         # The largest of the logits, each with its own Gumbel noise, is a draw from their softmax.
         noise = np.zeros(tuple(logits.shape))
         if own is not None:
@@ -178,21 +215,13 @@ def decide(
     ]
 
 
-def _answer(
-    policy: LanguageModel,
-    reflector: Reflector | None,
-    new: Sequence[tuple[str, tuple[str, ...]]],
-    rng: np.random.Generator | None,
-    known: Answers,
-) -> None:
-    """Add the answers to p(s) and A(s) that are not known."""
+def _answer(policy: LanguageModel, new: Sequence[Question], rng: np.random.Generator | None, known: Answers) -> None:
+    """Add the answers to new questions."""
     if not new:
         return
-    states = [state for state, _ in new]
-    reflections: Sequence[str | None] = reflector.reflect(states) if reflector else [None] * len(new)
-    listed = [policy.list_actions(commands, rng) for _, commands in new]
-    prompts = [policy.ask(*each) for each in zip(states, reflections, listed, strict=True)]
+    listed = [policy.list_actions(commands, rng) for _, commands, _ in new]
+    prompts = [policy.ask(state, said, choices) for (state, _, said), choices in zip(new, listed, strict=True)]
     labels = [[choice.label for choice in each] for each in listed]
     logits = policy.choice_logits(prompts, labels)
-    for key, prompt, names, reflection, row in zip(new, prompts, labels, reflections, logits, strict=True):
-        known[key] = Answer(prompt, names, reflection, row[: len(names)])
+    for key, prompt, names, row in zip(new, prompts, labels, logits, strict=True):
+        known[key] = Answer(prompt, names, key[2], row[: len(names)])

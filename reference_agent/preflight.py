@@ -1,20 +1,24 @@
-"""What a run needs beside time: found out before it takes its folder, which no other settings may have afterwards."""
+"""Checks of the model, the teacher and the environments before a run claims its folder for one configuration."""
 
 from __future__ import annotations
 
-from natlang_envs.cli_support import make_env
-from reference_agent.collect import teachers_env
+import numpy as np
+
+from reference_agent.collection import teachers_env
 from reference_agent.config import Config
+from reference_agent.curriculum import stages_of
 from reference_agent.models.backbone import check_backbone, load_tokenizer
 from reference_agent.models.start import model_source
 from reference_agent.models.tokenizer import check_labels, label_tokens
+from reference_agent.teachers.chat import chat_options
+from reference_agent.teachers.choose import CHAT, make_teacher
 
 
 def check_model(config: Config) -> None:
-    """Find out what is wrong with the settings of a model as far as that goes without loading it.
+    """Check the settings of a model as far as possible without loading it.
 
     Raises:
-        UsageError: Something is.
+        UsageError: Something is wrong.
     """
     config.model.check_trainable()
     if config.model.name != "tiny":
@@ -22,20 +26,24 @@ def check_model(config: Config) -> None:
 
 
 def check_environments(config: Config) -> int:
-    """Make each environment of a run once, and return the most commands that one of its stages lists.
+    """Make each environment of a run once, and its teacher; return the largest number of commands of a stage.
 
     Raises:
-        UsageError: There is no such environment, or it does not take its arguments.
+        UsageError: There is no such environment or teacher, or it does not take its arguments.
     """
-    teachers_env(config).close()
-    envs = [make_env(stage.env, **config.arguments(stage)) for stage in config.curriculum]
+    env = teachers_env(config)
+    make_teacher(env, np.random.default_rng(0), config.teacher)
+    if config.teacher.name == CHAT:
+        chat_options(config.teacher)
+    env.close()
+    envs = [stage.make() for stage in stages_of(config)]
     for env in envs:
         env.close()
     return max(env.max_commands for env in envs)
 
 
 def check_run(config: Config) -> None:
-    """Make a run's environments once, and see that its model has labels enough for them where it takes labels.
+    """Check a run's environments, and that its model has enough single-token labels for them.
 
     Raises:
         UsageError: As `check_environments`, or the labels are too few.

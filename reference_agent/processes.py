@@ -1,10 +1,10 @@
-"""Several processes, one for each GPU, that train one policy: `accelerate launch -m reference_agent train ...`.
+"""Training by several processes, one per GPU: `accelerate launch -m reference_agent train ...`.
 
-Without GPUs it is `torchrun --nproc-per-node N -m reference_agent train ...`, as accelerate starts only one then.
+Without GPUs, use `torchrun --nproc-per-node N -m reference_agent train ...`: accelerate would start a single process.
 
-Each plays its part of an iteration's episodes, and then all have all of them. Each computes the gradient of its part of
-a minibatch; the parts are added up, so that all take the same step. Only the first process, number 0, writes and
-speaks. A process that is alone is number 0, and gets back from every function here what it gave.
+Each process plays its part of an iteration's episodes, which all then gather. Each computes the gradient of its
+part of a minibatch; the parts are summed, so all take the same step. Only process 0 writes files and reports progress.
+In a single process every function here returns its argument.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """RL fine-tuning through a curriculum: Algorithm 1, lines 23 to 35, with checkpoints, exact resume, a learning curve.
 
-The reflector is frozen. Each stage of the curriculum goes on with the policy of the stage before; its own optimizer
-and learning-rate schedule begin anew.
+The reflector is frozen. Each stage of the curriculum continues with the policy of the stage before, with a new
+optimizer and learning-rate schedule.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
@@ -18,52 +19,66 @@ import torch
 from torch.utils.tensorboard import SummaryWriter
 
 from natlang_envs.errors import UsageError
+from natlang_envs.prompt import History
 from reference_agent import checkpoint as checkpoints
 from reference_agent import processes
-from reference_agent.algorithms import gigpo, ppo, reinforce, rloo
+from reference_agent.algorithms import load_algorithm, ppo
 from reference_agent.algorithms.policy_gradient import Learner, Update
 from reference_agent.algorithms.replay import Replay
 from reference_agent.checkpoint import Progress
-from reference_agent.config import Config
-from reference_agent.curriculum import Tasks, passed
+from reference_agent.config import RLConfig
+from reference_agent.curriculum import Stage, Tasks, passed
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.players import Reflector
 from reference_agent.rollout import Episode, make_envs, sample_episodes
 
 Row = dict[str, float]
 
-ALGORITHMS: dict[str, Callable[[Learner, Sequence[Episode]], Update]] = {
-    "reinforce": reinforce.update,
-    "rloo": rloo.update,
-    "ppo": ppo.update,
-    "gigpo": gigpo.update,
-}
+Algorithm = Callable[[Learner, Sequence[Episode]], Update]
 
 
 class Stopped(Exception):  # noqa: N818 (not an error: the user asked for it)
     """Training was interrupted after a whole iteration and saved."""
 
 
-def fine_tune(
-    policy: LanguageModel, reflector: Reflector | None, config: Config, folder: Path, report: Callable[[Row], None]
+def reinforce(
+    policy: LanguageModel,
+    reflector: Reflector | None,
+    stages: Stage | Sequence[Stage],
+    settings: RLConfig = RLConfig(),  # noqa: B008 - immutable
+    *,
+    history: History = 1,
+    seed: int = 0,
+    folder: Path | None = None,
+    report: Callable[[Row], None] = lambda _: None,
 ) -> list[Row]:
-    """Train `policy` in place.
+    """Train `policy` in place by reinforcement learning (lines 23 to 35).
 
     Args:
-        policy: The policy's model, as the warm start left it.
-        reflector: The frozen reflector, or None; one that is not frozen is `policy` itself.
-        config: The settings.
-        folder: Where checkpoints and TensorBoard events go; the newest checkpoint there is resumed.
+        policy: The policy, as the warm start left it.
+        reflector: The frozen reflector, or None; one that is not frozen must be `policy` itself.
+        stages: The curriculum.
+        settings: Algorithm, batch, learning rate and so on.
+        history: Number of the path's steps that p(s) shows.
+        seed: Seed of tasks, labels and choices.
+        folder: Folder of checkpoints and TensorBoard events, where a stopped run resumes; None keeps nothing.
         report: Called after each iteration with its row of the learning curve.
 
     Returns:
-        The learning curve: one row an iteration, with the training success rate and mean return.
+        The learning curve: one row per iteration, with the training success rate and mean return.
 
     Raises:
-        Stopped: Ctrl-C was pressed; the last whole iteration is saved.
-        UsageError: The checkpoint is damaged or of another model.
+        Stopped: Ctrl-C was pressed; the last complete iteration is saved.
+        UsageError: The checkpoint is damaged or of another model, or training diverged.
     """
-    progress = Progress(0, 0, checkpoints.random_state(np.random.default_rng([config.seed, 4])), {}, [])
+    if folder is None:
+        with TemporaryDirectory() as temporary:
+            options: Any = {"history": history, "seed": seed, "folder": Path(temporary), "report": report}
+            return reinforce(policy, reflector, stages, settings, **options)
+    stages = [stages] if isinstance(stages, Stage) else stages
+    if reflector is not None and reflector.model is not policy:
+        reflector.freeze()
+    progress = Progress(0, 0, checkpoints.random_state(np.random.default_rng([seed, 4])), {}, [])
     last = checkpoints.newest(folder)
     if last is not None:
         progress = checkpoints.load_progress(last, Progress)
@@ -72,33 +87,34 @@ def fine_tune(
     if reflector is not None:
         reflector.cache.update(progress.reflections)
     curve = list(progress.curve)
-    replay = Replay(config.rl, progress.replay)
-    critic = ppo.make_critic(policy) if config.rl.critic else None
-    for module in policy.model.modules() if config.rl.dropout_rate else ():
+    replay = Replay(settings, progress.replay)
+    critic = ppo.make_critic(policy) if settings.critic else None
+    for module in policy.model.modules() if settings.dropout_rate else ():
         if hasattr(module, "attention_dropout"):
-            module.attention_dropout = config.rl.dropout_rate
+            module.attention_dropout = settings.dropout_rate
     if last is not None and critic is not None:
         checkpoints.load_critic(last, critic)
     trained = [*policy.parameters(), *(critic.parameters() if critic is not None else ())]
+    update: Algorithm = load_algorithm(settings.algorithm)
     frozen = _fingerprint(reflector)
     writes = processes.number() == 0
     with _interruptible() as interrupted, _events(folder, len(curve)) as record:
-        for number in range(progress.stage, len(config.curriculum)):
-            stage = config.curriculum[number]
-            optimizer = torch.optim.AdamW(trained, lr=config.rl.learning_rate, weight_decay=config.rl.weight_decay)
+        for number in range(progress.stage, len(stages)):
+            stage = stages[number]
+            optimizer = torch.optim.AdamW(trained, lr=settings.learning_rate, weight_decay=settings.weight_decay)
             done = progress.iteration if number == progress.stage else 0
             if last is not None and done:
                 checkpoints.load_optimizer(last, optimizer)
-            envs, tasks = make_envs(stage, config), Tasks(stage, config)
-            learner = Learner(policy, optimizer, config.rl, rng, critic)
-            for iteration in range(done, stage.iterations):
+            envs, tasks = make_envs(stage, settings.batch), Tasks(stage)
+            learner = Learner(policy, optimizer, settings, rng, critic)
+            for iteration in range(done, stage.iterations):  # line 23
                 if passed(stage, number, curve):
                     break
                 for group in optimizer.param_groups:
-                    group["lr"] = config.rl.learning_rate * (1 - 0.9 * iteration / stage.iterations)
+                    group["lr"] = settings.learning_rate * (1 - 0.9 * iteration / stage.iterations)
                 try:
-                    with checkpoints.dropout_seed(config.seed, 5, number, iteration):
-                        row = _iterate(envs, tasks, learner, reflector, config, replay)
+                    with checkpoints.dropout_seed(seed, 5, number, iteration):
+                        row = _iterate(envs, tasks, learner, reflector, history, update, replay)
                 except NotFinite as error:
                     raise _diverged(f"{error} in iteration {iteration + 1} of stage {number}", folder) from None
                 if reflector is not None and not reflector.frozen:
@@ -109,7 +125,7 @@ def fine_tune(
                 report(row)
                 finished = iteration + 1 == stage.iterations or passed(stage, number, curve)
                 stop = processes.anyone(interrupted())
-                if writes and (finished or stop or (iteration + 1) % config.rl.checkpoint_every == 0):
+                if writes and (finished or stop or (iteration + 1) % settings.checkpoint_every == 0):
                     cache = reflector.cache if reflector else {}
                     state = Progress(number, iteration + 1, checkpoints.random_state(rng), cache, curve, replay.state())
                     checkpoints.save(folder, policy, optimizer, state, critic=critic)
@@ -133,33 +149,43 @@ def _iterate(
     tasks: Tasks,
     learner: Learner,
     reflector: Reflector | None,
-    config: Config,
+    history: History,
+    update: Algorithm,
     replay: Replay,
 ) -> Row:
-    """Sample a batch of trajectories and update the policy once through it."""
-    drawn = [tasks.draw(learner.rng) for _ in range(config.rl.batch // config.rl.group)]
-    task_ids = [task_id for task_id in drawn for _ in range(config.rl.group)]
+    """Sample a batch of trajectories and update the policy with it (lines 24 to 34)."""
+    settings = learner.config
+    drawn = [tasks.draw(learner.rng) for _ in range(settings.batch // settings.group)]
+    task_ids = [task_id for task_id in drawn for _ in range(settings.group)]
+    cut, written = (reflector.cut, reflector.written) if reflector else (0, 0)
     model = learner.policy.model
-    model.train(config.rl.dropout == "always")
+    model.train(settings.dropout == "always")
     rng = learner.rng
     if processes.count() > 1:
         # The generator that all have in common draws a seed for each one's own part of the episodes.
         rng = np.random.default_rng([int(rng.integers(2**63)), processes.number()])
-    played = sample_episodes(
-        envs, processes.part(task_ids), learner.policy, reflector, config.history, rng, config.rl.explore
-    )
+    played = sample_episodes(envs, processes.part(task_ids), learner.policy, reflector, history, rng)  # lines 24 to 33
     episodes = processes.gather(played)
-    model.train(config.rl.dropout != "off")
-    result = ALGORITHMS[config.rl.algorithm](learner, episodes)
-    if config.rl.replay:
+    model.train(settings.dropout != "off")
+    result = update(learner, episodes)  # line 34
+    if settings.replay:
         replay.update(learner, episodes)
     model.eval()
     check_finite(learner.optimizer)
-    return {
-        "success": float(np.mean([each.success for each in episodes])),
-        "return": float(np.mean([sum(each.rewards) for each in episodes])),
-        "steps": float(np.mean([len(each.rewards) for each in episodes])),
-    } | {name: value for name, value in result._asdict().items() if value is not None}
+    told = (
+        {}
+        if reflector is None
+        else {"reflections": float(reflector.written - written), "reflections_cut": float(reflector.cut - cut)}
+    )
+    return (
+        told
+        | {
+            "success": float(np.mean([each.success for each in episodes])),
+            "return": float(np.mean([sum(each.rewards) for each in episodes])),
+            "steps": float(np.mean([len(each.rewards) for each in episodes])),
+        }
+        | {name: value for name, value in result._asdict().items() if value is not None}
+    )
 
 
 @contextmanager

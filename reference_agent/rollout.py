@@ -1,7 +1,7 @@
-"""Samples a batch of trajectories in step: Algorithm 1, lines 24 to 33.
+"""Sampling of a batch of trajectories: Algorithm 1, lines 24 to 33.
 
-One vector environment holds all episodes; at each step the episodes that still run are put to the players together.
-The policy does not change meanwhile, so that it is asked once for each p(s), however many episodes come by.
+One vector environment plays all episodes; at each step the players decide for all running episodes together. The
+policy does not change meanwhile, so each different question is put to it once.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import gymnasium
 import numpy as np
 
 from natlang_envs.errors import UsageError
-from natlang_envs.prompt import PathStep
+from natlang_envs.prompt import History, PathStep
 from reference_agent import processes
-from reference_agent.config import Config, StageConfig
+from reference_agent.curriculum import Environment, Stage, Tasks
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Answers, Decision, Reflector, decide, fitting_state
 
@@ -30,17 +30,11 @@ class Episode:
     success: bool = False
 
 
-def make_envs(stage: StageConfig, config: Config) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
-    """Return the vector environment of a stage, as wide as this process's part of the `rl.batch` episodes."""
-    if config.rl.batch < processes.count():
-        raise UsageError(f"rl.batch {config.rl.batch} is less than {processes.count()} processes: raise it")
-    return gymnasium.make_vec(
-        stage.env,
-        len(processes.part(range(config.rl.batch))),
-        vectorization_mode="vector_entry_point",
-        autoreset_mode="NextStep",
-        **config.arguments(stage),
-    )
+def make_envs(stage: Stage, batch: int) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
+    """Return the vector environment of a stage, as wide as this process's part of the `batch` episodes."""
+    if batch < processes.count():
+        raise UsageError(f"rl.batch {batch} is less than {processes.count()} processes: raise it")
+    return stage.make_many(len(processes.part(range(batch))))
 
 
 def sample_episodes(
@@ -48,28 +42,27 @@ def sample_episodes(
     task_ids: Sequence[str],
     policy: LanguageModel,
     reflector: Reflector | None,
-    history: int,
-    rng: np.random.Generator,
-    explore: float = 0.0,
+    history: History,
+    rng: np.random.Generator | None,
 ) -> list[Episode]:
-    """Play one episode in each environment with the current policy, without gradient."""
+    """Play one episode in each environment, without gradient; greedily if `rng` is None."""
     observations, infos = envs.reset(options={"task_id": list(task_ids)})
     episodes = [Episode() for _ in task_ids]
     paths: list[list[PathStep]] = [[] for _ in task_ids]
     running = list(range(len(task_ids)))
     known: Answers = {}
-    while running:
+    while running:  # line 26
         commands = [infos["admissible_commands"][index] for index in running]
-        states = [
+        states = [  # line 27
             fitting_state(policy, reflector, infos["task"][index], paths[index], observations[index], listed, history)
             for index, listed in zip(running, commands, strict=True)
         ]
-        decisions = decide(policy, reflector, states, commands, rng, explore, known=known)
-        # An episode that has ended begins anew in its place and is not looked at; its action must only be some text.
+        decisions = decide(policy, reflector, states, commands, rng, known=known)  # lines 28 and 29
+        # An episode that has ended restarts unseen, and takes any text as an action.
         actions = [""] * len(episodes)
         for index, decision, listed in zip(running, decisions, commands, strict=True):
             actions[index] = listed[decision.chosen]
-        observations, rewards, terminated, truncated, infos = envs.step(actions)
+        observations, rewards, terminated, truncated, infos = envs.step(actions)  # line 30
         for index, decision in zip(running, decisions, strict=True):
             episodes[index].decisions.append(decision)
             episodes[index].rewards.append(float(rewards[index]))
@@ -78,3 +71,39 @@ def sample_episodes(
         ended = terminated | truncated
         running = [index for index in running if not ended[index]]
     return episodes
+
+
+def play(
+    env: Environment | Stage,
+    policy: LanguageModel,
+    reflector: Reflector | None = None,
+    *,
+    episodes: int = 100,
+    greedy: bool = False,
+    history: History = 1,
+    seed: int = 0,
+) -> list[Episode]:
+    """Let both players play, without learning.
+
+    Args:
+        env: An environment's id, a function that makes one, or a stage with arguments.
+        policy: The policy.
+        reflector: The reflector, or None.
+        episodes: How many episodes, of tasks drawn at random.
+        greedy: Whether the policy takes its likeliest action, or samples at temperature 1.
+        history: Number of the path's steps that p(s) shows.
+        seed: Seed of tasks and choices.
+    """
+    stage = env if isinstance(env, Stage) else Stage(env)
+    rng = np.random.default_rng(seed)
+    envs, tasks = stage.make_many(episodes), Tasks(stage)
+    drawn = [tasks.draw(rng) for _ in range(episodes)]
+    played = sample_episodes(envs, drawn, policy, reflector, history, None if greedy else rng)
+    envs.close()
+    tasks.close()
+    return played
+
+
+def success_rate(episodes: Sequence[Episode]) -> float:
+    """Return the share of episodes that succeeded."""
+    return sum(each.success for each in episodes) / len(episodes)

@@ -1,9 +1,8 @@
-"""Supervised fine-tuning of the two players: Algorithm 1, lines 21 and 22; the loss is on the completion only.
+"""Supervised fine-tuning of the two players: Algorithm 1, lines 21 and 22. The loss is on the completion only.
 
-The reflector learns to write R after p(s). The policy learns to choose a's label after p(s), R and α(A(s)), with the
-labels drawn anew every time, and its loss is over the listed labels, as its distribution will be. A policy that scores
-each action's text (saycan.py) learns to write it instead. A fine-tuning that was killed goes on from its last
-checkpoint, to the same weights.
+The reflector learns to write R after p(s). The policy learns to choose the label of a after p(s), R and α(A(s)); labels
+are shuffled for every example, and the loss is over the listed labels. A policy that scores each action's text
+(saycan.py) learns to write that text instead. A killed fine-tuning resumes to the same weights.
 """
 
 from __future__ import annotations
@@ -20,17 +19,18 @@ from torch import Tensor
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import reflection_prompt
 from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_state
-from reference_agent.collect import Example
-from reference_agent.config import SFTConfig
+from reference_agent.collection import Example
+from reference_agent.config import PolicySFTConfig, SFTConfig
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import SayCanPolicy
+from reference_agent.players import Reflector
 
 Report = Callable[[int, float], None]
-Losses = Callable[[Sequence[Example]], Iterator[Tensor]]  # of a batch: the summands of its loss, a micro-batch each
+Losses = Callable[[Sequence[Example]], Iterator[Tensor]]  # the loss of a batch, in one summand per micro-batch
 
 
 class _Asked(NamedTuple):
-    """A prompt, and what is to be written behind it, or which of the listed labels is to be chosen."""
+    """A prompt, with the text to write after it or the listed label to choose."""
 
     prompt: str
     answer: str
@@ -38,51 +38,66 @@ class _Asked(NamedTuple):
     target: int = 0
 
 
-def tune_reflector(
+def fine_tune_reflector(
     model: LanguageModel,
     examples: Sequence[Example],
-    config: SFTConfig,
-    seed: int,
-    report: Report,
+    config: SFTConfig = SFTConfig(),  # noqa: B008 - immutable
+    seed: int = 0,
+    report: Report = lambda *_: None,
     folder: Path | None = None,
-) -> None:
-    """Train `model` in place on {(R | p(s))}.
+) -> Reflector:
+    """Train `model` in place on {(R | p(s))}, and return it as a reflector (line 21).
 
     Args:
         model: The model.
-        examples: What it learns from.
+        examples: The data set D.
         config: How long and how fast.
-        seed: Draws the batches.
-        report: Gets the step and the loss.
-        folder: Where checkpoints go, of which the newest is resumed; None for no checkpoints.
+        seed: Seed of the batches.
+        report: Called with the step and the loss.
+        folder: Folder of checkpoints, the newest of which is resumed; None for no checkpoints.
 
     Raises:
         UsageError: A gradient or a weight is not finite, or the checkpoint is damaged or of another model.
     """
     rng = np.random.default_rng([seed, 2])
     _tune(model, examples, _reflector_losses(model, config), config, [rng], seed, report, folder)
+    return Reflector(model, frozen=False)
 
 
-def tune_policy(
+def fine_tune_policy(
     model: LanguageModel,
     examples: Sequence[Example],
-    reflect: bool,
-    config: SFTConfig,
-    seed: int,
-    report: Report,
+    config: PolicySFTConfig = PolicySFTConfig(),  # noqa: B008 - immutable
+    seed: int = 0,
+    report: Report = lambda *_: None,
     folder: Path | None = None,
-) -> None:
-    """Train `model` in place on {(a | p(s), R, α(A(s)))}, without R if `reflect` is False; see `tune_reflector`."""
+    reflect: bool = True,
+) -> LanguageModel:
+    """Train `model` in place on {(a | p(s), R, α(A(s)))}, and return it as a policy (line 22).
+
+    Args:
+        model: The model.
+        examples: The data set D.
+        config: How long and how fast.
+        seed: Seed of the batches and labels.
+        report: Called with the step and the loss.
+        folder: As for `fine_tune_reflector`.
+        reflect: Whether the prompts contain R.
+
+    Raises:
+        UsageError: As `fine_tune_reflector`.
+    """
     rng = np.random.default_rng([seed, 3])
     _tune(model, examples, _policy_losses(model, reflect, config, rng), config, [rng], seed, report, folder)
+    return model
 
 
-def tune_both(
+def fine_tune_both(
     model: LanguageModel,
     examples: Sequence[Example],
     shown: Sequence[Example],
     reflector: SFTConfig,
-    policy: SFTConfig,
+    policy: PolicySFTConfig,
     seed: int,
     report: Report,
     folder: Path | None = None,
@@ -91,16 +106,16 @@ def tune_both(
 
     Args:
         model: The model.
-        examples: What it learns to reflect from; `reflector` says how long and how fast.
-        shown: What it learns to choose from; `policy` says how (`batch`, `smoothing`, `doubt`).
-        reflector: Settings of the one job.
-        policy: Settings of the other.
-        seed: Draws batches and labels.
-        report: Gets the step and the sum of both losses.
-        folder: As that of `tune_reflector`.
+        examples: Examples of reflections.
+        shown: Examples of choices.
+        reflector: Settings of the reflector's job, including the number of steps.
+        policy: Settings of the policy's job: `batch`, `smoothing`, `doubt`.
+        seed: Seed of batches and labels.
+        report: Called with the step and the sum of both losses.
+        folder: As for `fine_tune_reflector`.
 
     Raises:
-        UsageError: As `tune_reflector`.
+        UsageError: As `fine_tune_reflector`.
     """
     rng = np.random.default_rng([seed, 3])
     reflect, choose = _reflector_losses(model, reflector), _policy_losses(model, True, policy, rng)
@@ -121,7 +136,7 @@ def _reflector_losses(model: LanguageModel, config: SFTConfig) -> Losses:
     return losses
 
 
-def _policy_losses(model: LanguageModel, reflect: bool, config: SFTConfig, rng: np.random.Generator) -> Losses:
+def _policy_losses(model: LanguageModel, reflect: bool, config: PolicySFTConfig, rng: np.random.Generator) -> Losses:
     writes = isinstance(model, SayCanPolicy)
 
     def ask(example: Example) -> _Asked:
@@ -196,7 +211,7 @@ def _tune(
         done, order = last.step, last.order
     model.model.train()
     for step in range(done, config.steps):
-        for group in optimizer.param_groups:
+        for group in optimizer.param_groups:  # linear warm-up, then linear decay
             group["lr"] = config.learning_rate * min(1.0, (step + 1) / 20, 1.05 - step / config.steps)
         while len(order) < config.batch:
             order += random[0].permutation(len(examples)).tolist()
@@ -205,10 +220,10 @@ def _tune(
         try:
             with dropout_seed(seed, 6, step):
                 model.descend(optimizer, _noted(losses_of(batch), values), config.clip)
-            if step + 1 < config.steps:
-                checkpoints.save(Steps(step + 1, [random_state(rng) for rng in random], order))
-            else:
+            check = Steps(step + 1, [random_state(rng) for rng in random], order)
+            if step + 1 == config.steps:
                 check_finite(optimizer)
+            checkpoints.save(check, now=step + 1 == config.steps)
         except NotFinite as error:
             raise UsageError(
                 f"{error} in step {step + 1} of {config.steps} of a supervised fine-tuning: lower its learning_rate "

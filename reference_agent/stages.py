@@ -1,7 +1,4 @@
-"""The stages of a run before RL: each is made whole or not at all, and runs may share those of the same settings.
-
-It does not know what a stage is made of: that is `pipeline.py`.
-"""
+"""The stages of a run before RL. Each is complete or missing, and runs with the same settings may share them."""
 
 from __future__ import annotations
 
@@ -18,15 +15,15 @@ from reference_agent.models.start import VERSION, tiny_name
 
 _AFTER_SFT = frozenset({"rl", "curriculum"})
 _HEAD = frozenset({"head", "normalisation"})
-_OF_POLICY = frozenset({"sft_policy", "reflect", "reflection_tokens", "collect.policy_trajectories"})
-# What a stage does not depend on. A setting that nobody thought of here costs a stage made twice, never a wrong one.
+_OF_POLICY = frozenset({"sft_policy", "reflect", "reflections", "reflection_tokens", "collect.policy_trajectories"})
+# Settings that a stage does not depend on. One that is forgotten here costs a stage made twice, never a wrong one.
 _FREE: dict[str, frozenset[str]] = {
     "data": _AFTER_SFT
     | _OF_POLICY
     | _HEAD
     | {"collect.policy_negatives", "model", "warmup", "sft_reflector", "players", "threads"},
     "reflector": _AFTER_SFT | _OF_POLICY | _HEAD | {"collect.policy_negatives"},
-    "policy-sft": _AFTER_SFT | {"sft_reflector", "reflection_tokens"},
+    "policy-sft": _AFTER_SFT | {"sft_reflector", "reflections", "reflection_tokens"},
 }
 
 
@@ -34,10 +31,13 @@ def stage_key(config: Config, stage: str) -> str:
     """Return a digest of the settings that a stage before RL depends on."""
     if stage == "base":
         return tiny_name(config)
-    free = _FREE[stage] if not config.one_model or stage == "data" else _AFTER_SFT | {"reflection_tokens"}
+    apart = not config.one_model or stage == "data"
+    free = _FREE[stage] if apart else _AFTER_SFT | {"reflections", "reflection_tokens"}
     settings = asdict(config)
     kept: dict[str, object] = {key: value for key, value in settings.items() if key not in free}
     kept["env"] = config.demonstrations
+    if config.model.name != "tiny":  # prompts are cut to the model's context, less what is reserved for reflections
+        kept["context"] = [config.model.name, config.head, config.reflection_tokens if config.reflect else 0]
     if "players" in kept:
         kept["players"] = config.one_model  # adapters or models, frozen or not: they are fine-tuned alike
     if "collect" in kept:

@@ -1,1 +1,33 @@
-"""ALFWorld (Shridhar et al., 2021): household tasks in words, played by an engine of our own that needs no download."""
+"""ALFWorld (Shridhar et al., 2021): household tasks in words, on an engine of our own that needs no download.
+
+env, tasks           the environment, and the games it draws from
+engine/              the rules and texts of a game, equal to TextWorld's
+games/               generated games, synthetic rooms, the official lists
+textworld/           the real TextWorld as a backend, and export for it
+backends             chooses between the two engines
+plans                reference plans, made with full knowledge
+expert               an expert that sees only what an agent sees,
+observation_memory   which remembers the texts, and
+usual_locations      knows where objects usually are
+subgoals             a wrapper that pays for subgoals
+protocols            writes the evaluation protocols
+"""
+
+from __future__ import annotations
+
+from natlang_envs.alfworld.engine import Game, GameText, World, parse_game, read_game_file
+from natlang_envs.alfworld.env import ALFWorldEnv
+from natlang_envs.alfworld.expert import Expert, ExpertAgent
+from natlang_envs.alfworld.subgoals import SubgoalReward
+
+__all__ = [
+    "ALFWorldEnv",
+    "Expert",
+    "ExpertAgent",
+    "Game",
+    "GameText",
+    "SubgoalReward",
+    "World",
+    "parse_game",
+    "read_game_file",
+]

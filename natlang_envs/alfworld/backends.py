@@ -1,4 +1,4 @@
-"""The engines behind the environment: our own, and TextWorld's behind the same interface."""
+"""The two engines behind the environment: our own, and TextWorld's, with one interface."""
 
 from __future__ import annotations
 

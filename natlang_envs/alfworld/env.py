@@ -1,4 +1,4 @@
-"""ALFWorld as a Gymnasium environment."""
+"""The environment ALFWorld: household tasks in words."""
 
 from __future__ import annotations
 

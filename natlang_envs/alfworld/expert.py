@@ -1,4 +1,4 @@
-"""An honest expert: it knows what an agent is shown, and where things usually lie.
+"""An expert without privileged knowledge: it sees what an agent sees, and knows where things usually are.
 
 It searches the receptacles that are most worth their steps first, remembers what it saw, and does what the task's
 sentence asks. It never reads the `World`.
@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from natlang_envs.alfworld.engine.goals import PLACE, TREATMENTS
 from natlang_envs.alfworld.engine.grammar import BY_NAME, NOTHING_HAPPENS
 from natlang_envs.alfworld.observation_memory import Memory, read_goal, type_of
-from natlang_envs.alfworld.usual_locations import Places, usual_places
+from natlang_envs.alfworld.usual_locations import UsualLocations, usual_locations
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
 
@@ -63,11 +63,11 @@ class Expert:
         UsageError: The text lists no receptacle, or states none of ALFWorld's tasks.
     """
 
-    def __init__(self, first_observation: str, places: Places | None = None) -> None:
+    def __init__(self, first_observation: str, places: UsualLocations | None = None) -> None:
         self.goal = read_goal(first_observation)
         self.memory = Memory(first_observation)
         self.subgoal: Subgoal | None = None
-        self._places = usual_places() if places is None else places
+        self._places = usual_locations() if places is None else places
         self._kinds = {name: type_of(name) for name in self.memory.receptacles}
         # The game would be won at its start if the object were where it has to go.
         elsewhere = {name: kind for name, kind in self._kinds.items() if kind != self.goal.receptacle_type}

@@ -1,4 +1,4 @@
-"""Reading ALFWorld's texts: the task's sentence, and what an observation shows, in both grammars."""
+"""Reads ALFWorld's texts: the task from its sentence, and a memory of everything that observations showed."""
 
 from __future__ import annotations
 

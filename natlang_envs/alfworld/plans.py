@@ -1,4 +1,4 @@
-"""Plans made with full knowledge of a game: good ones, which are not claimed to be the shortest."""
+"""Reference plans, made with full knowledge of a game; they are good, and not proved shortest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the protocol files of ALFWorld; a test holds the files to what this makes.
+"""Writes the protocol files of ALFWorld; a test compares the committed files with this.
 
 python -m natlang_envs.alfworld.protocols
 

@@ -1,4 +1,4 @@
-"""Rewards for getting on the way: a curriculum for a reward that comes late. Off unless you wrap it on."""
+"""An optional wrapper that pays for subgoals: a curriculum for a late reward."""
 
 from __future__ import annotations
 

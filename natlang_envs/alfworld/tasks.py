@@ -1,4 +1,4 @@
-"""The tasks of ALFWorld: generated games, the official ones, or a game file of the user's own."""
+"""Tasks: generated games, synthetic rooms, the official games, or a game file of the user's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where things usually lie: what a player may know of rooms that it has never seen."""
+"""Prior knowledge of where objects usually are, which holds for unseen rooms too."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from functools import lru_cache
 
-from natlang_envs.alfworld.games.floor_plans import facts, room, room_numbers
+from natlang_envs.alfworld.games.floor_plans import floor_plans, room, room_numbers
 
-Chances = Mapping[str, Mapping[str, float]]
+_Shares = Mapping[str, Mapping[str, float]]
 
 
-class Places:
+class UsualLocations:
     """How likely a receptacle of each type holds an object of each type; types are as in observations, "sidetable".
 
     Args:
@@ -19,7 +19,7 @@ class Places:
             proportional to the weight of the receptacle's type.
     """
 
-    def __init__(self, chances: Chances) -> None:
+    def __init__(self, chances: _Shares) -> None:
         self._chances = {
             thing: {place.lower(): float(weight) for place, weight in row.items()}
             for thing, row in ((thing.lower(), row) for thing, row in chances.items())
@@ -34,7 +34,7 @@ class Places:
 
         Args:
             object_type: The type of the object.
-            receptacle_types: Receptacle to type, all of a room.
+            receptacle_types: FloorPlanReceptacle to type, all of a room.
         """
         weights = {name: self.weight(object_type, kind) for name, kind in receptacle_types.items()}
         total = sum(weights.values())
@@ -42,12 +42,12 @@ class Places:
 
 
 @lru_cache(maxsize=1)
-def usual_places() -> Places:
-    """Return the table of `facts.json`, and where the lamps stand, counted over the rooms that are not held out."""
-    return Places({**_lamps(), **facts().places})
+def usual_locations() -> UsualLocations:
+    """Return the table of `floor_plans.json`, and the lamps' locations, counted over the rooms not held out."""
+    return UsualLocations({**_lamps(), **floor_plans().places})
 
 
-def _lamps() -> Chances:
+def _lamps() -> _Shares:
     standing: dict[str, Counter[str]] = defaultdict(Counter)
     there: Counter[str] = Counter()
     for each in map(room, room_numbers()):

@@ -13,8 +13,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
-from natlang_envs.autoexplore.dataset.catalogue import catalogue, repository_folder
+from natlang_envs.autoexplore.dataset.catalogue import catalogue
 from natlang_envs.autoexplore.dataset.labels import PARTS, Part, load_labels
+from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.repository.names import same
 from natlang_envs.autoexplore.repository.texts import clean_question
 from natlang_envs.autoexplore.repository.tree import open_repository

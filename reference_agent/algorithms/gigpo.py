@@ -1,9 +1,9 @@
-"""Policy_Gradient of Algorithm 1, line 34, with credit at two levels: the episode's, and each repeated state's.
+"""GiGPO for line 34 of Algorithm 1: advantages at two levels, the episode and each repeated state.
 
-In the manner of GiGPO: within the episodes of a task, an episode's return is compared with the group's, and where
-several steps of the group met the same p(s), their rewards-to-go are compared with one another as well, so that one
-wrong step does not blame the right ones before it. Our own simplification: neither level is divided by its standard
-deviation, and rewards are not discounted. The updates are PPO's. With a long `history` p(s) rarely repeats.
+An episode's return is compared with its group's. Where several steps of the group met the same p(s), their
+rewards-to-go are compared too, so that one wrong step does not blame the right ones before it. Simplified: neither
+level is divided by its standard deviation, and rewards are not discounted. Updates are PPO's. With a long `history`,
+p(s) rarely repeats.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def update(learner: Learner, episodes: Sequence[Episode]) -> Update:
 
 
 def credit(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
-    """Return every decision with its episode's advantage plus `rl.step_weight` times its state's."""
+    """Return every decision with its episode's advantage plus its state's."""
     rows: list[Row] = []
     for group in groups(episodes, config.group):
         gained = [rewards_to_go(each.rewards, config.reward_scale) for each in group]
@@ -37,7 +37,7 @@ def credit(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
             Row(
                 step,
                 decision,
-                float(togo[0]) - mean + config.step_weight * (float(togo[step]) - float(np.mean(met[decision.state]))),
+                float(togo[0]) - mean + (float(togo[step]) - float(np.mean(met[decision.state]))),
             )
             for episode, togo in zip(group, gained, strict=True)
             for step, decision in enumerate(episode.decisions)

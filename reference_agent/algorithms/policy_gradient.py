@@ -1,7 +1,6 @@
-"""What the algorithms of line 34 share: credit, probabilities of what was chosen, and one update in micro-batches.
+"""Shared parts of the algorithms: advantages, log-probabilities of the choices, and one update in micro-batches.
 
-It knows nothing of environments or reflections: it sees prompts, labels, choices and rewards. Each algorithm is one
-file beside this one with a function `update(learner, episodes)`.
+Algorithms see prompts, labels, choices and rewards, no environment and no reflection.
 """
 
 from __future__ import annotations
@@ -18,12 +17,14 @@ from torch import Tensor
 from reference_agent import processes
 from reference_agent.config import RLConfig
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.players import Decision, explored
+from reference_agent.players import Decision
 from reference_agent.rollout import Episode
+
+_NO_SPREAD = 1e-5  # a standard deviation of advantages that is rounding
 
 
 class Learner(NamedTuple):
-    """Everything that an update changes or draws from.
+    """State of an update: what it changes and draws from.
 
     Attributes:
         policy: The policy's model.
@@ -108,9 +109,20 @@ def advantages(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
 
 
 def scaled(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows with their advantages divided by the standard deviation over all of them."""
-    spread = float(np.std([row.advantage for row in rows])) + 1e-6
-    return [row._replace(advantage=row.advantage / spread) for row in rows]
+    """Return centred advantages divided by their standard deviation; unchanged if that is about zero.
+
+    Advantages without a baseline must not be scaled: equal returns would be divided by about zero.
+    """
+    spread = float(np.std([row.advantage for row in rows]))
+    if spread < _NO_SPREAD:
+        return list(rows)
+    return [row._replace(advantage=row.advantage / (spread + 1e-6)) for row in rows]
+
+
+def centred(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
+    """Return `advantages`, scaled if a baseline was subtracted."""
+    rows = advantages(episodes, config)
+    return rows if config.baseline == "none" else scaled(rows)
 
 
 def groups(episodes: Sequence[Episode], size: int) -> list[Sequence[Episode]]:
@@ -119,10 +131,7 @@ def groups(episodes: Sequence[Episode], size: int) -> list[Sequence[Episode]]:
 
 
 def choices(learner: Learner, rows: Sequence[Row]) -> Choices:
-    """Return what the model says now about the rows' choices.
-
-    With `rl.explore`, log π is of the mixture that draws; the entropy is of the policy alone.
-    """
+    """Return the policy's present view of the rows' choices."""
     asked = [_question(row) for row in rows]
     different = {question: index for index, question in enumerate(dict.fromkeys(asked))}
     logits, states = learner.policy.choice_logits_and_states(
@@ -132,7 +141,7 @@ def choices(learner: Learner, rows: Sequence[Row]) -> Choices:
     logits, states = logits[which], states[which]
     log_probabilities = torch.log_softmax(logits, dim=1)
     taken = torch.tensor([[row.decision.chosen] for row in rows], device=logits.device)
-    chosen = explored(log_probabilities, learner.config.explore).gather(1, taken)[:, 0]
+    chosen = log_probabilities.gather(1, taken)[:, 0]
     probabilities = log_probabilities.exp()
     entropy = -(probabilities * log_probabilities.masked_fill(probabilities == 0, 0.0)).sum(dim=1).mean()
     values = None if learner.critic is None else learner.critic(states.float())[:, 0]

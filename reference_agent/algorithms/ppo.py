@@ -1,9 +1,8 @@
-"""Policy_Gradient of Algorithm 1, line 34, by PPO: several updates on a batch, none far from the policy that sampled.
+"""PPO for line 34 of Algorithm 1: several updates on a batch, with a clipped probability ratio.
 
-The ratio of what was chosen, now against when it was sampled, is clipped; the epochs over the batch end early when the
-policies are too far apart. Without a critic the advantage is REINFORCE's; with one (`rl.critic`), a linear value head
-on the last position of the policy's own model, it is the generalised advantage estimate, undiscounted. An episode that
-ran out of time counts as ended. The authors' appendix A found PPO unstable: see `rl.dropout`.
+The epochs over the batch end early when the policy is too far from the one that sampled. Without a critic the advantage
+is REINFORCE's; with one (`rl.critic`), a linear value head on the policy's last state, it is the generalised advantage
+estimate, undiscounted. A truncated episode counts as ended. Appendix A found PPO unstable: see `rl.dropout`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from reference_agent.algorithms.policy_gradient import (
     Learner,
     Row,
     Update,
-    advantages,
+    centred,
     choices,
     minibatches,
     scaled,
@@ -26,6 +25,9 @@ from reference_agent.algorithms.policy_gradient import (
 )
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.rollout import Episode
+
+GAE = 0.95  # λ of generalised advantage estimation
+VALUE_WEIGHT = 0.5  # of the critic's squared error
 
 
 def make_critic(policy: LanguageModel) -> torch.nn.Linear:
@@ -38,8 +40,9 @@ def make_critic(policy: LanguageModel) -> torch.nn.Linear:
 
 def update(learner: Learner, episodes: Sequence[Episode]) -> Update:
     """Take up to `rl.epochs` passes over the batch in shuffled minibatches."""
-    rows = advantages(episodes, learner.config) if learner.critic is None else judged(learner, episodes)
-    return several_passes(learner, scaled(rows))
+    if learner.critic is None:
+        return several_passes(learner, centred(episodes, learner.config))
+    return several_passes(learner, scaled(judged(learner, episodes)))
 
 
 @torch.no_grad()
@@ -57,19 +60,16 @@ def judged(learner: Learner, episodes: Sequence[Episode]) -> list[Row]:
         following = advantage = 0.0
         for index in reversed(range(first, first + len(episode.rewards))):
             reward = episode.rewards[index - first] / learner.config.reward_scale
-            advantage = reward + following - values[index] + learner.config.gae * advantage
+            advantage = reward + following - values[index] + GAE * advantage
             following = values[index]
             rows[index] = rows[index]._replace(advantage=advantage, target=advantage + values[index])
         first += len(episode.rewards)
     return rows
 
 
-def several_passes(learner: Learner, everything: Sequence[Row]) -> Update:
+def several_passes(learner: Learner, rows: Sequence[Row]) -> Update:
     """Take up to `rl.epochs` passes over decisions whose advantages are used as they are."""
     config = learner.config
-    # A choice that was all but certain has next to no gradient: it counts in the mean, and saves its forward pass.
-    rows = [row for row in everything if config.skip >= 1 or row.decision.log_probability < np.log(config.skip)]
-    kept = len(rows) / len(everything)
 
     def loss_of(part: Sequence[Row]) -> tuple[Tensor, tuple[float, ...]]:
         chosen, entropy, values = choices(learner, part)
@@ -82,11 +82,11 @@ def several_passes(learner: Learner, everything: Sequence[Row]) -> Update:
         loss = -surrogate.mean() - config.entropy * entropy
         if values is not None:
             targets = values.new_tensor([row.target for row in part])
-            loss = loss + config.value_weight * (values - targets).square().mean()
-        return kept * loss, (float(entropy.detach()), kept * float(kl), kept * float(clipped))
+            loss = loss + VALUE_WEIGHT * (values - targets).square().mean()
+        return loss, (float(entropy.detach()), float(kl), float(clipped))
 
     parts: list[list[float]] = []
-    for _ in range(config.epochs if rows else 0):
+    for _ in range(config.epochs):
         order = learner.rng.permutation(len(rows))
         for chunk in minibatches(len(rows), learner):
             parts.append(step(learner, [rows[index] for index in order[chunk].tolist()], loss_of))
@@ -95,5 +95,5 @@ def several_passes(learner: Learner, everything: Sequence[Row]) -> Update:
         else:
             continue
         break
-    loss, norm, entropy, kl, clipped = np.asarray(parts or [[0.0] * 5]).mean(axis=0).tolist()
-    return Update(loss, entropy, norm, kl, clipped, len(parts), 1 - kept)
+    loss, norm, entropy, kl, clipped = np.asarray(parts).mean(axis=0).tolist()
+    return Update(loss, entropy, norm, kl, clipped, len(parts))

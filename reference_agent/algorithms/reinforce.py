@@ -1,8 +1,8 @@
-"""Policy_Gradient of Algorithm 1, line 34: REINFORCE on the reward-to-go.
+"""REINFORCE on the reward-to-go for line 34 of Algorithm 1.
 
-The paper leaves the estimator open and says that the steps of a trajectory are updated last to first; so does this.
-A baseline, the batch's mean reward-to-go in the same state or at the same step, is taken off: it lowers the variance
-and leaves the direction.
+The paper leaves the estimator open and updates the steps of a trajectory last to first, as this does. An optional
+baseline, the batch's mean reward-to-go in the same state or at the same step, reduces the variance; advantages with a
+baseline are divided by their standard deviation.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from reference_agent.algorithms.policy_gradient import (
     Learner,
     Row,
     Update,
-    advantages,
+    centred,
     choices,
     minibatches,
-    scaled,
     step,
 )
 from reference_agent.rollout import Episode
@@ -27,7 +26,7 @@ from reference_agent.rollout import Episode
 
 def update(learner: Learner, episodes: Sequence[Episode]) -> Update:
     """Take one pass over the batch in minibatches, last steps first, with one update a minibatch."""
-    return one_pass(learner, scaled(advantages(episodes, learner.config)))
+    return one_pass(learner, centred(episodes, learner.config))
 
 
 def one_pass(learner: Learner, rows: Sequence[Row]) -> Update:

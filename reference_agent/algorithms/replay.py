@@ -1,8 +1,8 @@
-"""Replay of successes (`rl.replay`): a second update of each iteration, on earlier episodes that went well.
+"""Replay of successes (`rl.replay`): a second update in each iteration, on earlier successful episodes.
 
-Not in the paper. Each replayed decision is imitated by as much as its reward-to-go was above what this iteration's
-episodes got at the same step, and never pushed away: a decision of a policy that is gone says what can work, not what
-fails. So it is biased, more the older the episode; the buffer is bounded and forgets the oldest.
+Not in the paper. A replayed decision is imitated in proportion to how far its reward-to-go exceeds that of the present
+episodes at the same step, and never pushed away. The estimate is biased, more so for older episodes; the buffer is
+bounded and drops the oldest.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from reference_agent.config import RLConfig
 from reference_agent.players import Decision
 from reference_agent.rollout import Episode
 
+KEPT = 256  # successes
+
 
 class Replay:
-    """The last `rl.replay_size` successes.
+    """The last 256 successes.
 
     Args:
         config: The settings.
@@ -30,7 +32,7 @@ class Replay:
     """
 
     def __init__(self, config: RLConfig, saved: Sequence[Any] = ()) -> None:
-        self.episodes: deque[Episode] = deque(maxlen=config.replay_size)
+        self.episodes: deque[Episode] = deque(maxlen=KEPT)
         for each in saved:
             decisions = [Decision(*values) for values in each["decisions"]]
             self.episodes.append(Episode(decisions, list(each["rewards"]), bool(each["success"])))

@@ -1,8 +1,8 @@
-"""Policy_Gradient of Algorithm 1, line 34, by leave-one-out: an episode is judged by the others of the same task.
+"""RLOO (REINFORCE leave-one-out) for line 34 of Algorithm 1.
 
-All decisions of an episode get its return less the mean return of the group's other episodes. It is not divided by the
-group's standard deviation, which would make tasks that are almost solved, or almost hopeless, weigh most. A group
-whose episodes all earned the same teaches nothing and saves its forward passes. One update a minibatch.
+The advantage of all decisions of an episode is its return minus the mean return of the group's other episodes. It is
+not divided by the group's standard deviation, which would give most weight to tasks that are almost solved or almost
+hopeless. Groups with equal returns are skipped. One update per minibatch.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""How a pretrained model is loaded (precision, 8 bits, device) and how an adapter stands on it (LoRA, by PEFT).
+"""Loading of pretrained models (precision, 8 bits, device), LoRA adapters on them (PEFT), and the tiny Llama.
 
-The players of a run may share one base in memory. It is frozen; each player has an adapter of its own, and before it
-reads anything it takes its turn, which makes its adapter the active one. PEFT makes an active adapter trainable: a
-player that is frozen takes that back. A saved player is its adapter alone, in the format that PEFT reads too.
-What a tiny model may start from stands here too. Nothing here knows of prompts, labels or environments.
+The players of a run may share one frozen base in memory, each with an adapter of its own. Before a player reads, it
+takes its turn, which activates its adapter. PEFT makes an active adapter trainable, which a frozen player undoes. A
+saved player is its adapter alone, in PEFT's format.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ from reference_agent.config import ModelConfig
 
 WEIGHTS = "adapter_model.safetensors"
 _M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
-_SHARP = 10.0  # biases that make a head see one place: scores of all others lie about 12 lower
+_SHARP = 10.0  # biases that make a head attend to one position: all others score about 12 lower
 _BASE = "base.sha256"  # beside an adapter: which base it belongs to
-# What a config does to logits beside the head, by whose rows the players multiply themselves; 1 and None do nothing.
+# Settings that change logits after the head, which the players would leave out; 1 and None do nothing.
 _BESIDE_HEAD = (
     *("logit_scale", "logits_scaling", "lm_head_multiplier", "logits_mup_width_multiplier"),
     *("final_logit_softcapping", "logits_soft_cap", "output_logit_soft_cap"),
@@ -57,18 +56,27 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
     tokenizer = load_tokenizer(path)
     with _named(path), memory_advice("while loading the model", remedy):
         model = AutoModelForCausalLM.from_pretrained(path, **options)
-    _check_head(path, model.config)
-    if tokenizer.eos_token is None:
-        raise UsageError(f"the tokenizer of {path} has no token that ends a text: use another model")
-    if tokenizer.pad_token_id is None:
-        tokenizer.pad_token = tokenizer.eos_token
+    check_player(path, model, tokenizer)
     if config.gradient_checkpointing:
         checkpoint_gradients(path, model)
     return model, tokenizer
 
 
+def check_player(name: str | Path, model: Any, tokenizer: Any) -> None:
+    """Refuse a model and a tokenizer that cannot be a player, and give the tokenizer a pad token if it has none.
+
+    Raises:
+        UsageError: The tokenizer has no end token, or the logits are not the last states times the head.
+    """
+    _check_head(name, model.config)
+    if tokenizer.eos_token is None:
+        raise UsageError(f"the tokenizer of {name} has no token that ends a text: set its eos_token")
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+
+
 def checkpoint_gradients(path: str | Path, model: Any) -> None:
-    """Let a model's layers compute what is inside them again for gradients, while they are `training`.
+    """Enable gradient checkpointing: layers recompute their activations while they are `training`.
 
     Raises:
         UsageError: Its layers cannot.
@@ -101,10 +109,10 @@ def load_tokenizer(path: str | Path) -> Any:
 
 
 def check_backbone(path: str | Path, config: ModelConfig) -> None:
-    """Find out what is wrong with a model's name and settings as far as that goes without loading it.
+    """Check a model's name and settings as far as possible without loading it.
 
     Raises:
-        UsageError: Something is.
+        UsageError: Something is wrong.
     """
     device = _device(config)
     if config.eight_bit:
@@ -280,7 +288,7 @@ def _settings(model: Any, config: ModelConfig) -> Any:
     return LoraConfig(
         r=config.lora_rank,
         lora_alpha=config.lora_alpha,
-        lora_dropout=config.lora_dropout,
+        lora_dropout=0.0,  # so that the policy that samples and the policy that learns are the same
         target_modules=targets,
         task_type="CAUSAL_LM",
         fan_in_fan_out=any(isinstance(module, Conv1D) for module in model.modules()),  # GPT-2's layers lie transposed
@@ -314,10 +322,10 @@ def tiny_llama(config: ModelConfig, vocabulary: int, end: int) -> Any:
 
 
 def _start_mimetic(model: Any) -> None:
-    """Let an untrained Llama's attention go to equal tokens and pass on what they are, one head's to the token before.
+    """Initialise attention to find and copy equal tokens; one head attends to the previous token.
 
-    Together they find what stood behind an equal token before anything is learned. The head of the first layer knows
-    its place by its biases alone: the angle that a position adds to the fastest of its pairs of keys and queries.
+    Together they find what followed an equal token before anything is learned. The first layer's head finds its
+    position by its biases alone: the angle that a position adds to the fastest of its rotary pairs.
     """
     for layer in model.model.layers:
         attention = layer.self_attn
@@ -346,8 +354,8 @@ def memory_advice(what: str, remedy: str) -> Iterator[None]:
     """Turn running out of memory into one line that names the setting to change.
 
     Args:
-        what: When that was.
-        remedy: What to do about it.
+        what: The activity, such as `"in RL"`.
+        remedy: The settings to change.
     """
     try:
         yield

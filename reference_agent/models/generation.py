@@ -1,8 +1,8 @@
-"""Greedy writing for many prompts: read in small batches of like length, then continued together, token by token.
+"""Generation for many prompts, greedy or sampled: read in batches of similar length, then continued together.
 
-Together, because each token that is written reads all weights once, for however many texts. Apart, because reading is
-bound by arithmetic: padding is waste, and on a CPU a batch that outgrows its caches takes twice the time. It knows
-tokens alone, no text and no player.
+A token reads all weights once, however many texts it is written for, so writing is done for all texts together. Reading
+is bound by arithmetic: padding is waste, and a batch that outgrows a CPU's caches takes twice the time. This module
+handles tokens only.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
@@ -29,8 +30,15 @@ def like_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
 
 
 @torch.no_grad()
-def write(model: Any, prompts: Sequence[Tokens], end: int, most: int, budget: int) -> list[list[int]]:
-    """Return the likeliest tokens behind each prompt, one after another, up to `end`, which is left out.
+def write(
+    model: Any,
+    prompts: Sequence[Tokens],
+    end: int,
+    most: int,
+    budget: int,
+    draws: Sequence[np.random.Generator] | None = None,
+) -> list[list[int]]:
+    """Return the tokens behind each prompt, one after another, up to `end`, which is left out.
 
     Args:
         model: A causal language model of transformers.
@@ -38,6 +46,7 @@ def write(model: Any, prompts: Sequence[Tokens], end: int, most: int, budget: in
         end: The token that ends a text.
         most: The most tokens to write.
         budget: The most tokens, with padding, that are read at a time.
+        draws: A generator for each prompt, which samples its tokens at temperature 1; None takes the likeliest.
     """
     lengths = [len(each) for each in prompts]
     longest = max(lengths)
@@ -51,7 +60,8 @@ def write(model: Any, prompts: Sequence[Tokens], end: int, most: int, budget: in
     seen = torch.arange(longest + most, device=hidden.device) >= longest - places[:, None]
     running = list(range(len(prompts)))
     for step in range(most):
-        chosen = head(hidden).argmax(dim=1)
+        logits = head(hidden)
+        chosen = logits.argmax(dim=1) if draws is None else _sampled(logits, [draws[index] for index in running])
         for index, token in zip(running, chosen.tolist(), strict=True):
             told[index].append(token)
         ended = [end in told[index] for index in running]
@@ -73,6 +83,13 @@ def write(model: Any, prompts: Sequence[Tokens], end: int, most: int, budget: in
         )
         hidden, places = output.last_hidden_state[:, -1], places + 1
     return [each[: each.index(end)] if end in each else each for each in told]
+
+
+def _sampled(logits: Tensor, draws: Sequence[np.random.Generator]) -> Tensor:
+    """Return a token for each row of logits [B, V], drawn at temperature 1 with one number of the row's generator."""
+    below = torch.softmax(logits.double(), dim=1).cumsum(dim=1)
+    numbers = torch.tensor([[each.random()] for each in draws], dtype=torch.float64, device=logits.device)
+    return torch.searchsorted(below, numbers * below[:, -1:], right=True)[:, 0].clamp(max=logits.shape[1] - 1)
 
 
 def _read(

@@ -1,17 +1,17 @@
 """A causal language model as a player: it writes text (reflector) or chooses one of the listed labels (policy).
 
-Anything that transformers loads as a causal LM fits; the tiny Llama is made here from a config. The policy's
-distribution is over the labels listed in its prompt only: the hidden state of the last position times those rows of
-`lm_head` (the paper's section 4.3). Prefixes that many prompts of a batch share (task, map) are computed once.
-Two players may stand on one frozen base, each with an adapter of its own (LoRA): `with_adapter`. What they return is on
-the CPU whatever device computes it. It does not know about environments; backbone.py knows how a base is loaded.
+Any causal LM of transformers will do. The policy's distribution is over the labels listed in its prompt only: the last
+hidden state times those rows of `lm_head` (the paper's section 4.3). Prefixes shared by many prompts of a batch (task,
+map) are computed once. Two players may share one frozen base, each with its own LoRA adapter (`with_adapter`). Results
+are on the CPU, whatever device computes them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,29 +20,35 @@ from torch import Tensor
 from transformers import DynamicCache
 from transformers.utils import logging
 
-from natlang_envs.enumeration import Choice, enumerate_actions
 from natlang_envs.errors import UsageError
-from natlang_envs.prompt import policy_prompt
 from reference_agent import processes
 from reference_agent.config import ModelConfig
-from reference_agent.models.backbone import Adapter, checkpointed, digest, load_backbone, tiny_llama
+from reference_agent.models.backbone import Adapter, check_player, checkpointed, digest, load_backbone, tiny_llama
 from reference_agent.models.generation import like_length, write
-from reference_agent.models.tokenizer import END, FEW, TokenizerSizes, check_labels, label_tokens, make_tokenizer
+from reference_agent.models.prompt_reader import PromptReader, context_length
+from reference_agent.models.tokenizer import END, FEW, TokenizerSizes, make_tokenizer
 
-# A tiny model is read and written in milliseconds, and its padding is masked: bars and reminders would hide our own.
+# Loading bars and reminders about padding would hide our own progress bars.
 logging.disable_progress_bar()
 logging.set_verbosity_error()
-hub_logging.set_verbosity_error()  # without a network it tells of each retry; what comes of them is told in one line
+hub_logging.set_verbosity_error()  # it reports each retry without a network; the failure itself is one line of ours
 
-_TOGETHER = 64  # texts that are written at a time
-_CPU_TOKENS, _GPU_TOKENS = 2_000, 65_536  # read at a time: more is slower on a CPU, and fewer on a GPU
+_TOGETHER = 64  # texts written at a time
+_CPU_TOKENS, _GPU_TOKENS = 2_000, 65_536  # tokens read at a time: more is slower on a CPU, fewer on a GPU
 _LARGE = 10_000_000  # weights
 _WIDTH = 32  # large models read multiples of so many tokens: torch keeps memory for each width that it meets
-_SHARING = 4  # a prefix is computed apart when at least this many prompts share it, on average
+_SHARING = 4  # prompts that share a prefix, on average, from which on it is computed apart
+
+
+class Completion(NamedTuple):
+    """A text, and whether it was cut because it was too long."""
+
+    text: str
+    cut: bool
 
 
 class NotFinite(ArithmeticError):  # noqa: N818 (named as what is seen)
-    """A gradient or a weight is NaN or infinite; the step was not taken, or must not be kept."""
+    """A NaN or infinite gradient or weight; the step was not taken, or must not be kept."""
 
 
 def check_finite(optimizer: torch.optim.Optimizer) -> None:
@@ -52,7 +58,7 @@ def check_finite(optimizer: torch.optim.Optimizer) -> None:
         raise NotFinite("weights are no longer finite")
 
 
-class LanguageModel:
+class LanguageModel(PromptReader):
     """A model and its tokenizer.
 
     Attributes:
@@ -63,16 +69,13 @@ class LanguageModel:
     """
 
     def __init__(self, model: Any, tokenizer: Any, adapter: Adapter | None = None) -> None:
+        super().__init__(tokenizer, context_length(model.config))
         self.model = model
-        self.tokenizer = tokenizer
         self.adapter = adapter
         self.end: int = tokenizer.eos_token_id
         # Batches of a large model are cut and padded unasked; a tiny one's stay whole and give the same bits.
         self._large: bool = model.num_parameters() >= _LARGE
         self._checkpointed = checkpointed(model)
-        self._ids: dict[str, tuple[int, ...]] = {}
-        self._label_ids = label_tokens(tokenizer)
-        self.labels = tuple(self._label_ids)
 
     @classmethod
     def tiny(
@@ -98,6 +101,22 @@ class LanguageModel:
             UsageError: There is no such model, or it cannot be had in this way on this machine.
         """
         return cls(*load_backbone(path, config or ModelConfig()))
+
+    @classmethod
+    def of(cls, model: Any, tokenizer: Any) -> LanguageModel:
+        """Return a player made of a causal language model of transformers and its tokenizer, which it changes.
+
+        Raises:
+            UsageError: They cannot be a player.
+        """
+        check_player(type(model).__name__, model, tokenizer)
+        return cls(model, tokenizer)
+
+    def copy(self) -> LanguageModel:
+        """Return a copy with weights of its own, for the other player."""
+        if self.adapter is not None:
+            raise ValueError("a player with an adapter shares its base: make another with with_adapter()")
+        return LanguageModel(deepcopy(self.model), self.tokenizer)
 
     def with_adapter(self, name: str, config: ModelConfig, folder: Path | None = None, seed: int = 0) -> LanguageModel:
         """Return a player on this model's base, which both share and which is frozen from now on.
@@ -184,49 +203,6 @@ class LanguageModel:
         optimizer.step()
         return norm
 
-    @property
-    def positions(self) -> int:
-        """The largest number of tokens in a prompt."""
-        config = self.model.config
-        return int(getattr(config, "n_positions", None) or config.max_position_embeddings)
-
-    def encode(self, text: str) -> tuple[int, ...]:
-        """Return the tokens of a text; texts repeat a lot in training, so they are remembered."""
-        ids = self._ids.get(text)
-        if ids is None:
-            ids = tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
-            if len(self._ids) > 200_000:
-                self._ids.clear()
-            self._ids[text] = ids
-        return ids
-
-    def count(self, text: str) -> int:
-        """Return the number of tokens of a text."""
-        return len(self.encode(text))
-
-    # The policy's side.
-
-    def labels_for(self, commands: int) -> tuple[str, ...]:
-        """Return the labels to draw from for so many commands: just as many, so that a small model meets each often.
-
-        Raises:
-            UsageError: The tokenizer has fewer single-token labels.
-        """
-        check_labels(commands, len(self.labels))
-        return self.labels[:commands]
-
-    def list_actions(self, commands: Sequence[str], rng: np.random.Generator | None) -> list[Choice]:
-        """Return each command with its label; without `rng` labels are in order. See `labels_for` for errors."""
-        return enumerate_actions(commands, self.labels_for(len(commands)), rng)
-
-    def answer_tokens(self, labels: Sequence[str]) -> int:
-        """Return how many tokens a choice among listed labels takes beside its prompt: one is written."""
-        return 1
-
-    def ask(self, state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
-        """Return the prompt that the policy completes with one of the choices' labels."""
-        return policy_prompt(state, reflection, choices)
-
     def choice_logits(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> Tensor:
         """Return the logits of the labels listed in each prompt; see `choice_logits_and_states`.
 
@@ -264,10 +240,11 @@ class LanguageModel:
         hidden = states[torch.arange(len(sequences)), torch.tensor([len(each) for each in sequences]) - 1 - start]
         head = self.model.get_output_embeddings()
         rows = ids.to(head.weight.device)
-        logits = torch.einsum("bd,bkd->bk", hidden, head.weight[rows])
+        # In 32 bits: in bf16 the logits of many labels would be equal.
+        logits = torch.einsum("bd,bkd->bk", hidden.float(), head.weight[rows].float())
         if getattr(head, "bias", None) is not None:
-            logits = logits + head.bias[rows]
-        return logits.float().cpu().masked_fill(~listed, float("-inf")), hidden.float().cpu()
+            logits = logits + head.bias[rows].float()
+        return logits.cpu().masked_fill(~listed, float("-inf")), hidden.float().cpu()
 
     def _hidden(self, sequences: Sequence[tuple[int, ...]], longest: int) -> tuple[Tensor, Tensor, int]:
         """Return the last layer's states [B, T, width] of the sequences from `start` on, their tokens [B, T], `start`.
@@ -358,20 +335,33 @@ class LanguageModel:
         return torch.nn.functional.cross_entropy(logits.float(), ids[:, 1:][wanted]).cpu()
 
     def write(self, prompts: Sequence[str], max_tokens: int) -> list[str]:
-        """Return the most likely completion of each prompt, word by word, up to the end token or `max_tokens`."""
+        """Return the greedy completion of each prompt, up to the end token or `max_tokens`."""
+        return [each.text for each in self.complete(prompts, max_tokens)]
+
+    def complete(
+        self, prompts: Sequence[str], max_tokens: int, draws: Sequence[np.random.Generator] | None = None
+    ) -> list[Completion]:
+        """Return the completion of each prompt, up to the end token or `max_tokens`.
+
+        Args:
+            prompts: B prompts.
+            max_tokens: Largest number of tokens of a completion.
+            draws: A generator for each prompt, which samples at temperature 1; None decodes greedily.
+        """
         order = sorted(range(len(prompts)), key=lambda index: self.count(prompts[index]))
-        texts = [""] * len(prompts)
+        told = [Completion("", False)] * len(prompts)
         for first in range(0, len(order), _TOGETHER):
             batch = order[first : first + _TOGETHER]
             sequences = [self.encode(prompts[index]) for index in batch]
             self._check_length(sequences)
             most = min(max_tokens, self.positions - max(map(len, sequences)))
             self._take_turn()
-            for index, tokens in zip(
-                batch, write(self.model, sequences, self.end, most, self._read_at_once), strict=True
-            ):
-                texts[index] = self.tokenizer.decode(tokens, skip_special_tokens=True).strip()
-        return texts
+            own = None if draws is None else [draws[index] for index in batch]
+            written = write(self.model, sequences, self.end, most, self._read_at_once, own)
+            for index, tokens in zip(batch, written, strict=True):
+                text = self.tokenizer.decode(tokens, skip_special_tokens=True).strip()
+                told[index] = Completion(text, len(tokens) == most)
+        return told
 
     @property
     def _read_at_once(self) -> int:

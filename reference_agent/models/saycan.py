@@ -1,14 +1,12 @@
-"""SayCan-style choice, the alternative that the paper's section 4.3 compares with: each action is scored by itself.
+"""Action scoring in the manner of SayCan, the alternative that the paper's section 4.3 compares with.
 
-The prompt ends where the action would stand and lists none. An action's score is the log-probability of its text there,
-and the policy is the softmax of the scores over the listed actions (Ahn et al., 2022: the language model's side of
-SayCan). A sum over more tokens is smaller, whatever they say, so TWOSOME (Tan et al., 2024) divides the sum by the
-number of the action's tokens or of its words (between spaces). A word that the tokenizer splits, often a rare one,
-counts as several tokens and as one word.
+The prompt ends where the action belongs, and lists none. An action's score is the log-probability of its text there;
+the policy is the softmax of the scores over the admissible actions (Ahn et al., 2022: SayCan's language model). Longer
+texts have smaller sums, so TWOSOME (Tan et al., 2024) divides the sum by the action's number of tokens or of words.
 
-The prompt is computed once: its actions lie one after another behind it, and each sees the prompt and itself only.
-Neither scores the end, so an undivided "open drawer 1" is never less likely than "open drawer 10"; `"whole"` scores it
-too and divides by nothing, which is what the model says of the listed texts as whole answers, as its fine-tuning was.
+The prompt is computed once: the actions follow one another behind it, and each attends to the prompt and itself only.
+These scores leave out the end of the text, so a command that is a prefix of another never scores lower; `"whole"`
+includes the end and divides by nothing, like the fine-tuning.
 """
 
 from __future__ import annotations
@@ -19,15 +17,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from natlang_envs.enumeration import Choice
 from natlang_envs.errors import UsageError
 from reference_agent.config import Config
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.prompt_reader import TextReader
 
 _PROMPT, _PADDING = 0, -1  # what a place holds, beside the numbers of actions, which begin at 1
 
 
-class SayCanPolicy(LanguageModel):
+class SayCanPolicy(TextReader, LanguageModel):
     """A language model that chooses among actions by the probability of their texts.
 
     Args:
@@ -39,18 +37,6 @@ class SayCanPolicy(LanguageModel):
     def __init__(self, model: LanguageModel, normalisation: str) -> None:
         self.__dict__.update(vars(model))
         self.normalisation = normalisation
-
-    def list_actions(self, commands: Sequence[str], rng: np.random.Generator | None) -> list[Choice]:
-        """Return each command as its own label: nothing is drawn."""
-        return [Choice(command, command) for command in commands]
-
-    def answer_tokens(self, labels: Sequence[str]) -> int:
-        """Return how many tokens a choice takes beside its prompt: all actions are read."""
-        return sum(map(self.count, labels))
-
-    def ask(self, state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
-        """Return p(s) and the reflection, then the place for the action."""
-        return text_prompt(state, reflection)
 
     def choice_logits_and_states(
         self, prompts: Sequence[str], labels: Sequence[Sequence[str]]
@@ -140,12 +126,6 @@ class SayCanPolicy(LanguageModel):
         sees = torch.cat([before, earlier & own], dim=2)[:, None]
         least = torch.finfo(self.model.dtype).min
         return torch.zeros(sees.shape, dtype=self.model.dtype, device=holds.device).masked_fill(~sees, least)
-
-
-def text_prompt(state: str, reflection: str | None) -> str:
-    """Return what the text of an action completes: p(s) and the reflection, if there is one."""
-    said = [] if reflection is None else [f"Reflection: {reflection}"]
-    return "\n".join([state, *said, "Action:", ""])
 
 
 def with_head(policy: LanguageModel, config: Config) -> LanguageModel:

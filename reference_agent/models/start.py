@@ -1,7 +1,4 @@
-"""The model that both players start from: a pretrained one by name, or the tiny one, made and warmed up once.
-
-It does not know how players are trained.
-"""
+"""The model that both players start from: a pretrained one by name, or the tiny one, made and warmed up once."""
 
 from __future__ import annotations
 
@@ -12,19 +9,18 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import gymnasium
 import torch
 
-from natlang_envs.autoexplore.dataset.catalogue import cache_folder
 from natlang_envs.dangerous_taxi.city import CLASSIC
 from natlang_envs.dangerous_taxi.tasks import FAMILY as TAXI
 from natlang_envs.dangerous_taxi.tasks import parse_task_id
 from natlang_envs.enumeration import enumerate_actions
-from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError, one_of
+from natlang_envs.files import cache_folder
 from natlang_envs.prompt import policy_prompt
-from reference_agent.collect import Report, collect, teachers_env
-from reference_agent.config import CollectConfig, Config, StageConfig
+from reference_agent.collection import Report, gather, teachers_env
+from reference_agent.config import CollectConfig, Config, ModelConfig, StageConfig, TeacherConfig, WarmupConfig
+from reference_agent.curriculum import make_environment
 from reference_agent.folders import alone, finished
 from reference_agent.models import smollm2
 from reference_agent.models.language_model import LanguageModel
@@ -47,6 +43,27 @@ def model_source(name: str) -> str | Path:
     if not folder.exists():
         raise UsageError(f"{folder} is missing: fetch the model once with `reflect-rl models fetch {name}`")
     return folder
+
+
+def load_model(name: str = "tiny", config: ModelConfig = ModelConfig()) -> LanguageModel:  # noqa: B008 - immutable
+    """Return a model to fine-tune.
+
+    Args:
+        name: `"tiny"`, the small model of the package (0.6 million weights, which can read labels and reflections);
+            `"smollm2"`; a folder; or a hub id.
+        config: Precision, device and so on.
+
+    Raises:
+        UsageError: There is no such model, or it is to be fetched first.
+    """
+    if name == "tiny":
+        return LanguageModel.load(tiny_folder(), config)
+    return LanguageModel.load(model_source(name), config)
+
+
+def tiny_folder() -> Path:
+    """Return the folder of the tiny model of the package."""
+    return SHIPPED / tiny_name(_sampling(WarmupConfig().seed, StageConfig(_PICKUP)))
 
 
 def fetch_model(name: str, say: Callable[[str], None]) -> Path:
@@ -82,7 +99,8 @@ def tiny_name(config: Config) -> str:
     """Return the name of the tiny model that the settings make."""
     samples = _samples(config)
     # Taxi's models of a kind of map are all one.
-    further = [] if samples == Config(seed=config.warmup.seed) else [asdict(samples), LESSONS]
+    plain = _sampling(config.warmup.seed, StageConfig(_PICKUP))
+    further = [] if samples == plain else [asdict(samples), LESSONS]
     made_of = {name: getattr(config.model, name) for name in (*TINY, *(["mimetic"] if config.model.mimetic else []))}
     settings = json.dumps([made_of, asdict(config.warmup), VERSION, *further])
     return f"tiny-{hashlib.sha256(settings.encode()).hexdigest()[:16]}"
@@ -90,8 +108,9 @@ def tiny_name(config: Config) -> str:
 
 # The settings that make a tiny model.
 TINY = ("name", "layers", "width", "inner", "heads", "positions", "initializer_range")
+_PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 SHIPPED = Path(__file__).parents[1] / "data" / "models"
-_SAMPLED = 1_000  # trajectories, at most, whose prompts show words and shape
+_SAMPLED = 1_000  # largest number of trajectories of sample prompts
 VERSION = 2  # raise when the warm-up, the tokenizer or the environment's texts change
 LESSONS = 1  # raise in its place when only the lessons change that the shipped model did not have
 
@@ -107,7 +126,7 @@ def make_tiny(config: Config, report: Report, steps: Path | None = None) -> Lang
     torch.set_num_threads(config.threads)
     # Prompts for their words and shape: nothing is learned from the teacher's choices.
     settings = _samples(config)
-    samples = collect(settings)
+    samples = gather(settings).examples
     prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in samples]
     env = teachers_env(settings)
     # All six of Taxi's commands have letters; where there are more commands, there are more words too.
@@ -125,24 +144,31 @@ def make_tiny(config: Config, report: Report, steps: Path | None = None) -> Lang
 
 def _samples(config: Config) -> Config:
     """Return the settings for a tiny model's sample prompts: where the teacher plays, for Taxi the pickup."""
-    plain = Config(seed=config.warmup.seed)
+    plain = _sampling(config.warmup.seed, StageConfig(_PICKUP))
     env, arguments = config.demonstrations
-    if unwrap(gymnasium.make(env)).family == TAXI:
+    if make_environment(env).family == TAXI:
         if arguments.get("map", CLASSIC) == CLASSIC:
             return plain
-        walls = config.warmup.lookup_steps > 0
-        many = CollectConfig(trajectories=_SAMPLED, policy_trajectories=0, wordings=1, walls=walls)
-        return replace(plain, env_kwargs=arguments, collect=many)
+        walls = {"walls": True} if config.warmup.lookup_steps else {}
+        many = CollectConfig(trajectories=_SAMPLED, policy_trajectories=0, wordings=1)
+        return replace(plain, env_kwargs=arguments, collect=many, teacher=TeacherConfig(options=walls))
     return replace(
         plain,
         split=config.split,
         env_kwargs=arguments,
         history=config.history,
+        teacher=TeacherConfig(options=config.teacher.options),
         collect=CollectConfig(
             trajectories=min(config.collect.trajectories, _SAMPLED),
             policy_trajectories=0,
-            aloud=config.collect.aloud,
+            wordings=4,
             detours=config.collect.detours,
         ),
         curriculum=(StageConfig(env, 0),),
     )
+
+
+def _sampling(seed: int, stage: StageConfig) -> Config:
+    """Return the settings of the sample prompts that the shipped model has seen."""
+    collect = CollectConfig(trajectories=25, policy_trajectories=20, wordings=4)
+    return Config(seed=seed, collect=collect, curriculum=(stage,))

@@ -1,8 +1,7 @@
-"""A small tokenizer for the tiny model, made from sample prompts of an environment.
+"""A small byte-level BPE tokenizer for the tiny model, trained on sample prompts of an environment.
 
-A few words that carry the information stay tokens of their own (with the space before them); the phrases between them
-become one token each. That keeps a prompt short, which is what a step on a CPU costs. Bytes are the fallback, so any
-text can be encoded. It does not know what the words mean, and a hub model brings its own tokenizer instead.
+The few words that carry information are tokens of their own; the phrases between them become one token each. This keeps
+prompts, and so the cost of a step, small. Bytes are the fallback, so any text can be encoded.
 """
 
 from __future__ import annotations

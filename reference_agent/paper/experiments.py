@@ -1,7 +1,7 @@
-"""What `reflect-rl reproduce` makes: tasks (columns), rows, presets, and the paper's own numbers. One line each.
+"""Tasks (columns), methods (rows), presets and targets of `reflect-rl reproduce`, and the paper's own numbers.
 
-A cell of a task and a row is the preset TASK/ROW (see `load_config`); where there is none, or the environment cannot be
-made on this machine, the cell stays empty and says why. It does not know how a cell is made: that is `reproduce.py`.
+A cell of a task and a method is the preset TASK/METHOD (see `load_config`). If there is none, or the environment cannot
+be made on this machine, the cell stays empty and says why.
 """
 
 from __future__ import annotations
@@ -15,23 +15,26 @@ import numpy as np
 from natlang_envs.cli_support import make_env
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import load_protocol
-from reference_agent.collect import teachers_env
+from natlang_envs.evaluation.protocols import Episode, Protocol
+from reference_agent.collection import teachers_env
 from reference_agent.config import Config
 from reference_agent.config_file import EXPERIMENTS, load_config, preset_files
+from reference_agent.curriculum import stages_of
 from reference_agent.teachers.choose import make_teacher
 
 UNTUNED = "untuned"
+_DRAWS = 10_000  # of validation tasks, of which there may be fewer than the protocol has
 
 
 @dataclass(frozen=True)
 class Task:
-    """A column.
+    """A task, which is a column of the table.
 
     Attributes:
-        name: The folder in `experiments/`.
-        title: For people.
-        protocol: What is played.
-        agents: The agents of `natlang evaluate --agent` beside the rows.
+        name: Its folder in `experiments/`.
+        title: Its title.
+        protocol: The protocol of its evaluation.
+        agents: Agents of `natlang evaluate --agent` shown with the methods.
     """
 
     name: str
@@ -42,7 +45,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Row:
-    """A row that is trained, or `untuned`: the model of `best` before any fine-tuning, which chooses a label."""
+    """A method, which is a row: one that is trained, or `untuned`, the base model of `best`, which chooses a label."""
 
     name: str
     title: str
@@ -53,11 +56,11 @@ class Target:
     """A table or a figure of the paper.
 
     Attributes:
-        name: What stands behind `reflect-rl reproduce`.
-        title: For people.
-        tasks: Its columns, unless others are asked for.
-        rows: Its rows.
-        picture: Whether learning curves are drawn.
+        name: The argument of `reflect-rl reproduce`.
+        title: Its title.
+        tasks: Its tasks, unless others are asked for.
+        rows: Its methods.
+        picture: Whether to draw learning curves.
     """
 
     name: str
@@ -72,13 +75,13 @@ class Preset:
     """How long and how often.
 
     Attributes:
-        name: What stands behind `--preset`.
+        name: The argument of `--preset`.
         seeds: Training seeds.
-        iterations: The part of the configs' iterations of RL that is done.
-        sft_steps: The most steps of each supervised fine-tuning.
-        least_steps: The fewest, where there are any.
-        over: A config file over those of the cells.
-        settings: Settings over both.
+        iterations: Share of the configs' RL iterations.
+        sft_steps: Largest number of steps of each supervised fine-tuning.
+        least_steps: Smallest number, if there are any.
+        over: A config file applied to those of the cells.
+        settings: Settings applied after both.
     """
 
     name: str
@@ -221,6 +224,27 @@ def protocol_of(config: Config) -> str | None:
     return None
 
 
+def protocol_for(task: str, split: str = "test") -> Protocol:
+    """Return what a task's cells play: its protocol, or as many tasks of the validation split.
+
+    Settings are chosen on validation; the protocol, which is reported, is played once they are fixed.
+    """
+    protocol = load_protocol(TASKS[task].protocol)
+    if split == "test":
+        return protocol
+    kwargs = {**protocol.kwargs, "split": split}
+    tasks = make_env(protocol.env_id, **kwargs).tasks
+    rng = np.random.default_rng(0)
+    drawn: dict[str, None] = {}
+    for _ in range(_DRAWS):
+        drawn[tasks.draw(rng.random)] = None
+        if len(drawn) == len(protocol.episodes):
+            break
+    episodes = tuple(Episode(task_id, number) for number, task_id in enumerate(drawn))
+    name = f"{protocol.name}-{split}"
+    return replace(protocol, name=name, kwargs=kwargs, episodes=episodes, description=f"The split {split!r}.")
+
+
 def _cell(task: str, row: str) -> Path:
     """Return the name of a cell's preset; the untuned model is that of `best`."""
     return EXPERIMENTS / task / ("best" if row == UNTUNED else row)
@@ -243,9 +267,9 @@ def why_not(task: str, row: str, preset: Preset, settings: list[str]) -> str | N
         return f"there is no experiments/{task}/{row}.toml yet"
     try:
         config = cell_config(task, row, preset, 0, settings)
-        make_teacher(teachers_env(config), np.random.default_rng(0), config.collect)
-        for stage in config.curriculum:
-            make_env(stage.env, **config.arguments(stage)).close()
+        make_teacher(teachers_env(config), np.random.default_rng(0), config.teacher)
+        for stage in stages_of(config):
+            stage.make().close()
     except UsageError as error:
         return str(error)
     return None

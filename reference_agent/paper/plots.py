@@ -1,4 +1,4 @@
-"""Pictures of training: the success of the sampled batches over the iterations, as in the paper's figures 2 to 4."""
+"""Learning curves: success of the sampled batches over the iterations, as in the paper's figures 2 to 4."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 
 _SMOOTHING = 5  # iterations in the running mean
-_LONG = 20  # letters of a name of which no three stand side by side
+_LONG = 20  # letters of a name from which on the legend has two columns
 
 
 def read_curve(run: Path) -> list[dict[str, float]]:

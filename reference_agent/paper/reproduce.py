@@ -1,13 +1,7 @@
-"""`reflect-rl reproduce`: trains the cells of a table or figure, evaluates them, and writes the table and the curves.
+"""The work of `reflect-rl reproduce`: train the cells of a plan, evaluate them, write the table and the curves.
 
-DIR/stages/                    what cells share: base, data, reflector, policy-sft, by the settings that they depend on
-DIR/cells/TASK/ROW/seed-N/     a training run, its `evaluation/` and `evaluation-drawn/` by the task's protocol, and
-                               `seconds.json`
-DIR/baselines/TASK/AGENT/      the recorded runs of agents that nobody trains
-DIR/TARGET.md, TARGET.json     the table; TARGET.png, or TARGET-TASK.png, the learning curves
-
-What has finished stays, whatever the target it was made for, so a killed run goes on where it was. Each cell is one
-process; two that need the same stage wait for each other. It does not know what the rows are: that is `rows.py`.
+Finished cells stay, whatever the target they were made for, so a killed run resumes. Each cell is one process; two that
+need the same stage wait for each other. `plan.py` lists the files.
 """
 
 from __future__ import annotations
@@ -16,28 +10,26 @@ import json
 import multiprocessing
 import os
 import queue
-import shlex
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation import evaluate, load_agent, load_protocol
+from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.evaluation.agents import Agent
 from natlang_envs.evaluation.runner import RUN_FILE
 from natlang_envs.files import write_whole
 from reference_agent.agent import ReflectRLAgent
-from reference_agent.config import Config
 from reference_agent.folders import lock_file
-from reference_agent.paper.experiments import ROWS, TASKS, UNTUNED, Preset, Target, cell_config, why_not
+from reference_agent.paper.experiments import ROWS, UNTUNED, protocol_for
+from reference_agent.paper.plan import Cell, Plan
 from reference_agent.paper.plots import draw_curves
 from reference_agent.paper.tables import Entry, entries, write_results
 from reference_agent.pipeline import claim, load_or_make_base, train
@@ -45,132 +37,6 @@ from reference_agent.rlft import Stopped
 from reference_agent.untuned.agents import ZeroShotAgent
 
 Report = Callable[[str, str, int, int, float], None]  # cell, stage, step, steps, value
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One training run of the plan, or one agent that nobody trains.
-
-    Attributes:
-        task: The column.
-        row: The row, or the name of an agent.
-        seed: The training seed; None for an agent.
-        config: The settings; None for an agent.
-        folder: Where it is made.
-    """
-
-    task: str
-    row: str
-    seed: int | None
-    config: Config | None
-    folder: Path
-
-    @property
-    def name(self) -> str:
-        """What to call it."""
-        return f"{self.task} {self.row}" + ("" if self.seed is None else f" seed {self.seed}")
-
-    @property
-    def evaluation(self) -> Path:
-        """The folder of its recorded run, whose commands are the likeliest."""
-        return self.folder / "evaluation"
-
-    @property
-    def drawn(self) -> Path | None:
-        """The folder of the run whose commands are drawn at temperature 1; None of an agent that nobody trains."""
-        return self.folder / "evaluation-drawn" if self.is_trained else None
-
-    @property
-    def is_trained(self) -> bool:
-        """Whether there is a policy that was fine-tuned."""
-        return self.config is not None and self.row != UNTUNED
-
-    @property
-    def iterations(self) -> int:
-        """How long its training is."""
-        if self.config is None or not self.is_trained:
-            return 0
-        return sum(stage.iterations for stage in self.config.curriculum)
-
-    @property
-    def seconds(self) -> float | None:
-        """What making it took, over all attempts that ended in an orderly way; None before."""
-        path = self.folder / "seconds.json"
-        return float(json.loads(path.read_text())) if path.exists() else None
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is to be made.
-
-    Attributes:
-        target: The table or figure.
-        preset: How long and how often.
-        tasks: The columns.
-        cells: What is trained, and the agents beside it.
-        empty: Of each task and row that cannot be made: why.
-        out: DIR.
-        settings: `key=value` over all configs.
-    """
-
-    target: Target
-    preset: Preset
-    tasks: tuple[str, ...]
-    cells: tuple[Cell, ...]
-    empty: dict[tuple[str, str], str]
-    out: Path
-    settings: tuple[str, ...] = ()
-
-    @property
-    def command(self) -> str:
-        """What makes it again."""
-        words = ["reflect-rl", "reproduce", self.target.name, "--preset", self.preset.name]
-        if self.tasks != self.target.tasks:
-            words += [word for task in self.tasks for word in ("--task", task)]
-        words += [word for setting in self.settings for word in ("--set", setting)]
-        return shlex.join([*words, "--out", str(self.out)])
-
-
-def make_plan(
-    target: Target, preset: Preset, out: Path, tasks: Sequence[str] = (), settings: Sequence[str] = ()
-) -> Plan:
-    """Return the plan of a target.
-
-    Args:
-        target: The table or figure.
-        preset: How long and how often.
-        out: DIR.
-        tasks: Columns in place of the target's own.
-        settings: `key=value` over all configs, as in `reflect-rl train --set`.
-
-    Raises:
-        UsageError: A setting is wrong.
-    """
-    for setting in settings:
-        if setting.partition("=")[0] == "seed":
-            raise UsageError(
-                f"{setting!r} would change nothing, since seeds are the preset's: choose another --preset, or train "
-                "one config with `reflect-rl train`"
-            )
-    chosen = tuple(tasks) or target.tasks
-    cells = [
-        Cell(task, agent, None, None, out / "baselines" / task / agent)
-        for task in chosen
-        for agent in TASKS[task].agents
-    ]
-    empty: dict[tuple[str, str], str] = {}
-    for task in chosen:
-        cell_config(task, "best", preset, 0, list(settings))  # or a wrong setting would leave every cell empty
-        for row in target.rows:
-            reason = why_not(task, row, preset, list(settings))
-            if reason:
-                empty[task, row] = reason
-                continue
-            # The untuned model is the same for every training seed.
-            for seed in preset.seeds[:1] if row == UNTUNED else preset.seeds:
-                config = cell_config(task, row, preset, seed, list(settings))
-                cells.append(Cell(task, row, seed, config, out / "cells" / task / row / f"seed-{seed}"))
-    return Plan(target, preset, chosen, tuple(cells), empty, out, tuple(settings))
 
 
 def reproduce(plan: Plan, jobs: int, report: Report, done: Callable[[Cell], None]) -> list[Entry]:
@@ -236,16 +102,16 @@ def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None])
     cell.folder.mkdir(parents=True, exist_ok=True)
     try:
         agent = _agent(cell, out / "stages", report)
-        protocol = load_protocol(TASKS[cell.task].protocol)
+        protocol = protocol_for(cell.task, cell.split)
         runs: dict[Path, Agent] = {cell.evaluation: agent}
         if cell.drawn and isinstance(agent, ReflectRLAgent):
-            runs[cell.drawn] = agent.drawing()
+            runs[cell.drawn] = agent.sampled()
         for number, (run, player) in enumerate(runs.items()):
             if not (run / RUN_FILE).exists():
                 evaluate(
                     player,
                     protocol,
-                    name=cell.name + (", drawn" if number else ""),
+                    name=cell.name + (", sampled" if number else ""),
                     out=run,
                     progress=lambda played, of: report("playing", played, of, played / of),
                 )

@@ -1,27 +1,22 @@
-"""The table that `reflect-rl reproduce` ends in: success with 95% intervals beside the paper's, as Markdown and JSON.
+"""The table of `reflect-rl reproduce`: success with 95% intervals beside the paper's, as Markdown and JSON.
 
-A trained policy has two rows: it takes the likeliest command, or draws at temperature 1 as the paper's do (Table 3).
-
-One seed has the interval of its episodes (Wilson's, or over tasks where a task is played more than once), several have
-Student's over seeds. It reads recorded runs and makes none.
+A trained policy has two rows, greedy and sampled at temperature 1 as in the paper (Table 3). One seed has the interval
+of its episodes (Wilson's, or clustered by task if tasks are repeated), several seeds have Student's.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from natlang_envs.evaluation import load_protocol, read_run
+from natlang_envs.evaluation import read_run
 from natlang_envs.evaluation.runner import score_run
 from natlang_envs.evaluation.statistics import Interval, over_seeds
 from natlang_envs.files import write_whole
-from reference_agent.paper.experiments import PAPER_ONLY, ROWS, TASKS, paper
-
-if TYPE_CHECKING:
-    from reference_agent.paper.reproduce import Cell, Plan
+from reference_agent.paper.experiments import PAPER_ONLY, ROWS, TASKS, paper, protocol_for
+from reference_agent.paper.plan import Cell, Plan
 
 
 @dataclass(frozen=True)
@@ -29,20 +24,20 @@ class Entry:
     """One field of the table.
 
     Attributes:
-        task: The column.
-        row: The row, or the name of an agent.
-        drawn: Whether a trained policy drew its commands.
-        rates: The success rate of each seed; none where nothing was run.
-        seeds: The training seeds; none for agents that nobody trains.
-        mean: Their mean.
-        interval: The 95% interval, and how it was made.
+        task: The task, a column.
+        row: The method, or the name of an agent.
+        drawn: Whether commands were sampled.
+        rates: The success rate of each seed; empty if nothing was run.
+        seeds: The training seeds; empty for agents.
+        mean: Mean of the rates.
+        interval: The 95% interval.
         kind: `"episodes"` or `"seeds"`.
         episodes: Episodes a seed.
         mean_return: Mean sum of rewards.
         mean_steps: Mean length.
-        seconds: Training and playing, all seeds; None where an attempt was killed before it could tell.
+        seconds: Training and playing, all seeds; None if an attempt was killed.
         hardware: The machine.
-        paper: The paper's success in per cent, None where it gives none.
+        paper: The paper's success in per cent; None if it gives none.
         note: Why nothing was run.
     """
 
@@ -91,7 +86,7 @@ def entries(plan: Plan) -> list[Entry]:
 
 
 def _entry(task: str, row: str, cells: list[Cell], drawn: bool) -> Entry:
-    protocol = load_protocol(TASKS[task].protocol)
+    protocol = protocol_for(task, cells[0].split)
     runs = [read_run(cell.drawn if drawn and cell.drawn else cell.evaluation) for cell in cells]
     scores = [score_run(protocol, trajectories) for _, trajectories in runs]
     rates = tuple(each.success_rate for each in scores)
@@ -118,7 +113,7 @@ def title(row: str, drawn: bool) -> str:
     """Return a row's name for people."""
     if row in PAPER_ONLY:
         return f"{row} (the paper's)"
-    return (ROWS[row].title if row in ROWS else row) + (", drawn" if drawn else "")
+    return (ROWS[row].title if row in ROWS else row) + (", sampled" if drawn else "")
 
 
 def lines(plan: Plan, table: list[Entry]) -> list[list[str]]:
@@ -146,8 +141,8 @@ def notes(plan: Plan, table: list[Entry]) -> list[str]:
     )
     said = [
         f"Success with its 95% interval ({kind}). Preset `{plan.preset.name}`, training seeds {seeds}.",
-        "Drawn: commands are drawn at temperature 1, as the paper's are (its Table 3); else the likeliest are taken.",
-        *(f"{TASKS[task].title}: protocol `{TASKS[task].protocol}`." for task in plan.tasks),
+        "Sampled: commands are sampled at temperature 1, as in the paper (its Table 3); otherwise decoding is greedy.",
+        *(f"{TASKS[task].title}: protocol `{protocol_for(task, plan.split).name}`." for task in plan.tasks),
         "The paper's numbers are of its table 2 and section 6, GPT-2 XL where it trains.",
     ]
     trained = [entry for entry in table if entry.seeds and entry.seconds is not None and not entry.drawn]

@@ -1,6 +1,6 @@
-"""The oracle teacher of ALFWorld: an honest expert, which sees only what the agent sees, and says why it does a thing.
+"""ALFWorld's own teacher: an expert that sees only what the player sees, and gives reasons for its actions.
 
-It acts by the whole path and speaks of nothing but what p(s) shows, so a short `history` makes it say less.
+It acts on the whole path and mentions only what p(s) shows, so it says less with a short `history`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import numpy as np
 from natlang_envs.alfworld.engine.goals import Goal
 from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS
 from natlang_envs.alfworld.expert import Expert, Subgoal
-from natlang_envs.alfworld.games.floor_plans import facts, room, room_numbers
+from natlang_envs.alfworld.games.floor_plans import floor_plans, room, room_numbers
 from natlang_envs.alfworld.observation_memory import Memory, type_of
+from natlang_envs.env import NatLangEnv
 from natlang_envs.prompt import PathStep
 from reference_agent.teachers.base import Lesson, Moment, Sayings, agrees, listing, phrases
 
@@ -26,7 +27,7 @@ _DONE = {"clean": "clean", "heat": "hot", "cool": "cool"}
 
 
 class _Why(NamedTuple):
-    """A kind of sentence, and the places that were searched in vain."""
+    """A kind of sentence, and the places searched without success."""
 
     kind: str
     seen: Sequence[str] = ()
@@ -56,7 +57,7 @@ class ALFWorldTeacher:
         self._say = Sayings(SAYINGS, rng)
         self._aloud = aloud
 
-    def teach(self, moment: Moment) -> Lesson:
+    def __call__(self, moment: Moment) -> Lesson:
         """Return a reflection that names the expert's command and no other, and that command."""
         task = moment.info["task"]
         expert = Expert(task)
@@ -110,6 +111,11 @@ class ALFWorldTeacher:
         return " ".join(each if here else each[0].upper() + each[1:] for each in told)
 
 
+def make(env: NatLangEnv, rng: np.random.Generator, aloud: bool = False) -> ALFWorldTeacher:
+    """Return the teacher of ALFWorld; its options are those of `ALFWorldTeacher`."""
+    return ALFWorldTeacher(rng, aloud)
+
+
 def _here(known: Memory, moment: Moment) -> _Here:
     """Return where the agent is, as far as p(s) tells."""
     named = (name for step in reversed(moment.shown) for name in known.receptacles if step.action.endswith(f" {name}"))
@@ -117,7 +123,7 @@ def _here(known: Memory, moment: Moment) -> _Here:
 
 
 def _read_aloud(here: Memory, subgoal: Subgoal) -> str:
-    """Return what the place that is shown holds of what is sought, if it serves a search, be it in vain; else ""."""
+    """Return what the current place contains of the sought type when searching, which may be nothing; else ""."""
     shown = next(iter(here.seen), "")
     if subgoal.kind not in ("find", "take") or not shown or (subgoal.kind == "take" and shown != subgoal.receptacle):
         return ""
@@ -186,7 +192,8 @@ def _remember(task: str, shown: Sequence[PathStep], observation: str) -> Memory:
 def words() -> list[str]:
     """Return what the tiny tokenizer keeps whole: types of things and receptacles, verbs, and all numbers."""
     rooms = [room(number) for number in room_numbers()]
-    types = {each.lower() for each in (*facts().fits, *(kind for each in facts().fits.values() for kind in each))}
+    fits = floor_plans().fits
+    types = {each.lower() for each in (*fits, *(kind for each in fits.values() for kind in each))}
     for each in rooms:
         types |= {one.type.lower() for one in (*each.receptacles, *each.fixtures)} | {
             one.lower() for one in each.movable

@@ -1,6 +1,6 @@
-"""The oracle teacher of AutoExplore: the shortest way to the file, reading it before it is named, and why.
+"""AutoExplore's own teacher: it takes the shortest way to the file, reads it, then names it, with reasons.
 
-The plan is made with full knowledge; what is said of it is taken from p(s): listed names, lines that were shown.
+The plan is made with full knowledge; the reasons use only p(s): listed names, and lines that were shown.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from natlang_envs.autoexplore.baselines import question_words, stem, words_of
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.autoexplore.repository.texts import NEXT, PREVIOUS, UP
+from natlang_envs.env import NatLangEnv
 from natlang_envs.prompt import PathStep
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Sayings, agrees, listing
 
@@ -36,7 +37,7 @@ class AutoExploreTeacher:
     def __init__(self, rng: np.random.Generator) -> None:
         self._say = Sayings(SAYINGS, rng)
 
-    def teach(self, moment: Moment) -> Lesson:
+    def __call__(self, moment: Moment) -> Lesson:
         """Return a reflection that names the next command of the demonstration and no other, and that command."""
         env = moment.env
         assert isinstance(env, AutoExploreEnv)
@@ -86,6 +87,11 @@ class AutoExploreTeacher:
             if shared:
                 yield say(f"{kind}_match")
             yield say(kind)
+
+
+def make(env: NatLangEnv, rng: np.random.Generator) -> AutoExploreTeacher:
+    """Return the teacher of AutoExplore, which has no options."""
+    return AutoExploreTeacher(rng)
 
 
 def sought_words(question: str) -> list[str]:

@@ -1,8 +1,7 @@
-"""What every teacher M_R has in common: the moment it is asked about, what it answers, and its sentences as data.
+"""The interface of a teacher M_R, and helpers shared by the built-in ones.
 
-What a teacher is told beyond p(s), that a plan is known (p_reflect) or that the last step was wrong (p_negative), is
-never in the prompts that a student is trained on; the wrong step itself stands in p(s)'s path. It does not know any
-environment: see teacher_taxi, teacher_alfworld, teacher_autoexplore, teacher_openai.
+A teacher is told more than its students: that a plan is known (p_reflect), or that the last step was wrong
+(p_negative). None of this enters the prompts that students are trained on. The wrong step itself is part of p(s).
 """
 
 from __future__ import annotations
@@ -17,23 +16,24 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from natlang_envs.env import NatLangEnv
+from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep
 
 FORBIDDEN = re.compile(r"optimal|spoiler", re.IGNORECASE)  # what no reflection says (the paper's C.1)
 
 
 class Moment(NamedTuple):
-    """What a teacher reflects on.
+    """A teacher's privileged view of one state.
 
     Attributes:
-        env: The environment, in the state to reflect on.
+        env: The environment in this state, with its plan (`oracle`, `reference`); do not step it.
         state: p(s), which is all that a student will see.
-        path: The steps so far, oldest first; more of them than p(s) shows if `history` is short.
-        shown: Those that p(s) shows.
+        path: The steps so far, oldest first; p(s) may show fewer.
+        shown: The steps that p(s) shows.
         observation: The current observation.
         info: The environment's info.
         wrong: The last action, when it is known to have been a mistake (p_negative).
-        wording: Which of several answers about this state is asked for, from 0.
+        wording: Number of the answer, from 0, if several are requested about this state.
     """
 
     env: NatLangEnv
@@ -59,21 +59,46 @@ class Lesson(NamedTuple):
 
 
 class Teacher(Protocol):
-    """Reflects on the state an environment is in.
+    """A function from a moment to a reflection and an action: a plain function will do.
 
-    Attributes:
-        restarts: Whether an observation of the family tells all that matters, so that a state makes sense without the
-            path that led to it.
-        idles: Whether a wrong action that leaves the plan as long as it was, such as reading another file, is a mistake
-            to learn from; else only one after which it is longer.
+    It may have two attributes, both False if missing: `restarts`, whether an observation alone tells all that matters,
+    so that a state makes sense without its path; `idles`, whether an action that leaves the plan as long as it was,
+    such as reading another file, is a mistake too.
     """
 
-    restarts: bool
-    idles: bool
-
-    def teach(self, moment: Moment) -> Lesson:
+    def __call__(self, moment: Moment, /) -> Lesson | tuple[str | None, str]:
         """Return a reflection and an action."""
         ...
+
+
+def ask(teacher: Teacher, moment: Moment) -> Lesson:
+    """Return a teacher's lesson, checked.
+
+    Raises:
+        UsageError: The teacher failed, returned no pair of texts, or chose an action that is not listed.
+    """
+    where = f"on task {moment.info['task_id']!r} after {len(moment.path)} steps"
+    try:
+        told = teacher(moment)
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"the teacher failed {where} ({type(error).__name__}: {error}): mend the teacher") from error
+    texts = isinstance(told, tuple) and len(told) == 2 and (told[0] is None or isinstance(told[0], str))
+    if not texts or not isinstance(told[1], str):
+        raise UsageError(f"the teacher returned {told!r} {where}: return a reflection (or None) and an action")
+    if told[1] not in moment.commands:
+        listed = ", ".join(map(repr, moment.commands[:6]))
+        raise UsageError(f"the teacher chose {told[1]!r} {where}, which is not listed: choose one of {listed} …")
+    return Lesson(*told)
+
+
+def plan(env: NatLangEnv) -> list[str] | None:
+    """Return the environment's reference plan from here; None if it has none."""
+    try:
+        return env.reference()
+    except NotImplementedError:
+        return None
 
 
 class Sayings:

@@ -1,31 +1,35 @@
-"""A chat model as the teacher M_R, behind an OpenAI-compatible endpoint, Azure's too (Algorithm 1, lines 7, 8, 15, 16).
+"""A chat model as the teacher M_R, behind an OpenAI-compatible or Azure endpoint (Algorithm 1, lines 7, 8, 15, 16).
 
-Two requests a lesson: p(s) with p_reflect (after a mistake also p_negative) gives R; p(s), R and α(A(s)) give a. An
-answer that names no listed command, that contradicts its reflection or gives away what it was told, is kept out of the
-data and counted; the game goes on by the oracle's action. Answers are kept on disk by their exact request. Where the
-endpoint is and its key come from the environment, as `natlang_envs.chat_endpoint` has it.
+Each lesson takes two requests: p(s) with p_reflect (after a mistake also p_negative) gives R; p(s), R and α(A(s)) give
+a. Lessons are left out of the data, and counted, if the answer names no listed command, contradicts its reflection or
+gives away what it was told; the game then goes on with the oracle's action. Answers are cached on disk by request. Set
+the endpoint and its key with environment variables: see `natlang_envs.chat_endpoint`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import re
 import threading
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
 from natlang_envs.enumeration import Choice, enumerate_actions
+from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
-from reference_agent.config import CollectConfig
+from reference_agent.config import TeacherConfig
 from reference_agent.data_card import Meter
-from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Teacher, named_commands
+from reference_agent.number_checks import at_least
+from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Teacher, ask, named_commands
+from reference_agent.teachers.choose import check_options
 from reference_agent.untuned.chat_model import OwnDriver
 
 _GONE = 20  # requests that fail in a row after which a server is given up
@@ -33,8 +37,49 @@ _LABEL = re.compile(r"[\s(\[*`\"']*([A-Za-z]{1,2})[)\]*`\"']*[.:)]?\s*")
 
 
 @dataclass(frozen=True)
+class ChatOptions:
+    """Options of the teacher `"openai"`.
+
+    Attributes:
+        model: The chat model's name; on Azure, the deployment's.
+        prompts: A TOML file with the prompts, instead of those of the environment's family.
+        hint: Whether the model is told the oracle's next action, if the prompts have a place for it.
+        workers: Trajectories played at a time.
+        attempts: Requests made for one answer.
+        timeout: Largest number of seconds of a request.
+        price_read: Price of a million tokens read, in any currency.
+        price_written: Price of a million tokens written.
+    """
+
+    model: str = ""
+    prompts: str = ""
+    hint: bool = True
+    workers: int = 4
+    attempts: int = 3
+    timeout: float = 120.0
+    price_read: float = 0.0
+    price_written: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check what types cannot say."""
+        if not self.model.strip():
+            raise UsageError("the teacher 'openai' needs the name of a chat model: set teacher.model")
+        at_least("teacher.", self, workers=1, attempts=1)
+
+
+def chat_options(config: TeacherConfig) -> ChatOptions:
+    """Return the options of a chat model.
+
+    Raises:
+        UsageError: One is unknown or wrong, or the model is not named.
+    """
+    check_options(config.name, config.options, {each.name: each.default for each in fields(ChatOptions)})
+    return ChatOptions(**config.options)
+
+
+@dataclass(frozen=True)
 class Prompts:
-    """What a chat model is told in a family of environments; see the data files.
+    """Prompts of a chat model for a family of environments.
 
     Attributes:
         system: Its role.
@@ -51,18 +96,35 @@ class Prompts:
     choose: str
 
 
-def load_prompts(family: str) -> Prompts:
-    """Return the prompts of a family.
+def load_prompts(env: NatLangEnv, file: str = "") -> Prompts:
+    """Return the prompts for an environment: those of a file, of its family, or general ones.
+
+    General prompts describe the game with the Description and Rewards of the class docstring.
 
     Raises:
-        UsageError: There are none.
+        UsageError: The file is missing, or a prompt in it.
     """
-    try:
-        name = f"data/prompts/{family.replace('-', '_')}.toml"
-        text = resources.files("reference_agent").joinpath(name).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise UsageError(f"no prompts for a chat model are written for {family!r}: use the oracle teacher") from None
-    return Prompts(**{name: said.strip() for name, said in tomllib.loads(text).items()})
+    if file:
+        try:
+            told = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+            return Prompts(**{name: said.strip() for name, said in told.items()})
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            names = ", ".join(each.name for each in fields(Prompts))
+            raise UsageError(f"{file} holds no prompts ({error}): write the texts {names}") from None
+    folder = resources.files("reference_agent").joinpath("data/prompts")
+    own = folder.joinpath(f"{env.family.replace('-', '_')}.toml")
+    text = (own if own.is_file() else folder.joinpath("general.toml")).read_text(encoding="utf-8")
+    prompts = {name: said.strip() for name, said in tomllib.loads(text).items()}
+    return Prompts(**{**prompts, "system": prompts["system"].replace("{game}", described(env))})
+
+
+def described(env: NatLangEnv) -> str:
+    """Return the sections Description and Rewards of an environment's class docstring, or its first paragraph."""
+    text = inspect.getdoc(type(env)) or env.family
+    parts = re.split(r"^#+ *(.+)$", text, flags=re.MULTILINE)
+    sections = {title.strip().lower(): body.strip() for title, body in zip(parts[1::2], parts[2::2], strict=True)}
+    told = [sections[name] for name in ("description", "rewards") if name in sections]
+    return "\n".join(told) or text.split("\n\n")[0]
 
 
 class Answer(NamedTuple):
@@ -74,17 +136,17 @@ class Answer(NamedTuple):
 
 
 class ChatModel:
-    """Asks a model, from many threads at a time, and remembers.
+    """A chat model that many threads ask at a time, with a cache on disk.
 
     Args:
         config: Model, attempts, timeout, prices.
-        folder: Where answers are kept; None keeps them nowhere.
+        folder: Folder of the cache; None for no cache.
 
     Raises:
         UsageError: The package `openai` is missing, or the environment names no endpoint.
     """
 
-    def __init__(self, config: CollectConfig, folder: Path | None) -> None:
+    def __init__(self, config: ChatOptions, folder: Path | None) -> None:
         self._config = config
         self._folder = folder
         self._driver = OwnDriver(config.model, timeout=config.timeout, attempts=config.attempts)
@@ -181,25 +243,25 @@ class ChatModel:
 
 
 class ChatTeacher:
-    """Lets a chat model reflect and choose.
+    """A teacher that lets a chat model reflect and choose.
 
     Args:
         model: The model, which several teachers share.
-        prompts: What it is told.
-        oracle: Knows the action that is hinted at, and that the game goes on by where the model fails.
-        hint: Whether the model is told it.
+        prompts: Its prompts.
+        oracle: The teacher whose action is the hint, and with which the game goes on where the model fails.
+        hint: Whether the model is told that action.
     """
 
     def __init__(self, model: ChatModel, prompts: Prompts, oracle: Teacher, hint: bool) -> None:
-        self.restarts, self.idles = oracle.restarts, oracle.idles
+        self.restarts, self.idles = getattr(oracle, "restarts", False), getattr(oracle, "idles", False)
         self._model = model
         self._prompts = prompts
         self._oracle = oracle
         self._hint = hint and bool(prompts.hint)
 
-    def teach(self, moment: Moment) -> Lesson:
+    def __call__(self, moment: Moment) -> Lesson:
         """Return the model's reflection and action; without a reflection, the oracle's action."""
-        known = self._oracle.teach(moment).action
+        known = ask(self._oracle, moment).action
         told = self._lesson(moment, known)
         if isinstance(told, Lesson):
             return told

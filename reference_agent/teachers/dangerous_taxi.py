@@ -1,9 +1,8 @@
-"""The oracle teacher of DangerousTaxi (Algorithm 1, lines 7, 8, 15, 16), which drives and says why.
+"""DangerousTaxi's own teacher: it drives, and says why.
 
-Without walls it follows the shortest plan. Where each city is another one, a student can learn only what follows from
-what is said; with walls the teacher drives by one rule: first to the column of the goal, from one border between
-columns to the next, around the nearer end of a wall. That is never illegal, and on average longer than the shortest
-plan by 0.1 steps a pickup and 0.3 a delivery.
+Without `walls` it follows the shortest plan. With `walls` it drives by one local rule that carries over to unseen
+cities: first to the column of the goal, one border between columns after the other, around the nearer end of a wall.
+This is never illegal, and longer than the shortest plan by 0.1 steps a pickup and 0.3 a delivery on average.
 """
 
 from __future__ import annotations
@@ -14,6 +13,8 @@ import numpy as np
 
 from natlang_envs.dangerous_taxi.city import IN_TAXI, Cell, City
 from natlang_envs.dangerous_taxi.env import DangerousTaxiEnv
+from natlang_envs.env import NatLangEnv
+from natlang_envs.errors import one_of
 from reference_agent.teachers.base import Lesson, Moment, Sayings, phrases
 
 SAYINGS = "dangerous_taxi"
@@ -24,8 +25,10 @@ class TaxiTeacher:
 
     Args:
         rng: Draws the wording.
-        regret: Whether the sentence on a mistake comes `"first"`, before the command, or `"last"`.
-        walls: Whether it says what walls it sees.
+        regret: Position of the sentence on a mistake: `"first"`, before the command, or `"last"`. A student that
+            regrets a right step before it chooses turns back; after the command it is too late for that.
+        walls: Whether it names the walls on the next border between columns, and drives by that alone; otherwise it
+            follows the shortest plan, whose reasons may lie anywhere on the map.
     """
 
     restarts = True
@@ -36,7 +39,7 @@ class TaxiTeacher:
         self._last = regret == "last"
         self._walls = walls
 
-    def teach(self, moment: Moment) -> Lesson:
+    def __call__(self, moment: Moment) -> Lesson:
         """Return a reflection that names one command, and that command."""
         env = moment.env
         assert isinstance(env, DangerousTaxiEnv)
@@ -65,6 +68,16 @@ class TaxiTeacher:
             sentences = [draw("regret"), draw(kind)] if wrong else [draw(kind)]
         facts = [comparison(here, there), *([seen] if seen else [])]
         return " ".join([*facts, *(each.format(**words) for each in sentences)])
+
+
+def make(env: NatLangEnv, rng: np.random.Generator, regret: str = "first", walls: bool = False) -> TaxiTeacher:
+    """Return the teacher of DangerousTaxi; its options are those of `TaxiTeacher`.
+
+    Raises:
+        UsageError: `regret` is neither of the two words.
+    """
+    one_of("teacher.regret", regret, ("first", "last"))
+    return TaxiTeacher(rng, regret, walls)
 
 
 def bearings(here: Cell, there: Cell) -> tuple[str, str]:

@@ -1,1 +1,7 @@
-"""Models that nobody fine-tuned, as agents."""
+"""Models without fine-tuning, as agents of `natlang evaluate --agent`.
+
+agents      zero-shot (labels), zero-shot-chat (chat template) and react (a chat model behind an endpoint)
+chat_policy a chat template around the policy's prompt
+chat_model  a chat model behind an OpenAI-compatible endpoint
+likelihood  search of AutoExplore by how likely a file makes the question
+"""

@@ -1,10 +1,9 @@
-"""Models that nobody fine-tuned, as agents: `--agent zero-shot:MODEL`, `zero-shot-chat:MODEL` and `react:MODEL`.
+"""Models without fine-tuning, as agents: `--agent zero-shot:MODEL`, `zero-shot-chat:MODEL` and `react:MODEL`.
 
-`zero-shot` is a causal LM on this machine, by hub id or folder, that chooses one of the listed labels, as a trained
-policy does, with the whole path in its prompt as far as its context goes; `zero-shot-chat` asks it the same as its chat
-template has it. `react` is a chat model behind an
-OpenAI-compatible endpoint that writes a thought and then an action (ReAct), with the whole path as its memory. It does
-not know how either was trained; `react` needs no torch.
+`zero-shot` is a causal LM on this machine, by hub id or folder. It chooses one of the listed labels, as a trained
+policy does, with as much of the path in its prompt as fits. `zero-shot-chat` puts the same prompt into the model's chat
+template. `react` is a chat model behind an OpenAI-compatible endpoint that writes a thought and then an action (ReAct)
+with the whole path as its memory; it needs no torch.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class ZeroShotAgent:
 
 
 class Answer(NamedTuple):
-    """What a model wrote: its thought, and its action, which is `known` where it is one of the listed commands."""
+    """A model's thought and action; `known` says whether the action is one of the listed commands."""
 
     thought: str
     action: str

@@ -1,7 +1,7 @@
-"""A chat model that nobody fine-tuned, asked for a label as its chat template has it.
+"""A chat model without fine-tuning that chooses a label in its chat template.
 
-The prompt is the one that all policies read, behind one sentence that says how to answer, as a user's turn; the label
-is the first token of the model's own turn.
+The user's turn is one sentence that says how to answer, then the prompt of any policy. The label is the first token of
+the model's own turn.
 """
 
 from __future__ import annotations

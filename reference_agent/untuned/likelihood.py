@@ -1,10 +1,9 @@
-"""A model that nobody fine-tuned searches AutoExplore's repositories: `--agent likelihood:MODEL`.
+"""A search agent for AutoExplore that uses a model without fine-tuning: `--agent likelihood:MODEL`.
 
-Asked to choose a command, a small model names whatever stands first. Asked how likely a file makes the question, it
-judges well (benchmarks/results/autoexplore_judgement.md). So no label is ever chosen here: what is listed is worth a
-look as far as its path makes the question likelier, a file that was read is the answer as far as its text does (the
-noisy channel of speech recognition and translation), and the way between them is counted, not learned. It reads as long
-as steps are left, then names the best. It knows only what a player is shown and was shown earlier in the same game.
+Asked to choose a command, a small model names whatever comes first. Asked how likely a file makes the question, it
+judges well (benchmarks/results/autoexplore_judgement.md). So this agent chooses no labels. It reads the entries whose
+paths make the question likelier, and names the file whose text makes it likeliest (a noisy-channel model). Routes
+between files are counted, not learned. It uses only what a player is shown in the same game.
 """
 
 from __future__ import annotations

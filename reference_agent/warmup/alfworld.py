@@ -1,8 +1,7 @@
-"""Made-up questions for ALFWorld's tiny model: what of a type is there, and which place comes next in the room's list?
+"""Made-up questions for ALFWorld's tiny model: which thing of a type is here, and which place follows in the list?
 
-A place and its list are invented, and several questions are asked of them: so many answers a prompt taught in two
-hundred steps what one answer a prompt had not begun to in two thousand. It does not know what is right to do in any
-state.
+Each prompt has an invented place and several questions. That many answers taught in two hundred steps what one answer
+per prompt had not begun to teach in two thousand.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from natlang_envs.alfworld.engine.grammar import TASK_PREFIX, listing
-from natlang_envs.alfworld.games.floor_plans import facts
+from natlang_envs.alfworld.games.floor_plans import floor_plans
 from natlang_envs.alfworld.observation_memory import Memory, type_of
 from natlang_envs.prompt import reflection_prompt
 from reference_agent.teachers.alfworld import NONE
@@ -58,7 +57,7 @@ def ask(state: str, whole: bool, rng: np.random.Generator) -> tuple[str, list[tu
 @cache
 def _types() -> tuple[list[str], list[str]]:
     """Return the types of things and of places."""
-    fits = facts().fits
+    fits = floor_plans().fits
     return sorted({each.lower() for kind in fits.values() for each in kind}), sorted(each.lower() for each in fits)
 
 

@@ -1,11 +1,9 @@
-"""Teaches an untrained tiny model what a pretrained one knows: to repeat, to look up, to tell directions.
+"""Warm-up lessons: skills that a pretrained model has, and on which a new one would spend its few demonstrations.
 
-A model made from a config would spend its few demonstrations on learning them. Repeating (not Taxi, whose six commands
-are soon learned): a command is named at random; write it. Lists (ALFWorld): see warmup_alfworld.py. Labels: a command
-is named at random, often after a sentence of the observation; find its label in the list, which is short at first.
-Walls (Taxi): a border between two columns is drawn; say which rows are closed. Directions (Taxi): taxi and passenger
-are moved at random; say where the one lies from the other, and what wall is next. The prompts have the shape of the
-real ones, but nothing here says which command is right in any state.
+Lists (ALFWorld): answer made-up questions about lists; see alfworld.py. Repeating (not Taxi, whose six commands are
+soon learned): write the command that is named. Labels: find the label of the command that is named, in short lists
+first. Walls (Taxi): say which rows of a border between columns are closed. Directions (Taxi): say where the passenger
+lies from the taxi, and which wall is next. Prompts look like the real ones; commands in them are random.
 """
 
 from __future__ import annotations
@@ -28,10 +26,10 @@ from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import policy_prompt, reflection_prompt
 from reference_agent.checkpoint import Checkpoints, Lessons, random_state
-from reference_agent.collect import Report
+from reference_agent.collection import Report
 from reference_agent.config import WarmupConfig
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
-from reference_agent.models.saycan import text_prompt
+from reference_agent.models.prompt_reader import text_prompt
 from reference_agent.teachers.dangerous_taxi import TaxiTeacher, comparison, look_ahead, next_border
 from reference_agent.warmup.alfworld import ask
 

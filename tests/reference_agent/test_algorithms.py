@@ -24,11 +24,11 @@ from reference_agent.algorithms.rloo import leave_one_out
 from reference_agent.checkpoint import PREFIX, Progress, newest, save
 from reference_agent.config import Config, RLConfig, StageConfig
 from reference_agent.config_file import load_config
-from reference_agent.curriculum import Tasks, passed
+from reference_agent.curriculum import Stage, Tasks, passed, stages_of
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.players import Answers, Decision, Reflector, decide, explored
+from reference_agent.players import Answers, Decision, Reflector, decide
 from reference_agent.rlft import Row as Row_
-from reference_agent.rlft import fine_tune
+from reference_agent.rlft import reinforce as fine_tune_by_reward
 from reference_agent.rollout import Episode
 from tests.reference_agent.conftest import quick_config
 
@@ -99,18 +99,6 @@ def test_ppos_first_update_is_reinforces_and_clipping_ends_the_pull(model: Langu
     assert ppo.update(tight, episodes).kl < ppo.update(loose, episodes).kl  # type: ignore[operator]
 
 
-def test_decisions_that_were_certain_are_left_out_and_count_in_the_mean(model: LanguageModel) -> None:
-    learner = learner_of(model, skip=0.98, epochs=1)
-    episodes = sampled(learner, 8)
-    certain = [Episode([each.decisions[0]._replace(log_probability=-0.001)], [20.0], True) for each in episodes]
-    everything = learner_of(model, epochs=1)
-    result, plain = ppo.update(learner, episodes + certain), ppo.update(everything, episodes + certain)
-    assert result.skipped == 0.5
-    assert plain.skipped == 0.0
-    nothing = ppo.update(learner, certain)
-    assert (nothing.updates, nothing.skipped) == (0, 1.0)
-
-
 @pytest.mark.parametrize("algorithm", ["reinforce", "ppo"])
 def test_micro_batches_add_up_to_the_minibatch(model: LanguageModel, algorithm: str) -> None:
     update: Callable[..., Update] = {"reinforce": reinforce.update, "ppo": ppo.update}[algorithm]
@@ -178,26 +166,26 @@ def test_leave_one_out_compares_the_episodes_of_a_task_and_skips_equal_ones(mode
 def test_gigpo_adds_the_credit_among_repeated_states_to_the_episodes() -> None:
     # Both begin alike in a; one goes on rightly from b, the other wrongly.
     right, wrong = episode(("a", -1.0), ("b", 10.0)), episode(("a", -1.0), ("b", -10.0))
-    rows = credit([right, wrong], RLConfig(reward_scale=1.0, group=2, step_weight=1.0))
+    rows = credit([right, wrong], RLConfig(reward_scale=1.0, group=2))
     assert placed(rows) == approximately([(1, 20.0), (1, -20.0), (0, 20.0), (0, -20.0)])
     # A state met once has the episode's credit alone; one met twice in an episode is compared with itself.
     lone, loop = episode(("a", 4.0)), episode(("c", -2.0), ("c", 2.0))
-    rows = credit([lone, loop], RLConfig(reward_scale=1.0, group=2, step_weight=1.0))
+    rows = credit([lone, loop], RLConfig(reward_scale=1.0, group=2))
     assert placed(rows) == approximately([(1, -1.0), (0, 2.0), (0, -3.0)])
 
 
 def test_the_critic_learns_what_states_are_worth_and_its_advantages_are_generalised(model: LanguageModel) -> None:
-    settings = {"algorithm": "ppo", "critic": True, "gae": 0.5, "value_weight": 0.5}
+    settings = {"algorithm": "ppo", "critic": True}
     learner = learner_of(model, **settings, reward_scale=1.0, target_kl=0.0)
     critic = ppo.make_critic(learner.policy)
     optimizer = torch.optim.AdamW([*learner.policy.model.parameters(), *critic.parameters()], lr=3e-3)
     learner = learner._replace(critic=critic, optimizer=optimizer)
     rows = ppo.judged(learner, [episode(("a", 1.0), ("b", 4.0)), episode(("a", 2.0))])
-    assert [row.advantage for row in rows] == pytest.approx([1 + 0.5 * 4, 4.0, 2.0])
+    assert [row.advantage for row in rows] == pytest.approx([1 + ppo.GAE * 4, 4.0, 2.0])
     torch.nn.init.constant_(critic.bias, 3.0)
     rows = ppo.judged(learner, [episode(("a", 1.0), ("b", 4.0))])
-    assert [row.advantage for row in rows] == pytest.approx([(1 + 3 - 3) + 0.5 * (4 - 3), 4 - 3])
-    assert [row.target for row in rows] == pytest.approx([4.5, 4.0])
+    assert [row.advantage for row in rows] == pytest.approx([(1 + 3 - 3) + ppo.GAE * (4 - 3), 4 - 3])
+    assert [row.target for row in rows] == pytest.approx([4 + ppo.GAE, 4.0])
     torch.nn.init.zeros_(critic.bias)
     for _ in range(12):
         ppo.update(learner, [episode(("a", 2.0))] * 8)
@@ -206,10 +194,13 @@ def test_the_critic_learns_what_states_are_worth_and_its_advantages_are_generali
     )  # type: ignore[union-attr]
 
 
-def test_replay_imitates_what_was_better_than_now_and_forgets_the_oldest(model: LanguageModel) -> None:
-    learner = learner_of(model, replay=4, replay_size=6)
+def test_replay_imitates_what_was_better_than_now_and_forgets_the_oldest(
+    model: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = learner_of(model, replay=4)
     sampled_now = sampled(learner, 24)
     good = [each for each in sampled_now if each.success]
+    monkeypatch.setattr("reference_agent.algorithms.replay.KEPT", 6)
     replay = Replay(learner.config)
     assert replay.update(learner, sampled_now) == 0
     assert list(replay.episodes) == good[-6:]
@@ -222,19 +213,6 @@ def test_replay_imitates_what_was_better_than_now_and_forgets_the_oldest(model: 
     assert imitation(failures, good, 20.0) == []
 
 
-def test_exploration_draws_evenly_so_often_and_the_probability_is_the_mixtures(model: LanguageModel) -> None:
-    learner = learner_of(model, explore=0.5)
-    certain = torch.log_softmax(torch.tensor([[30.0, 0.0, float("-inf")]]), dim=1)
-    torch.testing.assert_close(explored(certain, 0.5).exp(), torch.tensor([[0.75, 0.25, 0.0]]))
-    assert explored(certain, 0.0) is certain
-    decisions = decide(learner.policy, None, [STATE] * 24, [COMMANDS] * 24, learner.rng, explore=0.5)
-    rows = [Row(0, each, 0.0) for each in decisions]
-    torch.testing.assert_close(
-        choices(learner, rows).chosen, torch.tensor([each.log_probability for each in decisions])
-    )
-    assert min(each.log_probability for each in decisions) >= np.log(0.25)
-
-
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 DROPOFF = "NatLang/DangerousTaxi-Dropoff-v0"
 EVERY = {
@@ -242,14 +220,22 @@ EVERY = {
     "rloo": ("rl.algorithm='rloo'",),
     "ppo": ("rl.algorithm='ppo'", "rl.target_kl=0.0", "rl.epochs=2"),
     "critic": ("rl.algorithm='ppo'", "rl.critic=true", "rl.epochs=2"),
-    "gigpo": ("rl.algorithm='gigpo'", "rl.explore=0.1"),
-    "replay": ("rl.replay=3", "rl.explore=0.9", "env_kwargs={horizon=30}"),
+    "gigpo": ("rl.algorithm='gigpo'",),
+    "replay": ("rl.replay=3", "env_kwargs={horizon=30}"),
     "dropout": ("rl.algorithm='ppo'", "rl.dropout='always'", "rl.dropout_rate=0.3"),
 }
 
 
 class CrashedError(Exception):
     """Training was killed."""
+
+
+def fine_tune(
+    policy: LanguageModel, reflector: Reflector | None, config: Config, folder: Path, report: Callable[[Row_], None]
+) -> list[Row_]:
+    """Do the RL of a run's settings."""
+    rest = {"history": config.history, "seed": config.seed, "folder": folder, "report": report}
+    return fine_tune_by_reward(policy, reflector, stages_of(config), config.rl, **rest)  # type: ignore[arg-type]
 
 
 def tuned(model: LanguageModel, config: Config, folder: Path, crash_at: int = 0) -> tuple[LanguageModel, list[Row_]]:
@@ -299,7 +285,7 @@ def test_a_stage_ends_early_where_it_succeeds_and_the_next_goes_on(model: Langua
     easy = StageConfig(PICKUP, iterations=4, advance_at=0.001, advance_after=2, longest_plan=2)
     stages = (easy, StageConfig(DROPOFF, iterations=1))
     # A policy that draws evenly meets some successes on plans of two steps within 48 games of 30 steps.
-    config = replace(quick_config("rl.batch=48", "rl.group=1", "rl.explore=1.0"), curriculum=stages)
+    config = replace(quick_config("rl.batch=48", "rl.group=1"), curriculum=stages)
     _, curve = tuned(model, config, out / "easy")
     assert [(row["stage"], row["iteration"]) for row in curve] == [(0, 1), (0, 2), (1, 1)]
     _, again = tuned(model, config, out / "easy")
@@ -310,7 +296,7 @@ def test_a_stage_ends_early_where_it_succeeds_and_the_next_goes_on(model: Langua
 
 
 def test_passing_looks_at_the_last_batches_of_its_own_stage() -> None:
-    stage = StageConfig(advance_at=0.5, advance_after=2)
+    stage = Stage(PICKUP, advance_at=0.5, advance_after=2)
     curve = [{"stage": 0.0, "success": 1.0}, {"stage": 1.0, "success": 0.4}]
     assert not passed(stage, 1, curve)
     assert not passed(stage, 1, [*curve, {"stage": 1.0, "success": 0.5}])
@@ -319,15 +305,14 @@ def test_passing_looks_at_the_last_batches_of_its_own_stage() -> None:
 
 
 def test_a_stage_narrows_its_tasks() -> None:
-    config = quick_config()
-    tasks = Tasks(StageConfig(DROPOFF, longest_plan=8, env_kwargs={"map": "generated"}), config)
+    tasks = Tasks(Stage(DROPOFF, longest_plan=8, arguments={"split": "train", "map": "generated"}))
     env = unwrap(gymnasium.make(DROPOFF, split="train", map="generated"))
     rng = np.random.default_rng(0)
     for _ in range(5):
         env.reset(options={"task_id": tasks.draw(rng)})
         assert len(env.oracle()) <= 8
     with pytest.raises(UsageError, match="has a plan of at most 1 steps"):
-        Tasks(StageConfig(DROPOFF, longest_plan=1), config).draw(rng)
+        Tasks(Stage(DROPOFF, longest_plan=1)).draw(rng)
 
 
 def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(model: LanguageModel, out: Path) -> None:
@@ -376,9 +361,8 @@ def test_settings_that_cannot_be_are_named() -> None:
     for setting, words in {
         "rl.algorithm='dpo'": "rl.algorithm",
         "rl.critic=true": "PPO's",
-        "rl.explore=2": "give a number from 0 to 1",
+        "rl.dropout_rate=2": "give a number from 0 to 1",
         "rl.epochs=0": "give 1 or more",
-        "rl.skip=0": "give a probability above 0",
         "rl.dropout='maybe'": "rl.dropout",
         "curriculum=[{env_kwargs={horizon=3}}]": "'horizon' is in env_kwargs and in a stage's",
     }.items():

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from natlang_envs.cli_support import make_env
 from natlang_envs.enumeration import Choice
 from natlang_envs.errors import UsageError
-from reference_agent.collect import gather
+from reference_agent.collection import gather
 from reference_agent.config import Config
 from reference_agent.config_file import parse_config
 from reference_agent.teachers.base import FORBIDDEN
@@ -78,15 +79,17 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Model]]:
 
 def config_of(env: str = "NatLang/DangerousTaxi-Pickup-v0", **further: object) -> Config:
     collect = {"trajectories": 3, "policy_trajectories": 2, "negatives": 1, "wordings": 1, "restarts": False}
-    chat = {"teacher": "openai", "model": "m", "attempts": 1, "price_read": 2.0, "price_written": 10.0}
-    return parse_config({"curriculum": [{"env": env}], "history": 10, "collect": {**collect, **chat, **further}})
+    chat = {"name": "openai", "model": "m", "attempts": 1, "price_read": 2.0, "price_written": 10.0}
+    chat |= {key: further.pop(key) for key in ("workers", "hint", "model") if key in further}
+    settings = {"history": 10, "teacher": chat, "collect": {**collect, **further}}
+    return parse_config({"curriculum": [{"env": env}], **settings})
 
 
 def test_two_requests_a_lesson_with_the_roles_of_the_paper_and_a_bill(model: type[Model]) -> None:
-    for env, family in (("NatLang/DangerousTaxi-Pickup-v0", "dangerous-taxi"), ("NatLang/ALFWorld-v0", "alfworld")):
+    for env in ("NatLang/DangerousTaxi-Pickup-v0", "NatLang/ALFWorld-v0"):
         model.asked.clear()
         examples, card = gather(config_of(env, trajectories=2))
-        prompts = load_prompts(family)
+        prompts = load_prompts(make_env(env))
         assert card.chat is not None
         assert card.chat["left_out"] == {}
         assert card.chat["answers"] == len(model.asked) == 2 * len(examples)
@@ -169,6 +172,7 @@ def test_an_answer_names_one_choice_or_none() -> None:
 
 @pytest.mark.parametrize("family", ["dangerous-taxi", "alfworld", "autoexplore"])
 def test_every_family_has_prompts(family: str) -> None:
-    prompts = load_prompts(family)
+    env = type("Env", (), {"family": family})
+    prompts = load_prompts(env)  # type: ignore[arg-type]
     assert all((prompts.system, prompts.reflect, prompts.negative, prompts.choose))
     assert bool(prompts.hint) == (family != "autoexplore")

@@ -27,7 +27,8 @@ WRONG = {
 @pytest.mark.parametrize("command", ["train", "collect"])
 @pytest.mark.parametrize("setting", WRONG)
 def test_an_environment_that_cannot_be_made_does_not_take_the_folder(command: str, setting: str, out: Path) -> None:
-    result = CliRunner().invoke(app, [command, "--out", str(out), "--set", setting])
+    stage = [] if "curriculum" in setting else ["--set", f"curriculum=[{{env='{PICKUP}'}}]"]
+    result = CliRunner().invoke(app, [command, "--out", str(out), "--set", setting, *stage])
     assert isinstance(result.exception, UsageError)
     assert WRONG[setting] in str(result.exception)
     assert not out.exists()
@@ -50,5 +51,5 @@ def test_a_model_with_too_few_labels_does_not_take_the_folder(out: Path, tmp_pat
 def test_a_run_that_is_whole_needs_no_environment(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = quick_config(stages=(1,))
     policy = train(config, out, silent)
-    monkeypatch.setattr("reference_agent.preflight.make_env", None)
+    monkeypatch.setattr("reference_agent.preflight.check_environments", None)
     assert train(config, out, silent) == policy

@@ -16,8 +16,19 @@ from reference_agent.cli import app
 from reference_agent.config import Config, StageConfig
 from reference_agent.config_file import EXPERIMENTS, load_config
 from reference_agent.folders import lock_file
-from reference_agent.paper.experiments import PRESETS, ROWS, TARGETS, TASKS, cell_config, paper, protocol_of, why_not
-from reference_agent.paper.reproduce import make_plan, reproduce
+from reference_agent.paper.experiments import (
+    PRESETS,
+    ROWS,
+    TARGETS,
+    TASKS,
+    cell_config,
+    paper,
+    protocol_for,
+    protocol_of,
+    why_not,
+)
+from reference_agent.paper.plan import make_plan
+from reference_agent.paper.reproduce import reproduce
 from reference_agent.pipeline import train
 from reference_agent.stages import stage_key
 from tests.reference_agent.conftest import quick_config
@@ -44,14 +55,14 @@ def test_every_experiment_is_a_config_of_a_known_row(path: Path) -> None:
     load_config(path)
     assert path.parent.name in {*TASKS, "rows", "presets", "untuned"}
     if path.parent.name != "untuned":  # named as agents are, by their models
-        assert path.stem in (PRESETS if path.parent.name == "presets" else ROWS)
+        assert path.stem in ({*PRESETS, "shipped"} if path.parent.name == "presets" else ROWS)
 
 
 def test_taxis_demonstrations_are_of_the_environment_that_a_curriculum_ends_in() -> None:
     # A reflector that was shown pickups alone has never read of a passenger who rides, and is frozen in RL.
     for path in sorted(EXPERIMENTS.rglob("*.toml")):
         config = load_config(path)
-        if "DangerousTaxi" in config.curriculum[-1].env:
+        if config.curriculum and "DangerousTaxi" in config.curriculum[-1].env:
             assert config.demonstrations[0] == config.curriculum[-1].env, path
     paper = load_config(EXPERIMENTS / "paper.toml").collect
     assert paper.policy_trajectories == paper.trajectories, "line 22 tunes the policy on all of D"
@@ -228,7 +239,7 @@ def test_a_figure_is_reproduced_again_where_it_was_killed(tmp_path: Path) -> Non
     assert rows["best"].episodes == 100
     assert rows["best"].seeds == (0,)
     assert "| Reflect-RL best |" in (killed / "figure3.md").read_text()
-    assert "| Reflect-RL best, drawn |" in (killed / "figure3.md").read_text()
+    assert "| Reflect-RL best, sampled |" in (killed / "figure3.md").read_text()
     assert json.loads((killed / "figure3.json").read_text())["preset"]["name"] == "smoke"
     assert (killed / "figure3.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(UsageError, match="holds a run with other settings"):
@@ -277,3 +288,17 @@ def test_several_seeds_have_students_interval(tmp_path: Path) -> None:
     assert entry.interval is not None
     assert entry.interval.low <= entry.mean <= entry.interval.high  # type: ignore[operator]
     assert why_not("alfworld-tomato", "no-curriculum", preset, []) is not None
+
+
+def test_settings_are_chosen_on_validation_tasks_which_no_protocol_has(tmp_path: Path) -> None:
+    for task in ("taxi-pickup", "taxi-dropoff-maps", "alfworld"):
+        test, validation = protocol_for(task), protocol_for(task, "validation")
+        assert validation.kwargs["split"] == "validation"
+        assert validation.name == f"{test.name}-validation"
+        assert not {each.task_id for each in validation.episodes} & {each.task_id for each in test.episodes}
+        assert 10 < len(validation.episodes) <= len(test.episodes)
+        assert protocol_for(task, "validation") == validation
+    plan = make_plan(TARGETS["figure3"], PRESETS["smoke"], tmp_path, split="validation")
+    assert "--split validation" in plan.command
+    assert {cell.evaluation.name for cell in plan.cells} == {"validation"}
+    assert {cell.drawn.name for cell in plan.cells if cell.drawn} == {"validation-drawn"}

@@ -15,14 +15,14 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from reference_agent.algorithms.policy_gradient import Learner
 from reference_agent.algorithms.reinforce import update
-from reference_agent.collect import Example
-from reference_agent.config import Config, RLConfig, SFTConfig
+from reference_agent.collection import Example
+from reference_agent.config import Config, PolicySFTConfig, RLConfig
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import SayCanPolicy, with_head
 from reference_agent.pipeline import train
 from reference_agent.players import Reflector, decide
 from reference_agent.rollout import Episode
-from reference_agent.sft import tune_policy
+from reference_agent.sft import fine_tune_policy
 from tests.reference_agent.conftest import quick_config
 
 ACTIONS = [
@@ -125,7 +125,7 @@ def test_demonstrations_and_rewards_move_it(model: LanguageModel, examples: list
 
     before = likelihood(each.action)
     losses: list[float] = []
-    tune_policy(policy, lesson, True, SFTConfig(steps=40, batch=2), 0, lambda _, loss: losses.append(loss))
+    fine_tune_policy(policy, lesson, PolicySFTConfig(steps=40, batch=2), 0, lambda _, loss: losses.append(loss))
     assert losses[-1] < losses[0]
     assert likelihood(each.action) > before + 0.1
 

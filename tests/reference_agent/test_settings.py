@@ -33,7 +33,7 @@ LEAST = {
     "model.width": 1,
 }
 POSITIVE = ("rl.learning_rate", "rl.reward_scale", "sft_reflector.learning_rate", "sft_policy.learning_rate")
-SHARES = ("sft_policy.smoothing", "sft_policy.doubt", "sft_reflector.smoothing", "collect.detours")
+SHARES = ("sft_policy.smoothing", "sft_policy.doubt", "collect.detours")
 
 
 def refusal(name: str, value: float) -> str:

@@ -11,11 +11,11 @@ import pytest
 
 import natlang_envs
 from natlang_envs.errors import UsageError
-from reference_agent.collect import Example, collect, read_examples, write_examples
-from reference_agent.config import CollectConfig
+from reference_agent.collection import Example, read_examples, write_examples
+from reference_agent.config import TeacherConfig
 from reference_agent.teachers.base import Moment, agrees, phrases
 from reference_agent.teachers.choose import make_teacher
-from tests.reference_agent.conftest import quick_config
+from tests.reference_agent.conftest import collect, quick_config
 
 ALL_STARTS = list(natlang_envs.unwrap(gymnasium.make("NatLang/DangerousTaxi-v0")).tasks.ids())
 
@@ -23,13 +23,13 @@ ALL_STARTS = list(natlang_envs.unwrap(gymnasium.make("NatLang/DangerousTaxi-v0")
 @pytest.mark.parametrize("env_id", ["NatLang/DangerousTaxi-Pickup-v0", "NatLang/DangerousTaxi-Dropoff-v0"])
 def test_every_reflection_agrees_with_its_action_on_the_whole_way_of_every_start(env_id: str) -> None:
     env = natlang_envs.unwrap(gymnasium.make(env_id))
-    teacher = make_teacher(env, np.random.default_rng(0), CollectConfig())
+    teacher = make_teacher(env, np.random.default_rng(0), TeacherConfig())
     said: set[str] = set()
     for task_id in ALL_STARTS:
         observation, info = env.reset(options={"task_id": task_id})
         ended = False
         while not ended:
-            lesson = teacher.teach(Moment(env, "", (), (), observation, info))
+            lesson = teacher(Moment(env, "", (), (), observation, info))
             assert lesson.reflection is not None
             assert lesson.action == env.oracle()[0]
             named = [command for command in info["admissible_commands"] if command in lesson.reflection]
@@ -47,7 +47,7 @@ def test_every_reflection_agrees_with_its_action_on_the_whole_way_of_every_start
 @pytest.mark.parametrize(("city", "games"), [("classic", 400), ("generated", 150)])
 def test_a_teacher_that_looks_at_walls_says_what_is_there_and_drives_by_it(city: str, games: int) -> None:
     env = natlang_envs.unwrap(gymnasium.make("NatLang/DangerousTaxi-Dropoff-v0", map=city))
-    teacher = make_teacher(env, np.random.default_rng(0), CollectConfig(walls=True))
+    teacher = make_teacher(env, np.random.default_rng(0), TeacherConfig(options={"walls": True}))
     random = np.random.default_rng(1).random
     arrived = 0
     seen: set[str] = set()
@@ -55,7 +55,7 @@ def test_a_teacher_that_looks_at_walls_says_what_is_there_and_drives_by_it(city:
         observation, info = env.reset(options={"task_id": env.tasks.draw(random)})
         ended = False
         while not ended:
-            lesson = teacher.teach(Moment(env, "", (), (), observation, info))
+            lesson = teacher(Moment(env, "", (), (), observation, info))
             assert lesson.reflection is not None
             assert agrees(lesson.reflection, lesson.action, info["admissible_commands"]), lesson.reflection
             told = re.search(r"(a|no) wall (between columns \d and \d)(?: (in rows? [^:]+):)?", lesson.reflection)
@@ -86,7 +86,7 @@ def test_a_negative_example_shows_the_wrong_step_in_its_path_and_says_so() -> No
 
 
 def test_regret_may_come_last_and_then_names_no_command() -> None:
-    examples = collect(quick_config("collect.regret='last'", "collect.negatives=5"))
+    examples = collect(quick_config("teacher.regret='last'", "collect.negatives=5"))
     last = set(phrases("dangerous_taxi")["regret_last"])
     for each in examples:
         behind = each.reflection[each.reflection.rindex(each.action) + len(each.action) :].removeprefix(". ")
@@ -96,8 +96,8 @@ def test_regret_may_come_last_and_then_names_no_command() -> None:
             each.negative
         ), each.reflection
     assert any(each.negative for each in examples)
-    with pytest.raises(UsageError, match=r"unknown collect\.regret"):
-        quick_config("collect.regret='never'")
+    with pytest.raises(UsageError, match=r"unknown teacher\.regret"):
+        collect(quick_config("teacher.regret='never'"))
 
 
 def test_negative_examples_are_kept_only_where_the_plan_got_longer_and_the_game_goes_on() -> None:

@@ -23,12 +23,15 @@ from natlang_envs.alfworld.observation_memory import Memory, type_of
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep, policy_prompt, state_prompt
-from reference_agent.collect import collect, gather, write_collection
-from reference_agent.config import Config
-from reference_agent.config_file import parse_config
+from reference_agent.collection import gather, write_collection
+from reference_agent.config import Config, TeacherConfig
+from reference_agent.config_file import load_config, parse_config
 from reference_agent.data_card import read_card
+from reference_agent.preflight import check_environments
 from reference_agent.teachers.base import agrees, named_commands
+from tests.reference_agent.conftest import SHIPPED, collect
 
+PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 FAMILIES: dict[str, dict[str, object]] = {
     "taxi": {"curriculum": [{"env": "NatLang/DangerousTaxi-Dropoff-v0"}]},
     "alfworld": {"curriculum": [{"env": "NatLang/ALFWorld-v0"}], "history": 50},
@@ -129,7 +132,9 @@ def test_the_same_seed_gives_the_same_in_another_process() -> None:
 
 def test_taxi_is_what_it_was() -> None:
     """The data that the committed results were made from, byte for byte."""
-    text = "".join(json.dumps(asdict(each)) + "\n" for each in collect(Config()))
+    text = "".join(
+        json.dumps(asdict(each)) + "\n" for each in collect(load_config(SHIPPED, [f"curriculum=[{{env='{PICKUP}'}}]"]))
+    )
     assert hashlib.sha256(text.encode()).hexdigest().startswith("c7fddc03fee6cb35")
 
 
@@ -155,7 +160,9 @@ def test_a_reflection_speaks_only_of_what_its_prompt_shows() -> None:
 
 def test_a_search_aloud_says_what_is_here_what_the_next_place_follows_and_what_was_searched() -> None:
     said = Counter[str]()
-    for each in collect(config_of("alfworld", trajectories=20, aloud=True, detours=0.3)):
+    for each in collect(
+        replace(config_of("alfworld", trajectories=20, detours=0.3), teacher=TeacherConfig(options={"aloud": True}))
+    ):
         known = Memory(each.state)
         path, _, observation = each.state.partition("Previous path:")[2].rpartition("\nObservation: ")
         for line in (*path.split("\n- "), observation):
@@ -248,10 +255,19 @@ def test_too_few_tasks_and_bad_settings_are_named() -> None:
         gather(config_of("autoexplore", trajectories=1000))
     with pytest.raises(UsageError, match=r"collect\.wordings is 0: give 1 or more"):
         config_of("taxi", wordings=0)
-    with pytest.raises(UsageError, match=r"set collect\.model"):
-        config_of("taxi", teacher="openai")
-    with pytest.raises(UsageError, match=r"unknown collect\.teacher"):
-        config_of("taxi", teacher="gpt")
+    for options, words in (
+        ({"name": "openai"}, r"set teacher\.model"),
+        (
+            {"name": "openai", "modle": "m"},
+            "'openai' has no option 'modle': its options are model, prompts",
+        ),
+        ({"name": "gpt"}, r"unknown teacher\.name 'gpt': choose one of"),
+        ({"regret": "never"}, r"unknown teacher\.regret 'never'"),
+        ({"walls": "yes"}, r"teacher\.walls must be bool, not 'yes'"),
+        ({"aloud": True}, "the teacher 'dangerous-taxi' has no option 'aloud': its options are regret, walls"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            check_environments(parse_config({**FAMILIES["taxi"], "teacher": options}))
 
 
 def test_a_tiny_model_for_alfworld_has_words_numbers_and_labels_as_tokens() -> None:

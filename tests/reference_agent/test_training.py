@@ -27,8 +27,8 @@ from reference_agent.agent import ReflectRLAgent, load_sampling
 from reference_agent.algorithms.policy_gradient import Learner, advantages, rewards_to_go
 from reference_agent.algorithms.reinforce import update
 from reference_agent.checkpoint import newest
-from reference_agent.collect import Example
-from reference_agent.config import Config, RLConfig, SFTConfig, StageConfig
+from reference_agent.collection import Example
+from reference_agent.config import Config, PolicySFTConfig, RLConfig, SFTConfig, StageConfig
 from reference_agent.config_file import dump_config, load_config, parse_config
 from reference_agent.models import start as base
 from reference_agent.models.language_model import LanguageModel
@@ -102,7 +102,7 @@ def test_weights_that_are_not_finite_are_in_no_checkpoint_and_in_no_player(
 
     monkeypatch.setattr(LanguageModel, "descend", too_far)
     with pytest.raises(UsageError, match=rf"weights are no longer finite in step {last} of 4 of a supervised"):
-        sft.tune_reflector(player, examples, SFTConfig(steps=4, batch=4), 0, silent, tmp_path)
+        sft.fine_tune_reflector(player, examples, SFTConfig(steps=4, batch=4), 0, silent, tmp_path)
     kept = newest(tmp_path)
     assert kept is not None
     assert all(value.isfinite().all() for value in weights(kept).values())
@@ -129,7 +129,7 @@ def test_training_makes_every_room_of_the_run_and_an_agent(out: Path) -> None:
     drawn = [evaluate(load_sampling(str(out)), "dangerous-taxi-pickup/paper", batch=batch)[1] for batch in (64, 9)]
     assert [each.actions for each in drawn[0]] == [each.actions for each in drawn[1]], "each episode draws its own"
     assert [each.actions for each in drawn[0]] != [each.actions for each in played]
-    after = evaluate(agent.drawing(), "dangerous-taxi-pickup/paper")[1]  # with what the likeliest play remembers
+    after = evaluate(agent.sampled(), "dangerous-taxi-pickup/paper")[1]  # with what the likeliest play remembers
     assert [each.actions for each in drawn[0]] == [each.actions for each in after]
 
 
@@ -240,7 +240,7 @@ def test_dropout_depends_on_the_step_and_so_resumes_exactly(
         for module in player.model.modules():
             if hasattr(module, "attention_dropout"):
                 module.attention_dropout = 0.3
-        sft.tune_policy(player, examples, True, SFTConfig(steps=4, batch=8), 0, report, folder)
+        sft.fine_tune_policy(player, examples, PolicySFTConfig(steps=4, batch=8), 0, report, folder)
         return player.model.state_dict()
 
     whole = tuned(silent, None)
@@ -276,11 +276,11 @@ def test_micro_batches_of_a_fine_tuning_add_up_to_the_batch(model: LanguageModel
 
     def gradient(size: int, reflector: bool) -> torch.Tensor:
         player = copy.deepcopy(model)
-        config = SFTConfig(steps=1, batch=7, microbatch=size, smoothing=0.1, doubt=0.5, clip=1e9)
+        config = PolicySFTConfig(steps=1, batch=7, microbatch=size, smoothing=0.1, doubt=0.5, clip=1e9)
         if reflector:
-            sft.tune_reflector(player, examples, config, 0, silent)
+            sft.fine_tune_reflector(player, examples, config, 0, silent)
         else:
-            sft.tune_policy(player, lists_of_many_lengths, True, config, 0, silent)
+            sft.fine_tune_policy(player, lists_of_many_lengths, config, 0, silent)
         return torch.cat([weight.grad.flatten() for weight in player.parameters() if weight.grad is not None])
 
     for reflector in (True, False):
@@ -382,8 +382,9 @@ def test_configs_read_back_and_name_what_is_wrong() -> None:
     assert config.rl.learning_rate == 1.0
     assert config.env_kwargs == {"map": "generated"}
     assert parse_config(json.loads(dump_config(config))) == config
-    with pytest.raises(UsageError, match="curriculum has no stage"):
-        Config(curriculum=())
+    for nothing in (Config(curriculum=()), Config(curriculum=(StageConfig(iterations=1),))):
+        with pytest.raises(UsageError, match="curriculum has no stage"):
+            train(nothing, Path("nowhere"), silent)
     with pytest.raises(UsageError, match="unknown config key"):
         parse_config({"curriculum": [{"environment": "x"}]})
     assert Config(curriculum=(StageConfig(iterations=1),)).curriculum[0].iterations == 1

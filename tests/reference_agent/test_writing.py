@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from transformers import MistralConfig, MistralForCausalLM
 
 import reference_agent.models.language_model as module
-from reference_agent.collect import Example
+from reference_agent.collection import Example
 from reference_agent.models.generation import like_length, write
 from reference_agent.models.language_model import LanguageModel
 from tests.reference_agent.test_model import prompts_of

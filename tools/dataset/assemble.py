@@ -6,11 +6,12 @@ that they answer: `test_seen`. Files that answer one question together stay toge
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
-from natlang_envs.autoexplore.dataset.catalogue import catalogue, data_folder
+from natlang_envs.autoexplore.dataset.catalogue import catalogue
 from natlang_envs.autoexplore.dataset.labels import PARTS, Label, Part, part_file, write_labels
+from natlang_envs.autoexplore.dataset.locations import data_folder
 from natlang_envs.errors import UsageError
 from natlang_envs.tasks import hash_fraction
 from tools.dataset.drafts import fill_file
@@ -66,7 +67,7 @@ def finished(path: Path, repository: str, unfinished: list[str] | None = None) -
         if each.label is None or each.problems:
             problem = f"{path}, line {each.number}: {each.problems[0]}"
             if unfinished is None:
-                raise UsageError(f"{problem}; see natlang data draft {path}")
+                raise UsageError(f"{problem}; see python -m tools.dataset draft {path}")
             unfinished.append(problem)
             continue
         if each.label.repository != repository:
@@ -92,19 +93,3 @@ def write_parts(parts: dict[Part, list[Label]]) -> list[Path]:
     for part, labels in parts.items():
         write_labels(part_file(part), labels)
     return [part_file(part) for part in parts]
-
-
-def leaks(parts: dict[Part, Sequence[Label]]) -> list[str]:
-    """Return in one line each what stands in two parts that must not share it: a file, or a repository."""
-    files: dict[tuple[str, str], Part] = {}
-    problems: list[str] = []
-    for part, labels in parts.items():
-        for label in labels:
-            split = catalogue()[label.repository].split if label.repository in catalogue() else None
-            if split != ("train" if part == "test_seen" else part):
-                problems.append(f"{part}: {label.id} is of a repository of the split {split}")
-            for path in label.targets:
-                other = files.setdefault((label.repository, path), part)
-                if other != part:
-                    problems.append(f"{label.repository}: {path} is in {other} and in {part}")
-    return problems

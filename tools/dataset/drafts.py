@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from natlang_envs.autoexplore.dataset.catalogue import repository_folder
 from natlang_envs.autoexplore.dataset.checks import (
     depth_of,
     difficulty_of,
@@ -24,6 +23,7 @@ from natlang_envs.autoexplore.dataset.checks import (
     shortest_path,
 )
 from natlang_envs.autoexplore.dataset.labels import KINDS, MADE, WRITTEN, Label, evidence_of, parse, read_lines
+from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from natlang_envs.files import write_whole
 

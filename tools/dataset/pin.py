@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, data_folder, repository_folder
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE
+from natlang_envs.autoexplore.dataset.locations import data_folder
+from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.files import write_whole
 

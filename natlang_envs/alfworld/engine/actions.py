@@ -1,4 +1,4 @@
-"""What the commands of ALFWorld do to a world, and the words they are answered with.
+"""The effects of ALFWorld's commands on a world, and their answers.
 
 Each function takes the world and the numbers of what the command names (0 where it names less), and returns the answer.
 """

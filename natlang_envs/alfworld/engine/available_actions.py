@@ -1,4 +1,4 @@
-"""What the player can do where they are: the commands in TextWorld's order, and what each does."""
+"""The commands that the player can give now, in TextWorld's order, and the effect of each."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _GO = "go to "
 Action = tuple[Effect, int, int]
 
 
-class View(NamedTuple):
-    """What can be done in one situation.
+class AvailableActions(NamedTuple):
+    """The available actions of one situation.
 
     Attributes:
         commands: All commands, sorted.
@@ -31,8 +31,8 @@ class View(NamedTuple):
     actions: dict[str, Action]
 
 
-def situation_of(world: World) -> tuple[Any, ...]:
-    """Return what a view depends on; with full hands, what lies here matters little, so few situations differ."""
+def cache_key(world: World) -> tuple[Any, ...]:
+    """Return the cache key of a situation; while something is held, the contents rarely matter, so keys are few."""
     game, location, held = world.game, world.location, world.held
     doors = world.opened & game.doors[location]
     if held is None:
@@ -43,8 +43,8 @@ def situation_of(world: World) -> tuple[Any, ...]:
     return (location, doors, held, to_cut)
 
 
-def view_of(world: World) -> View:
-    """Return the view of a world's present situation; it depends on nothing that `situation` leaves out."""
+def find_actions(world: World) -> AvailableActions:
+    """Return the actions of a world's present situation; they depend on nothing but its cache key."""
     game = world.game
     here = [(number, game.receptacles[number]) for number in game.at[world.location]]
     found: dict[str, Action] = {"look": (actions.look, 0, 0), "inventory": (actions.inventory, 0, 0)}
@@ -70,7 +70,7 @@ def view_of(world: World) -> View:
         _add_handling(found, world, world.held)
     ours = sorted(found)
     before = bisect(ours, _GO)
-    return View((*ours[:before], *game.ways(world.location), *ours[before:]), found)
+    return AvailableActions((*ours[:before], *game.ways(world.location), *ours[before:]), found)
 
 
 def _add_handling(found: dict[str, Action], world: World, held: int) -> None:

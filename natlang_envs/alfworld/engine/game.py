@@ -1,4 +1,4 @@
-"""Games of ALFWorld: what a problem in PDDL says, read once into the static facts that every episode of it shares.
+"""A parsed game: the static facts of a PDDL problem, shared by all episodes of the game.
 
 Things and receptacles are small whole numbers in the order of their PDDL names, which is the order the game lists
 them in; a set of things is one integer with a bit for each.
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
 from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, Goal, parse_goal
 from natlang_envs.alfworld.engine.grammar import BY_NAME, GRAMMARS, MIDDLE_OF_THE_ROOM, Grammar, listing
-from natlang_envs.alfworld.engine.pddl_facts import Facts, type_name
+from natlang_envs.alfworld.engine.pddl_facts import ProblemFacts, type_name
 from natlang_envs.errors import UsageError, one_of
 
 if TYPE_CHECKING:
-    from natlang_envs.alfworld.engine.available_actions import View
+    from natlang_envs.alfworld.engine.available_actions import AvailableActions
 
 __all__ = ["GRAMMARS", "Game", "GameText", "Receptacle", "Thing", "bits", "parse_game", "read_game_file"]
 
@@ -79,7 +79,7 @@ class Game:
         destinations: The receptacle that each command `go to …` leads to, sorted.
         doors: The receptacles with a door at each location.
         contents_here: For each location, what picks the contents of its receptacles out of those of all.
-        views: The engine's cache of what can be done, for all episodes of the game.
+        actions_cache: The available actions of recent situations, shared by all episodes of the game.
         lists: The engine's cache of lists of things in words.
         found: The engine's cache of what is said on arriving at a receptacle, by its state.
     """
@@ -119,7 +119,9 @@ class Game:
     destinations: dict[str, int]
     doors: tuple[int, ...]
     contents_here: tuple[Callable[[list[int]], Any], ...]
-    views: dict[tuple[Any, ...], View] = field(default_factory=dict["tuple[Any, ...]", "View"], repr=False)
+    actions_cache: dict[tuple[Any, ...], AvailableActions] = field(
+        default_factory=dict["tuple[Any, ...]", "AvailableActions"], repr=False
+    )
     lists: dict[int, str] = field(default_factory=dict[int, str], repr=False)
     found: dict[tuple[int, int, int], str] = field(default_factory=dict["tuple[int, int, int]", str], repr=False)
     _ways: dict[int, tuple[str, ...]] = field(default_factory=dict[int, "tuple[str, ...]"], repr=False)
@@ -142,7 +144,7 @@ def parse_game(text: GameText) -> Game:
         UsageError: The problem is truncated, not of ALFWorld's domain, or cannot be solved; the grammar is unknown.
     """
     grammar = BY_NAME[one_of("grammar", text.grammar, GRAMMARS)]
-    facts = Facts(text.problem)
+    facts = ProblemFacts(text.problem)
     names, goal = facts.names, parse_goal(facts.goal)
     types = {each: type_name(kind) for name in ("receptacletype", "objecttype") for each, kind in facts.pairs(name)}
     places = facts.pairs("receptacleatlocation")

@@ -1,4 +1,4 @@
-"""Games as they are written down: a `game.tw-pddl` of the alfworld package.
+"""Game files: a `game.tw-pddl` of the alfworld package, read and recognised.
 
 Such a file carries the rules (a PDDL domain) and the texts (a grammar) that it is to be played with. Each is recognised
 by what it says, whatever its comments and spaces are: the rules by what remains once the two clauses that releases
@@ -33,7 +33,7 @@ _LIVE = re.compile(r"[#{}\[\]|]")  # what a sentence cannot hold: TextWorld woul
 
 
 class GameText(NamedTuple):
-    """A game as it is written down.
+    """The content of a game file that a game is made of.
 
     Attributes:
         problem: The problem in PDDL, of ALFWorld's domain.

@@ -1,4 +1,4 @@
-"""The goals of ALFWorld: six kinds of tasks, each recognised by the one form its PDDL has."""
+"""Goals: ALFWorld's six task types, each recognised by the one form of its PDDL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TREATMENTS: dict[str, Literal["clean", "heat", "cool"]] = {CLEAN: "clean", HEAT:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What wins a game.
+    """The condition that wins a game.
 
     Attributes:
         task_type: One of `TASK_TYPES`.

@@ -1,4 +1,4 @@
-"""The facts that a problem of ALFWorld states, and the names that the game gives to what they are about."""
+"""The facts that a PDDL problem states, and the game's names for the objects in them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _ARITIES = {**dict.fromkeys(_PAIRS, 2), **dict.fromkeys(_SINGLES, 1)}
 _FACT = re.compile(r"\(([^()]+)\)")
 
 
-class Facts:
-    """What is true at the start of a game, by PDDL ids in lower case.
+class ProblemFacts:
+    """The facts at the start of a game, by PDDL ids in lower case.
 
     Args:
         problem: A problem in PDDL, of ALFWorld's domain.

@@ -1,12 +1,12 @@
-"""ALFWorld's rules and words: the same texts, commands and `won` as TextWorld's engine, step by step.
+"""One episode of a game: the same texts, commands and `won` as TextWorld's engine, step by step.
 
 Three quirks of the original are part of the truth. `look` in the middle of the room sees nothing. A thing that lies in
 two receptacles and is taken out of one still lies in the other. What was taken out of a receptacle is remembered as not
 being in it, and `look` names it as lying next to the receptacle if it is at the same place.
 
 Most of a step is to find what can be done next. That depends on little: the place, the hand, and what is at the place.
-So a game keeps the views of late situations, for all its episodes together; a step into a known situation is one
-look into a dictionary, and many episodes of one game, as in a vector environment, find each other's views. What is
+So a game caches the actions of recent situations for all its episodes; a step into a known situation is one dictionary
+lookup, and many episodes of one game, as in a vector environment, share their cache. What is
 common to all situations, the ways to other places, is kept once a place.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from natlang_envs.alfworld.engine import actions
-from natlang_envs.alfworld.engine.available_actions import View, situation_of, view_of
+from natlang_envs.alfworld.engine.available_actions import AvailableActions, cache_key, find_actions
 from natlang_envs.alfworld.engine.game import Game
 from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK
 from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS, WELCOME
@@ -25,7 +25,7 @@ from natlang_envs.errors import UsageError
 
 # Of all games together, so that a few with many episodes are known well; 100 games in long play take 13 MiB.
 _VIEWS_KEPT = 6_000
-_KEPT: deque[tuple[dict[tuple[Any, ...], View], tuple[Any, ...]]] = deque()
+_KEPT: deque[tuple[dict[tuple[Any, ...], AvailableActions], tuple[Any, ...]]] = deque()
 
 
 class World:
@@ -78,7 +78,7 @@ class World:
         self.clean = game.clean
         self.toggled = game.toggled
         self.sliced = game.sliced
-        self.view: View
+        self.view: AvailableActions
         self.commands: tuple[str, ...]
         self.look_around()
         self.check_goal()
@@ -139,11 +139,11 @@ class World:
 
     def look_around(self) -> None:
         """Find what can be done; called when the place, the hand or what is at the place changed."""
-        views = self.game.views
-        situation = situation_of(self)
+        views = self.game.actions_cache
+        situation = cache_key(self)
         view = views.get(situation)
         if view is None:
-            view = views[situation] = view_of(self)
+            view = views[situation] = find_actions(self)
             _KEPT.append((views, situation))
             if len(_KEPT) > _VIEWS_KEPT:
                 views, situation = _KEPT.popleft()

@@ -1,1 +1,11 @@
-"""ALFWorld's games: generated ones, synthetic rooms, and the official lists."""
+"""ALFWorld's games: generated ones, synthetic rooms, and the official lists.
+
+splits, size_limits        names of splits and task types; the largest game
+official                   the official games, read from `$ALFWORLD_DATA`
+floor_plans                rooms, and statistics of the official games
+generated_tasks            the generated games of a split,
+generator, layout          each drawn from its id: an aim and a layout,
+sentences, pddl_writer     written as a sentence and as a PDDL problem
+synthetic_rooms            a new room for every game
+weighted_choice            draws with integer weights
+"""

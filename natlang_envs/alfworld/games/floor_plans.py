@@ -1,4 +1,7 @@
-"""What is known of ALFWorld's floor plans, read when first asked for from `facts.json`, which `make_facts` wrote."""
+"""ALFWorld's floor plans and statistics about them, read on first use from `floor_plans.json`.
+
+`python -m tools.alfworld.make_floor_plans` writes that file from the alfworld package and the official games.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ class Location(NamedTuple):
     horizon: int
 
 
-class Receptacle(NamedTuple):
+class FloorPlanReceptacle(NamedTuple):
     """A receptacle of a floor plan; `location` counts in `Room.locations`, `base` is what its id begins with."""
 
     type: str
@@ -63,7 +66,7 @@ class Room(NamedTuple):
 
     number: int
     locations: tuple[Location, ...]
-    receptacles: tuple[Receptacle, ...]
+    receptacles: tuple[FloorPlanReceptacle, ...]
     fixtures: tuple[Fixture, ...]
     movable: tuple[str, ...]
 
@@ -86,7 +89,7 @@ class Aim(NamedTuple):
     target_type: str
 
 
-class Facts(NamedTuple):
+class FloorPlans(NamedTuple):
     """What holds in every room. All counts are of the official training games.
 
     Attributes:
@@ -122,12 +125,12 @@ def _content() -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def facts() -> Facts:
+def floor_plans() -> FloorPlans:
     """Return what holds in every room."""
     content = _content()
     aims = cast("dict[str, dict[str, int]]", content["aims"])
     kinds = cast("dict[str, dict[str, int]]", content["kinds"])
-    return Facts(
+    return FloorPlans(
         fits={kind: frozenset(things) for kind, things in content["fits"].items()},
         actions={action: frozenset(things) for action, things in content["actions"].items()},
         holders=frozenset(content["holders"]),
@@ -171,5 +174,5 @@ def room(number: int) -> Room:
     )
 
 
-def _receptacle(kind: str, x: int, y: int, z: int, location: int, openable: int, base: str = "") -> Receptacle:
-    return Receptacle(kind, Spot(x, y, z), location, bool(openable), base or kind)
+def _receptacle(kind: str, x: int, y: int, z: int, location: int, openable: int, base: str = "") -> FloorPlanReceptacle:
+    return FloorPlanReceptacle(kind, Spot(x, y, z), location, bool(openable), base or kind)

@@ -1,4 +1,4 @@
-"""Generated games as the tasks of a split: which rooms and which numbers belong to it."""
+"""The generated games of a split: its rooms and its numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Games that need no download: a floor plan of AI2-THOR with its objects laid out anew, and one of the official tasks.
+"""Generates games without a download: a floor plan of AI2-THOR with a new layout of objects, and an official task.
 
 A task id reads `generated/seen/pick_heat_then_place_in_recep/12/345`: the seen or the unseen rooms, the task type, the
 floor plan and the number of the game. The game depends on the id alone. Every game can be won: what the task is about
@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from natlang_envs.alfworld.engine.game import GRAMMARS, GameText
 from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, TASK_TYPES
-from natlang_envs.alfworld.games.floor_plans import Aim, Room, facts, room, room_numbers
+from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room, room_numbers
 from natlang_envs.alfworld.games.layout import lay_out, places_for
 from natlang_envs.alfworld.games.pddl_writer import problem_text
 from natlang_envs.alfworld.games.sentences import sentence
-from natlang_envs.alfworld.games.weighted_choice import Chances
+from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.tasks import TaskRandom
 
@@ -131,13 +131,13 @@ def game_in(here: Room, aim: Aim, random: TaskRandom, grammar: str) -> GameText:
 
 
 @cache
-def _aims(task_type: str, number: int) -> Chances[Aim]:
-    return chances_of_aims(task_type, room(number))
+def _aims(task_type: str, number: int) -> WeightedChoice[Aim]:
+    return weighted_aims(task_type, room(number))
 
 
-def chances_of_aims(task_type: str, here: Room) -> Chances[Aim]:
+def weighted_aims(task_type: str, here: Room) -> WeightedChoice[Aim]:
     """Return what a task type can be about in a room, as often as in the official training games of all rooms."""
-    return Chances((aim, times) for aim, times in facts().aims[task_type] if _is_possible(aim, here))
+    return WeightedChoice((aim, times) for aim, times in floor_plans().aims[task_type] if _is_possible(aim, here))
 
 
 def _is_possible(aim: Aim, here: Room) -> bool:
@@ -148,17 +148,17 @@ def _is_possible(aim: Aim, here: Room) -> bool:
     if aim.task_type == LOOK:
         ends = any(fixture.type == aim.target_type and fixture.receptacle >= 0 for fixture in here.fixtures)
     else:
-        ends = aim.target_type in types and aim.object_type in facts().fits[aim.target_type]
+        ends = aim.target_type in types and aim.object_type in floor_plans().fits[aim.target_type]
     return ends and (station is None or station in types)
 
 
 @cache
-def _mix(task_types: tuple[str, ...], seen: bool) -> Chances[tuple[str, tuple[int, ...]]]:
+def _mix(task_types: tuple[str, ...], seen: bool) -> WeightedChoice[tuple[str, tuple[int, ...]]]:
     """Return the task types with the rooms of each kind, as often as in the official training games."""
     outcomes: list[tuple[tuple[str, tuple[int, ...]], int]] = []
     for task_type in task_types:
-        for kind, times in facts().kinds[task_type].items():
+        for kind, times in floor_plans().kinds[task_type].items():
             places = tuple(number for number in rooms_for(task_type, seen) if room(number).kind == kind)
             if places:
                 outcomes.append(((task_type, places), times))
-    return Chances(outcomes)
+    return WeightedChoice(outcomes)

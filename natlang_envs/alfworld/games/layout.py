@@ -1,4 +1,4 @@
-"""Laying out the objects of a room anew: how many of each type there are, and where each one lies."""
+"""Draws a layout of a room's objects: how many of each type there are, and where each one lies."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from natlang_envs.alfworld.engine.goals import PLACE, TWO
-from natlang_envs.alfworld.games.floor_plans import Aim, Location, Room, Spot, facts
-from natlang_envs.alfworld.games.weighted_choice import Chances
+from natlang_envs.alfworld.games.floor_plans import Aim, Location, Room, Spot, floor_plans
+from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
 from natlang_envs.tasks import TaskRandom
 
 _CENTIMETRE = 10  # millimetres; ids tell no less apart
@@ -41,7 +41,7 @@ def lay_out(here: Room, aim: Aim, random: TaskRandom) -> Layout:
     for kind in here.movable:
         for _ in range(_number(kind, aim).draw(random)):
             chosen = _place(kind, here, aim, full, random)
-            if chosen >= 0 and here.receptacles[chosen].type in facts().single:
+            if chosen >= 0 and here.receptacles[chosen].type in floor_plans().single:
                 full.add(chosen)
             while True:
                 spot = _spot(here, chosen, random)
@@ -55,7 +55,7 @@ def lay_out(here: Room, aim: Aim, random: TaskRandom) -> Layout:
     return Layout(tuple(objects), start)
 
 
-def places_for(kind: str, here: Room, aim: Aim) -> Chances[int]:
+def places_for(kind: str, here: Room, aim: Aim) -> WeightedChoice[int]:
     """Return the receptacles of a room that objects of a type can lie in when a game begins.
 
     What is to be brought somewhere lies elsewhere, as in the official games, unless it has to be cleaned, heated or
@@ -66,28 +66,28 @@ def places_for(kind: str, here: Room, aim: Aim) -> Chances[int]:
 
 
 @lru_cache(maxsize=_KEPT)
-def _places(kind: str, receptacle_types: tuple[str, ...], barred: str | None) -> Chances[int]:
-    weights = facts().places.get(kind, {})
-    return Chances(
+def _places(kind: str, receptacle_types: tuple[str, ...], barred: str | None) -> WeightedChoice[int]:
+    weights = floor_plans().places.get(kind, {})
+    return WeightedChoice(
         (index, weights.get(each, 0) if each != barred else 0) for index, each in enumerate(receptacle_types)
     )
 
 
-def _number(kind: str, aim: Aim) -> Chances[int]:
+def _number(kind: str, aim: Aim) -> WeightedChoice[int]:
     return _numbers(aim.task_type, None) if kind == aim.object_type else _numbers(None, kind)
 
 
 @cache
-def _numbers(task_type: str | None, kind: str | None) -> Chances[int]:
-    known = facts().numbers[kind] if kind else facts().goal_numbers[str(task_type)]
-    return Chances(enumerate(known, 1))
+def _numbers(task_type: str | None, kind: str | None) -> WeightedChoice[int]:
+    known = floor_plans().numbers[kind] if kind else floor_plans().goal_numbers[str(task_type)]
+    return WeightedChoice(enumerate(known, 1))
 
 
 def _place(kind: str, here: Room, aim: Aim, full: set[int], random: TaskRandom) -> int:
     """Return the receptacle for an object, -1 for none: officially too, some objects lie where nobody can take them."""
     chances = places_for(kind, here, aim)
     sought = kind == aim.object_type
-    if not sought and random.below(1000) < facts().loose.get(kind, 0):
+    if not sought and random.below(1000) < floor_plans().loose.get(kind, 0):
         return -1
     if all(place in full for place in chances.outcomes):
         return chances.draw(random) if sought else -1

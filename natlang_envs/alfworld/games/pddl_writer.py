@@ -1,11 +1,11 @@
-"""The problem text of a generated game: PDDL of ALFWorld's domain, with ids as the official games write them."""
+"""Writes the PDDL problem of a generated game, with ids as in the official games."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from natlang_envs.alfworld.engine.goals import LOOK, Goal, goal_text
-from natlang_envs.alfworld.games.floor_plans import Aim, Location, Receptacle, Room, Spot, facts
+from natlang_envs.alfworld.games.floor_plans import Aim, FloorPlanReceptacle, Location, Room, Spot, floor_plans
 from natlang_envs.alfworld.games.layout import Layout
 
 # The types that the domain's actions name: they must be declared even in a room that has none.
@@ -72,14 +72,14 @@ def _receptacle_facts(here: Room, receptacles: list[str], locations: list[str]) 
 
 
 def _fitting_facts(kinds: list[str], types: list[str]) -> Iterator[str]:
-    fits = facts().fits
+    fits = floor_plans().fits
     for kind in kinds:
         allowed = fits.get(kind, frozenset())
         yield from (f"(canContain {kind}Type {each}Type)" for each in types if each in allowed)
 
 
 def _thing_facts(here: Room, things: list[tuple[str, str, str, int]], receptacles: list[str]) -> Iterator[str]:
-    known, movable = facts(), frozenset(here.movable)
+    known, movable = floor_plans(), frozenset(here.movable)
     for name, kind, location, receptacle in things:
         yield f"(objectType {name} {kind}Type)"
         yield f"(objectAtLocation {name} {location})"
@@ -92,7 +92,7 @@ def _thing_facts(here: Room, things: list[tuple[str, str, str, int]], receptacle
         yield from (f"({action} {name})" for action, kinds in known.actions.items() if kind in kinds)
 
 
-def receptacle_id(each: Receptacle) -> str:
+def receptacle_id(each: FloorPlanReceptacle) -> str:
     """Return the name that a receptacle has in a problem."""
     name = _id(each.base, each.spot)
     return name if each.base == each.type else f"{name}_bar_{each.type}"

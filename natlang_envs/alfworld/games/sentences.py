@@ -1,4 +1,4 @@
-"""What a generated game asks for, in the words of the official ones."""
+"""Task sentences of generated games, worded as the official ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large a game may be: what the spaces of the environments state, and every game is held to."""
+"""Size limits declared by the environments' spaces; larger games are refused."""
 
 from __future__ import annotations
 

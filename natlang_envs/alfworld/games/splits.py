@@ -1,4 +1,4 @@
-"""The splits of ALFWorld, ours and the official names, and the choice of task types."""
+"""Names of splits, ours and the official ones, and of task types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Made-up rooms, another in every game: floor plans of one kind mixed, so that no room can be known by heart.
+"""Synthetic rooms: a new room for every game, mixed from floor plans of one kind, so that none can be memorised.
 
 There are 27 seen rooms of each kind; who trains in them alone may learn them, and not how to search. A task id reads
 `mixed/pick_heat_then_place_in_recep/12/345`: the task type, the floor plan that the room takes after, and the number of
@@ -16,14 +16,14 @@ from typing import TypeVar
 
 from natlang_envs.alfworld.engine.game import Game, GameText, parse_game
 from natlang_envs.alfworld.engine.grammar import GRAMMARS
-from natlang_envs.alfworld.games.floor_plans import Fixture, Receptacle, Room, room, room_numbers
+from natlang_envs.alfworld.games.floor_plans import Fixture, FloorPlanReceptacle, Room, room, room_numbers
 from natlang_envs.alfworld.games.generator import (
     GAMES,
-    chances_of_aims,
     draw_task_id,
     game_in,
     parse_task_id,
     rooms_for,
+    weighted_aims,
 )
 from natlang_envs.alfworld.games.pddl_writer import receptacle_id
 from natlang_envs.alfworld.games.size_limits import GAMES_KEPT, within_limits
@@ -31,7 +31,7 @@ from natlang_envs.alfworld.games.splits import OfficialSplit, check_task_types, 
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.tasks import TaskRandom
 
-Thing = TypeVar("Thing", Receptacle, Fixture)
+Thing = TypeVar("Thing", FloorPlanReceptacle, Fixture)
 
 PREFIX = "mixed"
 EXAMPLE = f"{PREFIX}/pick_heat_then_place_in_recep/12/345"
@@ -119,13 +119,13 @@ def _made(task_id: str, grammar: str) -> tuple[GameText, Game]:
     random = TaskRandom(f"alfworld/{task_id}")
     for _ in range(_TRIES):
         here = mix(room(number), random)
-        aims = chances_of_aims(task_type, here)
+        aims = weighted_aims(task_type, here)
         if aims.outcomes:
             text = game_in(here, aims.draw(random), random, grammar)
             with suppress(UsageError):
                 return text, within_limits(parse_game(text))
     here = room(number)
-    text = game_in(here, chances_of_aims(task_type, here).draw(random), random, grammar)
+    text = game_in(here, weighted_aims(task_type, here).draw(random), random, grammar)
     return text, within_limits(parse_game(text))
 
 

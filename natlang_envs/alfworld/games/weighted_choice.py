@@ -1,4 +1,4 @@
-"""Drawing among outcomes with whole weights, which no rounding of fractions can change."""
+"""A weighted random choice with integer weights, so that rounding cannot change a draw."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from natlang_envs.tasks import TaskRandom
 Outcome = TypeVar("Outcome")
 
 
-class Chances(Generic[Outcome]):
+class WeightedChoice(Generic[Outcome]):
     """Outcomes, each drawn in proportion to its weight.
 
     Attributes:

@@ -1,1 +1,6 @@
-"""The TextWorld side of ALFWorld: the real engine as a backend, and games exported for it."""
+"""The TextWorld side of ALFWorld; only this wing needs the packages alfworld and textworld.
+
+files      game files of every release, from the installed alfworld package
+backend    the real engine, with the interface of `engine.world.World`
+export     writes games as the alfworld package reads them
+"""

@@ -7,7 +7,10 @@ Understood are a bare command, the label or the words of a listed choice, a fenc
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from natlang_envs.autoexplore.sandbox.parser import ParseError, parse
@@ -18,7 +21,7 @@ WORDS = frozenset({"cat", "cd", "echo", "head", "ls", "pip", "pip3", "python", "
 
 _THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"</?think(?:ing)?>", re.IGNORECASE)
-_FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*[\w+-]*[ \t]*\n(.*?)\n?^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_FENCE_LINE = re.compile(r"^[ \t]*+(```++|~~~++)[ \t]*+([\w+-]*+)[ \t]*+$", re.MULTILINE)
 _ACTION = re.compile(r"^[ \t>*_#]*Action(?:[ \t]*\d+)?[ \t*_]*:[ \t*_]*", re.MULTILINE | re.IGNORECASE)
 _INPUT = re.compile(r"\A([\w.]+)[ \t*_]*\n[ \t*_]*Action Input[ \t*_]*:[ \t*_]*(.*)\Z", re.DOTALL | re.IGNORECASE)
 _NEXT_FIELD = re.compile(
@@ -27,6 +30,17 @@ _NEXT_FIELD = re.compile(
 _QUOTED = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _PROMPT = re.compile(r"\A(?:\$|>)[ \t]+")
 _PROGRAM = re.compile(r"[a-z][\w.+-]*", re.ASCII)
+_LONGEST_LABELLED = 40  # characters of an answer that is a label alone
+_MOST_TRIED = 500  # blocks, lines and quotations of one answer that are tried
+_COMMAND_LINE = re.compile(
+    rf"^[^\S\n]*+(?:[$>][ \t]++)?`?[^\S\n]*+(?:{'|'.join(sorted(WORDS, key=len, reverse=True))})(?=[\s`]|\Z)",
+    re.MULTILINE,
+)
+_WORD = re.compile(r"\s*+(\S++)")
+_SKIPPED = re.compile(r"(?:[^\S\n]*+(?:#[^\n]*+)?\n)*+")  # blank lines and comments
+_FILLED_LINE = re.compile(r"\S[^\n]*+")
+# One command: to the first line break outside quotes.
+_ONE_COMMAND = re.compile(r"""(?:[^'"\\\n]++|\\[^\n]?+|'[^']*+'|"(?:[^"\\]++|\\[^\n]?+)*+")*+""")
 _LABELLED = re.compile(r"\A(?:choice[ \t]*:?[ \t]*)?[(\[*`\"']*([A-Za-z]{1,2})[)\]*`\"']*[.:)]?\Z", re.IGNORECASE)
 
 
@@ -72,7 +86,7 @@ def read_reply(text: str, choices: Sequence[Choice] = ()) -> Reply:
 
 def _choice(said: str, choices: Sequence[Choice]) -> str | None:
     """Return the command of the choice that is named by its label, its words, or both."""
-    label = _LABELLED.match(said)
+    label = _LABELLED.match(said) if len(said) <= _LONGEST_LABELLED else None
     for each in choices:
         if said == each.command or (label and label[1] == each.label) or said == f"{each.label}. {each.command}":
             return each.command
@@ -87,7 +101,8 @@ def _bare(line: str) -> str:
 
 
 def _first_word(line: str) -> str:
-    return line.split(None, 1)[0] if line.split() else ""
+    word = _WORD.match(line)
+    return word[1] if word else ""
 
 
 def _is_command(said: str) -> bool:
@@ -125,34 +140,64 @@ def _from_action(said: str) -> Found | None:
         rest = f"{pair[1]} {pair[2]}"
     after = _NEXT_FIELD.search(rest)
     field = (rest[: after.start()] if after else rest).strip()
-    fence = _FENCE.match(field)
-    if fence is not None:
-        field = fence[2]
+    block = next(_blocks(field), None)
+    fenced = block is not None and block.start == 0
+    if block is not None and fenced:
+        field = block.content
     command, left_over = _first_command(field)
-    return (command, around, left_over if fence else 0) if command else None
+    return (command, around, left_over if fenced else 0) if command else None
+
+
+class _Block(NamedTuple):
+    """A fenced block: where it begins and ends in the text, and what is in it."""
+
+    start: int
+    end: int
+    content: str
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    """Yield the fenced blocks; each ends at the next line that holds the same fence alone."""
+    lines = list(islice(_FENCE_LINE.finditer(text), 4 * _MOST_TRIED))
+    closing: defaultdict[str, list[int]] = defaultdict(list)  # the numbers of the lines that may close a block
+    for number, line in enumerate(lines):
+        if not line[2]:
+            closing[line[1]].append(number)
+    number = 0
+    while number < len(lines):
+        opening = lines[number]
+        same = closing[opening[1]]
+        at = bisect_right(same, number)
+        number += 1
+        if at < len(same):
+            end = lines[same[at]]
+            content = text[opening.end() + 1 : end.start()].removesuffix("\n")
+            yield _Block(opening.start(), end.end(), content)
+            number = same[at] + 1
 
 
 def _from_fence(said: str, choices: Sequence[Choice]) -> Found | None:
     """Return the first command of the first block that holds one."""
-    for block in _FENCE.finditer(said):
-        command, left_over = _first_command(block[2])
+    for block in islice(_blocks(said), _MOST_TRIED):
+        command, left_over = _first_command(block.content)
         word = _first_word(command)
         if word in WORDS or _choice(command, choices) or (not left_over and _PROGRAM.fullmatch(word)):
-            return command, said[: block.start()] + said[block.end() :], left_over
+            return command, said[: block.start] + said[block.end :], left_over
     return None
 
 
 def _from_line(said: str) -> Found | None:
     """Return the first line that is a command, or the first words in backquotes that are."""
-    lines = said.split("\n")
-    for number, line in enumerate(lines):
-        command = _bare(line)
+    for found in islice(_COMMAND_LINE.finditer(said), _MOST_TRIED):
+        end = said.find("\n", found.end())
+        end = len(said) if end < 0 else end
+        command = _bare(said[found.start() : end])
         word = _first_word(command)
-        if word in WORDS and (_parses(command) or word == "answer"):
-            if word == "answer":
-                return "\n".join([command, *lines[number + 1 :]]).strip(), "\n".join(lines[:number]), 0
-            return command, "\n".join(lines[:number] + lines[number + 1 :]), 0
-    for quoted in _QUOTED.finditer(said):
+        if word == "answer":
+            return f"{command}{said[end:]}".strip(), said[: found.start()], 0
+        if word in WORDS and _parses(command):
+            return command, said[: found.start()] + said[end + 1 :], 0
+    for quoted in islice(_QUOTED.finditer(said), _MOST_TRIED):
         words = quoted[1].split()
         if words and words[0] in WORDS and (len(words) > 1 or words[0] in ("ls", "cd", "exit")):
             return quoted[1].strip(), said, 0
@@ -161,30 +206,16 @@ def _from_line(said: str) -> Found | None:
 
 def _first_command(text: str) -> tuple[str, int]:
     """Return the first command of some lines (an open quote takes in the next line), and how many lines are left."""
-    lines = text.strip("\n").split("\n")
-    while len(lines) > 1 and (not lines[0].strip() or lines[0].lstrip().startswith("#")):
-        del lines[0]
-    first = _bare(lines[0])
+    text = text.strip("\n")
+    skipped = _SKIPPED.match(text)
+    text = text[skipped.end() :] if skipped else text
+    line, break_, rest = text.partition("\n")
+    first = _bare(line)
+    text = f"{first}{break_}{rest}"
     if _first_word(first) == "answer":
-        return "\n".join([first, *lines[1:]]).strip(), 0
-    count = _lines_of_one([first, *lines[1:]])
-    return "\n".join([first, *lines[1:count]]), sum(1 for line in lines[count:] if line.strip())
-
-
-def _lines_of_one(lines: Sequence[str]) -> int:
-    """Return how many lines the first command takes: an open quote goes on in the next; 1 where none closes it."""
-    quote = ""
-    for number, line in enumerate(lines, 1):
-        escaped = False
-        for character in line:
-            if escaped:
-                escaped = False
-            elif character == "\\" and quote != "'":
-                escaped = True
-            elif quote:
-                quote = "" if character == quote else quote
-            elif character in "'\"":
-                quote = character
-        if not quote:
-            return number
-    return 1
+        return text.strip(), 0
+    whole = _ONE_COMMAND.match(text)
+    end = whole.end() if whole else len(first)
+    if text[end : end + 1] not in ("", "\n"):  # a quote that nothing closes
+        end = len(first)
+    return text[:end], sum(1 for _ in _FILLED_LINE.finditer(text, end))

@@ -1,4 +1,4 @@
-"""Which repositories the dataset is about, and where they lie on this machine.
+"""The catalogue: the repositories of the dataset, pinned, and their folders in the cache.
 
 `repositories.toml` pins each one: a source distribution by name, version and SHA-256, and the digest of its files. What
 packaging adds to a distribution is left out, since it repeats files of the project.
@@ -6,20 +6,18 @@ packaging adds to a distribution is left out, since it repeats files of the proj
 
 from __future__ import annotations
 
-import hashlib
-import os
-import sys
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from natlang_envs.autoexplore.dataset.locations import coffee_sources, data_folder
 from natlang_envs.errors import UsageError, one_of
+from natlang_envs.files import cache_folder
 from natlang_envs.tasks import Split
 
 COFFEE = "coffee-company"  # the one that is built, not fetched
-CACHE_VARIABLE = "NATLANG_CACHE"
 _KEYS = {"name", "version", "licence", "split", "about", "sha256", "digest", "files"}
 
 
@@ -55,30 +53,13 @@ class Entry:
     @property
     def folder(self) -> Path:
         """Where its files lie once they are there; the name holds the pin, so another pin is another folder."""
-        pin = self.sha256 or _coffee_sources()
+        pin = self.sha256 or coffee_sources()
         return cache_folder() / "repositories" / f"{self.name}-{self.version}-{pin[:12]}"
 
     @property
     def is_cached(self) -> bool:
         """Whether its files are there: they are put there whole, or not at all."""
         return self.folder.is_dir()
-
-
-def data_folder() -> Path:
-    """Return the folder of the dataset's own files: in the checkout, or where the wheel put them."""
-    checkout = Path(__file__).parents[3] / "datasets" / "autoexplore"
-    return checkout if checkout.is_dir() else Path(__file__).parent / "data"
-
-
-def cache_folder() -> Path:
-    """Return the folder for what is fetched and built: `NATLANG_CACHE`, or one in the user's cache folder."""
-    given = os.environ.get(CACHE_VARIABLE)
-    if given:
-        return Path(given).expanduser().absolute()
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "natlang_envs"
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "natlang_envs"
 
 
 @cache
@@ -114,35 +95,3 @@ def entry_of(name: str) -> Entry:
         UsageError: There is none of this name; the message names the closest ones.
     """
     return catalogue()[one_of("repository", name, catalogue())]
-
-
-def repository_folder(name: str) -> Path:
-    """Return the folder with a repository's files; the Coffee Company is built when it is first asked for.
-
-    Raises:
-        UsageError: There is no such repository, or it has not been fetched.
-    """
-    entry = entry_of(name)
-    if not entry.is_cached:
-        if name != COFFEE:
-            raise UsageError(f"the files of {name} are not here: run natlang data fetch, or natlang data fetch {name}")
-        from natlang_envs.autoexplore.dataset.unpack import build_coffee_company
-
-        build_coffee_company(entry.folder)
-    return entry.folder
-
-
-def coffee_files() -> list[Path]:
-    """Return the hand-written files of the Coffee Company, sorted; pip compiles Python files where it installs them."""
-    found = (data_folder() / "coffee_company").rglob("*")
-    return sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts)
-
-
-@cache
-def _coffee_sources() -> str:
-    """Return a digest of what the Coffee Company is built from."""
-    total = hashlib.sha256()
-    for path in (*coffee_files(), *sorted(Path(__file__).parent.joinpath("coffee_company").glob("*.py"))):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        total.update(f"{content} {path.parent.name}/{path.name}\n".encode())
-    return total.hexdigest()

@@ -12,13 +12,14 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 from rich.table import Column, Table
 
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, Entry, cache_folder, catalogue, entry_of
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, Entry, catalogue, entry_of
+from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.label_cli import add_commands
 from natlang_envs.autoexplore.dataset.package_index import Index
-from natlang_envs.autoexplore.dataset.unpack import build_coffee_company
 from natlang_envs.cli_support import printable
 from natlang_envs.errors import UsageError
+from natlang_envs.files import cache_folder
 
 data_app = typer.Typer(help="The labelled dataset of AutoExplore: fetch its repositories, make and check labels.")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +9,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from natlang_envs.autoexplore.dataset.catalogue import data_folder
-from natlang_envs.autoexplore.dataset.export import card, digest, part_named, write_parquet, write_state_actions
+from natlang_envs.autoexplore.dataset.blind_review import agreement, read_readings, readings_file
+from natlang_envs.autoexplore.dataset.export import digest, part_named, write_parquet, write_state_actions
 from natlang_envs.autoexplore.dataset.labels import load_labels
 from natlang_envs.autoexplore.dataset.llm_labels import journal_of, make_labels
 from natlang_envs.autoexplore.dataset.report import (
@@ -31,16 +30,6 @@ from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.chat_endpoint import ChatEndpoint
 from natlang_envs.cli_support import printable
 from natlang_envs.errors import UsageError
-from natlang_envs.files import write_whole
-from tools.dataset.assemble import assemble, drafts_folder, write_parts
-from tools.dataset.blind_review import (
-    agreement,
-    read_readings,
-    readings_file,
-    sample,
-    write_readings,
-)
-from tools.dataset.drafts import Filled, fill_file, write_filled
 
 _SHOWN_PROBLEMS = 50
 Out = Annotated[Path, typer.Option("-o", "--out", help="The file to write.")]
@@ -54,10 +43,6 @@ def add_commands(app: typer.Typer) -> None:
         ("label", label_command),
         ("states", states_command),
         ("export", export_command),
-        ("card", card_command),
-        ("draft", draft_command),
-        ("assemble", assemble_command),
-        ("sample", sample_command),
     ):
         app.command(name)(function)
 
@@ -170,68 +155,3 @@ def export_command(folder: Annotated[Path, typer.Argument(help="A new or empty f
     """Write Parquet files and the card, as the Hugging Face library datasets loads them."""
     for path in write_parquet(folder, all_parts(load_labels)):
         typer.echo(str(path))
-
-
-def card_command(
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="The file; by default the dataset's own.")] = None,
-) -> None:
-    """Write the dataset card, with counts and measurements filled in."""
-    path = data_folder() / "README.md" if out is None else out
-    write_whole(path, card(all_parts(load_labels)).encode())
-    typer.echo(str(path))
-
-
-def draft_command(
-    drafts: Annotated[Path, typer.Argument(help="A file with one draft a line, which is filled in in place.")],
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write here instead.")] = None,
-) -> None:
-    """Fill in drafts of labels, and say for each line what is still wrong with it."""
-    filled = fill_file(drafts)
-    write_filled(drafts if out is None else out, filled)
-    for each in filled:
-        for problem in each.problems:
-            typer.echo(f"line {each.number}: {printable(problem)}")
-    _print_counts(filled)
-    if any(each.problems for each in filled):
-        raise typer.Exit(1)
-
-
-def _print_counts(filled: list[Filled]) -> None:
-    clean = [each for each in filled if not each.problems]
-    typer.echo(f"{len(clean)} of {len(filled)} lines are finished.")
-    if not filled:
-        return
-    for name in ("depth", "kind", "difficulty"):
-        values = [str(each.content[name]) for each in filled if name in each.content]
-        typer.echo(f"  {name}: {_shares(values)}")
-    first = [each.content["bm25"][0]["path"] in each.content["targets"] for each in filled if each.content.get("bm25")]
-    if first:
-        typer.echo(f"  BM25 ranks a target first in {sum(first) / len(first):.0%}")
-
-
-def _shares(values: list[str]) -> str:
-    counted = sorted(Counter(values).items())
-    return ", ".join(f"{value} {count} ({count / len(values):.0%})" for value, count in counted)
-
-
-def assemble_command(
-    drafts: Annotated[Path | None, typer.Argument(help="The folder of drafts; by default the dataset's own.")] = None,
-    leave_out: Annotated[bool, typer.Option("--leave-out", help="Leave out drafts that are not finished.")] = False,
-) -> None:
-    """Make the files of the splits from the drafts of all repositories."""
-    unfinished: list[str] | None = [] if leave_out else None
-    parts = assemble(drafts or drafts_folder(), unfinished)
-    for path in write_parts(parts):
-        typer.echo(str(path))
-    for line in unfinished or ():
-        typer.echo(f"left out: {printable(line)}")
-    typer.echo(", ".join(f"{part} {len(labels)}" for part, labels in parts.items()))
-
-
-def sample_command(out: Out) -> None:
-    """Write a tenth of the questions, without their answers, for a second, blind reading."""
-    if out.exists():
-        raise UsageError(f"{out} exists: choose another file, it may hold readings")
-    chosen = sample(label for labels in all_parts(load_labels).values() for label in labels)
-    write_readings(out, chosen)
-    typer.echo(f"{len(chosen)} questions are in {out}: write the path of a file into each line's file.")

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
-from natlang_envs.autoexplore.dataset.catalogue import data_folder
+from natlang_envs.autoexplore.dataset.locations import data_folder
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 

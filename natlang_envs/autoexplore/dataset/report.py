@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue, repository_folder
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
 from natlang_envs.autoexplore.dataset.checks import (
     HORIZON,
     duplicate_problems,
@@ -18,13 +18,13 @@ from natlang_envs.autoexplore.dataset.checks import (
     text_of,
 )
 from natlang_envs.autoexplore.dataset.labels import PARTS, Label, Part
+from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.episode import Episode
 from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
 from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.evaluation.statistics import Interval, wilson
-from tools.dataset.assemble import leaks
 
 Parts = dict[Part, Sequence[Label]]
 DEPTHS = ("0-1", "2", "3+", "any")
@@ -145,3 +145,19 @@ def seen_by_players(labels: Sequence[Label]) -> float:
 def all_parts(load: Callable[[Part], Sequence[Label]]) -> Parts:
     """Return every part."""
     return {part: load(part) for part in PARTS}
+
+
+def leaks(parts: dict[Part, Sequence[Label]]) -> list[str]:
+    """Return in one line each what stands in two parts that must not share it: a file, or a repository."""
+    files: dict[tuple[str, str], Part] = {}
+    problems: list[str] = []
+    for part, labels in parts.items():
+        for label in labels:
+            split = catalogue()[label.repository].split if label.repository in catalogue() else None
+            if split != ("train" if part == "test_seen" else part):
+                problems.append(f"{part}: {label.id} is of a repository of the split {split}")
+            for path in label.targets:
+                other = files.setdefault((label.repository, path), part)
+                if other != part:
+                    problems.append(f"{label.repository}: {path} is in {other} and in {part}")
+    return problems

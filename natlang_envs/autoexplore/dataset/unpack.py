@@ -1,4 +1,4 @@
-"""Unpacks a source distribution, of which nothing is trusted, and builds the Coffee Company: whole, or not at all."""
+"""Unpacks a source distribution, of which nothing is trusted: whole, or not at all."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import errno
 import os
 import shutil
 import tarfile
-import tempfile
 import zlib
-from collections.abc import Generator
-from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path, PurePosixPath
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import whole_folder
 
 MAX_MEMBERS = 20_000
 MAX_BYTES = 512 << 20  # of all files together
@@ -32,48 +29,12 @@ def unpack(archive: Path, folder: Path) -> None:
         UsageError: The archive is truncated or damaged, leads outside its top folder, holds links or devices, or is too
             large, or there is no room for it.
     """
-    with _made_whole(folder) as unfinished:
+    with whole_folder(folder, keep=True, explain=told) as unfinished:
         try:
             with tarfile.open(archive, "r|gz") as tar:
                 _write_all(tar, unfinished, archive.name)
         except (tarfile.TarError, EOFError, zlib.error) as error:
             raise UsageError(f"{archive.name} is truncated or damaged ({error}): fetch it again") from None
-
-
-def build_coffee_company(folder: Path, scale: str | int = "small") -> None:
-    """Build the Coffee Company, from its hand-written files and generated tables, in a folder that does not exist.
-
-    Raises:
-        UsageError: There is no room for it.
-    """
-    coffee = import_module("natlang_envs.autoexplore.dataset.coffee_company.build")
-    with _made_whole(folder) as unfinished:
-        coffee.build_coffee(unfinished, scale)
-
-
-@contextmanager
-def _made_whole(folder: Path) -> Generator[Path]:
-    """Give an empty folder to fill, and move it into place when that succeeded; nothing is left when it did not."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-        try:
-            yield unfinished
-            unfinished.chmod(0o755)
-            _move(unfinished, folder)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
-    except OSError as error:
-        raise UsageError(told(error, folder.parent)) from None
-
-
-def _move(unfinished: Path, folder: Path) -> None:
-    try:
-        unfinished.rename(folder)
-    except OSError as error:
-        # Another process was quicker: the same pin gives the same files.
-        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not folder.is_dir():
-            raise
 
 
 def told(error: OSError, folder: Path) -> str:

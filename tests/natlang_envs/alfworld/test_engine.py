@@ -280,9 +280,9 @@ def test_what_is_kept_of_situations_is_bounded_over_all_games_and_does_not_show(
             assert fresh.state() == world.state()
         else:
             world.step(command)
-        assert sum(len(game.views) for game in games) <= 60
+        assert sum(len(game.actions_cache) for game in games) <= 60
         assert all(len(game.lists) <= 256 and len(game.found) <= 256 for game in games)
-    assert sum(len(game.views) for game in games) > 40, "what is kept is used"
+    assert sum(len(game.actions_cache) for game in games) > 40, "what is kept is used"
 
 
 @pytest.mark.parametrize("state", [(), ("look",), ("go to fridge 1",) * 11, (0, None, *[0] * 6, [], [], [])])

@@ -15,7 +15,7 @@ from natlang_envs.alfworld.expert import Expert, ExpertAgent
 from natlang_envs.alfworld.games.floor_plans import Aim
 from natlang_envs.alfworld.games.sentences import sentence
 from natlang_envs.alfworld.observation_memory import Memory, read_goal
-from natlang_envs.alfworld.usual_locations import Places, usual_places
+from natlang_envs.alfworld.usual_locations import UsualLocations, usual_locations
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
 from natlang_envs.prompt import PathStep
@@ -174,7 +174,7 @@ def test_subgoals_tell_what_is_done() -> None:
     world = kitchen_world("heat", GRAMMARS[0])
     observation = world.intro()
     # Bread is only in the cabinet and on the counter: this player expects it in the fridge.
-    expert = Expert(observation, Places({"Bread": {"Fridge": 3, "CounterTop": 1}}))
+    expert = Expert(observation, UsualLocations({"Bread": {"Fridge": 3, "CounterTop": 1}}))
     kinds: list[str] = []
     while not world.won:
         observation = world.step(expert.choose(observation, world.commands))
@@ -191,18 +191,18 @@ def test_likely_places_are_searched_first() -> None:
     room = ROOM.format("a garbagecan 1, a shelf 1, and a sidetable 1", "put a mug in garbagecan.")
     commands = ("go to garbagecan 1", "go to shelf 1", "go to sidetable 1", "look")
     for likely in ("shelf", "sidetable"):
-        expert = Expert(room, Places({"Mug": {"Shelf": 1, "SideTable": 1, "GarbageCan": 9, likely: 2}}))
+        expert = Expert(room, UsualLocations({"Mug": {"Shelf": 1, "SideTable": 1, "GarbageCan": 9, likely: 2}}))
         assert expert.choose(room, commands) == f"go to {likely} 1"
     # A closed door costs a step: what is likelier, but not twice as likely, comes later.
     room = room.replace("a shelf 1", "a drawer 1")
     commands = ("go to drawer 1", "go to garbagecan 1", "go to sidetable 1", "look")
     for drawer, first in ((1.5, "sidetable"), (2.5, "drawer")):
-        expert = Expert(room, Places({"Mug": {"Drawer": drawer, "SideTable": 1}}))
+        expert = Expert(room, UsualLocations({"Mug": {"Drawer": drawer, "SideTable": 1}}))
         assert expert.choose(room, commands) == f"go to {first} 1"
 
 
-def test_the_usual_places_are_known_for_what_games_ask_for() -> None:
-    places = usual_places()
+def test_the_usual_locations_are_known_for_what_games_ask_for() -> None:
+    places = usual_locations()
     for game in games():
         kinds = {receptacle.type for receptacle in game.receptacles}
         for thing in (game.goal.object_type, game.goal.toggle_type):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from natlang_envs.alfworld.engine.game import parse_game
-from natlang_envs.alfworld.games.floor_plans import Room, facts, room, room_numbers
+from natlang_envs.alfworld.games.floor_plans import Room, floor_plans, room, room_numbers
 from natlang_envs.alfworld.games.generator import generate, task_ids
 from natlang_envs.alfworld.games.official import official_ids, official_text
 from natlang_envs.alfworld.games.splits import UNSEEN_PLANS
@@ -43,7 +43,7 @@ def test_the_112_floor_plans_are_there_with_four_unseen_ones() -> None:
 
 
 def test_every_index_leads_to_something_and_nothing_stands_in_two_places() -> None:
-    known = facts()
+    known = floor_plans()
     for each in rooms():
         places = {receptacle.location for receptacle in each.receptacles}
         assert places | {fixture.location for fixture in each.fixtures} == set(range(len(each.locations)))
@@ -70,7 +70,7 @@ def test_an_unknown_floor_plan_is_named(number: int) -> None:
 
 @needs_package
 def test_the_alfworld_package_says_the_same() -> None:
-    package, known = read_package(), facts()
+    package, known = read_package(), floor_plans()
     assert {kind: sorted(things) for kind, things in known.fits.items()} == package.fits
     assert {action: sorted(things) for action, things in known.actions.items()} == package.actions
     assert known.holders == frozenset(package.holders)

@@ -17,7 +17,7 @@ import pytest
 from natlang_envs.alfworld.engine.game import GRAMMARS, Game, bits, parse_game
 from natlang_envs.alfworld.engine.goals import LOOK, TASK_TYPES, TWO
 from natlang_envs.alfworld.engine.world import World
-from natlang_envs.alfworld.games.floor_plans import facts, room
+from natlang_envs.alfworld.games.floor_plans import floor_plans, room
 from natlang_envs.alfworld.games.generator import (
     EXAMPLE,
     TaskId,
@@ -210,7 +210,7 @@ def test_draws_follow_the_official_mix(seen: bool) -> None:
     drawn = [parse_task_id(draw_task_id(uniform, seen, numbers=range(5, 7))) for _ in range(4_000)]
     assert {task.number for task in drawn} == {5, 6}
     assert all(room(task.room).seen == seen for task in drawn)
-    kinds = {(task, kind): n for task, row in facts().kinds.items() for kind, n in row.items()}
+    kinds = {(task, kind): n for task, row in floor_plans().kinds.items() for kind, n in row.items()}
     possible = {
         key: n for key, n in kinds.items() if any(room(each).kind == key[1] for each in rooms_for(key[0], seen))
     }

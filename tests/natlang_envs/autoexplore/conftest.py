@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, repository_folder
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE
+from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from natlang_envs.autoexplore.sandbox.sandbox import BACKENDS, AutoExploreSandbox
 from tests.natlang_envs.autoexplore.copilot.explore_command import FILES

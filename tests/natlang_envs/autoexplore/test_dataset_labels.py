@@ -13,6 +13,7 @@ import gymnasium
 import pytest
 
 from natlang_envs import UsageError
+from natlang_envs.autoexplore.dataset.blind_review import Reading, agreement, read_readings, sample, write_readings
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE
 from natlang_envs.autoexplore.dataset.checks import (
     difficulty_of,
@@ -25,11 +26,10 @@ from natlang_envs.autoexplore.dataset.checks import (
 from natlang_envs.autoexplore.dataset.export import card, state_actions, write_parquet
 from natlang_envs.autoexplore.dataset.labels import Evidence, Label, Verdict, parse, read_labels, write_labels
 from natlang_envs.autoexplore.dataset.near_duplicates import NEAR, letter_groups, near_pairs, share
-from natlang_envs.autoexplore.dataset.report import bm25_right, check, depth_first_right, rates
+from natlang_envs.autoexplore.dataset.report import bm25_right, check, depth_first_right, leaks, rates
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from tests.natlang_envs.autoexplore.folders import write
-from tools.dataset.assemble import assemble, held_out_files, leaks
-from tools.dataset.blind_review import Reading, agreement, read_readings, sample, write_readings
+from tools.dataset.assemble import assemble, held_out_files
 from tools.dataset.drafts import fill_file, write_filled
 
 FILES = {
@@ -266,7 +266,7 @@ def test_splits_hold_every_finished_draft_once(coffee: Repository, tmp_path: Pat
     broken = replace(parts["train"][0], depth=7)
     assert any(line.startswith("train.jsonl, line 1: depth is 7") for line in check({"train": [broken]}).problems)
     path.write_text(path.read_text() + json.dumps(draft_lines(coffee, 1)[0] | {"answer": ""}))
-    with pytest.raises(UsageError, match=r"line 31: .*see natlang data draft"):
+    with pytest.raises(UsageError, match=r"line 31: .*see python -m tools.dataset draft"):
         assemble(tmp_path)
 
 

@@ -11,13 +11,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from natlang_envs.autoexplore.dataset.catalogue import coffee_files, data_folder
-from natlang_envs.autoexplore.dataset.coffee_company import books as books
+from natlang_envs.autoexplore.dataset.coffee_company import books, work
 from natlang_envs.autoexplore.dataset.coffee_company import sales as shop
-from natlang_envs.autoexplore.dataset.coffee_company import work as work
 from natlang_envs.autoexplore.dataset.coffee_company.reference import DAYS, Registers, read_registers, write_rows
 from natlang_envs.autoexplore.dataset.coffee_company.sales import Row
+from natlang_envs.autoexplore.dataset.locations import coffee_files, data_folder
 from natlang_envs.errors import UsageError
+from natlang_envs.files import whole_folder
 
 SCALES = {"small": 3, "paper": 200}  # days of receipts; the second makes the 12 million tokens of the paper
 
@@ -149,3 +149,13 @@ def _by_month(rows: Sequence[Row], when: int, amount: int = -1) -> list[int]:
     for row in rows:
         sums[int(str(row[when])[5:7]) - 1] += int(str(row[amount]))
     return sums
+
+
+def build_coffee_company(folder: Path, scale: str | int = "small") -> None:
+    """Build the Coffee Company, from its hand-written files and generated tables, in a folder that does not exist.
+
+    Raises:
+        UsageError: There is no room for it.
+    """
+    with whole_folder(folder, keep=True) as unfinished:
+        build_coffee(unfinished, scale)

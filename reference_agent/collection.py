@@ -1,0 +1,384 @@
+"""Data collection: Algorithm 1, lines 2 to 20.
+
+Each step of the teacher's trajectory gives a positive example. From a snapshot of the same state, random wrong actions
+(the paper: one) are tried, and the teacher reflects on where each of them led: a negative example, whose path shows the
+wrong step. Where lines 16 and 17 of the paper combine s_h and R_h with A(s'), everything here is of s'. A wrong action
+is skipped if it ends the game or does not make the plan longer. A card beside the data says where it comes from.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from natlang_envs.env import NatLangEnv
+from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
+from natlang_envs.prompt import History, PathStep, state_prompt
+from reference_agent.config import CollectConfig, Config, TeacherConfig
+from reference_agent.curriculum import Environment, make_environment
+from reference_agent.data_card import Card, Meter, Played, dump_card, make_card
+from reference_agent.models.prompt_reader import PromptReader
+from reference_agent.players import fit_state
+from reference_agent.teachers.base import Moment, Teacher, ask, plan
+from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
+from reference_agent.teachers.choose import CHAT, make_teacher
+
+EXAMPLES, CARD = "examples.jsonl", "card.json"
+_SPOKEN = 48  # tokens reserved for a reflection, as many as `Reflector` writes by default
+_TRIES = 10  # tasks played, at most, for each trajectory that is wanted
+_REPEATS = 10_000  # draws of known tasks in a row after which a split is taken to have no other
+
+Report = Callable[[str, int, int, float], None]  # stage, step, steps, value
+# Composes p(s) from task, path, observation and commands, and says how many of the newest steps it shows.
+Fit = Callable[[str, Sequence[PathStep], str, Sequence[str]], tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One example (s, R, A(s), a) of the data set D, and its origin.
+
+    Attributes:
+        trajectory: Number of the trajectory.
+        task_id: Task of the trajectory.
+        negative: Whether the last step in the path is a deliberate mistake.
+        restart: Whether p(s) hides the path that led to the state.
+        state: p(s).
+        reflection: R.
+        commands: A(s), in the environment's order.
+        action: a.
+    """
+
+    trajectory: int
+    task_id: str
+    negative: bool
+    restart: bool
+    state: str
+    reflection: str
+    commands: tuple[str, ...]
+    action: str
+
+
+class Collection(NamedTuple):
+    """A data set and its card."""
+
+    examples: list[Example]
+    card: Card
+
+
+class Trajectory(NamedTuple):
+    """Examples of one task, not yet numbered."""
+
+    examples: list[Example]
+    played: Played
+
+
+class Source(NamedTuple):
+    """What a teacher plays, and how its states become prompts.
+
+    Attributes:
+        make_env: Makes the environment.
+        make_teacher: Makes the teacher for an environment, with a generator that draws its wording.
+        settings: How much it plays.
+        seed: Seed of tasks, wrong actions and wordings.
+        fit: Composes p(s).
+    """
+
+    make_env: Callable[[], NatLangEnv]
+    make_teacher: Callable[[NatLangEnv, np.random.Generator], Teacher]
+    settings: CollectConfig
+    seed: int
+    fit: Fit
+
+
+def plain(history: History) -> Fit:
+    """Return how p(s) is composed for a model whose context holds it anyway."""
+
+    def fit(task: str, path: Sequence[PathStep], observation: str, _: Sequence[str]) -> tuple[str, int]:
+        shown = len(path) if history == "full" else 0 if history == "none" else min(history, len(path))
+        return state_prompt(task, path, observation, history=history), shown
+
+    return fit
+
+
+def cut_to_context(reader: PromptReader, spoken: int, history: History) -> Fit:
+    """Return how p(s) is cut to a model's context, less the `spoken` tokens of a reflection."""
+
+    def fit(task: str, path: Sequence[PathStep], observation: str, commands: Sequence[str]) -> tuple[str, int]:
+        state = fit_state(reader, reader, spoken, task, path, observation, commands, history)
+        most = len(path) if history == "full" else 0 if history == "none" else min(history, len(path))
+        shown = (each for each in range(most, 0, -1) if state_prompt(task, path, observation, history=each) == state)
+        return state, next(shown, 0)
+
+    return fit
+
+
+def collect(
+    env: Environment,
+    teacher: Teacher | str = "oracle",
+    settings: CollectConfig = CollectConfig(),  # noqa: B008 - immutable
+    *,
+    history: History = 1,
+    seed: int = 0,
+    reader: PromptReader | None = None,
+    folder: Path | None = None,
+    report: Report = lambda *_: None,
+) -> list[Example]:
+    """Let a teacher play, and return the data set D (lines 2 to 20).
+
+    Args:
+        env: An environment's id, or a function that makes a `NatLangEnv`.
+        teacher: A function from a `Moment` to a reflection and an action, or the name of a registered teacher.
+        settings: How much it plays.
+        history: Number of the path's steps that p(s) shows.
+        seed: Seed of tasks, wrong actions and wordings.
+        reader: A model, if its context may be too short for some p(s): they are cut as in play.
+        folder: Folder for the examples; if it holds some, those are returned.
+        report: Called with `"collect"`, the trajectories so far, how many are wanted, and the number of examples.
+
+    Raises:
+        UsageError: The environment has no such teacher or too few tasks, the teacher failed, or no trajectory reached
+            its goal.
+    """
+    path = None if folder is None else folder / EXAMPLES
+    if path is not None and path.exists():
+        return read_examples(path)
+
+    def make(env: NatLangEnv, rng: np.random.Generator) -> Teacher:
+        return make_teacher(env, rng, TeacherConfig(teacher)) if isinstance(teacher, str) else teacher
+
+    fit = plain(history) if reader is None else cut_to_context(reader, _SPOKEN, history)
+    source = Source(lambda: make_environment(env), make, settings, seed, fit)
+    examples, _, _ = _numbered(_play_until_enough(source, report), settings)
+    if path is not None:
+        write_examples(path, examples)
+    return examples
+
+
+def gather(
+    config: Config, answers: Path | None = None, report: Report = lambda *_: None, fit: Fit | None = None
+) -> Collection:
+    """Collect the data set of a run, with its card.
+
+    Args:
+        config: The settings of the run.
+        answers: Folder of a chat model's cached answers.
+        report: As for `collect`; with a chat model the value is the cost so far.
+        fit: Composes p(s); by default uncut.
+
+    Raises:
+        UsageError: As `collect`, or the chat model cannot be reached.
+    """
+    source = Source(
+        lambda: teachers_env(config),
+        lambda env, rng: make_teacher(env, rng, config.teacher),
+        config.collect,
+        config.seed,
+        fit or plain(config.history),
+    )
+    meter: Meter | None = None
+    if config.teacher.name == CHAT:
+        played, meter = _play_with_chat(source, config.teacher, answers, report)
+    else:
+        played = _play_until_enough(source, report)
+    examples, kept, failed = _numbered(played, config.collect)
+    if not examples and meter:
+        left_out = ", ".join(f"{count} {reason}" for reason, count in meter.left_out.items())
+        raise UsageError(f"kept nothing of what the chat model said: {left_out}; take another teacher.model, or a hint")
+    return Collection(examples, make_card(config, kept, failed, meter))
+
+
+def _numbered(
+    played: Sequence[Trajectory], settings: CollectConfig
+) -> tuple[list[Example], list[Played], list[Played]]:
+    """Return the numbered examples of the trajectories that are kept, those trajectories, and the others."""
+    kept = [each for each in played if each.played.success or settings.failures]
+    failed = [each.played for each in played if not (each.played.success or settings.failures)]
+    if not kept:
+        raise UsageError(
+            f"none of {len(played)} trajectories reached its goal: set collect.failures=true to keep them, "
+            "or give env_kwargs a longer horizon"
+        )
+    examples = [replace(example, trajectory=number) for number, one in enumerate(kept) for example in one.examples]
+    return examples, [each.played for each in kept], failed
+
+
+def _play_until_enough(source: Source, report: Report) -> list[Trajectory]:
+    """Let the teacher play until enough trajectories reached their goal."""
+    rng = np.random.default_rng([source.seed, 1])
+    env = source.make_env()
+    teacher = source.make_teacher(env, rng)
+    wanted, kept, examples = source.settings.trajectories, 0, 0
+    played: list[Trajectory] = []
+    seen: dict[str, None] = {}
+    while kept < wanted and len(played) < _TRIES * wanted:
+        played.append(_play(source, env, teacher, _new_task(env, rng, seen), rng))
+        kept += played[-1].played.success or source.settings.failures
+        examples += len(played[-1].examples)
+        report("collect", kept, wanted, float(examples))
+    return played
+
+
+def _play_with_chat(
+    source: Source, config: TeacherConfig, answers: Path | None, report: Report
+) -> tuple[list[Trajectory], Meter]:
+    """Let a chat model play several tasks at a time. Each costs money, so failed ones are not replaced."""
+    env = source.make_env()
+    options = chat_options(config)
+    prompts = load_prompts(env, options.prompts)
+    model = ChatModel(options, answers)
+    wanted = source.settings.trajectories
+    seen: dict[str, None] = {}
+    rng = np.random.default_rng([source.seed, 1])
+    tasks = [_new_task(env, rng, seen) for _ in range(wanted)]
+
+    def play(number: int) -> Trajectory:
+        own, draws = source.make_env(), np.random.default_rng([source.seed, 1, number])
+        teacher = ChatTeacher(model, prompts, source.make_teacher(own, draws), options.hint)
+        return _play(source, own, teacher, tasks[number], draws)
+
+    with ThreadPoolExecutor(options.workers) as pool:
+        waiting = [pool.submit(play, number) for number in range(wanted)]
+        try:
+            for done, each in enumerate(as_completed(waiting), 1):
+                each.result()
+                report("collect", done, wanted, model.meter().cost)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [each.result() for each in waiting], model.meter()
+
+
+def teachers_env(config: Config) -> NatLangEnv:
+    """Return the environment where the teacher of a run plays."""
+    env_id, kwargs = config.demonstrations
+    return make_environment(env_id, **{"split": config.split, **kwargs})
+
+
+def _new_task(env: NatLangEnv, rng: np.random.Generator, seen: dict[str, None]) -> str:
+    """Draw a task that is not among the seen ones, and add it to them."""
+    for _ in range(_REPEATS):
+        task_id = env.tasks.draw(rng.random)
+        if task_id not in seen:
+            seen[task_id] = None
+            return task_id
+    raise UsageError(
+        f"this split has {len(seen)} tasks and no more: lower collect.trajectories, or choose another split"
+    )
+
+
+def _play(source: Source, env: NatLangEnv, teacher: Teacher, task_id: str, rng: np.random.Generator) -> Trajectory:
+    """Play one task with the teacher's actions, trying wrong ones beside each (lines 4 to 18)."""
+    settings = source.settings
+    restarts, idles = getattr(teacher, "restarts", False), getattr(teacher, "idles", False)
+    examples: list[Example] = []
+    skipped = 0
+
+    def lesson_here(path: Sequence[PathStep], observation: str, info: dict[str, Any], wrong: str | None) -> str:
+        """Let the teacher reflect on the present state, keep what it says and return the action."""
+        action = ""
+        # Without its path, a state is one that a game begins in; trajectories alone hold a single such state each.
+        for restart in (False, True) if path and settings.restarts and restarts else (False,):
+            told = () if restart else tuple(path)
+            mistake = None if restart else wrong
+            commands = info["admissible_commands"]
+            state, count = source.fit(info["task"], told, observation, commands)
+            shown = told[len(told) - count :]
+            for wording in range(settings.wordings):
+                lesson = ask(teacher, Moment(env, state, told, shown, observation, info, mistake, wording))
+                action = lesson.action
+                if lesson.reflection is not None:
+                    negative = mistake is not None
+                    examples.append(Example(0, task_id, negative, restart, state, lesson.reflection, commands, action))
+        return action
+
+    observation, info = env.reset(seed=source.seed, options={"task_id": task_id})  # line 4
+    path: list[PathStep] = []
+    mistake: str | None = None
+    ended = False
+    while not ended:  # line 5
+        action = lesson_here(path, observation, info, mistake)  # lines 6 to 9
+        commands = info["admissible_commands"]
+        here = env.snapshot()
+        for wrong in _wrong_actions(commands, action, settings.negatives, rng):  # line 10
+            there = _go_wrong(env, wrong, idles)  # line 11
+            if there and there.mistake:
+                passed = [*path, PathStep(wrong, there.info["feedback"])]
+                lesson_here(passed, there.observation, there.info, wrong)  # lines 14 to 17
+            else:
+                skipped += 1
+            env.restore(here)
+        mistake = None
+        wanders = settings.detours and rng.random() < settings.detours
+        others = _wrong_actions(commands, action, 1, rng) if wanders else []
+        astray = _go_wrong(env, others[0], idles) if others else None
+        if astray:
+            action, observation, info = others[0], astray.observation, astray.info
+            mistake = action if astray.mistake else None
+        else:
+            if others:
+                env.restore(here)
+            observation, _, terminated, truncated, info = env.step(action)  # lines 11 and 12
+            ended = terminated or truncated
+        path.append(PathStep(action, info["feedback"]))
+    negative, restarts_told = sum(each.negative for each in examples), sum(each.restart for each in examples)
+    positive = len(examples) - negative
+    return Trajectory(examples, Played(task_id, len(path), info["success"], positive, negative, restarts_told, skipped))
+
+
+def _wrong_actions(commands: Sequence[str], action: str, count: int, rng: np.random.Generator) -> list[str]:
+    others = [command for command in commands if command != action]
+    return [others[index] for index in rng.permutation(len(others))[:count].tolist()]
+
+
+class _Astray(NamedTuple):
+    """Result of a random action; a mistake if the plan got longer, with `idles` in any case."""
+
+    observation: str
+    info: dict[str, Any]
+    mistake: bool
+
+
+def _go_wrong(env: NatLangEnv, action: str, idles: bool) -> _Astray | None:
+    """Take a random action; return where it led if the game goes on and the plan is no shorter.
+
+    In an environment without a plan every action but the teacher's counts as a mistake.
+    """
+    before = plan(env)
+    observation, _, terminated, truncated, info = env.step(action)
+    if terminated or truncated:
+        return None
+    now = plan(env)
+    if before is None or now is None:
+        return _Astray(observation, info, True)
+    return None if len(now) < len(before) else _Astray(observation, info, idles or len(now) > len(before))
+
+
+def write_collection(folder: Path, collection: Collection) -> None:
+    """Write the card, then the examples: a folder that holds examples is whole."""
+    write_whole(folder / CARD, dump_card(collection.card).encode())
+    write_examples(folder / EXAMPLES, collection.examples)
+
+
+def write_examples(path: Path, examples: Sequence[Example]) -> None:
+    """Write one JSON object a line."""
+    write_whole(path, "".join(json.dumps(asdict(each)) + "\n" for each in examples).encode())
+
+
+def read_examples(path: Path) -> list[Example]:
+    """Read what `write_examples` wrote.
+
+    Raises:
+        UsageError: The file is missing or is no such file.
+    """
+    try:
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+        return [Example(**{**row, "commands": tuple(row["commands"])}) for row in rows]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UsageError(f"{path} holds no reflection data ({error}): delete it to collect again") from None

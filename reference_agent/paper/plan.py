@@ -1,0 +1,157 @@
+"""The plan of `reflect-rl reproduce`: which cells a table or figure has, and their folders.
+
+DIR/stages/                    stages that cells share, by their settings: base, data, reflector, policy-sft
+DIR/cells/TASK/METHOD/seed-N/  a training run with `evaluation/` (greedy) and `evaluation-drawn/` (sampled) on the
+                               task's protocol, or `validation/` and `validation-drawn/`; and `seconds.json`
+DIR/baselines/TASK/AGENT/      the recorded runs of agents that are not trained
+DIR/TARGET.md, TARGET.json     the table; TARGET.png, or TARGET-TASK.png, the learning curves
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from natlang_envs.errors import UsageError
+from reference_agent.config import Config
+from reference_agent.paper.experiments import TASKS, UNTUNED, Preset, Target, cell_config, why_not
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training run of the plan, or one agent that is not trained.
+
+    Attributes:
+        task: The task.
+        row: The method, or the name of an agent.
+        seed: The training seed; None for an agent.
+        config: The settings; None for an agent.
+        folder: Its folder.
+        split: `"test"`, the task's protocol, or `"validation"`, for choosing settings.
+    """
+
+    task: str
+    row: str
+    seed: int | None
+    config: Config | None
+    folder: Path
+    split: str = "test"
+
+    @property
+    def name(self) -> str:
+        """Its name for people."""
+        return f"{self.task} {self.row}" + ("" if self.seed is None else f" seed {self.seed}")
+
+    @property
+    def evaluation(self) -> Path:
+        """The folder of its recorded run under greedy decoding."""
+        return self.folder / ("evaluation" if self.split == "test" else self.split)
+
+    @property
+    def drawn(self) -> Path | None:
+        """The folder of its recorded run with commands sampled at temperature 1; None for an agent."""
+        return self.evaluation.with_name(f"{self.evaluation.name}-drawn") if self.is_trained else None
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether it is a fine-tuned policy."""
+        return self.config is not None and self.row != UNTUNED
+
+    @property
+    def iterations(self) -> int:
+        """Number of its RL iterations."""
+        if self.config is None or not self.is_trained:
+            return 0
+        return sum(stage.iterations for stage in self.config.curriculum)
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds of training and playing, over all attempts that ended in order; None before."""
+        path = self.folder / "seconds.json"
+        return float(json.loads(path.read_text())) if path.exists() else None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cells of a table or figure.
+
+    Attributes:
+        target: The table or figure.
+        preset: How long and how often.
+        tasks: The tasks, its columns.
+        cells: The training runs and agents.
+        empty: Why a task and method has no cell.
+        out: DIR.
+        settings: `key=value` over all configs.
+        split: `"test"` or `"validation"`; see `Cell`.
+    """
+
+    target: Target
+    preset: Preset
+    tasks: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    empty: dict[tuple[str, str], str]
+    out: Path
+    settings: tuple[str, ...] = ()
+    split: str = "test"
+
+    @property
+    def command(self) -> str:
+        """The command that makes it."""
+        words = ["reflect-rl", "reproduce", self.target.name, "--preset", self.preset.name]
+        if self.tasks != self.target.tasks:
+            words += [word for task in self.tasks for word in ("--task", task)]
+        words += [word for setting in self.settings for word in ("--set", setting)]
+        words += ["--split", self.split] if self.split != "test" else []
+        return shlex.join([*words, "--out", str(self.out)])
+
+
+def make_plan(
+    target: Target,
+    preset: Preset,
+    out: Path,
+    tasks: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    split: str = "test",
+) -> Plan:
+    """Return the plan of a target.
+
+    Args:
+        target: The table or figure.
+        preset: How long and how often.
+        out: DIR.
+        tasks: Columns in place of the target's own.
+        settings: `key=value` over all configs, as in `reflect-rl train --set`.
+        split: `"test"` or `"validation"`; see `Cell`.
+
+    Raises:
+        UsageError: A setting is wrong.
+    """
+    for setting in settings:
+        if setting.partition("=")[0] == "seed":
+            raise UsageError(
+                f"{setting!r} would change nothing, since seeds are the preset's: choose another --preset, or train "
+                "one config with `reflect-rl train`"
+            )
+    chosen = tuple(tasks) or target.tasks
+    cells = [
+        Cell(task, agent, None, None, out / "baselines" / task / agent, split)
+        for task in chosen
+        for agent in TASKS[task].agents
+    ]
+    empty: dict[tuple[str, str], str] = {}
+    for task in chosen:
+        cell_config(task, "best", preset, 0, list(settings))  # or a wrong setting would leave every cell empty
+        for row in target.rows:
+            reason = why_not(task, row, preset, list(settings))
+            if reason:
+                empty[task, row] = reason
+                continue
+            # The untuned model is the same for every training seed.
+            for seed in preset.seeds[:1] if row == UNTUNED else preset.seeds:
+                config = cell_config(task, row, preset, seed, list(settings))
+                cells.append(Cell(task, row, seed, config, out / "cells" / task / row / f"seed-{seed}", split))
+    return Plan(target, preset, chosen, tuple(cells), empty, out, tuple(settings), split)
