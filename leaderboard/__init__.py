@@ -10,10 +10,7 @@ standings   the tables: who is ranked, and which ranks are ties
 changes     checks a pull request
 site        writes the static site; downloads: its CSV, JSON and recordings
 baselines   makes the entries of the built-in agents again
+
+Public are `leaderboard.pack.pack`, `leaderboard.verify.verify`, `leaderboard.standings.standings` and
+`leaderboard.site.build`; the rest is internal.
 """
-
-from leaderboard.pack import pack
-from leaderboard.standings import standings
-from leaderboard.verify import verify
-
-__all__ = ["pack", "standings", "verify"]

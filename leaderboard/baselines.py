@@ -17,14 +17,14 @@ from natlang_envs.evaluation.protocols import load_protocol, protocol_names
 from natlang_envs.evaluation.runner import TRAJECTORIES_FILE, evaluate
 from natlang_envs.evaluation.runs import provenance
 
-_DESCRIPTIONS = {
+DESCRIPTIONS = {
     "random": "Draws one of the listed commands, uniformly.",
     "random-legal": "Draws among the commands that are not illegal; the environment tells it which those are.",
     "oracle": "Follows the environment's own plan: the upper bound.",
     "reference": "Follows the environment's own plan, made with full knowledge; it need not be the shortest.",
     "expert": "Searches the room and sees only what an agent sees; demonstrations are made from it.",
 }
-_REFERENCE_LINES = ("random", "random-legal", "oracle", "reference")
+REFERENCE_LINES = ("random", "random-legal", "oracle", "reference")
 _DISCLOSURE = "Nothing was trained."
 
 
@@ -65,10 +65,10 @@ def make_baselines(submissions: Path) -> list[Path]:
                     run,
                     name=name,
                     out=submissions,
-                    description=_DESCRIPTIONS[name],
+                    description=DESCRIPTIONS[name],
                     deterministic=not is_sampling(agent),
                     disclosure=_DISCLOSURE,
-                    reference=name in _REFERENCE_LINES,
+                    reference=name in REFERENCE_LINES,
                 )
             )
     _note_rerun(submissions, entries)

@@ -156,11 +156,12 @@ def build_command(
     submissions: Annotated[Path, typer.Option(help="The folder of all entries.")] = SUBMISSIONS,
     out: Annotated[Path, typer.Option(help="The folder for the site; a site that is there is replaced.")] = _SITE,
     replay: Annotated[bool, typer.Option("--replay", help="Replay what the ledger knows too.")] = False,
+    references: Annotated[bool, typer.Option(help="Play the reference lines of boards that have none.")] = True,
 ) -> None:
     """Write the static site from the ledger; entries that it does not know are replayed."""
     from leaderboard.site import build
 
-    typer.echo(printable(str(build(submissions, out, replay=replay))))
+    typer.echo(printable(str(build(submissions, out, replay=replay, references=references))))
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ import json
 from collections.abc import Callable, Iterator
 from itertools import takewhile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import gymnasium
@@ -20,8 +21,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from leaderboard.downloads import as_csv, as_json, repacked
+from leaderboard.references import with_references
 from leaderboard.schema import SUBMISSION_FILE, one_line, read_bounded
-from leaderboard.standings import Row, standings
+from leaderboard.standings import Row, Table, standings
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Verified, sha256
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
@@ -35,13 +37,14 @@ _CHUNK = 10  # episodes in a piece that the viewer loads
 _MARK = '<meta name="generator" content="natlang-leaderboard">'
 
 
-def build(submissions: Path, out: Path, *, replay: bool = False) -> Path:
+def build(submissions: Path, out: Path, *, replay: bool = False, references: bool = False) -> Path:
     """Write the site of all entries.
 
     Args:
         submissions: The folder of all entries; `leaderboard.standings` says which files beside it count.
         out: The folder for the site. A site that is there is replaced as a whole; anything else there is left alone.
         replay: Replay every entry, also those that the ledger knows.
+        references: Play the built-in reference lines for boards that have none.
 
     Returns:
         The path of the index page.
@@ -51,6 +54,14 @@ def build(submissions: Path, out: Path, *, replay: bool = False) -> Path:
     """
     _check_out(out)
     tables = standings(submissions, replay=replay)
+    with TemporaryDirectory() as played:
+        if references:
+            tables = with_references(tables, Path(played))
+        _write(tables, out)
+    return out / INDEX_FILE
+
+
+def _write(tables: list[Table], out: Path) -> None:
     templates = _templates()
     with whole_folder(out, replace=True) as folder:
         page = _render(templates, "index.html.j2", script="sort.js", tables=tables)
@@ -60,7 +71,6 @@ def build(submissions: Path, out: Path, *, replay: bool = False) -> Path:
         for table in tables:
             for row in table.rows:
                 _write_entry(templates, row, folder / "entries" / row.path)
-    return out / INDEX_FILE
 
 
 def _check_out(out: Path) -> None:

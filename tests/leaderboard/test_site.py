@@ -297,7 +297,11 @@ def test_entry_in_the_wrong_folder_is_refused(submissions: Path, entry: Path) ->
 
 def test_build_prints_the_index_and_is_the_same_twice(submissions: Path, tmp_path: Path, command: Command) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
-    assert command("build", "--submissions", submissions, "--out", one) == (0, [str(one / "index.html")], [])
+    assert command("build", "--submissions", submissions, "--out", one, "--no-references") == (
+        0,
+        [str(one / "index.html")],
+        [],
+    )
     build(submissions, two)
     assert files(one) == files(two)
     pieces = [f"episodes-{number}.js" for number in range(10)]
@@ -310,6 +314,16 @@ def test_build_prints_the_index_and_is_the_same_twice(submissions: Path, tmp_pat
     for file in (SUBMISSION_FILE, TRAJECTORIES_FILE):
         shutil.copy(one / "entries" / PROTOCOL / NAME / file, downloads)
     assert verify(downloads).score == verify(submissions / PROTOCOL / NAME).score
+
+
+def test_every_build_has_reference_lines(submissions: Path, tmp_path: Path, command: Command) -> None:
+    assert command("build", "--submissions", submissions, "--out", tmp_path / "site").code == 0
+    rows = json.loads((tmp_path / "site" / "leaderboard.json").read_text())
+    assert {row["name"]: (row["group"], row["rank"]) for row in rows} == {
+        NAME: ("unranked", None),
+        **dict.fromkeys(("oracle", "random", "random-legal"), ("reference", None)),
+    }
+    assert (tmp_path / "site" / "entries" / PROTOCOL / "oracle" / "index.html").exists()
 
 
 def test_page_shows_the_derived_numbers(submissions: Path, entry: Path, tmp_path: Path) -> None:
