@@ -14,8 +14,8 @@ from pathlib import Path
 from gymnasium.envs.registration import load_env_creator
 
 from natlang_envs.cli_support import make_env
-from natlang_envs.registration import ENVIRONMENTS
 from natlang_envs.files import write_whole
+from natlang_envs.registration import ENVIRONMENTS
 
 HERE = Path(__file__).parent
 NOTICE = "Written by `python docs/generate.py` from the docstrings: change those, then run it again."
@@ -28,12 +28,30 @@ PACKAGES = (
     "natlang_envs.evaluation",
     "natlang_envs.conformance",
 )
-MODULES = ("env", "tasks", "vector", "episodes", "spaces", "prompt", "enumeration", "two_player", "wrappers", "trajectory")
+MODULES = (
+    "env",
+    "tasks",
+    "vector",
+    "episodes",
+    "spaces",
+    "prompt",
+    "enumeration",
+    "two_player",
+    "wrappers",
+    "trajectory",
+)
 
 
 def environments_page() -> str:
     """Return the text of docs/environments.md."""
-    lines = ["# Environments", "", NOTICE, "", "| id | horizon | commands | what it asks |", "| --- | --- | --- | --- |"]
+    lines = [
+        "# Environments",
+        "",
+        NOTICE,
+        "",
+        "| id | horizon | commands | what it asks |",
+        "| --- | --- | --- | --- |",
+    ]
     for entry in ENVIRONMENTS:
         env = make_env(entry.id)
         lines.append(f"| `{entry.id}` | {env.horizon} | at most {env.max_commands} | {entry.summary} |")
