@@ -151,6 +151,26 @@ def check_changes_command(
         raise typer.Exit(2)
 
 
+@app.command("audit")
+def audit_command(
+    folder: Annotated[Path, typer.Argument(help="The folder of an entry.")],
+    agent: Annotated[str, typer.Option(help="Its agent, as natlang evaluate --agent takes it.")],
+    beacon: Annotated[str, typer.Option(help="A public text fixed after the entry, such as a later commit's digest.")],
+) -> None:
+    """Run an entry's agent again on episodes that the beacon picks, and compare; exit code 2 if it does not pass."""
+    from leaderboard.audit import audit
+    from natlang_envs.evaluation.agents import load_agent
+
+    found = audit(folder, load_agent(agent), beacon)
+    typer.echo(
+        f"{found.same} of {found.steps} actions are the recorded ones; "
+        f"{found.recorded} successes in the recording, {found.again} again (p = {found.p:.2g})"
+    )
+    if found.problem:
+        typer.echo(printable(f"{_NAME}: {folder} does not pass: {found.problem}"), err=True)
+        raise typer.Exit(2)
+
+
 @app.command("build")
 def build_command(
     submissions: Annotated[Path, typer.Option(help="The folder of all entries.")] = SUBMISSIONS,
