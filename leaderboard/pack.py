@@ -90,9 +90,9 @@ def pack(
                 "date": datetime.now(UTC).date().isoformat(),
             }
         )
-        recording = Recording(run_folder / TRAJECTORIES_FILE)
-        verified = check(submission, load_protocol(submission.protocol), recording)
-        refuse_copies(out, submission, verified.result)
+        recording = run_folder / TRAJECTORIES_FILE
+        verified = check(submission, load_protocol(submission.protocol), Recording(recording))
+        refuse_copies(out, submission, verified.result, recording)
     except UsageError as error:
         raise UsageError(one_line(f"{run_folder}: {error}")) from None
     entry = out / submission.protocol / submission.name

@@ -75,7 +75,7 @@ def verify(folder: Path) -> Verified:
         _check_head(recording)
         found = check(submission, load_protocol(submission.protocol), Recording(recording))
         if (submissions := _submissions_of(folder)) is not None:
-            refuse_copies(submissions, submission, found.result)
+            refuse_copies(submissions, submission, found.result, recording)
     except UsageError as error:
         said = str(error).removeprefix(f"{folder}/")
         raise type(error)(one_line(f"{folder}: {said}")) from None
