@@ -523,7 +523,7 @@ def test_table_and_viewer_work_in_a_browser(submissions: Path, entry: Path, tmp_
 
     index = rendered(site / "index.html", profile)
     assert text_of(index, "title") == ["natlang_envs leaderboard"]
-    assert len(text_of(index, "button")) == 12
+    assert len(text_of(index, "button")) == 11
     agents = [text.removesuffix(PAYLOAD) for text in text_of(index, "agent")]
     assert agents == [NAME, "stranger"]
     resorted = rendered(with_click(site / "index.html", "th:nth-child(2) button"), profile)
