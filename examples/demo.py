@@ -96,7 +96,7 @@ def play(out: Path, seed: int) -> dict[str, Score]:
         name = title.lower().replace(",", "").replace(" ", "-")
         folder = run / "evaluation" / name
         if not (folder / RUN_FILE).exists():
-            evaluate(load_agent(agent), protocol, name=title, out=folder)
+            evaluate(load_agent(agent), protocol, name=title, out=folder, resume=True)
         scores[title] = score_run(protocol, read_run(folder)[1])
         entry = out / "submissions" / PROTOCOL / (name if title in BUILT_IN else f"{name}-seed-{seed}")
         if not entry.exists():

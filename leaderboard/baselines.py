@@ -5,26 +5,26 @@ python -m leaderboard.baselines
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from pathlib import Path
 
+from leaderboard.badges import BADGES_FILE, Badges, read_badges, write_badges
 from leaderboard.pack import pack
-from leaderboard.standings import RERUN_FILE
 from leaderboard.verify import sha256
 from natlang_envs.evaluation.agents import baseline_names, is_sampling, load_agent
 from natlang_envs.evaluation.protocols import load_protocol, protocol_names
 from natlang_envs.evaluation.runner import TRAJECTORIES_FILE, evaluate
-from natlang_envs.files import write_whole
+from natlang_envs.evaluation.runs import provenance
 
-_DESCRIPTIONS = {
+DESCRIPTIONS = {
     "random": "Draws one of the listed commands, uniformly.",
     "random-legal": "Draws among the commands that are not illegal; the environment tells it which those are.",
     "oracle": "Follows the environment's own plan: the upper bound.",
     "reference": "Follows the environment's own plan, made with full knowledge; it need not be the shortest.",
     "expert": "Searches the room and sees only what an agent sees; demonstrations are made from it.",
 }
+REFERENCE_LINES = ("random", "random-legal", "oracle", "reference")
 _DISCLOSURE = "Nothing was trained."
 
 
@@ -45,7 +45,7 @@ def baselines() -> list[tuple[str, str]]:
 def make_baselines(submissions: Path) -> list[Path]:
     """Run the agents of `baselines`, and write the entries in place of those that are there.
 
-    Maintainers who call this have run the agents themselves, so `rerun.json` beside the folder names these entries.
+    Maintainers who call this have run the agents themselves, so `badges.json` beside the folder names these entries.
 
     Args:
         submissions: The folder of all entries.
@@ -58,16 +58,17 @@ def make_baselines(submissions: Path) -> list[Path]:
         for protocol, name in baselines():
             run = Path(temporary) / protocol / name
             agent = load_agent(name)
-            evaluate(agent, protocol, name=name, out=run)
+            evaluate(agent, protocol, name=name, out=run, source=provenance("built-in", name))
             shutil.rmtree(submissions / protocol / name, ignore_errors=True)
             entries.append(
                 pack(
                     run,
                     name=name,
                     out=submissions,
-                    description=_DESCRIPTIONS[name],
+                    description=DESCRIPTIONS[name],
                     deterministic=not is_sampling(agent),
                     disclosure=_DISCLOSURE,
+                    reference=name in REFERENCE_LINES,
                 )
             )
     _note_rerun(submissions, entries)
@@ -75,11 +76,12 @@ def make_baselines(submissions: Path) -> list[Path]:
 
 
 def _note_rerun(submissions: Path, entries: list[Path]) -> None:
-    path = submissions.parent / RERUN_FILE
-    noted: dict[str, str] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    for entry in entries:
-        noted[entry.relative_to(submissions).as_posix()] = sha256((entry / TRAJECTORIES_FILE).read_bytes())
-    write_whole(path, (json.dumps(noted, indent=2, sort_keys=True) + "\n").encode())
+    path = submissions.parent / BADGES_FILE
+    badges = read_badges(path)
+    noted = {
+        entry.relative_to(submissions).as_posix(): sha256((entry / TRAJECTORIES_FILE).read_bytes()) for entry in entries
+    }
+    write_badges(path, Badges(rerun={**badges.rerun, **noted}, audited=badges.audited))
 
 
 def main() -> None:

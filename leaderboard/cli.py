@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from leaderboard.schema import SUBMISSIONS
 from natlang_envs.cli_support import printable, run_app
 from natlang_envs.errors import UsageError
+
+if TYPE_CHECKING:
+    from leaderboard.verify import Verified
 
 _NAME = "natlang-leaderboard"
 _SITE = Path("site")
@@ -40,11 +43,18 @@ def pack_command(
     contact: Annotated[str | None, typer.Option(help="How to reach the authors.")] = None,
     link: Annotated[str | None, typer.Option(help="A page about the agent, http or https.")] = None,
     deterministic: Annotated[bool, typer.Option("--deterministic", help="The agent does the same each time.")] = False,
+    reference: Annotated[bool, typer.Option("--reference", help="Show it without a rank, as a reference.")] = False,
     disclosure: Annotated[
         str, typer.Option(help="What it was trained on, and how the protocol's tasks may have got into it.")
     ] = "",
     model: Annotated[str | None, typer.Option(help="The language model's name.")] = None,
     parameters: Annotated[int | None, typer.Option(min=0, help="The number of the model's parameters.")] = None,
+    weights: Annotated[str | None, typer.Option(help="The model's weights: open, closed or none.")] = None,
+    method: Annotated[str | None, typer.Option(help="untuned, imitation, rl or search.")] = None,
+    reflection: Annotated[bool | None, typer.Option(help="Whether it speaks before it acts.")] = None,
+    teacher: Annotated[str | None, typer.Option(help="Who it learned from.")] = None,
+    training_episodes: Annotated[int | None, typer.Option(min=0, help="Episodes it was trained on.")] = None,
+    training_minutes: Annotated[float | None, typer.Option(min=0, help="Minutes its training took.")] = None,
     out: Annotated[Path, typer.Option(help="The folder of all entries.")] = SUBMISSIONS,
 ) -> None:
     """Verify a run by replay and write it as an entry."""
@@ -62,6 +72,15 @@ def pack_command(
         disclosure=disclosure,
         model=model,
         parameters=parameters,
+        reference=reference,
+        track={
+            "weights": weights,
+            "method": method,
+            "reflection": reflection,
+            "teacher": teacher,
+            "training_episodes": training_episodes,
+            "training_minutes": training_minutes,
+        },
     )
     typer.echo(printable(str(entry)))
 
@@ -81,12 +100,74 @@ def verify_command(
             typer.echo(f"{_NAME}: {error}", err=True)
             broken = True
             continue
-        score, (low, high) = entry.score, entry.score.interval
-        typer.echo(
-            f"{entry.submission.name} on {entry.protocol.name}: success {score.success_rate:.1%} "
-            f"(95% interval {low:.1%} to {high:.1%}), {score.episodes} episodes replayed"
-        )
+        typer.echo(_said(entry))
     if broken:
+        raise typer.Exit(2)
+
+
+def _said(entry: Verified) -> str:
+    score, (low, high) = entry.score, entry.score.interval
+    return (
+        f"{entry.submission.name} on {entry.protocol.name}: success {score.success_rate:.1%} "
+        f"(95% interval {low:.1%} to {high:.1%}), {score.episodes} episodes replayed"
+    )
+
+
+@app.command("ledger")
+def ledger_command(
+    folders: Annotated[list[Path] | None, typer.Argument(metavar="[DIR]...", help="Entries; by default all.")] = None,
+    submissions: Annotated[Path, typer.Option(help="The folder of all entries.")] = SUBMISSIONS,
+) -> None:
+    """Replay entries and note the results in the ledger, from which the site is built where nothing can be replayed."""
+    from leaderboard.standings import replay_all
+    from leaderboard.verify import MissingDataError
+
+    broken = False
+    for name, found in replay_all(submissions, folders or ()):
+        if isinstance(found, MissingDataError):
+            typer.echo(printable(f"{name}: not replayed: {found}"))
+        elif isinstance(found, UsageError):
+            typer.echo(f"{_NAME}: {found}", err=True)
+            broken = True
+        else:
+            typer.echo(_said(found))
+    if broken:
+        raise typer.Exit(2)
+
+
+@app.command("check-changes")
+def check_changes_command(
+    base: Annotated[str, typer.Argument(help="The commit that a pull request starts from, for example origin/main.")],
+    report: Annotated[Path | None, typer.Option(help="Also write the report to this file, as Markdown.")] = None,
+) -> None:
+    """Verify the entries that differ from a commit; refuse changes of the files that belong to maintainers."""
+    from leaderboard.changes import check_changes
+
+    checked = check_changes(base)
+    typer.echo(printable(checked.markdown))
+    if report is not None:
+        report.write_text(checked.markdown + "\n", encoding="utf-8")
+    if not checked.holds:
+        raise typer.Exit(2)
+
+
+@app.command("audit")
+def audit_command(
+    folder: Annotated[Path, typer.Argument(help="The folder of an entry.")],
+    agent: Annotated[str, typer.Option(help="Its agent, as natlang evaluate --agent takes it.")],
+    beacon: Annotated[str, typer.Option(help="A public text fixed after the entry, such as a later commit's digest.")],
+) -> None:
+    """Run an entry's agent again on episodes that the beacon picks, and compare; exit code 2 if it does not pass."""
+    from leaderboard.audit import audit
+    from natlang_envs.evaluation.agents import load_agent
+
+    found = audit(folder, load_agent(agent), beacon)
+    typer.echo(
+        f"{found.same} of {found.steps} actions are the recorded ones; "
+        f"{found.recorded} successes in the recording, {found.again} again (p = {found.p:.2g})"
+    )
+    if found.problem:
+        typer.echo(printable(f"{_NAME}: {folder} does not pass: {found.problem}"), err=True)
         raise typer.Exit(2)
 
 
@@ -94,11 +175,13 @@ def verify_command(
 def build_command(
     submissions: Annotated[Path, typer.Option(help="The folder of all entries.")] = SUBMISSIONS,
     out: Annotated[Path, typer.Option(help="The folder for the site; a site that is there is replaced.")] = _SITE,
+    replay: Annotated[bool, typer.Option("--replay", help="Replay what the ledger knows too.")] = False,
+    references: Annotated[bool, typer.Option(help="Play the reference lines of boards that have none.")] = True,
 ) -> None:
-    """Verify all entries and write the static site."""
+    """Write the static site from the ledger; entries that it does not know are replayed."""
     from leaderboard.site import build
 
-    typer.echo(printable(str(build(submissions, out))))
+    typer.echo(printable(str(build(submissions, out, replay=replay, references=references))))
 
 
 def main() -> None:

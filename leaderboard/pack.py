@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from leaderboard.copies import refuse_copies
 from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, make_submission, one_line, read_bounded
-from leaderboard.verify import MAX_TRAJECTORIES_BYTES, check, sha256
+from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Recording, check, sha256
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.protocols import load_protocol
-from natlang_envs.evaluation.runner import TRAJECTORIES_FILE, read_run
+from natlang_envs.evaluation.runs import TRAJECTORIES_FILE, read_run_facts
 from natlang_envs.files import whole_folder, write_whole
 
 
@@ -25,6 +28,8 @@ def pack(
     disclosure: str = "",
     model: str | None = None,
     parameters: int | None = None,
+    track: dict[str, Any] | None = None,
+    reference: bool = False,
 ) -> Path:
     """Verify a run by replay and write it as an entry.
 
@@ -40,14 +45,19 @@ def pack(
         disclosure: What the agent was trained on, and how the protocol's tasks may have got into it.
         model: The language model's name.
         parameters: How many parameters the model has.
+        track: What kind of agent it is: the fields of `leaderboard.schema.Track`.
+        reference: Show it as a reference line, without a rank; the run of a privileged agent always is.
 
     Returns:
         The entry's folder, `out/<protocol>/<name>`.
 
     Raises:
-        UsageError: The run is not what the environment does, a fact is malformed, or the entry is already there.
+        UsageError: The run is not what the environment does, a fact is malformed, the entry is already there, or
+            another entry has the same episodes.
     """
-    run, trajectories = read_run(run_folder)
+    run = read_run_facts(run_folder)
+    if run.sampling is None or run.privileged is None:
+        raise UsageError(f"{run_folder} was made by an older version: evaluate the agent again")
     try:
         packed = read_bounded(run_folder / TRAJECTORIES_FILE, MAX_TRAJECTORIES_BYTES)
         submission = make_submission(
@@ -70,11 +80,19 @@ def pack(
                     "hardware": run.hardware,
                     "tokens": run.tokens,
                     "seconds": run.seconds,
+                    "sampling": run.sampling,
+                    "privileged": run.privileged,
+                    "provenance": run.provenance,
                 },
                 "trajectories_sha256": sha256(packed),
+                "reference": reference or run.privileged,
+                "track": track,
+                "date": datetime.now(UTC).date().isoformat(),
             }
         )
-        check(submission, load_protocol(submission.protocol), trajectories)
+        recording = run_folder / TRAJECTORIES_FILE
+        verified = check(submission, load_protocol(submission.protocol), Recording(recording))
+        refuse_copies(out, submission, verified.result, recording)
     except UsageError as error:
         raise UsageError(one_line(f"{run_folder}: {error}")) from None
     entry = out / submission.protocol / submission.name

@@ -1,21 +1,22 @@
-"""What `submission.json` holds: who played, with what, and the digest of the recording. It holds no score."""
+"""The schema of `submission.json`: who played, with what, and the digest of the recording. It holds no score."""
 
 from __future__ import annotations
 
 import unicodedata
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from natlang_envs.errors import UsageError
 
 SUBMISSIONS = Path("leaderboard") / "submissions"  # where the entries are, seen from a checkout
 SUBMISSION_FILE = "submission.json"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 MAX_SUBMISSION_BYTES = 64 * 1024
 _MAX_LINE = 500
+_REFERENCE_AGENTS = ("random", "random-legal", "oracle", "reference")
 
 # Characters that turn the direction of the text after them: a name could read as another one on the page.
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -43,7 +44,17 @@ def _web_address(text: str) -> str:
     return text
 
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$")]
+# Names of devices, which no folder can have on Windows, whatever follows a dot.
+_DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{kind}{n}" for kind in ("com", "lpt") for n in range(10))])
+
+
+def _portable(name: str) -> str:
+    if name.split(".")[0] in _DEVICES:
+        raise ValueError("must be a name that a folder can have on every system")
+    return name
+
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$"), AfterValidator(_portable)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Line = Annotated[str, Field(max_length=300), AfterValidator(_plain)]
 Link = Annotated[Line, AfterValidator(_web_address)]
@@ -57,6 +68,36 @@ class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+class ProvenanceFacts(_Strict):
+    """Where the agent came from, as the runner wrote it down: see `natlang_envs.evaluation.runs.Provenance`."""
+
+    origin: Line = ""
+    agent: Line = ""
+    command: Line = ""
+    commit: Line = ""
+    checkpoint: Line = ""
+
+
+class Track(_Strict):
+    """What kind of agent it is; stated by the submitter, for filters and plots.
+
+    Attributes:
+        weights: Whether others can get the model's weights.
+        method: How it came to play these environments.
+        reflection: Whether it speaks before it acts.
+        teacher: Who it learned from.
+        training_episodes: Episodes it was trained on.
+        training_minutes: Minutes its training took.
+    """
+
+    weights: Literal["open", "closed", "none"] | None = None
+    method: Literal["untuned", "imitation", "rl", "search"] | None = None
+    reflection: bool | None = None
+    teacher: Line | None = None
+    training_episodes: Count | None = None
+    training_minutes: Annotated[float, Field(ge=0)] | None = None
+
+
 class RunFacts(_Strict):
     """What the runner wrote down while it played; stated by the submitter, never used for a score.
 
@@ -67,6 +108,9 @@ class RunFacts(_Strict):
         hardware: The machine, in words.
         tokens: Tokens read and written by the agent.
         seconds: Wall-clock time.
+        sampling: Whether the agent drew its commands at random; since schema version 2.
+        privileged: Whether it saw the environment itself; since schema version 2.
+        provenance: Where it came from; since schema version 2.
     """
 
     agent: Line
@@ -75,6 +119,9 @@ class RunFacts(_Strict):
     hardware: Line
     tokens: Count
     seconds: Annotated[float, Field(ge=0)]
+    sampling: bool | None = None
+    privileged: bool | None = None
+    provenance: ProvenanceFacts | None = None
 
 
 class Submission(_Strict):
@@ -95,9 +142,12 @@ class Submission(_Strict):
         parameters: How many parameters the model has.
         run: What the runner wrote down.
         trajectories_sha256: The SHA-256 of `trajectories.jsonl.gz`.
+        reference: Whether it is a reference line, shown without a rank; since schema version 2.
+        track: What kind of agent it is; since schema version 2.
+        date: The day it was packed, `YYYY-MM-DD`; since schema version 2.
     """
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[1, 2] = SCHEMA_VERSION
     protocol: Line
     protocol_digest: Digest
     name: Name
@@ -111,6 +161,27 @@ class Submission(_Strict):
     parameters: Count | None = None
     run: RunFacts
     trajectories_sha256: Digest
+    reference: bool = False
+    track: Track | None = None
+    date: Annotated[str, Field(pattern=r"^20\d\d-[01]\d-[0-3]\d$")] | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        stated = (self.run.sampling, self.run.privileged, self.run.provenance)
+        if self.schema_version == 1 and (any(each is not None for each in stated) or self.reference):
+            raise ValueError("schema version 1 has no sampling, privileged, provenance and reference")
+        if self.schema_version == 2 and (self.run.sampling is None or self.run.privileged is None):
+            raise ValueError("run.sampling and run.privileged are missing: evaluate again")
+        if self.run.privileged and not self.reference:
+            raise ValueError("an agent that saw the environment itself can only be a reference line")
+        return self
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether it is a reference line. Schema version 1 does not say so; the built-in players' entries are."""
+        if self.schema_version == 1:
+            return self.name == self.run.agent in _REFERENCE_AGENTS
+        return self.reference
 
     def to_json(self) -> str:
         """Return the file's text."""
@@ -166,7 +237,7 @@ def one_line(text: str) -> str:
 _INPUT_SAYS_NOTHING = ("missing", "extra_forbidden", "json_invalid")
 _REMEDIES = {
     "name": "write up to 64 lower-case letters, digits, '-', '.' and '_', first and last a letter or digit",
-    "schema_version": f"this program reads schema version {SCHEMA_VERSION}; pack the run again with it",
+    "schema_version": f"this program reads schema version 1 to {SCHEMA_VERSION}; pack the run again with it",
 }
 
 

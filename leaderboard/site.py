@@ -9,35 +9,42 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import gymnasium
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from leaderboard.downloads import as_csv, as_json, repacked
+from leaderboard.references import with_references
 from leaderboard.schema import SUBMISSION_FILE, one_line, read_bounded
-from leaderboard.standings import Row, standings
+from leaderboard.standings import Row, Table, standings
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Verified, sha256
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.runner import TRAJECTORIES_FILE
+from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score
 from natlang_envs.files import whole_folder, write_whole
-from natlang_envs.trajectory import replay
+from natlang_envs.trajectory import Trajectory, replay, stream_trajectories
 
 INDEX_FILE = "index.html"
+_CHUNK = 10  # episodes in a piece that the viewer loads
 _MARK = '<meta name="generator" content="natlang-leaderboard">'
 
 
-def build(submissions: Path, out: Path) -> Path:
-    """Verify all entries and write the site.
+def build(submissions: Path, out: Path, *, replay: bool = False, references: bool = False) -> Path:
+    """Write the site of all entries.
 
     Args:
-        submissions: The folder of all entries.
+        submissions: The folder of all entries; `leaderboard.standings` says which files beside it count.
         out: The folder for the site. A site that is there is replaced as a whole; anything else there is left alone.
+        replay: Replay every entry, also those that the ledger knows.
+        references: Play the built-in reference lines for boards that have none.
 
     Returns:
         The path of the index page.
@@ -46,15 +53,24 @@ def build(submissions: Path, out: Path) -> Path:
         UsageError: An entry is broken, or `out` is something else than a site. Nothing was written then.
     """
     _check_out(out)
-    tables = standings(submissions)
+    tables = standings(submissions, replay=replay)
+    with TemporaryDirectory() as played:
+        if references:
+            tables = with_references(tables, Path(played))
+        _write(tables, out)
+    return out / INDEX_FILE
+
+
+def _write(tables: list[Table], out: Path) -> None:
     templates = _templates()
     with whole_folder(out, replace=True) as folder:
         page = _render(templates, "index.html.j2", script="sort.js", tables=tables)
         write_whole(folder / INDEX_FILE, page.encode())
+        write_whole(folder / "leaderboard.json", as_json(tables))
+        write_whole(folder / "leaderboard.csv", as_csv(tables))
         for table in tables:
             for row in table.rows:
                 _write_entry(templates, row, folder / "entries" / row.path)
-    return out / INDEX_FILE
 
 
 def _check_out(out: Path) -> None:
@@ -78,11 +94,15 @@ def _write_entry(templates: Environment, row: Row, folder: Path) -> None:
         entry=entry,
         files=(SUBMISSION_FILE, TRAJECTORIES_FILE),
         up="../" * (row.path.count("/") + 2),
-        episodes=_episodes(entry),
+        index=_index(entry),
+        chunk=_CHUNK,
+        pieces=True,
     )
     write_whole(folder / INDEX_FILE, page.encode())
-    write_whole(folder / TRAJECTORIES_FILE, packed)
-    write_whole(folder / SUBMISSION_FILE, entry.submission.to_json().encode())
+    write_whole(folder / TRAJECTORIES_FILE, repacked(row.folder / TRAJECTORIES_FILE))
+    write_whole(folder / SUBMISSION_FILE, (row.folder / SUBMISSION_FILE).read_bytes())
+    for number, piece in enumerate(_pieces(row)):
+        write_whole(folder / f"episodes-{number}.js", piece)
 
 
 class _Transcript(gymnasium.ObservationWrapper[str, str, str]):
@@ -101,27 +121,72 @@ class _Transcript(gymnasium.ObservationWrapper[str, str, str]):
         return observation
 
 
-def _episodes(entry: Verified) -> list[dict[str, Any]]:
-    """Return what the viewer shows, as JSON values; the observations are those of another replay."""
-    env = _Transcript(entry.protocol.make_env())
-    episodes: list[dict[str, Any]] = []
-    for each in entry.trajectories:
-        replay(env, each)
-        episodes.append(
-            {
-                "task_id": each.task_id,
-                "task": unwrap(env).task,
-                "seed": each.seed,
-                "run": each.run,
-                "success": each.success,
-                "actions": each.actions,
-                "reflections": each.reflections,
-                "rewards": each.rewards,
-                "observations": _shortened(env.texts),
-            }
-        )
-    env.close()
-    return episodes
+def _index(entry: Verified) -> list[tuple[str, int, int]]:
+    """Return task, run and success of each episode, for the viewer's list."""
+    runs = entry.submission.run.runs
+    plays = entry.protocol.plays(runs)
+    return [
+        (episode.task_id, run, int(outcome))
+        for (episode, run), outcome in zip(plays, entry.result.outcomes, strict=True)
+    ]
+
+
+def _pieces(row: Row) -> Iterator[bytes]:
+    """Yield the scripts that the viewer loads on demand, each with some episodes.
+
+    They are scripts and not JSON so that a page that is opened from a file can load them; each calls one function of
+    the viewer with text that JSON.parse reads.
+    """
+    env = _viewed(row.entry)
+    piece: list[dict[str, Any]] = []
+    number = 0
+    for recorded in stream_trajectories(row.folder / TRAJECTORIES_FILE):
+        piece.append(_shown(env, recorded))
+        if len(piece) == _CHUNK:
+            yield _script(number, piece)
+            piece, number = [], number + 1
+    if piece:
+        yield _script(number, piece)
+    if env is not None:
+        env.close()
+
+
+def _script(number: int, piece: list[dict[str, Any]]) -> bytes:
+    quoted = json.dumps(json.dumps(piece, separators=(",", ":")))
+    return f"piece({number}, {quoted.replace('<', chr(92) + 'u003c')});\n".encode()
+
+
+def _viewed(entry: Verified) -> _Transcript | None:
+    """Return the environment that shows the observations, or None if its data are not on this machine."""
+    try:
+        env = _Transcript(entry.protocol.make_env())
+        env.reset(options={"task_id": entry.protocol.episodes[0].task_id})
+    except UsageError:
+        return None
+    return env
+
+
+def _shown(env: _Transcript | None, recorded: Trajectory) -> dict[str, Any]:
+    """Return what the viewer shows of an episode, as JSON values; the observations are those of a replay."""
+    texts: list[tuple[int, str]] | None = None
+    task = ""
+    if env is not None:
+        try:
+            replay(env, recorded)
+            texts, task = _shortened(env.texts), unwrap(env).task
+        except UsageError:
+            texts = None
+    return {
+        "task_id": recorded.task_id,
+        "task": task,
+        "seed": recorded.seed,
+        "run": recorded.run,
+        "success": recorded.success,
+        "actions": recorded.actions,
+        "reflections": recorded.reflections,
+        "rewards": recorded.rewards,
+        "observations": texts,
+    }
 
 
 def _shortened(texts: list[str]) -> list[tuple[int, str]]:
@@ -176,12 +241,13 @@ def _decimal(value: float | None) -> str:
     return "\u2013" if value is None else f"{value:.2f}".replace("-", "\u2212")
 
 
-def _render(templates: Environment, name: str, *, script: str, **values: Any) -> str:
-    """Return a page; `script` names the one script it may run."""
+def _render(templates: Environment, name: str, *, script: str, pieces: bool = False, **values: Any) -> str:
+    """Return a page; `script` names the one script it may run, beside the pieces in its own folder if it has any."""
     assert templates.loader is not None
     style, code = (templates.loader.get_source(templates, file)[0] for file in ("style.css", script))
     policy = (
-        f"default-src 'none'; style-src '{_policy_hash(style)}'; script-src '{_policy_hash(code)}'; "
+        f"default-src 'none'; style-src '{_policy_hash(style)}'; "
+        f"script-src '{_policy_hash(code)}'{' file: ' + chr(39) + 'self' + chr(39) if pieces else ''}; "
         "base-uri 'none'; form-action 'none'"
     )
     # Both are our own files, so they go in as they are.

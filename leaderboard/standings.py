@@ -1,24 +1,29 @@
-"""The tables: every entry verified, sorted by success rate, one table a protocol."""
+"""The tables: every entry, from the ledger or by replay, ranked where its chooser is known, one table a protocol."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import Field, TypeAdapter, ValidationError
-
-from leaderboard.schema import SUBMISSION_FILE, Digest, one_line, read_bounded
-from leaderboard.verify import Verified, verify
+from leaderboard.badges import (
+    ADJUDICATIONS_FILE,
+    BADGES_FILE,
+    Adjudication,
+    Badges,
+    read_adjudications,
+    read_badges,
+)
+from leaderboard.result import LEDGER_FILE, Result, read_ledger, write_ledger
+from leaderboard.schema import one_line
+from leaderboard.verify import MissingDataError, Verified, check_protocol, opened, verify
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.protocols import Protocol
+from natlang_envs.evaluation.protocols import Protocol, load_protocol
+from natlang_envs.evaluation.statistics import paired_p
 
-RERUN_FILE = "rerun.json"
-_MAX_RERUN_BYTES = 1024 * 1024
-_RERUN: TypeAdapter[dict[str, str]] = TypeAdapter(Annotated[dict[str, Digest], Field(strict=True)])
+_TIED = 0.05
 
 
 @dataclass(frozen=True)
@@ -26,99 +31,237 @@ class Row:
     """A line of a table.
 
     Attributes:
-        rank: 1 and up; entries with the same success rate share one.
-        overlaps: Whether the 95% interval overlaps that of the row above, so that the two cannot be told apart.
-        rerun: Whether maintainers ran the agent themselves and got this recording; else it was only replayed.
+        rank: 1 and up; entries with the same success rate share one. None for rows that are not ranked.
+        tied: Whether a paired test on the same tasks cannot tell it from the ranked row above.
+        reference: Whether it is a reference line.
+        reason: Why it has no rank, or an empty string.
+        rerun: Whether maintainers ran the agent themselves and got this recording.
+        audited: Whether it passed an audit.
+        sampling: Whether the agent drew its commands, after corrections.
+        notes: Corrections of this row.
         path: The entry's folder below all entries, `<protocol>/<name>`.
         folder: The entry's folder.
         entry: The verified entry.
     """
 
-    rank: int
-    overlaps: bool
+    rank: int | None
+    tied: bool
+    reference: bool
+    reason: str
     rerun: bool
+    audited: bool
+    sampling: bool
+    notes: tuple[Adjudication, ...]
     path: str
     folder: Path
     entry: Verified
 
+    @property
+    def group(self) -> str:
+        """`ranked`, `unranked` or `reference`."""
+        return "reference" if self.reference else "unranked" if self.rank is None else "ranked"
+
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of one protocol, best first."""
+    """The rows of one protocol: ranked ones, then those without a rank, then reference lines, each best first.
+
+    Attributes:
+        protocol: The protocol.
+        rows: Its rows.
+        missing: Entries that no ledger knows and that cannot be replayed on this machine, with what is missing.
+    """
 
     protocol: Protocol
     rows: tuple[Row, ...]
+    missing: tuple[tuple[str, str], ...] = ()
 
 
-def standings(submissions: Path) -> list[Table]:
-    """Verify all entries and rank them.
+@dataclass(frozen=True)
+class _Found:
+    """An entry's folder, its path below all entries, and what verification said."""
+
+    folder: Path
+    path: str
+    protocol: Protocol
+    entry: Verified | None
+    problem: str = ""
+
+
+def standings(submissions: Path, *, replay: bool = False) -> list[Table]:
+    """Return the tables of all entries.
 
     Args:
-        submissions: The folder of all entries. `rerun.json` beside it names those that maintainers ran again:
-            `{"<protocol>/<name>": "<SHA-256 of its trajectories>"}`.
+        submissions: The folder of all entries. Beside it stand `ledger.json` (results of earlier replays),
+            `badges.json` and `adjudications.json`, each of which may be missing.
+        replay: Replay every entry, also those that the ledger knows.
 
     Returns:
         One table a protocol that has an entry, sorted by name.
 
     Raises:
-        UsageError: An entry is broken or in the wrong folder, or `rerun.json` is out of date.
+        UsageError: An entry is broken, in the wrong folder or a copy of another, or a file of the maintainers is out
+            of date.
     """
-    entries = [(folder, verify(folder)) for folder in _entry_folders(submissions)]
-    if not entries:
+    beside = submissions.parent
+    ledger = {} if replay else read_ledger(beside / LEDGER_FILE)
+    log = read_adjudications(beside / ADJUDICATIONS_FILE)
+    removed = {each.entry for each in log if each.action == "remove"}
+    every = [_find(submissions, folder, ledger) for folder in entry_folders(submissions)]
+    found = [each for each in every if each.path not in removed]
+    if not found:
         raise UsageError(f"{submissions} holds no entry: make one with `natlang-leaderboard pack RUN --name NAME`")
-    for folder, entry in entries:
-        belongs = f"{entry.submission.protocol}/{entry.submission.name}"
-        if folder.relative_to(submissions).as_posix() != belongs:
-            target = submissions / belongs
-            raise UsageError(one_line(f"{folder}: its {SUBMISSION_FILE} says {belongs}: move it to {target}"))
-    rerun = _read_rerun(submissions.parent / RERUN_FILE, {_path(entry): entry for _, entry in entries})
-    entries.sort(key=lambda each: _order(each[1]))
-    return [
-        Table(rows[0][1].protocol, tuple(_rows(rows, rerun)))
-        for _, group in groupby(entries, key=lambda each: each[1].protocol.name)
-        if (rows := list(group))
-    ]
+    known = {each.path: each.entry for each in every}
+    badges = read_badges(beside / BADGES_FILE)
+    for what, digests in (("rerun", badges.rerun), ("audited", badges.audited)):
+        _check_current(beside / BADGES_FILE, what, digests, known)
+    for each in log:
+        if each.entry not in known and each.action != "remove":
+            raise UsageError(one_line(f"{beside / ADJUDICATIONS_FILE}: there is no entry {each.entry!r}"))
+    found.sort(key=lambda each: each.path.rpartition("/"))
+    return [_table([*group], badges, log) for _, group in groupby(found, key=lambda each: each.path.rpartition("/")[0])]
 
 
-def _entry_folders(submissions: Path) -> list[Path]:
+def replay_all(submissions: Path, folders: Sequence[Path] = ()) -> Iterator[tuple[str, Verified | UsageError]]:
+    """Replay entries and note what holds in the ledger beside all entries.
+
+    Args:
+        submissions: The folder of all entries.
+        folders: The entries to replay; without any, all of them. Those that are gone leave the ledger.
+
+    Yields:
+        Each entry's path with the verified entry, or with what does not hold.
+    """
+    path = submissions.parent / LEDGER_FILE
+    ledger = read_ledger(path)
+    every = entry_folders(submissions)
+    kept = {folder.relative_to(submissions).as_posix() for folder in every}
+    for folder in folders or every:
+        name = folder.absolute().relative_to(submissions.absolute()).as_posix()
+        try:
+            entry = verify(folder)
+        except MissingDataError as error:
+            yield name, error
+        except UsageError as error:
+            ledger.pop(name, None)
+            yield name, error
+        else:
+            before = ledger.get(name)
+            # A replay that finds the same keeps its date, so that the file changes only where something changed.
+            same = before is not None and before == entry.result.model_copy(
+                update={"date": before.date, "package": before.package}
+            )
+            ledger[name] = before if same and before is not None else entry.result
+            yield name, entry
+    write_ledger(path, {name: result for name, result in ledger.items() if name in kept})
+
+
+def entry_folders(submissions: Path) -> list[Path]:
     """Return every folder below that holds a file, without following links, in the order of their names."""
     return sorted(Path(folder) for folder, _, files in os.walk(submissions) if files and Path(folder) != submissions)
 
 
-def _path(entry: Verified) -> str:
-    return f"{entry.protocol.name}/{entry.submission.name}"
-
-
-def _order(entry: Verified) -> tuple[str, float, float, str]:
-    return (entry.protocol.name, -entry.score.success_rate, -entry.score.mean_return, entry.submission.name)
-
-
-def _rows(entries: list[tuple[Path, Verified]], rerun: frozenset[str]) -> Iterator[Row]:
-    above: Row | None = None
-    for position, (folder, entry) in enumerate(entries, 1):
-        score = entry.score
-        same = above is not None and above.entry.score.success_rate == score.success_rate
-        above = Row(
-            rank=above.rank if above is not None and same else position,
-            overlaps=above is not None and score.interval.high >= above.entry.score.interval.low,
-            rerun=_path(entry) in rerun,
-            path=_path(entry),
-            folder=folder,
-            entry=entry,
-        )
-        yield above
-
-
-def _read_rerun(path: Path, entries: dict[str, Verified]) -> frozenset[str]:
-    if not path.exists():
-        return frozenset()
+def _find(submissions: Path, folder: Path, ledger: dict[str, Result]) -> _Found:
+    path = folder.relative_to(submissions).as_posix()
     try:
-        rerun = _RERUN.validate_json(read_bounded(path, _MAX_RERUN_BYTES))
-    except ValidationError as error:
-        raise UsageError(one_line(f"{path}: {error.errors()[0]['msg']}: write {{entry: SHA-256}}")) from None
-    for name, digest in rerun.items():
-        if name not in entries:
-            raise UsageError(one_line(f"{path}: there is no entry {name!r}: delete the line"))
-        if entries[name].submission.trajectories_sha256 != digest:
-            raise UsageError(one_line(f"{path}: {name} is of another recording now: run it again, or delete the line"))
-    return frozenset(rerun)
+        submission = opened(folder)
+        protocol = load_protocol(submission.protocol)
+        if f"{submission.protocol}/{submission.name}" != path:
+            raise UsageError(f"its submission.json says {submission.protocol}/{submission.name}: move it there")  # noqa: TRY301
+        check_protocol(submission, protocol)
+    except UsageError as error:
+        raise UsageError(one_line(f"{folder}: {str(error).removeprefix(f'{folder}: ')}")) from None
+    result = ledger.get(path)
+    if (
+        result is not None
+        and result.trajectories_sha256 == submission.trajectories_sha256
+        and result.protocol_digest == protocol.digest
+        and len(result.outcomes) == len(protocol.episodes) * submission.run.runs
+    ):
+        return _Found(folder, path, protocol, Verified(submission, protocol, result))
+    try:
+        return _Found(folder, path, protocol, verify(folder))
+    except MissingDataError as error:
+        return _Found(folder, path, protocol, None, str(error))
+
+
+def _check_current(path: Path, what: str, digests: dict[str, str], known: dict[str, Verified | None]) -> None:
+    for name, digest in digests.items():
+        if name not in known:
+            raise UsageError(one_line(f"{path}: {what}: there is no entry {name!r}: delete the line"))
+        entry = known[name]
+        if entry is not None and entry.submission.trajectories_sha256 != digest:
+            raise UsageError(
+                one_line(f"{path}: {what}: {name} is of another recording now: check it again, or delete the line")
+            )
+
+
+def _table(found: list[_Found], badges: Badges, log: list[Adjudication]) -> Table:
+    protocol = found[0].protocol
+    held = [(each, each.entry) for each in found if each.entry is not None]
+    held.sort(key=lambda each: _order(each[1]))
+    _refuse_copies([each for each, _ in held])
+    rows = [_row(each, entry, badges, log, found) for each, entry in held]
+    groups = {name: [row for row in rows if row.group == name] for name in ("ranked", "unranked", "reference")}
+    ranked = list(_ranked(groups["ranked"]))
+    missing = tuple((each.path, each.problem) for each in found if each.entry is None)
+    return Table(protocol, (*ranked, *groups["unranked"], *groups["reference"]), missing)
+
+
+def _order(entry: Verified) -> tuple[float, float, str]:
+    return (-entry.result.success_rate, -entry.result.mean_return, entry.submission.name)
+
+
+def _refuse_copies(found: list[_Found]) -> None:
+    seen: dict[str, _Found] = {}
+    for each in sorted(found, key=lambda each: each.path):
+        if each.entry is None or each.entry.submission.is_reference:
+            continue
+        other = seen.setdefault(each.entry.result.episodes_sha256, each)
+        if other is not each:
+            raise UsageError(one_line(f"{each.folder}: its episodes are those of the entry {other.path}: delete one"))
+
+
+def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication], board: list[_Found]) -> Row:
+    submission, path = entry.submission, found.path
+    notes = tuple(each for each in log if each.entry == path)
+    rerun, audited = path in badges.rerun, path in badges.audited
+    reference = submission.is_reference
+    drew = (not submission.deterministic) if submission.run.sampling is None else submission.run.sampling
+    same = [
+        each.path.rpartition("/")[2]
+        for each in board
+        if each.entry and each is not found and each.entry.result.actions_sha256 == entry.result.actions_sha256
+    ]
+    reasons = [f"taken out of the ranking on {each.date}: {each.reason}" for each in notes if each.action == "unrank"]
+    if not (rerun or audited):
+        reasons.append("not audited: replay proves what the actions earn, not who chose them")
+    if same and not (rerun or audited):
+        reasons.append(f"every action is that of {same[0]}")
+    return Row(
+        rank=None if reasons or reference else 0,
+        tied=False,
+        reference=reference,
+        reason="a reference line" if reference else "; ".join(reasons),
+        rerun=rerun,
+        audited=audited,
+        sampling=drew or any(each.action == "sampling" for each in notes),
+        notes=notes,
+        path=path,
+        folder=found.folder,
+        entry=entry,
+    )
+
+
+def _ranked(rows: list[Row]) -> Iterator[Row]:
+    above: Row | None = None
+    for position, row in enumerate(rows, 1):
+        rank, tied = position, False
+        if above is not None:
+            protocol = row.entry.protocol
+            if above.entry.result.success_rate == row.entry.result.success_rate and above.rank is not None:
+                rank = above.rank
+            p = paired_p(above.entry.result.by_task(protocol), row.entry.result.by_task(protocol))
+            tied = p >= _TIED
+        above = replace(row, rank=rank, tied=tied)
+        yield above

@@ -8,20 +8,32 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
-from leaderboard.schema import SUBMISSION_FILE, Submission, one_line, read_bounded, read_submission
+import gymnasium
+
+from leaderboard.copies import refuse_copies
+from leaderboard.result import Result
+from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, Submission, one_line, read_bounded, read_submission
+from natlang_envs import __version__
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
-from natlang_envs.evaluation.runner import TRAJECTORIES_FILE, score_run
-from natlang_envs.evaluation.statistics import Score
-from natlang_envs.trajectory import Trajectory, difference, read_trajectories, replay
+from natlang_envs.evaluation.runner import plan_lengths
+from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
+from natlang_envs.evaluation.statistics import Score, score
+from natlang_envs.trajectory import Recorder, Trajectory, difference, line_of, parse_line, stream_lines
 
 MAX_TRAJECTORIES_BYTES = 32 * 1024 * 1024  # packed
+_PLAIN_HEAD = b"\x1f\x8b\x08\0\0\0\0\0"  # gzip, deflate, no name, no comment, no time
 
 _Key = tuple[str, int, int]
+
+
+class MissingDataError(UsageError):
+    """The games or repositories that a protocol needs are not on this machine, so nothing can be said of an entry."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +43,17 @@ class Verified:
     Attributes:
         submission: What the submitter says about it.
         protocol: The protocol, as installed here.
-        trajectories: The episodes as the environment played them now, in the protocol's order.
-        score: What they earned.
+        result: What replay derived.
     """
 
     submission: Submission
     protocol: Protocol
-    trajectories: tuple[Trajectory, ...]
-    score: Score
+    result: Result
+
+    @property
+    def score(self) -> Score:
+        """What the episodes earned."""
+        return self.result.score(self.protocol)
 
 
 def verify(folder: Path) -> Verified:
@@ -48,20 +63,50 @@ def verify(folder: Path) -> Verified:
         folder: Holds `submission.json` and `trajectories.jsonl.gz` and nothing else.
 
     Returns:
-        The entry, with its replayed episodes and its score.
+        The entry, with what replay derived.
 
     Raises:
+        MissingDataError: What the protocol needs is not on this machine.
         UsageError: Something is not as it should be; one line names the file, the episode and what differs.
     """
     try:
-        return _verify(folder)
+        submission = opened(folder)
+        recording = folder / TRAJECTORIES_FILE
+        _check_head(recording)
+        found = check(submission, load_protocol(submission.protocol), Recording(recording))
+        if (submissions := _submissions_of(folder)) is not None:
+            refuse_copies(submissions, submission, found.result, recording)
     except UsageError as error:
         said = str(error).removeprefix(f"{folder}/")
-        raise UsageError(one_line(f"{folder}: {said}")) from None
+        raise type(error)(one_line(f"{folder}: {said}")) from None
+    return found
 
 
-def _verify(folder: Path) -> Verified:
-    if not folder.is_dir():
+def _check_head(recording: Path) -> None:
+    with recording.open("rb") as file:
+        if file.read(len(_PLAIN_HEAD)) == _PLAIN_HEAD:
+            return
+    raise UsageError(
+        f"{TRAJECTORIES_FILE} does not begin as the runner writes it, as a gzip file without a name, a comment and a "
+        "time: pack the run again"
+    )
+
+
+def _submissions_of(folder: Path) -> Path | None:
+    """Return the folder of all entries that an entry stands in, or None."""
+    parts = folder.absolute().parts
+    if SUBMISSIONS.name not in parts:
+        return None
+    return Path(*parts[: len(parts) - parts[::-1].index(SUBMISSIONS.name)])
+
+
+def opened(folder: Path) -> Submission:
+    """Return what an entry's submitter says, once its files are checked to be those of an entry; nothing is replayed.
+
+    Raises:
+        UsageError: It is no folder of an entry, in a wrong place, or its recording is another one.
+    """
+    if folder.is_symlink() or not folder.is_dir():
         raise UsageError(f"is no folder: name the folder of an entry, which holds {SUBMISSION_FILE}")
     extra = sorted({path.name for path in folder.iterdir()} - {SUBMISSION_FILE, TRAJECTORIES_FILE})
     if extra:
@@ -73,8 +118,23 @@ def _verify(folder: Path) -> Verified:
             f"{TRAJECTORIES_FILE} has the SHA-256 {digest[:12]}…, "
             f"but {SUBMISSION_FILE} says {submission.trajectories_sha256[:12]}…: pack the run again"
         )
-    trajectories = read_trajectories(folder / TRAJECTORIES_FILE)
-    return check(submission, load_protocol(submission.protocol), trajectories)
+    protocol = load_protocol(submission.protocol)
+    belongs = f"{protocol.name}/{submission.name}"
+    submissions = _submissions_of(folder)
+    if submissions is not None and folder.absolute() != submissions / belongs:
+        raise UsageError(f"its {SUBMISSION_FILE} says {belongs}: move it to {submissions / belongs}")
+    return submission
+
+
+class Recording:
+    """The lines of a recording, which can be read several times, from a file or from episodes in memory."""
+
+    def __init__(self, source: Path | Sequence[Trajectory]) -> None:
+        self._source = source
+
+    def lines(self) -> Iterable[bytes]:
+        """Return the lines, read anew."""
+        return stream_lines(self._source) if isinstance(self._source, Path) else map(line_of, self._source)
 
 
 def sha256(content: bytes) -> str:
@@ -82,26 +142,31 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def check(submission: Submission, protocol: Protocol, trajectories: Sequence[Trajectory]) -> Verified:
-    """Play all episodes again and derive the score.
+def check(submission: Submission, protocol: Protocol, recording: Recording) -> Verified:
+    """Play all episodes again, one at a time, and derive the score.
 
     Args:
         submission: What the submitter says.
         protocol: The protocol it names, as installed here.
-        trajectories: The episodes as recorded.
+        recording: The episodes as recorded.
 
     Raises:
+        MissingDataError: What the protocol needs is not on this machine.
         UsageError: The protocol was another one when the run was made, or was not played as often as it asks; or an
             episode is missing, doubled, unknown or out of order, or is not what the environment does.
     """
-    _check_protocol(submission, protocol)
+    check_protocol(submission, protocol)
     expected = [(task_id, seed, run) for (task_id, seed), run in protocol.plays(submission.run.runs)]
-    _check_order([_key(each) for each in trajectories], expected, protocol)
-    replayed = tuple(_replayed(protocol, trajectories))
-    return Verified(submission, protocol, replayed, score_run(protocol, list(replayed)))
+    _check_order(_keys(recording, 2 * len(expected)), expected, protocol)
+    return Verified(submission, protocol, _replayed(protocol, recording, submission.trajectories_sha256))
 
 
-def _check_protocol(submission: Submission, protocol: Protocol) -> None:
+def check_protocol(submission: Submission, protocol: Protocol) -> None:
+    """Check that a run was made with this protocol, and was played as often as it asks.
+
+    Raises:
+        UsageError: It was not.
+    """
     if submission.protocol_digest != protocol.digest:
         raise UsageError(
             f"protocol {protocol.name} has the digest {protocol.digest[:12]}… here, but the run was made with "
@@ -120,6 +185,22 @@ def _check_protocol(submission: Submission, protocol: Protocol) -> None:
 
 def _key(trajectory: Trajectory) -> _Key:
     return (trajectory.task_id, trajectory.seed, trajectory.run)
+
+
+def _parsed(number: int, line: bytes) -> Trajectory:
+    try:
+        return parse_line(line)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UsageError(f"{TRAJECTORIES_FILE}, line {number}: {error}") from None
+
+
+def _keys(recording: Recording, limit: int) -> list[_Key]:
+    found: list[_Key] = []
+    for number, line in enumerate(recording.lines(), 1):
+        if number > limit:
+            raise UsageError(f"{TRAJECTORIES_FILE} has more than {limit} lines: there are not so many episodes")
+        found.append(_key(_parsed(number, line)))
+    return found
 
 
 def _name(key: _Key) -> str:
@@ -143,17 +224,80 @@ def _check_order(found: list[_Key], expected: list[_Key], protocol: Protocol) ->
     raise UsageError(f"{TRAJECTORIES_FILE}, line {number}: {_name(is_)} stands where {_name(should)} belongs")
 
 
-def _replayed(protocol: Protocol, trajectories: Sequence[Trajectory]) -> Iterator[Trajectory]:
-    env = protocol.make_env()
+def _replayed(protocol: Protocol, recording: Recording, digest: str) -> Result:
+    env = _make(protocol)
+    episodes, actions = hashlib.sha256(), hashlib.sha256()
+    played_steps = invalid = 0
+    outcomes: list[Trajectory] = []
     try:
-        for number, recorded in enumerate(trajectories, 1):
-            played = replay(env, recorded)
+        for number, line in enumerate(recording.lines(), 1):
+            recorded = _parsed(number, line)
+            played, unlisted = _replay(env, recorded)
             problem = difference(recorded, played)
-            # Lone surrogates are written escaped, so a file that holds them raw was not written by the runner.
-            if problem is None and played != recorded:
-                problem = "its texts are not as the runner writes them"
+            # What is left is written otherwise: lone surrogates, -0.0, spaces, doubled keys.
+            if problem is None and line_of(played) != line:
+                problem = "its line is not as the runner writes it"
             if problem is not None:
                 raise UsageError(f"{TRAJECTORIES_FILE}, line {number}, {_name(_key(recorded))}: {problem}")
-            yield played
+            episodes.update(line)
+            actions.update(repr((_key(played), played.actions)).encode())
+            played_steps += len(played.actions)
+            invalid += unlisted
+            outcomes.append(_without_texts(played))
     finally:
         env.close()
+    earned = score(outcomes, plan_lengths(protocol))
+    return Result(
+        trajectories_sha256=digest,
+        protocol_digest=protocol.digest,
+        env_id=protocol.env_id,
+        package=__version__,
+        date=datetime.now(UTC).date().isoformat(),
+        episodes_sha256=episodes.hexdigest(),
+        actions_sha256=actions.hexdigest(),
+        success_rate=earned.success_rate,
+        low=earned.interval.low,
+        high=earned.interval.high,
+        mean_return=earned.mean_return,
+        mean_steps=earned.mean_steps,
+        mean_regret=earned.mean_regret,
+        invalid_rate=invalid / max(1, played_steps),
+        outcomes="".join("1" if each.success else "0" for each in outcomes),
+    )
+
+
+def _make(protocol: Protocol) -> gymnasium.Env[str, str]:
+    """Return the environment, once each task of the protocol is known to be on this machine."""
+    try:
+        env = protocol.make_env()
+        env.reset(seed=protocol.episodes[0].seed, options={"task_id": protocol.episodes[0].task_id})
+    except UsageError as error:
+        raise MissingDataError(f"cannot be replayed on this machine: {error}") from None
+    return env
+
+
+def _replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> tuple[Trajectory, int]:
+    """Play the actions again; return what the environment did, and how many were not among the listed commands."""
+    try:
+        observation, info = env.reset(seed=recorded.seed, options={"task_id": recorded.task_id})
+    except UsageError as error:  # the task is of the protocol, so what is missing is its data
+        raise MissingDataError(f"cannot be replayed on this machine: {error}") from None
+    recorder = Recorder(recorded.task_id, recorded.seed, recorded.run, observation)
+    unlisted = 0
+    for action, reflection in zip(recorded.actions, recorded.reflections, strict=False):
+        unlisted += action not in info["admissible_commands"]
+        observation, reward, terminated, truncated, info = env.step(action)
+        recorder.add(action, reflection, observation, float(reward), terminated, truncated, info["success"])
+        if terminated or truncated:
+            break
+    return recorder.trajectory(), unlisted
+
+
+def _without_texts(played: Trajectory) -> Trajectory:
+    """Return an episode with what the score needs, so that no text stays in memory."""
+    steps = len(played.actions)
+    return Trajectory(played.task_id, played.seed, played.run, ("",) * steps, (), played.rewards, (), *_end(played))
+
+
+def _end(played: Trajectory) -> tuple[bool, bool, bool]:
+    return played.terminated, played.truncated, played.success

@@ -1,6 +1,7 @@
 "use strict";
 // Shows one recorded episode at a time. All text goes in as text, never as markup.
-const episodes = JSON.parse(document.getElementById("data").textContent);
+const { chunk, index } = JSON.parse(document.getElementById("data").textContent);
+const episodes = new Array(index.length);
 const byId = (id) => document.getElementById(id);
 const list = byId("episode"), filter = byId("filter"), before = byId("before"), after = byId("after");
 
@@ -17,6 +18,10 @@ const sentences = (text) => text.match(/[^.\n]*[.\n]?\s*/g).filter((each) => eac
 // observation before did not hold are marked.
 function observationsOf(episode) {
   let text = "";
+  if (episode.observations === null) {
+    const note = "The observations are not shown: this site was built where the environment's data are missing.";
+    return [...episode.actions, ""].map((_, step) => element("p", "seen", step ? "" : note));
+  }
   return episode.observations.map(([shared, rest], step) => {
     const known = new Set(sentences(text).map((each) => each.trim()));
     text = text.slice(0, shared) + rest;
@@ -31,11 +36,37 @@ function total(episode) {
   return episode.rewards.reduce((sum, reward) => sum + reward, 0);
 }
 
-function show(index) {
-  const episode = episodes[index];
+// Episodes come in pieces, as scripts: a page opened from a file may load no other kind.
+let wanted = -1;
+function piece(number, text) {
+  JSON.parse(text).forEach((each, offset) => { episodes[number * chunk + offset] = each; });
+  if (Math.floor(wanted / chunk) === number) show(wanted, step());
+}
+window.piece = piece;
+const asked = new Set();
+
+// A permalink: #episode=3&step=2, both from 1.
+const place = () => new URLSearchParams(location.hash.slice(1));
+const step = () => Number(place().get("step")) || 0;
+
+function show(position, at) {
+  wanted = position;
+  const episode = episodes[position];
+  if (episode === undefined) {
+    const number = Math.floor(position / chunk);
+    if (asked.has(number)) return;
+    asked.add(number);
+    const script = document.createElement("script");
+    script.src = `episodes-${number}.js`;
+    document.head.append(script);
+    byId("steps").replaceChildren(element("li", "", "Loading …"));
+    return;
+  }
   const seen = observationsOf(episode);
   const rows = episode.actions.map((action, step) => {
-    const row = element("li", "", element("h3", "", `Step ${step + 1}`), seen[step]);
+    const link = element("a", "", `Step ${step + 1}`);
+    link.href = `#episode=${position + 1}&step=${step + 1}`;
+    const row = element("li", at === step + 1 ? "at" : "", element("h3", "", link), seen[step]);
     if (episode.reflections[step] !== null) {
       const said = element("p", "said", episode.reflections[step]);
       said.dir = "auto";
@@ -51,6 +82,8 @@ function show(index) {
   rows.push(element("li", "", element("h3", "", "End"), seen[rows.length], element("p", "", result, numbers)));
   byId("steps").replaceChildren(...rows);
   byId("task").replaceChildren(episode.task);
+  const chosen = document.querySelector("#steps .at");
+  if (chosen) chosen.scrollIntoView({ block: "center" });
 }
 
 function choose(position) {
@@ -58,24 +91,42 @@ function choose(position) {
   before.disabled = position <= 0;
   after.disabled = position >= list.options.length - 1;
   byId("steps").hidden = byId("task").hidden = list.options.length === 0;
-  if (list.options.length) show(Number(list.value));
+  if (list.options.length) show(Number(list.value), step());
+}
+
+// Chooses the episode that the address names, or the first one.
+function follow() {
+  const named = Number(place().get("episode")) - 1;
+  const position = [...list.options].findIndex((each) => Number(each.value) === named);
+  choose(Math.max(0, position));
 }
 
 function fill() {
-  const wanted = { all: () => true, success: (each) => each.success, failure: (each) => !each.success }[filter.value];
-  const runs = episodes.some((each) => each.run > 0);
+  const shown = { all: () => true, success: (success) => success, failure: (success) => !success }[filter.value];
+  const runs = index.some(([, run]) => run > 0);
   list.replaceChildren();
-  episodes.forEach((each, index) => {
-    if (!wanted(each)) return;
-    const run = runs ? `, run ${each.run + 1}` : "";
-    list.add(new Option(`${each.success ? "✓" : "✗"} ${index + 1}. ${each.task_id}${run}`, String(index)));
+  index.forEach(([task, run, success], position) => {
+    if (!shown(success)) return;
+    const which = runs ? `, run ${run + 1}` : "";
+    list.add(new Option(`${success ? "✓" : "✗"} ${position + 1}. ${task}${which}`, String(position)));
   });
-  choose(0);
+  follow();
 }
 
-list.addEventListener("change", () => choose(list.selectedIndex));
+function go(position) {
+  if (position < 0 || position >= list.options.length) return;
+  history.replaceState(null, "", `#episode=${Number(list.options[position].value) + 1}`);
+  choose(position);
+}
+document.addEventListener("keydown", (event) => {
+  if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "ArrowLeft") go(list.selectedIndex - 1);
+  if (event.key === "ArrowRight") go(list.selectedIndex + 1);
+});
+window.addEventListener("hashchange", follow);
+list.addEventListener("change", () => go(list.selectedIndex));
 filter.addEventListener("change", fill);
-before.addEventListener("click", () => choose(list.selectedIndex - 1));
-after.addEventListener("click", () => choose(list.selectedIndex + 1));
+before.addEventListener("click", () => go(list.selectedIndex - 1));
+after.addEventListener("click", () => go(list.selectedIndex + 1));
 byId("viewer").hidden = false;
 fill();

@@ -12,7 +12,8 @@ import pytest
 
 from leaderboard.cli import main
 from leaderboard.pack import pack
-from natlang_envs.evaluation import AgentInput, Decision, evaluate
+from natlang_envs.env import unwrap
+from natlang_envs.evaluation import AgentInput, Decision, evaluate, load_protocol
 from tests.leaderboard.forge import PROTOCOL
 
 NAME = "wanderer"
@@ -21,13 +22,21 @@ NAME = "wanderer"
 class Wanderer:
     """Mostly follows the plan and sometimes errs, so that there are successes, failures and long episodes."""
 
-    privileged = True
+    def __init__(self) -> None:
+        # A planner of its own: a privileged agent could only be packed as a reference line.
+        self._env = load_protocol(PROTOCOL).make_env()
 
     def __call__(self, view: AgentInput) -> Decision:
-        assert view.env is not None
-        plan = view.env.reference()[0]
+        if not view.path:
+            task = next(each for each in load_protocol(PROTOCOL).episodes if self._starts(each.task_id, view))
+            self._env.reset(seed=0, options={"task_id": task.task_id})
+        plan = unwrap(self._env).reference()[0]
         action = plan if view.rng.random() < 0.9 else "move north"
+        self._env.step(action)
         return Decision(action, f"I think\u2028of «{action}» 🚕\nnow.", tokens=7)
+
+    def _starts(self, task_id: str, view: AgentInput) -> bool:
+        return self._env.reset(options={"task_id": task_id})[0] == view.observation
 
 
 class Finished(NamedTuple):
@@ -41,7 +50,7 @@ class Finished(NamedTuple):
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run") / "wanderer"
-    evaluate(Wanderer(), PROTOCOL, name="Wanderer 1", out=folder)
+    evaluate(Wanderer(), PROTOCOL, name="Wanderer 1", out=folder, batch=1)
     return folder
 
 

@@ -40,8 +40,11 @@ class Forged:
 
     def save(self, *, redigest: bool) -> None:
         """Write both files; with `redigest` the SHA-256 in `submission.json` fits."""
-        text = "".join(json.dumps(episode) + "\n" for episode in self.episodes)
-        self.save_packed(gzip.compress(text.encode(), mtime=0), redigest=redigest)
+        self.save_text("".join(map(as_written, self.episodes)).encode("utf-8", "surrogatepass"), redigest=redigest)
+
+    def save_text(self, text: bytes, *, redigest: bool) -> None:
+        """Write both files, the lines of the recording as given."""
+        self.save_packed(gzip.compress(text, mtime=0), redigest=redigest)
 
     def save_packed(self, packed: bytes, *, redigest: bool) -> None:
         """Write both files, the recording as given."""
@@ -49,6 +52,11 @@ class Forged:
         if redigest:
             self.facts["trajectories_sha256"] = hashlib.sha256(packed).hexdigest()
         (self.folder / SUBMISSION_FILE).write_text(json.dumps(self.facts), encoding="utf-8")
+
+
+def as_written(episode: dict[str, Any]) -> str:
+    """Return an episode's line as the runner writes it."""
+    return json.dumps(episode, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def played_hashes(episode: dict[str, Any]) -> list[str]:
@@ -238,7 +246,7 @@ def seconds_not_a_number(forged: Forged) -> None:
 
 
 def other_schema_version(forged: Forged) -> None:
-    forged.facts["schema_version"] = 2
+    forged.facts["schema_version"] = 3
 
 
 def script_link(forged: Forged) -> None:
@@ -247,6 +255,62 @@ def script_link(forged: Forged) -> None:
 
 def description_of_two_lines(forged: Forged) -> None:
     forged.facts["description"] = "one\ntwo\u202eowt"
+
+
+def name_of_a_device(forged: Forged) -> None:
+    forged.facts["name"] = "con.agent"
+
+
+def other_name_than_the_folder(forged: Forged) -> None:
+    forged.facts["name"] = "oracle"
+
+
+def privileged_with_a_rank(forged: Forged) -> None:
+    forged.facts["run"]["privileged"] = True
+
+
+def privileged_not_said(forged: Forged) -> None:
+    del forged.facts["run"]["privileged"]
+
+
+def older_schema_with_newer_facts(forged: Forged) -> None:
+    forged.facts["schema_version"] = 1
+
+
+def date_of_no_calendar(forged: Forged) -> None:
+    forged.facts["date"] = "tomorrow"
+
+
+def badge_of_ones_own(forged: Forged) -> None:
+    forged.facts["audited"] = True
+
+
+def unknown_method(forged: Forged) -> None:
+    forged.facts["track"] = {"method": "magic"}
+
+
+def provenance_of_two_lines(forged: Forged) -> None:
+    forged.facts["run"]["provenance"]["command"] = "natlang\nevaluate"
+
+
+def long_action(forged: Forged) -> None:
+    first(forged.episodes, success=False)["actions"][-1] = "x" * 4_097
+
+
+def long_reflection(forged: Forged) -> None:
+    forged.episodes[0]["reflections"][0] = "x" * (16 * 1024 + 1)
+
+
+def reward_of_minus_zero(forged: Forged) -> None:
+    forged.episodes[0]["rewards"][0] = -0.0
+
+
+def whole_number_for_a_reward(forged: Forged) -> None:
+    forged.episodes[0]["rewards"][0] = int(forged.episodes[0]["rewards"][0])
+
+
+def keys_in_another_order(forged: Forged) -> None:
+    forged.episodes[0] = dict(reversed(forged.episodes[0].items()))
 
 
 FORGERIES: tuple[Callable[[Forged], None], ...] = (
@@ -291,6 +355,20 @@ FORGERIES: tuple[Callable[[Forged], None], ...] = (
     other_schema_version,
     script_link,
     description_of_two_lines,
+    name_of_a_device,
+    other_name_than_the_folder,
+    privileged_with_a_rank,
+    privileged_not_said,
+    older_schema_with_newer_facts,
+    date_of_no_calendar,
+    badge_of_ones_own,
+    unknown_method,
+    provenance_of_two_lines,
+    long_action,
+    long_reflection,
+    reward_of_minus_zero,
+    whole_number_for_a_reward,
+    keys_in_another_order,
 )
 # These edit only hashes, or leave nothing to play: with every hash recomputed the entry is honest again, or unplayable.
 NOT_REHASHED = (change_hash, hash_of_two_lines, task_of_another_split, episode_is_a_list)

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from leaderboard.badges import ADJUDICATIONS_FILE, BADGES_FILE
 from leaderboard.baselines import baselines, make_baselines
 from leaderboard.pack import pack
+from leaderboard.result import LEDGER_FILE, read_ledger
 from leaderboard.schema import SUBMISSION_FILE
 from leaderboard.site import build
-from leaderboard.standings import RERUN_FILE, standings
+from leaderboard.standings import replay_all, standings
 from leaderboard.verify import verify
+from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, Decision, evaluate, load_protocol, protocol_names
 from natlang_envs.evaluation.agents import BUILT_IN
 from natlang_envs.evaluation.runner import TRAJECTORIES_FILE
 from natlang_envs.files import whole_folder
+from natlang_envs.trajectory import read_trajectories
 from tests.archives import needs_repositories
 from tests.leaderboard.conftest import NAME, Finished
 from tests.leaderboard.forge import PROTOCOL, Forged
@@ -65,14 +71,17 @@ def test_committed_baselines_hold_and_are_what_the_agents_do_today(tmp_path: Pat
         path = folder.relative_to(tmp_path / "submissions")
         committed = verify(COMMITTED / path)
         made = verify(folder)
-        assert made.trajectories == committed.trajectories, path
+        played = read_trajectories(folder / TRAJECTORIES_FILE)
+        assert played == read_trajectories(COMMITTED / path / TRAJECTORIES_FILE), path
         run = made.submission.run
         stated = {"run": run, "trajectories_sha256": made.submission.trajectories_sha256}
+        # The committed entries are of schema version 1, which did not state these.
+        stated |= {key: getattr(made.submission, key) for key in ("schema_version", "reference", "date", "track")}
         assert made.submission == committed.submission.model_copy(update=stated), path
 
 
 @all_repositories
-def test_committed_rerun_file_is_current() -> None:
+def test_committed_badges_are_current() -> None:
     rows = [row for table in standings(COMMITTED) for row in table.rows]
     assert {f"{row.entry.submission.protocol}/{row.entry.submission.name}" for row in rows if row.rerun} >= {
         "/".join(pair) for pair in baselines()
@@ -88,38 +97,193 @@ def test_baselines_made_again_replace_those_that_are_there(tmp_path: Path) -> No
     assert all(row.rerun for table in standings(submissions) for row in table.rows)
 
 
+def planner(reflection: str | None) -> Callable[[AgentInput], Decision]:
+    """Return an agent that plays the plan without being handed the environment."""
+    env = load_protocol(PROTOCOL).make_env()
+    tasks = {env.reset(options={"task_id": each.task_id})[0]: each.task_id for each in load_protocol(PROTOCOL).episodes}
+    starts: dict[int, str] = {}
+
+    def play(view: AgentInput) -> Decision:
+        if not view.path:
+            starts[id(view.rng)] = tasks[view.observation]
+        env.reset(options={"task_id": starts[id(view.rng)]})
+        for step in view.path:
+            env.step(step.action)
+        return Decision(unwrap(env).reference()[0], reflection)
+
+    return play
+
+
+def give_badges(submissions: Path, *names: str, kind: str = "audited") -> None:
+    digests = {
+        f"{PROTOCOL}/{name}": verify(submissions / PROTOCOL / name).submission.trajectories_sha256 for name in names
+    }
+    (submissions.parent / BADGES_FILE).write_text(json.dumps({kind: digests}))
+
+
 def test_rows_are_sorted_ranked_and_marked(submissions: Path, tmp_path: Path) -> None:
-    oracle = BUILT_IN["oracle"]()
-    add(submissions, tmp_path / "a", oracle, "best")
+    add(submissions, tmp_path / "a", planner(None), "best")
     add(submissions, tmp_path / "b", lambda view: view.admissible_commands[0], "south")
     add(submissions, tmp_path / "c", lambda view: view.admissible_commands[1], "north")
-    add(submissions, tmp_path / "d", oracle, "also-best")
+    add(submissions, tmp_path / "d", BUILT_IN["oracle"](), "oracle")
+    add(submissions, tmp_path / "e", planner("I am new here."), "also-best")
+    give_badges(submissions, "best", NAME, "south", "north")
     (table,) = standings(submissions)
-    shown = [(row.rank, row.entry.submission.name, row.overlaps) for row in table.rows]
-    names = [name for _, name, _ in shown]
-    assert names[:3] == ["also-best", "best", NAME]
-    assert shown[:3] == [(1, "also-best", False), (1, "best", True), (3, NAME, False)]
-    assert [(rank, overlaps) for rank, _, overlaps in shown[3:]] == [(4, False), (4, True)]
-    assert set(names[3:]) == {"north", "south"}
-    returns = [row.entry.score.mean_return for row in table.rows]
-    assert returns == sorted(returns, reverse=True)
+    shown = [(row.rank, row.entry.submission.name, row.tied, row.group) for row in table.rows]
+    assert shown[:2] == [(1, "best", False, "ranked"), (2, NAME, False, "ranked")]
+    assert [(rank, tied) for rank, _, tied, _ in shown[2:4]] == [(3, False), (3, True)]
+    assert {name for _, name, _, _ in shown[2:4]} == {"north", "south"}
+    # The oracle's actions under another name are not accused: they are not ranked until they are audited.
+    assert shown[4:] == [(None, "also-best", False, "unranked"), (None, "oracle", False, "reference")]
+    assert "not audited" in table.rows[4].reason
+    assert "every action is that of" in table.rows[4].reason
+    ranked = [row.entry.score.mean_return for row in table.rows if row.rank]
+    assert ranked == sorted(ranked, reverse=True)
 
 
-def test_rerun_file_gives_the_tier_and_must_be_current(submissions: Path, entry: Path) -> None:
-    assert [row.rerun for table in standings(submissions) for row in table.rows] == [False]
-    path = submissions.parent / RERUN_FILE
+def test_nothing_is_ranked_before_its_chooser_was_checked(submissions: Path, tmp_path: Path) -> None:
+    # The best of many tries replays as well as any other run; so does one run that is called deterministic.
+    (table,) = standings(submissions)
+    assert [(row.rank, row.group) for row in table.rows] == [(None, "unranked")]
+    build(submissions, tmp_path / "site")
+    page = (tmp_path / "site" / "index.html").read_text()
+    assert "not audited: replay proves what the actions earn, not who chose them" in page
+
+
+@pytest.mark.parametrize(("kind", "field"), [("rerun", "rerun"), ("audited", "audited")])
+def test_badges_rank_a_row_and_must_be_current(kind: str, field: str, submissions: Path, entry: Path) -> None:
+    assert [getattr(row, field) for table in standings(submissions) for row in table.rows] == [False]
+    path = submissions.parent / BADGES_FILE
     digest = verify(entry).submission.trajectories_sha256
-    path.write_text(json.dumps({f"{PROTOCOL}/{NAME}": digest}))
-    assert [row.rerun for table in standings(submissions) for row in table.rows] == [True]
+    give_badges(submissions, NAME, kind=kind)
+    assert [(getattr(row, field), row.rank) for table in standings(submissions) for row in table.rows] == [(True, 1)]
     for content, says in (
-        ({f"{PROTOCOL}/{NAME}": "0" * 64}, "another recording"),
-        ({f"{PROTOCOL}/nobody": digest}, "no entry"),
-        ({f"{PROTOCOL}/{NAME}": True}, "rerun.json: "),
-        ([], "rerun.json: "),
+        ({kind: {f"{PROTOCOL}/{NAME}": "0" * 64}}, "another recording"),
+        ({kind: {f"{PROTOCOL}/nobody": digest}}, "no entry"),
+        ({kind: {f"{PROTOCOL}/{NAME}": True}}, "badges.json: "),
+        ([], "badges.json: "),
     ):
         path.write_text(json.dumps(content))
         with pytest.raises(UsageError, match=says):
             standings(submissions)
+
+
+def test_log_of_corrections_changes_rows_and_not_recordings(submissions: Path, entry: Path) -> None:
+    before = files(submissions)
+    give_badges(submissions, NAME)
+    path = submissions.parent / ADJUDICATIONS_FILE
+    line = {
+        "date": "2026-11-23",
+        "entry": f"{PROTOCOL}/{NAME}",
+        "action": "sampling",
+        "reason": "It drew its commands.",
+    }
+    path.write_text(json.dumps([line]))
+    (row,) = (row for table in standings(submissions) for row in table.rows)
+    assert (row.sampling, row.rank, row.notes[0].reason) == (True, 1, "It drew its commands.")
+    path.write_text(json.dumps([{**line, "action": "unrank"}]))
+    (row,) = (row for table in standings(submissions) for row in table.rows)
+    assert row.rank is None
+    assert "taken out of the ranking on 2026-11-23: It drew its commands." in row.reason
+    path.write_text(json.dumps([{**line, "action": "remove"}]))
+    with pytest.raises(UsageError, match="holds no entry"):
+        standings(submissions)
+    for wrong in ({**line, "action": "delete"}, {**line, "reason": "no"}, {**line, "entry": "nobody"}):
+        path.write_text(json.dumps([wrong]))
+        with pytest.raises(UsageError, match=ADJUDICATIONS_FILE):
+            standings(submissions)
+    assert files(submissions) == before
+
+
+def test_six_sampled_runs_are_corrected_by_the_log() -> None:
+    log = json.loads((COMMITTED.parent / ADJUDICATIONS_FILE).read_text())
+    corrected = {each["entry"] for each in log if each["action"] == "sampling"}
+    drawn = {
+        path.parent.relative_to(COMMITTED).as_posix()
+        for path in COMMITTED.rglob(SUBMISSION_FILE)
+        if ", drawn" in json.loads(path.read_text())["run"]["agent"]
+    }
+    assert len(drawn) == 6
+    assert corrected == drawn
+
+
+# The ledger.
+
+
+def test_committed_ledger_knows_every_committed_entry() -> None:
+    ledger = read_ledger(COMMITTED.parent / LEDGER_FILE)
+    digests = {
+        path.parent.relative_to(COMMITTED).as_posix(): json.loads(path.read_text())["trajectories_sha256"]
+        for path in COMMITTED.rglob(SUBMISSION_FILE)
+    }
+    assert {name: each.trajectories_sha256 for name, each in ledger.items()} == digests
+
+
+def test_fresh_clone_with_an_empty_cache_builds_the_whole_site(tmp_path: Path) -> None:
+    cache = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    root = COMMITTED.parents[1]
+    command = [sys.executable, "-m", "leaderboard", "build", "--out", str(tmp_path / "site")]
+    ran = subprocess.run(
+        command, cwd=root, env=cache | {"PYTHONPATH": str(root)}, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    index = (tmp_path / "site" / "index.html").read_text()
+    assert "not replayed here" not in index
+    for path in COMMITTED.rglob(SUBMISSION_FILE):
+        assert (tmp_path / "site" / "entries" / path.parent.relative_to(COMMITTED) / "index.html").exists()
+    assert len(index) < 300_000
+    pages = [path for path in (tmp_path / "site").rglob("index.html") if path.parent != tmp_path / "site"]
+    assert max(path.stat().st_size for path in pages) < 500_000
+
+
+def test_ledger_is_written_by_replay_and_read_by_the_build(
+    submissions: Path, entry: Path, tmp_path: Path, command: Command
+) -> None:
+    assert command("ledger", "--submissions", submissions).code == 0
+    ledger = tmp_path / LEDGER_FILE
+    first = ledger.read_bytes()
+    assert list(read_ledger(ledger)) == [f"{PROTOCOL}/{NAME}"]
+    command("ledger", entry, "--submissions", submissions)
+    assert ledger.read_bytes() == first
+    # The build believes the ledger for this recording, and no other.
+    content = json.loads(first)
+    content[f"{PROTOCOL}/{NAME}"]["mean_return"] = 19.25
+    ledger.write_text(json.dumps(content))
+    assert standings(submissions)[0].rows[0].entry.score.mean_return == 19.25
+    assert standings(submissions, replay=True)[0].rows[0].entry.score.mean_return != 19.25
+    content[f"{PROTOCOL}/{NAME}"]["trajectories_sha256"] = "0" * 64
+    ledger.write_text(json.dumps(content))
+    assert standings(submissions)[0].rows[0].entry.score.mean_return != 19.25
+    ledger.write_text('{"a": {}}')
+    with pytest.raises(UsageError, match=r"ledger\.json: a"):
+        standings(submissions)
+
+
+def test_an_entry_that_cannot_be_replayed_here_stops_no_other(
+    submissions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    official = next(name for name in protocol_names() if load_protocol(name).kwargs.get("source") == "official")
+    protocol = load_protocol(official)
+    folder = submissions / official / "stranger"
+    shutil.copytree(submissions / PROTOCOL / NAME, folder)
+    forged = Forged(folder)
+    forged.facts.update(protocol=official, protocol_digest=protocol.digest, name="stranger")
+    forged.facts["run"]["runs"] = protocol.runs
+    episode = forged.episodes[0]
+    forged.episodes = [
+        {**episode, "task_id": task_id, "seed": seed, "run": run}
+        for (task_id, seed), run in protocol.plays(protocol.runs)
+    ]
+    forged.save(redigest=True)
+    monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path / "nothing"))
+    tables = {table.protocol.name: table for table in standings(submissions)}
+    assert [row.entry.submission.name for row in tables[PROTOCOL].rows] == [NAME]
+    ((path, problem),) = tables[official].missing
+    assert path == f"{official}/stranger"
+    assert "cannot be replayed on this machine" in problem
+    build(submissions, tmp_path / "site")
+    assert "not replayed here, so no number is shown" in (tmp_path / "site" / "index.html").read_text()
+    assert [name for name, found in replay_all(submissions) if isinstance(found, UsageError)] == [path]
 
 
 def test_entry_in_the_wrong_folder_is_refused(submissions: Path, entry: Path) -> None:
@@ -133,11 +297,16 @@ def test_entry_in_the_wrong_folder_is_refused(submissions: Path, entry: Path) ->
 
 def test_build_prints_the_index_and_is_the_same_twice(submissions: Path, tmp_path: Path, command: Command) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
-    assert command("build", "--submissions", submissions, "--out", one) == (0, [str(one / "index.html")], [])
+    assert command("build", "--submissions", submissions, "--out", one, "--no-references") == (
+        0,
+        [str(one / "index.html")],
+        [],
+    )
     build(submissions, two)
     assert files(one) == files(two)
-    assert set(files(one)) == {"index.html"} | {
-        f"entries/{PROTOCOL}/{NAME}/{file}" for file in ("index.html", SUBMISSION_FILE, TRAJECTORIES_FILE)
+    pieces = [f"episodes-{number}.js" for number in range(10)]
+    assert set(files(one)) == {"index.html", "leaderboard.csv", "leaderboard.json"} | {
+        f"entries/{PROTOCOL}/{NAME}/{file}" for file in ("index.html", SUBMISSION_FILE, TRAJECTORIES_FILE, *pieces)
     }
     # What is offered for download verifies.
     downloads = tmp_path / "downloads"
@@ -145,6 +314,16 @@ def test_build_prints_the_index_and_is_the_same_twice(submissions: Path, tmp_pat
     for file in (SUBMISSION_FILE, TRAJECTORIES_FILE):
         shutil.copy(one / "entries" / PROTOCOL / NAME / file, downloads)
     assert verify(downloads).score == verify(submissions / PROTOCOL / NAME).score
+
+
+def test_every_build_has_reference_lines(submissions: Path, tmp_path: Path, command: Command) -> None:
+    assert command("build", "--submissions", submissions, "--out", tmp_path / "site").code == 0
+    rows = json.loads((tmp_path / "site" / "leaderboard.json").read_text())
+    assert {row["name"]: (row["group"], row["rank"]) for row in rows} == {
+        NAME: ("unranked", None),
+        **dict.fromkeys(("oracle", "random", "random-legal"), ("reference", None)),
+    }
+    assert (tmp_path / "site" / "entries" / PROTOCOL / "oracle" / "index.html").exists()
 
 
 def test_page_shows_the_derived_numbers(submissions: Path, entry: Path, tmp_path: Path) -> None:
@@ -270,7 +449,11 @@ def test_text_of_strangers_adds_no_tag(tmp_path: Path) -> None:
         )
     page = (attack / "entries" / PROTOCOL / "stranger" / "index.html").read_text()
     (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert json.loads(data)[0]["reflections"][0] == PAYLOAD
+    assert set(json.loads(data)) == {"chunk", "index"}
+    piece = (attack / "entries" / PROTOCOL / "stranger" / "episodes-0.js").read_text()
+    assert "<" not in piece
+    quoted = piece.removeprefix("piece(0, ").removesuffix(");\n")
+    assert json.loads(json.loads(quoted))[0]["reflections"][0] == PAYLOAD
     assert "7*7" in page
 
 
@@ -340,13 +523,13 @@ def test_table_and_viewer_work_in_a_browser(submissions: Path, entry: Path, tmp_
 
     index = rendered(site / "index.html", profile)
     assert text_of(index, "title") == ["natlang_envs leaderboard"]
-    assert len(text_of(index, "button")) == 10
+    assert len(text_of(index, "button")) == 11
     agents = [text.removesuffix(PAYLOAD) for text in text_of(index, "agent")]
     assert agents == [NAME, "stranger"]
     resorted = rendered(with_click(site / "index.html", "th:nth-child(2) button"), profile)
     assert [text.removesuffix(PAYLOAD) for text in text_of(resorted, "agent")] == ["stranger", NAME]
 
-    first, second = verify(entry).trajectories[:2]
+    first, second = read_trajectories(entry / TRAJECTORIES_FILE)[:2]
     observed = observations(first.task_id, first.actions)
     viewer = rendered(site / "entries" / PROTOCOL / NAME / "index.html", profile)
     assert text_of(viewer, "seen") == observed

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from leaderboard.pack import pack
 from leaderboard.schema import MAX_SUBMISSION_BYTES, SUBMISSION_FILE, make_submission
-from leaderboard.verify import MAX_TRAJECTORIES_BYTES, check, verify
+from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Recording, check, sha256, verify
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import Protocol, evaluate, load_agent, load_protocol
 from natlang_envs.evaluation.runner import RUN_FILE, TRAJECTORIES_FILE, read_run, score_run
-from natlang_envs.trajectory import MAX_FILE_BYTES
+from natlang_envs.trajectory import MAX_FILE_BYTES, MAX_LINE_BYTES, read_trajectories
 from tests.leaderboard.conftest import Finished
 from tests.leaderboard.forge import FORGERIES, NOT_REHASHED, PROTOCOL, Forged
 
@@ -46,7 +46,8 @@ def test_entry_holds_with_the_score_of_its_run(entry: Path, run_folder: Path) ->
     _, recorded = read_run(run_folder)
     assert verified.score == score_run(load_protocol(PROTOCOL), recorded)
     assert 0.4 < verified.score.success_rate < 0.95  # both kinds of episodes are there to be forged
-    assert verified.trajectories == tuple(recorded)
+    assert read_trajectories(entry / TRAJECTORIES_FILE) == recorded
+    assert verified.result.outcomes == "".join(str(int(each.success)) for each in recorded)
     assert verified.submission.run.tokens == 7 * sum(len(each.actions) for each in recorded)
 
 
@@ -80,7 +81,8 @@ def test_forgery_is_refused(forgery: Callable[[Forged], None], recomputed: str, 
         forged.rehash()
     forged.save(redigest=recomputed != "nothing")
     problem = only_line(command("verify", entry), entry)
-    if recomputed == "nothing" and "submission.json: " not in problem:
+    stated = forged.facts["trajectories_sha256"]
+    if sha256((entry / TRAJECTORIES_FILE).read_bytes()) != stated and "submission.json: " not in problem:
         assert "SHA-256" in problem
     elif recomputed != "nothing":
         assert "SHA-256" not in problem
@@ -103,7 +105,13 @@ def test_forgery_is_refused(forgery: Callable[[Forged], None], recomputed: str, 
         ("unknown_protocol", "unknown protocol '../../../../etc/passwd'"),
         ("more_runs", "runs is 2, but"),
         ("extra_key", "submission.json: success_rate: Extra inputs are not permitted"),
-        ("other_schema_version", "this program reads schema version 1"),
+        ("other_schema_version", "this program reads schema version 1 to 2"),
+        ("name_of_a_device", "a folder can have on every system"),
+        ("other_name_than_the_folder", "move it to"),
+        ("privileged_with_a_rank", "can only be a reference line"),
+        ("long_reflection", "line 1: a reflection is longer than 16384 bytes"),
+        ("whole_number_for_a_reward", "is not as the runner writes it"),
+        ("keys_in_another_order", "is not as the runner writes it"),
         ("script_link", "must be a web address"),
     ],
 )
@@ -167,6 +175,15 @@ def damaged(packed: bytes) -> bytes:
     return packed[:100] + bytes(byte ^ 0xFF for byte in packed[100:200]) + packed[200:]
 
 
+def with_name(packed: bytes) -> bytes:
+    """Return the same gzip file with a name in its head."""
+    return packed[:3] + bytes([8]) + packed[4:10] + b"hidden\0" + packed[10:]
+
+
+def edited(packed: bytes, edit: Callable[[bytes], bytes]) -> bytes:
+    return gzip.compress(edit(gzip.decompress(packed)), mtime=0)
+
+
 PACKED: dict[str, Callable[[bytes], bytes]] = {
     "damaged": damaged,
     "cut": lambda packed: packed[: len(packed) // 2],
@@ -178,6 +195,22 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
     "long number": lambda packed: gzip.compress(b'{"seed": ' + b"9" * 100_000 + b"}\n"),
     "empty line": lambda packed: gzip.compress(gzip.decompress(packed) + b"\n"),
     "bomb": lambda packed: gzip.compress(bytes(MAX_FILE_BYTES + 1), compresslevel=1),
+    "bomb of lines": lambda packed: gzip.compress(b"[]\n" * (MAX_FILE_BYTES // 3 + 1), compresslevel=1, mtime=0),
+    "bomb of one line": lambda packed: gzip.compress(b"[" + b"1," * (MAX_LINE_BYTES // 2), compresslevel=1, mtime=0),
+    "bomb of a reflection": lambda packed: edited(
+        packed, lambda text: text.replace(b"I think", b"I think" * 1_000_000, 1)
+    ),
+    "more lines": lambda packed: edited(packed, lambda text: text * 3),
+    "name in the head": with_name,
+    "time in the head": lambda packed: gzip.compress(gzip.decompress(packed), mtime=1),
+    "empty member": lambda packed: packed + gzip.compress(b"", mtime=0),
+    "zeros at the end": lambda packed: packed + bytes(8),
+    "doubled key": lambda packed: edited(packed, lambda text: text.replace(b'{"task_id":', b'{"seed":9,"task_id":', 1)),
+    "space": lambda packed: edited(packed, lambda text: text.replace(b"}\n", b" }\n", 1)),
+    "space at the end of a line": lambda packed: edited(packed, lambda text: text.replace(b"}\n", b"} \n", 1)),
+    "no last line end": lambda packed: edited(packed, lambda text: text.removesuffix(b"\n")),
+    "escaped letter": lambda packed: edited(packed, lambda text: text.replace(b"I think", b"\\u0049 think", 1)),
+    "byte order mark": lambda packed: edited(packed, lambda text: b"\xef\xbb\xbf" + text),
     "large": lambda packed: packed + bytes(MAX_TRAJECTORIES_BYTES),
 }
 
@@ -282,19 +315,19 @@ def test_runs_are_checked_where_a_protocol_repeats_its_episodes(packed: Path) ->
     facts = {**verify(packed).submission.model_dump(), "protocol_digest": protocol.digest}
     facts["run"] = {**facts["run"], "runs": 2}
     submission = make_submission(facts)
-    verified = check(submission, protocol, trajectories)
+    verified = check(submission, protocol, Recording(trajectories))
     assert (run.runs, verified.score.episodes, verified.score.tasks) == (2, 6, 3)
     with pytest.raises(UsageError, match="run 1\\) is missing"):
-        check(submission, protocol, trajectories[:3])
+        check(submission, protocol, Recording(trajectories[:3]))
     with pytest.raises(UsageError, match="stands where"):
-        check(submission, protocol, trajectories[3:] + trajectories[:3])
+        check(submission, protocol, Recording(trajectories[3:] + trajectories[:3]))
     once = make_submission({**facts, "run": {**facts["run"], "runs": 1}})
     with pytest.raises(UsageError, match="plays test/repeated 2 times"):
-        check(once, protocol, trajectories[:3])
+        check(once, protocol, Recording(trajectories[:3]))
     steady = make_submission({**once.model_dump(), "deterministic": True})
-    assert check(steady, protocol, trajectories[:3]).score.episodes == 3
+    assert check(steady, protocol, Recording(trajectories[:3])).score.episodes == 3
     with pytest.raises(UsageError, match="is none of protocol"):
-        check(steady, protocol, trajectories)
+        check(steady, protocol, Recording(trajectories))
 
 
 def test_pack_verifies_before_it_writes(run_folder: Path, tmp_path: Path, command: Command) -> None:
@@ -361,3 +394,54 @@ def test_pack_into_a_folder_that_cannot_be_written_is_refused(run_folder: Path, 
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="cannot be written"):
         pack(run_folder, name="a", out=tmp_path / "file")
+
+
+def test_every_bomb_is_refused_in_bounded_memory(entry: Path) -> None:
+    packed = (entry / TRAJECTORIES_FILE).read_bytes()
+    forged = Forged(entry)
+    for kind in ("bomb", "bomb of lines", "bomb of one line", "bomb of a reflection", "nested", "more lines"):
+        forged.save_packed(PACKED[kind](packed), redigest=True)
+        peak = "import resource, sys; from leaderboard.cli import main\ntry: main()\nfinally: "
+        peak += "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+        ran = subprocess.run(
+            [sys.executable, "-c", peak, "verify", str(entry)], capture_output=True, text=True, check=False
+        )
+        refused, kilobytes = ran.stderr.splitlines()
+        assert ran.returncode == 2, kind
+        assert "trajectories.jsonl.gz" in refused
+        assert int(kilobytes) < 500_000, kind
+
+
+def test_a_link_to_an_entry_is_refused(entry: Path, tmp_path: Path, command: Command) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(entry)
+    assert "is no folder" in only_line(command("verify", link), link)
+
+
+def test_a_copy_of_another_entry_is_refused_and_named(entry: Path, run_folder: Path, command: Command) -> None:
+    refused = command("pack", run_folder, "--name", "another", "--out", entry.parents[2])
+    assert refused.code == 2
+    assert f"its episodes are those of the entry {PROTOCOL}/wanderer" in refused.err[0]
+    copy = entry.with_name("another")
+    shutil.copytree(entry, copy)
+    forged = Forged(copy)
+    forged.facts["name"] = "another"
+    forged.save(redigest=True)
+    assert "are those of the entry" in only_line(command("verify", copy), copy)
+
+
+def test_a_privileged_run_becomes_a_reference_line(tmp_path: Path) -> None:
+    evaluate(load_agent("oracle"), PROTOCOL, name="gpt-17", out=tmp_path / "run")
+    submission = verify(pack(tmp_path / "run", name="gpt-17", out=tmp_path / "submissions")).submission
+    assert (submission.reference, submission.run.privileged) == (True, True)
+
+
+def test_a_run_of_an_older_version_cannot_be_packed(run_folder: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(run_folder, run)
+    content = json.loads((run / RUN_FILE).read_text())
+    for key in ("sampling", "privileged", "provenance"):
+        del content[key]
+    (run / RUN_FILE).write_text(json.dumps(content))
+    with pytest.raises(UsageError, match="made by an older version"):
+        pack(run, name="a", out=tmp_path / "new")

@@ -1,0 +1,92 @@
+"""What maintainers state about entries: badges, and the log of corrections. Submitters cannot change these files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from leaderboard.schema import Digest, Line, one_line, read_bounded
+from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
+
+BADGES_FILE = "badges.json"
+ADJUDICATIONS_FILE = "adjudications.json"
+_MAX_BYTES = 4 * 1024 * 1024
+_STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Badges(BaseModel):
+    """Who chose an entry's actions, as far as maintainers know. Each badge holds for one recording, by its digest.
+
+    Attributes:
+        rerun: Entries whose agent maintainers ran themselves and got this recording: `{entry: SHA-256}`.
+        audited: Entries that passed an audit of their checkpoint or endpoint: `{entry: SHA-256}`.
+    """
+
+    model_config = _STRICT
+
+    rerun: dict[str, Digest] = {}
+    audited: dict[str, Digest] = {}
+
+
+class Adjudication(BaseModel):
+    """One line of the log: what maintainers changed about a row, and why. A recording is never changed.
+
+    Attributes:
+        date: `YYYY-MM-DD`.
+        entry: `<protocol>/<name>`.
+        action: `sampling` corrects a run that was called deterministic although its agent drew its commands; `unrank`
+            takes a row out of the ranking; `remove` takes it off the page.
+        reason: One line for people.
+    """
+
+    model_config = _STRICT
+
+    date: Annotated[str, Field(pattern=r"^20\d\d-[01]\d-[0-3]\d$")]
+    entry: Line
+    action: Literal["sampling", "unrank", "remove"]
+    reason: Annotated[Line, Field(min_length=10)]
+
+
+_ADJUDICATIONS: TypeAdapter[list[Adjudication]] = TypeAdapter(list[Adjudication])
+
+
+def read_badges(path: Path) -> Badges:
+    """Return the badges; none if there is no such file.
+
+    Raises:
+        UsageError: The file is not what it should be.
+    """
+    if not path.exists():
+        return Badges()
+    try:
+        return Badges.model_validate_json(read_bounded(path, _MAX_BYTES))
+    except ValidationError as error:
+        raise UsageError(_problem(path, error)) from None
+
+
+def write_badges(path: Path, badges: Badges) -> None:
+    """Write the badges, sorted."""
+    ordered = Badges(rerun=dict(sorted(badges.rerun.items())), audited=dict(sorted(badges.audited.items())))
+    write_whole(path, (ordered.model_dump_json(indent=2) + "\n").encode())
+
+
+def read_adjudications(path: Path) -> list[Adjudication]:
+    """Return the log of corrections, oldest first; an empty one if there is no such file.
+
+    Raises:
+        UsageError: The file is not what it should be.
+    """
+    if not path.exists():
+        return []
+    try:
+        return _ADJUDICATIONS.validate_json(read_bounded(path, _MAX_BYTES))
+    except ValidationError as error:
+        raise UsageError(_problem(path, error)) from None
+
+
+def _problem(path: Path, error: ValidationError) -> str:
+    first = error.errors()[0]
+    return one_line(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}")

@@ -1,0 +1,83 @@
+"""What a pull request changes: its entries are verified, and files that belong to maintainers must stay as they are."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from leaderboard.badges import ADJUDICATIONS_FILE, BADGES_FILE
+from leaderboard.result import LEDGER_FILE
+from leaderboard.schema import SUBMISSIONS, one_line
+from leaderboard.verify import MissingDataError, verify
+from natlang_envs.errors import UsageError
+
+PROTECTED = (BADGES_FILE, ADJUDICATIONS_FILE, LEDGER_FILE)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The report on a pull request, and whether all of it holds."""
+
+    markdown: str
+    holds: bool
+
+
+def check_changes(base: str, root: Path = Path()) -> Checked:
+    """Verify the entries that differ between a commit and the working tree.
+
+    Args:
+        base: The commit that the pull request starts from.
+        root: The folder of the checkout.
+
+    Raises:
+        UsageError: Git does not know the commit.
+    """
+    lines: list[str] = []
+    holds = True
+    entries: set[str] = set()
+    for status, name in _changed(base, root):
+        parts = PurePosixPath(name).parts
+        if parts[:1] == (SUBMISSIONS.parent.name,) and parts[1:] and parts[1] in PROTECTED:
+            lines.append(f"- ❌ `{one_line(name)}` is changed by maintainers only: take the change back")
+            holds = False
+        elif parts[:2] == SUBMISSIONS.parts:
+            entry = PurePosixPath(*parts[:-1]).as_posix()
+            if status != "A":
+                lines.append(f"- ❌ `{one_line(name)}`: an entry is never changed or removed; pack a new one")
+                holds = False
+            entries.add(entry)
+    for entry in sorted(entries):
+        if not (root / entry).exists():
+            continue
+        try:
+            found = verify(root / entry)
+        except MissingDataError as error:
+            lines.append(f"- ⚠️ {_quoted(error, root)}; maintainers replay it where the data are")
+        except UsageError as error:
+            lines.append(f"- ❌ {_quoted(error, root)}")
+            holds = False
+        else:
+            low, high = found.score.interval
+            lines.append(
+                f"- ✅ `{entry}`: success {found.score.success_rate:.1%} ({low:.1%} to {high:.1%}), "
+                f"{found.score.episodes} episodes replayed; unranked until it is audited"
+            )
+    return Checked("\n".join(lines or ["No entry is changed."]), holds)
+
+
+def _quoted(error: UsageError, root: Path) -> str:
+    # A stranger's text in a comment must neither mention people nor become markup.
+    return f"`{one_line(str(error)).removeprefix(f'{root}/').replace('`', chr(39))}`"
+
+
+def _changed(base: str, root: Path) -> list[tuple[str, str]]:
+    if base.startswith("-"):
+        raise UsageError(f"{base!r} is no commit: name one, for example origin/main")
+    command = ["git", "diff", "--name-status", "--no-renames", "-z", base, "--"]
+    ran = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    if ran.returncode:
+        problem = ran.stderr.strip().partition("\n")[0]
+        raise UsageError(one_line(f"git cannot compare with {base!r} ({problem}): name a commit, such as origin/main"))
+    fields = ran.stdout.split("\0")[:-1]
+    return list(zip(fields[::2], fields[1::2], strict=True))

@@ -1,0 +1,61 @@
+"""Recordings that two entries share: a copy is refused, and the same actions under another text are pointed out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from leaderboard.result import Result
+from leaderboard.schema import SUBMISSION_FILE, Submission, read_submission
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
+from natlang_envs.trajectory import stream_lines
+
+
+def refuse_copies(submissions: Path, submission: Submission, result: Result, recording: Path) -> None:
+    """Refuse an entry whose episodes, what was said included, are those of another entry of its protocol.
+
+    Reference lines are left out: an agent that plays as well as the oracle is not accused of being it.
+
+    Raises:
+        UsageError: There is such an entry; the message names it.
+    """
+    if submission.is_reference:
+        return
+    board = submissions / submission.protocol
+    for other in sorted(board.iterdir()) if board.is_dir() else ():
+        theirs = other / TRAJECTORIES_FILE
+        if other.name == submission.name or not theirs.is_file() or theirs.is_symlink():
+            continue
+        # The end of a gzip file holds the checksum and the length of its content: most others differ there already.
+        if _end(theirs) != _end(recording):
+            continue
+        if episodes_digest(theirs) == result.episodes_sha256 and not _is_reference(other):
+            raise UsageError(
+                f"its episodes are those of the entry {submission.protocol}/{other.name}: an entry is a run of its own"
+            )
+
+
+def _end(recording: Path) -> bytes:
+    with recording.open("rb") as file:
+        file.seek(-min(8, recording.stat().st_size), os.SEEK_END)
+        return file.read()
+
+
+def _is_reference(entry: Path) -> bool:
+    try:
+        return read_submission(entry / SUBMISSION_FILE).is_reference
+    except UsageError:
+        return False
+
+
+def episodes_digest(recording: Path) -> str:
+    """Return the SHA-256 of a recording's unpacked lines, or an empty string if it cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        for line in stream_lines(recording):
+            digest.update(line)
+    except UsageError:
+        return ""
+    return digest.hexdigest()

@@ -1,0 +1,105 @@
+"""What replay derives from a recording, and the ledger that keeps it with the date of the replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from leaderboard.schema import Digest, one_line, read_bounded
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.protocols import Protocol
+from natlang_envs.evaluation.statistics import Interval, Score
+from natlang_envs.files import write_whole
+
+LEDGER_FILE = "ledger.json"
+_MAX_LEDGER_BYTES = 64 * 1024 * 1024
+_STRICT = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+Rate = Annotated[float, Field(ge=0, le=1)]
+
+
+class Result(BaseModel):
+    """Everything that replay derives from a recording.
+
+    Attributes:
+        trajectories_sha256: The recording's digest.
+        protocol_digest: The protocol's digest.
+        env_id: The environment, its version included.
+        package: The version of natlang_envs that replayed it.
+        date: The day of the replay, `YYYY-MM-DD`.
+        episodes_sha256: A digest of all episodes, what was said included; entries that share it are copies.
+        actions_sha256: A digest of the actions alone.
+        success_rate: The part of the episodes that ended in success.
+        low: The lower end of its 95% interval.
+        high: The upper end.
+        mean_return: Mean sum of rewards.
+        mean_steps: Mean length.
+        mean_regret: Mean number of steps beyond the environment's plan, over successful episodes.
+        invalid_rate: The part of the actions that were not among the listed commands.
+        outcomes: One character an episode, in the order of the protocol: 1 for success, 0 for none.
+    """
+
+    model_config = _STRICT
+
+    trajectories_sha256: Digest
+    protocol_digest: Digest
+    env_id: str
+    package: str
+    date: str
+    episodes_sha256: Digest
+    actions_sha256: Digest
+    success_rate: Rate
+    low: Rate
+    high: Rate
+    mean_return: float
+    mean_steps: float
+    mean_regret: float | None
+    invalid_rate: Rate
+    outcomes: Annotated[str, Field(pattern=r"^[01]*$")]
+
+    def score(self, protocol: Protocol) -> Score:
+        """Return the score that is shown."""
+        return Score(
+            success_rate=self.success_rate,
+            interval=Interval(self.low, self.high),
+            episodes=len(self.outcomes),
+            tasks=len({episode.task_id for episode in protocol.episodes}),
+            mean_return=self.mean_return,
+            mean_steps=self.mean_steps,
+            mean_regret=self.mean_regret,
+        )
+
+    def by_task(self, protocol: Protocol) -> dict[str, list[bool]]:
+        """Return whether each episode was a success, by task."""
+        found: dict[str, list[bool]] = {}
+        runs = len(self.outcomes) // max(1, len(protocol.episodes))
+        for (episode, _), outcome in zip(protocol.plays(runs), self.outcomes, strict=True):
+            found.setdefault(episode.task_id, []).append(outcome == "1")
+        return found
+
+
+_LEDGER: TypeAdapter[dict[str, Result]] = TypeAdapter(dict[str, Result])
+
+
+def read_ledger(path: Path) -> dict[str, Result]:
+    """Return the results of earlier replays, by entry; none if there is no ledger.
+
+    Raises:
+        UsageError: The file is no ledger.
+    """
+    if not path.exists():
+        return {}
+    try:
+        return _LEDGER.validate_json(read_bounded(path, _MAX_LEDGER_BYTES))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UsageError(one_line(f"{path}: {where}: {first['msg']}: make it anew")) from None
+
+
+def write_ledger(path: Path, results: dict[str, Result]) -> None:
+    """Write a ledger, one entry a line, sorted, so that two branches merge."""
+    lines = ",\n".join(f'"{name}": {results[name].model_dump_json()}' for name in sorted(results))
+    write_whole(path, f"{{\n{lines}\n}}\n".encode())
