@@ -51,8 +51,8 @@ def run_app(app: str | Callable[..., object], name: str) -> NoReturn:
     except (UsageError, gymnasium.error.UnregisteredEnv) as error:
         _fail(name, str(error))
     except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package not in _EXTRAS:
+        package = _missing(error)
+        if package is None:
             raise
         _fail(name, f"{package} is not installed: pip install 'natlang-envs[{_EXTRAS[package]}]'")
     except BrokenPipeError:
@@ -65,6 +65,16 @@ def run_app(app: str | Callable[..., object], name: str) -> NoReturn:
             raise
         _fail(name, f"{describe().rstrip('.')} (see {name} --help)")
     sys.exit(result if isinstance(result, int) else 0)
+
+
+def _missing(error: BaseException | None) -> str | None:
+    """Return the package of an extra that is not installed; other packages wrap the error when they need it."""
+    while error is not None:
+        package = (getattr(error, "name", None) or "").partition(".")[0]
+        if package in _EXTRAS:
+            return package
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def _fail(name: str, message: str) -> NoReturn:
