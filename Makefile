@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/installed
 TEXTWORLD := $(VENV)/textworld
 OLDEST := .venv-oldest
 OLDEST_INSTALLED := $(OLDEST)/installed
-CODE := natlang_envs natlang_envs_pytest.py reference_agent leaderboard tests benchmarks docs examples
+CODE := natlang_envs natlang_envs_pytest.py reference_agent leaderboard tools tests benchmarks docs examples
 PIP_INSTALL := pip install --quiet --disable-pip-version-check
 
 # Small models on few cores: more threads than one only wait for each other.
@@ -62,10 +62,10 @@ textworld: $(INSTALLED)
 conformance: textworld
 	@if [ -e $(TEXTWORLD) ] && [ -d "$(OFFICIAL)" ]; then \
 		export ALFWORLD_DATA="$(OFFICIAL)"; \
-		seq 0 $$(($(WORKERS) - 1)) | xargs -P $(WORKERS) -I{} $(BIN)/python -m natlang_envs.alfworld.conformance \
+		seq 0 $$(($(WORKERS) - 1)) | xargs -P $(WORKERS) -I{} $(BIN)/python -m tools.alfworld.textworld_parity \
 			record .conformance --shard {}/$(WORKERS) && \
-		$(BIN)/python -m natlang_envs.alfworld.conformance unsped .conformance && \
-		$(BIN)/python -m natlang_envs.alfworld.conformance compare .conformance --report .conformance/report.md; \
+		$(BIN)/python -m tools.alfworld.textworld_parity unsped .conformance && \
+		$(BIN)/python -m tools.alfworld.textworld_parity compare .conformance --report .conformance/report.md; \
 	else \
 		echo "make: NO TEXTWORLD, OR NO OFFICIAL GAMES (ALFWORLD_DATA): THE ALFWORLD ENGINE IS NOT COMPARED" >&2; \
 	fi

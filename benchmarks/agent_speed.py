@@ -32,13 +32,13 @@ from taxi import HEADINGS, Row, processor
 from natlang_envs.env import unwrap
 from natlang_envs.evaluation.runner import hardware
 from natlang_envs.prompt import PathStep, reflection_prompt, state_prompt
-from reference_agent.base import model_source
 from reference_agent.config import Config, ModelConfig, RLConfig, StageConfig
-from reference_agent.model import LanguageModel
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.saycan import SayCanPolicy
+from reference_agent.models.start import model_source
+from reference_agent.models.tokenizer import TokenizerSizes
 from reference_agent.players import Reflector
 from reference_agent.rollout import Episode, make_envs, sample_episodes
-from reference_agent.saycan import SayCanPolicy
-from reference_agent.tokenizer import TokenizerSizes
 
 RESULTS = Path(__file__).parent / "results" / "agent_speed.md"
 ALFWORLD = "NatLang/ALFWorld-v0"

@@ -19,14 +19,14 @@ from typing import NamedTuple
 
 from report import markdown, show, write_page
 
-from natlang_envs.alfworld.engine import World
-from natlang_envs.alfworld.facts import room, room_numbers
-from natlang_envs.alfworld.game import GameText, bits, parse_game
-from natlang_envs.alfworld.generator import draw_task_id, generate, parse_task_id
-from natlang_envs.alfworld.goals import TASK_TYPES
-from natlang_envs.alfworld.grammar import TASK_PREFIX
-from natlang_envs.alfworld.kinds import OfficialSplit
-from natlang_envs.alfworld.official import VARIABLE, data_folder, official_ids, official_text
+from natlang_envs.alfworld.engine.game import GameText, bits, parse_game
+from natlang_envs.alfworld.engine.goals import TASK_TYPES
+from natlang_envs.alfworld.engine.grammar import TASK_PREFIX
+from natlang_envs.alfworld.engine.world import World
+from natlang_envs.alfworld.games.floor_plans import room, room_numbers
+from natlang_envs.alfworld.games.generator import draw_task_id, generate, parse_task_id
+from natlang_envs.alfworld.games.official import VARIABLE, data_folder, official_ids, official_text
+from natlang_envs.alfworld.games.splits import OfficialSplit
 from natlang_envs.alfworld.plans import reference
 from natlang_envs.evaluation.runner import hardware
 from natlang_envs.tasks import hash_fraction

@@ -22,11 +22,11 @@ from statistics import median
 from report import publish
 from taxi import processor
 
-from natlang_envs.alfworld.engine import World
-from natlang_envs.alfworld.game import GameText, parse_game
-from natlang_envs.alfworld.generator import generate, task_ids
-from natlang_envs.alfworld.official import data_folder, official_ids, official_text
-from natlang_envs.alfworld.worlds import AnyWorld
+from natlang_envs.alfworld.backends import AnyWorld
+from natlang_envs.alfworld.engine.game import GameText, parse_game
+from natlang_envs.alfworld.engine.world import World
+from natlang_envs.alfworld.games.generator import generate, task_ids
+from natlang_envs.alfworld.games.official import data_folder, official_ids, official_text
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runner import hardware
 
@@ -95,7 +95,7 @@ def against_textworld(some: list[GameText]) -> Row:
     what = f"random steps with commands, the same {REAL_GAMES} games, against TextWorld"
     if find_spec("textworld") is None or find_spec("alfworld") is None:
         return (what, "TextWorld is not installed: `make textworld`", "", ">= 1,000 x", False)
-    from natlang_envs.alfworld.textworld_backend import TextWorldWorld
+    from natlang_envs.alfworld.textworld.backend import TextWorldWorld
 
     ratios: list[float] = []
     rates: list[tuple[float, float]] = []

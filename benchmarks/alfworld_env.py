@@ -27,8 +27,8 @@ from report import publish
 from taxi import EPISODES, HEADINGS, SINGLE_STEPS, Row, compare, processor, sample_and_step
 
 import natlang_envs
-from natlang_envs.alfworld.engine import World
-from natlang_envs.alfworld.game import parse_game
+from natlang_envs.alfworld.engine.game import parse_game
+from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.tasks import AlfredTasks, make_tasks
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runner import hardware

@@ -24,15 +24,15 @@ from rich.progress import track
 from taxi import processor
 
 import natlang_envs
-from natlang_envs.alfworld.engine import World
+from natlang_envs.alfworld.engine.game import Game, parse_game
+from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.expert import Expert
-from natlang_envs.alfworld.game import Game, parse_game
-from natlang_envs.alfworld.generated import GeneratedTasks
-from natlang_envs.alfworld.kinds import TASK_TYPES
-from natlang_envs.alfworld.official import COUNTS, VARIABLE, official_ids, official_text
+from natlang_envs.alfworld.games.generated_tasks import GeneratedTasks
+from natlang_envs.alfworld.games.official import COUNTS, VARIABLE, official_ids, official_text
+from natlang_envs.alfworld.games.splits import TASK_TYPES
 from natlang_envs.alfworld.plans import reference
-from natlang_envs.alfworld.shortest import shortest
 from natlang_envs.evaluation.runner import hardware
+from tools.alfworld.shortest_plans import shortest
 
 RESULTS = Path(__file__).parent / "results" / "alfworld_plans.md"
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "alfworld" / "official"

@@ -27,17 +27,17 @@ from report import publish
 from taxi import HEADINGS, Row, processor
 
 import natlang_envs
-from natlang_envs.alfworld.conformance import versions
-from natlang_envs.alfworld.engine import World
-from natlang_envs.alfworld.game import GameText, parse_game
-from natlang_envs.alfworld.goals import TASK_TYPES
-from natlang_envs.alfworld.official import data_folder, official_ids, official_text
-from natlang_envs.alfworld.recording import choose
-from natlang_envs.alfworld.textworld_backend import borrowed
-from natlang_envs.alfworld.textworld_files import game_file
+from natlang_envs.alfworld.engine.game import GameText, parse_game
+from natlang_envs.alfworld.engine.goals import TASK_TYPES
+from natlang_envs.alfworld.engine.world import World
+from natlang_envs.alfworld.games.official import data_folder, official_ids, official_text
+from natlang_envs.alfworld.textworld.backend import borrowed
+from natlang_envs.alfworld.textworld.files import game_file
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runner import hardware
 from natlang_envs.tasks import TaskRandom
+from tools.alfworld.parity_recordings import choose
+from tools.alfworld.textworld_parity import versions
 
 RESULTS = Path(__file__).parent / "results" / "alfworld.md"
 WALKS = 40  # for our engine; TextWorld plays the beginning of the first

@@ -21,8 +21,8 @@ from report import publish
 from taxi import HEADINGS, TURNS, Row, compare, processor
 
 import natlang_envs
-from natlang_envs.autoexplore.sandbox import AutoExploreSandbox
-from natlang_envs.autoexplore.tree import open_repository
+from natlang_envs.autoexplore.repository.tree import open_repository
+from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox
 from natlang_envs.evaluation.runner import hardware
 
 RESULTS = Path(__file__).parent / "results" / "autoexplore.md"

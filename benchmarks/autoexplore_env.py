@@ -23,7 +23,7 @@ from report import publish
 from taxi import HEADINGS, SINGLE_STEPS, TURNS, Row, compare, processor, sample_and_step, timed
 
 import natlang_envs
-from natlang_envs.autoexplore.tree import open_repository
+from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.evaluation.runner import hardware
 
 RESULTS = Path(__file__).parent / "results" / "autoexplore_env.md"

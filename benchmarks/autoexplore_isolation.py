@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from natlang_envs.autoexplore.isolation import Limits, find_isolation, remove_folder
+from natlang_envs.autoexplore.sandbox.isolation.isolation import Limits, find_isolation, remove_folder
 
 TURNS = 41
 CEILING = 3.0

@@ -20,17 +20,17 @@ from report import publish
 from rich.progress import track
 
 from natlang_envs.autoexplore.baselines import bm25_of
+from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
+from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from natlang_envs.autoexplore.tasks import DEPTHS, LABELLED, ExploreTask, RepositoryTasks
-from natlang_envs.autoexplore.tree import Repository, open_repository
-from natlang_envs.autoexplore.words import FILE_BUDGET
 from natlang_envs.evaluation.protocols import load_protocol
 from natlang_envs.evaluation.runner import hardware
 from natlang_envs.evaluation.statistics import wilson
-from reference_agent.base import model_source
 from reference_agent.config import ModelConfig
-from reference_agent.likelihood import behind
-from reference_agent.model import LanguageModel
-from reference_agent.saycan import SayCanPolicy
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.saycan import SayCanPolicy
+from reference_agent.models.start import model_source
+from reference_agent.untuned.likelihood import behind
 
 RESULTS = Path(__file__).parent / "results" / "autoexplore_judgement.md"
 HEADINGS = ("depth", "files a repository", "questions", "who judges", "names a target first", "a target among five")

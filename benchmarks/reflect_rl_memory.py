@@ -36,9 +36,9 @@ def measure(settings: list[str]) -> dict[str, float]:
 
     import natlang_envs  # noqa: F401  # pyright: ignore[reportUnusedImport]
     from natlang_envs.prompt import state_prompt
-    from reference_agent.base import model_source
     from reference_agent.config_file import load_config
-    from reference_agent.model import LanguageModel
+    from reference_agent.models.language_model import LanguageModel
+    from reference_agent.models.start import model_source
     from reference_agent.players import Reflector, decide
 
     importlib.import_module("peft")  # which loading a model would import, and which is not the model's memory

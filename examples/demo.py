@@ -32,8 +32,8 @@ from natlang_envs.evaluation.statistics import over_seeds
 from reference_agent.cli import Bars, bars
 from reference_agent.config import Config
 from reference_agent.config_file import EXPERIMENTS, load_config
+from reference_agent.paper.plots import draw_curves
 from reference_agent.pipeline import train
-from reference_agent.report import draw_curves
 from reference_agent.rlft import Stopped
 
 PROTOCOL = "dangerous-taxi-pickup/paper"

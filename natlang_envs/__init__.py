@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from natlang_envs.env import NatLangEnv, Snapshot, unwrap
 from natlang_envs.errors import UsageError
-from natlang_envs.registration import ENVIRONMENTS, register_all
+from natlang_envs.registration import ENVIRONMENTS, Registration, register, register_all
 
-__all__ = ["ENVIRONMENTS", "NatLangEnv", "Snapshot", "UsageError", "unwrap"]
+__all__ = ["ENVIRONMENTS", "NatLangEnv", "Registration", "Snapshot", "UsageError", "register", "unwrap"]
 __version__ = "0.1.0"
 
 register_all()

@@ -30,7 +30,7 @@ _SHOWN_PROBLEMS = 10
 # By name, as environments are registered: what all share does not import the package of one. And only when they are
 # asked for: no other command waits for what they import.
 _IMPORTED_LATE = {
-    "explore": ("natlang_envs.autoexplore.explore_cli", "explore_command"),
+    "explore": ("natlang_envs.autoexplore.copilot.cli", "explore_command"),
     "data": ("natlang_envs.autoexplore.dataset.cli", "data_app"),
 }
 

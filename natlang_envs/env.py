@@ -43,9 +43,10 @@ class Snapshot(NamedTuple):
 class NatLangEnv(gymnasium.Env[str, str]):
     """A Gymnasium environment whose observations and actions are plain strings (the paper's section 5).
 
-    A subclass names its `family`, describes itself in a docstring with Gymnasium's headings, and writes the hooks
-    below; this class keeps the promises: actions are checked and cleaned, steps counted against the horizon, infos
-    complete, tasks addressable, states restorable.
+    A subclass names its `family`, describes itself in a docstring with Gymnasium's headings, and writes the game once,
+    in the hooks below: begin, act, observe, commands, state, task. This class and the default vector form
+    (`natlang_envs.episodes`) are both made of these hooks. They keep the promises: actions are checked and cleaned,
+    steps are counted against the horizon, infos are complete, tasks are addressable, states are restorable.
 
     Every info holds `admissible_commands` (tuple of str, in a documented order, at the last step too), `success`
     (bool), `task_id`, `task` (what is asked, in words) and `feedback` (what the last action showed, without the parts
@@ -94,7 +95,8 @@ class NatLangEnv(gymnasium.Env[str, str]):
         self._observation = ""
         self._feedback = ""
 
-    # What a subclass writes.
+    # What a subclass writes. One object plays one episode at a time, and the default vector form plays N episodes with
+    # N shallow copies: a hook keeps what belongs to the episode in attributes that it assigns, never in shared lists.
 
     @abstractmethod
     def _begin(self, task_id: str) -> str:
@@ -102,7 +104,10 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
     @abstractmethod
     def _act(self, command: str) -> Outcome:
-        """Apply a command; text that is no command gets an answer in words, never an exception."""
+        """Apply a command; text that is no command gets an answer in words, never an exception.
+
+        `steps_left` is already the number of steps after this one.
+        """
 
     @abstractmethod
     def _observe(self, outcome: Outcome) -> str:
@@ -142,6 +147,11 @@ class NatLangEnv(gymnasium.Env[str, str]):
         return self._admissible_commands()
 
     # What a user calls.
+
+    @property
+    def steps_left(self) -> int:
+        """The number of steps until the horizon."""
+        return self.horizon - self._steps
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode.
@@ -188,8 +198,8 @@ class NatLangEnv(gymnasium.Env[str, str]):
         if self._ended:
             why = "before the first reset" if self._task_id is None else "after the episode ended"
             raise ResetNeeded(f"step() was called {why}: call reset()")
-        outcome = self._act(escape_surrogates(action))
         self._steps += 1
+        outcome = self._act(escape_surrogates(action))
         terminated = outcome.terminated
         truncated = not terminated and self._steps >= self.horizon
         self._ended = terminated or truncated

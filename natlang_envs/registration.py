@@ -1,51 +1,55 @@
-"""One table of ids, registered with Gymnasium (one player) and with PettingZoo (reflector and policy)."""
+"""Registers environments with Gymnasium (one player, and many episodes at a time) and PettingZoo (two players)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium
 import pettingzoo  # pyright: ignore[reportMissingTypeStubs]
 
+PLANNED = ("random", "random-legal", "oracle")
+_TAXI = "natlang_envs.dangerous_taxi.env:DangerousTaxiEnv"
+_TAXI_ARRAYS = "natlang_envs.dangerous_taxi.vector:DangerousTaxiVectorEnv"
+_EXPLORE = "natlang_envs.autoexplore.env:AutoExploreEnv"
+_ALFWORLD = "natlang_envs.alfworld.env:ALFWorldEnv"
 
-class Registration(NamedTuple):
-    """An id, where its environments are made, their arguments, and one line for the listing."""
+
+@dataclass(frozen=True)
+class Registration:
+    """An environment id and what the suite knows of it.
+
+    Attributes:
+        id: The id, such as `Mine/Corridor-v0`.
+        entry_point: Where the class is, as `module:Class`.
+        summary: One line for listings.
+        kwargs: The arguments of this id: JSON values.
+        vector_entry_point: A vector form of its own; empty for the default one, `natlang_envs.episodes`.
+        baselines: The built-in agents that the leaderboard shows a row of. Environments without an exact oracle name
+            `reference` in place of `oracle`.
+    """
 
     id: str
     entry_point: str
-    vector_entry_point: str
-    kwargs: dict[str, Any]
     summary: str
+    kwargs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    vector_entry_point: str = ""
+    baselines: tuple[str, ...] = PLANNED
 
 
 def _taxi(name: str, stage: str, horizon: int, summary: str) -> Registration:
-    package = "natlang_envs.dangerous_taxi"
-    return Registration(
-        f"NatLang/{name}-v0",
-        f"{package}.env:DangerousTaxiEnv",
-        f"{package}.vector:DangerousTaxiVectorEnv",
-        {"stage": stage, "horizon": horizon},
-        summary,
-    )
+    return Registration(f"NatLang/{name}-v0", _TAXI, summary, {"stage": stage, "horizon": horizon}, _TAXI_ARRAYS)
 
 
 def _explore(name: str, depth: int | None, summary: str) -> Registration:
-    package = "natlang_envs.autoexplore"
-    return Registration(
-        f"NatLang/{name}-v0",
-        f"{package}.env:AutoExploreEnv",
-        f"{package}.vector:AutoExploreVectorEnv",
-        {"depth": depth, "horizon": 15},
-        summary,
-    )
+    return Registration(f"NatLang/{name}-v0", _EXPLORE, summary, {"depth": depth, "horizon": 15})
 
 
 def _alfworld(name: str, kwargs: dict[str, Any], summary: str) -> Registration:
-    package = "natlang_envs.alfworld"
-    return Registration(
-        f"NatLang/{name}-v0", f"{package}.env:ALFWorldEnv", f"{package}.vector:ALFWorldVectorEnv", kwargs, summary
-    )
+    baselines = ("random", "reference", "expert")
+    return Registration(f"NatLang/{name}-v0", _ALFWORLD, summary, kwargs, baselines=baselines)
 
 
 _TOMATO: dict[str, Any] = {"task_types": ["pick_and_place_simple"], "goal": "Tomato-Microwave", "horizon": 15}
@@ -63,26 +67,40 @@ ENVIRONMENTS: tuple[Registration, ...] = (
     _alfworld("ALFWorld", {"horizon": 50}, "Do a household task: find things, clean, heat or cool them, place them."),
 )
 
+_registered: dict[str, Registration] = {}
 
-def register_all() -> None:
-    """Register every id in both registries.
+
+def registration_of(env_id: str) -> Registration | None:
+    """Return what is known of an id, ours or one registered with `register`; None for any other."""
+    return _registered.get(env_id)
+
+
+def register(entry: Registration) -> None:
+    """Register an id in all its forms: `gymnasium.make`, `gymnasium.make_vec`, `pettingzoo.make`.
 
     Gymnasium's order check and passive checker are left out: the environments raise on a step out of order
     themselves, the conformance suite checks more than the checker does, and both cost time at every step.
     """
+    _registered[entry.id] = entry
+    module, _, name = entry.entry_point.partition(":")
+    gymnasium.register(  # pyright: ignore[reportUnknownMemberType]
+        entry.id,
+        entry_point=entry.entry_point,
+        vector_entry_point=entry.vector_entry_point or f"natlang_envs.episodes:{module}.{name}",
+        order_enforce=False,
+        disable_env_checker=True,
+        kwargs=dict(entry.kwargs),
+    )
+    # PettingZoo has had a registry since 1.27; with older ones, call `natlang_envs.two_player.aec_env`.
+    if hasattr(pettingzoo, "register"):
+        pettingzoo.register("aec", entry.id, partial(_two_player, "aec_env", entry.id))
+        pettingzoo.register("parallel", entry.id, partial(_two_player, "parallel_env", entry.id))
+
+
+def register_all() -> None:
+    """Register every id of the suite."""
     for entry in ENVIRONMENTS:
-        gymnasium.register(  # pyright: ignore[reportUnknownMemberType]
-            entry.id,
-            entry_point=entry.entry_point,
-            vector_entry_point=entry.vector_entry_point,
-            order_enforce=False,
-            disable_env_checker=True,
-            kwargs=entry.kwargs,
-        )
-        # PettingZoo has had a registry since 1.27; with older ones, call `natlang_envs.two_player.aec_env`.
-        if hasattr(pettingzoo, "register"):
-            pettingzoo.register("aec", entry.id, partial(_two_player, "aec_env", entry.id))
-            pettingzoo.register("parallel", entry.id, partial(_two_player, "parallel_env", entry.id))
+        register(entry)
 
 
 def _two_player(function: str, env_id: str, **kwargs: Any) -> Any:

@@ -6,7 +6,7 @@ No seed is involved, so a task never changes sides when data is added or a libra
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple, Protocol
 
 from natlang_envs.errors import one_of
@@ -54,6 +54,44 @@ def split_of(family: str, group: str, shares: Shares) -> Split:
     if position < shares.train:
         return "train"
     return "validation" if position < shares.train + shares.validation else "test"
+
+
+class TaskList:
+    """Tasks that can be listed, in one split.
+
+    Args:
+        family: The environment's family; together with a task's group it decides the split.
+        ids: Every task id of every split, in a fixed order.
+        split: `"train"`, `"validation"`, `"test"` or `"all"`.
+        shares: The part of the groups in train and in validation.
+        group: Returns a task's group. Tasks of one group are always in one split; by default each task is a group.
+
+    Raises:
+        UsageError: There is no such split.
+    """
+
+    def __init__(
+        self,
+        family: str,
+        ids: Iterable[str],
+        split: str,
+        shares: Shares = Shares(0.6, 0.2),  # noqa: B008 - immutable
+        group: Callable[[str], str] = str,
+    ) -> None:
+        check_split(split)
+        self._ids = [each for each in ids if split in ("all", split_of(family, group(each), shares))]
+
+    def draw(self, uniform: Callable[[], float]) -> str:
+        """Return the id of a task, each with the same chance."""
+        return self._ids[int(uniform() * len(self._ids))]
+
+    def check(self, task_id: str) -> None:
+        """Raise `UsageError` unless `task_id` names a task of this split."""
+        one_of("task", task_id, self._ids)
+
+    def ids(self) -> Iterator[str]:
+        """Yield every task id of the split."""
+        yield from self._ids
 
 
 class TaskRandom:

@@ -1,26 +1,24 @@
-"""The vector form of the contract: N episodes in step, without N Python environments.
+"""The contract of a vector form: N episodes in step, with infos equal to `SyncVectorEnv`'s.
 
-A subclass holds the states of all episodes in arrays and writes the hooks; this class keeps Gymnasium's side: seeds,
-`reset_mask`, the three autoreset modes, and infos equal to those of `SyncVectorEnv` over the same environments.
+Every environment has one without writing it: `natlang_envs.episodes`. An environment whose states fit into arrays may
+write a faster one: it subclasses `NatLangVectorEnv` and writes the hooks, as `natlang_envs.dangerous_taxi.vector` does.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Space, Tuple
-from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from natlang_envs.env import MAX_COMMAND_LENGTH
+from natlang_envs.env import MAX_COMMAND_LENGTH, NatLangEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.spaces import CommandText, UnicodeText, escape_surrogates
-from natlang_envs.tasks import Tasks
 
 Indices = NDArray[np.intp]
 Infos = dict[str, Any]
@@ -42,40 +40,24 @@ def object_array(values: Sequence[Any]) -> NDArray[np.object_]:
     return array
 
 
-def _uniforms(seed: int | None) -> Generator[float]:
-    """Yield what `np_random.random()` would give one by one; drawn in blocks, which is many times as fast."""
-    rng = seeding.np_random(seed)[0]
-    while True:
-        yield from rng.random(32).tolist()
-
-
 class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
-    """A vector environment of texts.
+    """A vector environment of texts; it keeps Gymnasium's side: seeds, `reset_mask`, autoreset modes, infos.
 
     Observations are a tuple of `num_envs` strings, actions a sequence of as many. `reset` takes Gymnasium's seeds
     (an int means seed + index, or a list) and the options `task_id` (one id, or a list with one id an environment)
     and `reset_mask` (bool array).
 
     Args:
+        env: The single environment with the same arguments: its tasks, horizon, render mode and spaces count.
         num_envs: Number of episodes.
-        tasks: What `reset` draws from and accepts.
-        horizon: The largest number of steps of an episode.
-        render_mode: As in the single environment.
-        max_observation: The largest number of characters of an observation.
-        fallback_commands: What the action space samples from before the first reset.
         autoreset_mode: `"NextStep"`, `"SameStep"` or `"Disabled"`.
+
+    Raises:
+        UsageError: There is no such autoreset mode.
     """
 
     def __init__(
-        self,
-        num_envs: int,
-        *,
-        tasks: Tasks,
-        horizon: int,
-        render_mode: str | None,
-        max_observation: int,
-        fallback_commands: tuple[str, ...],
-        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        self, env: NatLangEnv, num_envs: int, autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP
     ) -> None:
         try:
             mode = AutoresetMode(autoreset_mode)
@@ -83,17 +65,17 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
             modes = ", ".join(each.value for each in AutoresetMode)
             raise UsageError(f"unknown autoreset_mode {autoreset_mode!r}: choose one of {modes}") from None
         self.num_envs = num_envs
-        self.tasks = tasks
-        self.horizon = horizon
-        self.render_mode = render_mode
+        self.tasks = env.tasks
+        self.horizon = env.horizon
+        self.render_mode = env.render_mode
         self.autoreset_mode = mode
-        self.metadata = {**self.metadata, "autoreset_mode": mode}
-        self.single_observation_space: Space[Any] = UnicodeText(max_observation)
-        self.single_action_space: Space[Any] = CommandText(MAX_COMMAND_LENGTH, fallback_commands)
-        self.observation_space = Tuple([UnicodeText(max_observation) for _ in range(num_envs)])
-        self._action_spaces = [CommandText(MAX_COMMAND_LENGTH, fallback_commands) for _ in range(num_envs)]
+        self.metadata = {**env.metadata, "autoreset_mode": mode}
+        longest, commands = env.observation_space.max_length, env.action_space.commands
+        self.single_observation_space: Space[Any] = UnicodeText(longest)
+        self.single_action_space: Space[Any] = CommandText(MAX_COMMAND_LENGTH, commands)
+        self.observation_space = Tuple([UnicodeText(longest) for _ in range(num_envs)])
+        self._action_spaces = [CommandText(MAX_COMMAND_LENGTH, commands) for _ in range(num_envs)]
         self._action_space = Tuple(self._action_spaces)
-        self._chance = [_uniforms(None) for _ in range(num_envs)]
         self._task_ids = object_array([None] * num_envs)
         self._steps = np.zeros(num_envs, dtype=np.int64)
         self._ended = np.ones(num_envs, dtype=np.bool_)
@@ -103,6 +85,14 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         self._all: Indices = np.arange(num_envs)
 
     # What a subclass writes.
+
+    @abstractmethod
+    def _seed(self, index: int, seed: int) -> None:
+        """Seed the random numbers of one episode as `reset(seed=seed)` of the single environment does."""
+
+    @abstractmethod
+    def _draw(self, index: int) -> str:
+        """Draw a task for one episode, as `reset()` of the single environment does."""
 
     @abstractmethod
     def _begin(self, indices: list[int], task_ids: list[str]) -> Sequence[str] | NDArray[np.object_]:
@@ -153,7 +143,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
                 self.tasks.check(task_ids[index])
         for index in begun.tolist():
             if seeds[index] is not None:
-                self._chance[index] = _uniforms(int(seeds[index]))
+                self._seed(index, int(seeds[index]))
         self._start(begun, task_ids)
         return tuple(self._observations), self._infos(mask)
 
@@ -183,8 +173,8 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
             active = np.flatnonzero(~self._ended)
             running: list[int] = active.tolist()
             commands = [actions[index] for index in running]
-        outcomes = self._act(active, self._clean(commands))
         self._steps[active] += 1
+        outcomes = self._act(active, self._clean(commands))
         rewards[active] = outcomes.rewards
         terminated[active] = outcomes.terminated
         self._success[active] = outcomes.success
@@ -217,12 +207,8 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         where: list[int] = indices.tolist()
         if not where:
             return
-        draw = self.tasks.draw
-        chance = self._chance
-        if task_ids is None:
-            begun = [draw(chance[index].__next__) for index in where]
-        else:
-            begun = [task_ids[index] or draw(chance[index].__next__) for index in where]
+        draw = self._draw
+        begun = [draw(index) if task_ids is None else task_ids[index] or draw(index) for index in where]
         self._task_ids[indices] = begun
         self._steps[indices] = 0
         self._ended[indices] = False

@@ -15,7 +15,7 @@ import torch
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Decision, View
-from reference_agent.backbone import memory_advice
+from reference_agent.models.backbone import memory_advice
 from reference_agent.pipeline import CONFIG, load_player, load_reflector, read_config
 from reference_agent.players import Answers, decide, fitting_state
 from reference_agent.players import Decision as Choice

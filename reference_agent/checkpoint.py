@@ -20,7 +20,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from natlang_envs.errors import UsageError
-from reference_agent.model import LanguageModel, check_finite
+from reference_agent.models.language_model import LanguageModel, check_finite
 
 PREFIX = "iteration-"
 

@@ -76,11 +76,11 @@ def train(
     """Run Algorithm 1: warm up (tiny model), collect, fine-tune both players, reinforce the policy, draw the curve."""
     # Imported here: torch takes seconds, and `--help` should not.
     from reference_agent.config_file import load_config
+    from reference_agent.paper.experiments import protocol_of
+    from reference_agent.paper.plots import draw_curves
     from reference_agent.pipeline import CONFIG, read_config
     from reference_agent.pipeline import train as run_training
-    from reference_agent.report import draw_curves
     from reference_agent.rlft import Stopped
-    from reference_agent.rows import protocol_of
 
     resuming = config is None and not setting and (out / CONFIG).exists()
     settings = read_config(out) if resuming else load_config(config, setting)
@@ -114,16 +114,16 @@ def reproduce(
     setting: Annotated[list[str] | None, typer.Option("--set", help="key=value over all configs; repeatable.")] = None,
 ) -> None:
     """Train and evaluate the rows of one of the paper's tables or figures, and show them beside its numbers."""
-    from reference_agent.results import lines, notes
+    from reference_agent.paper.experiments import PRESETS, TARGETS, TASKS
+    from reference_agent.paper.tables import lines, notes
     from reference_agent.rlft import Stopped
-    from reference_agent.rows import PRESETS, TARGETS, TASKS
 
     one_of("target", target, TARGETS)
     one_of("preset", preset, PRESETS)
     for each in task or []:
         one_of("task", each, TASKS)
-    from reference_agent.reproduce import Cell, make_plan
-    from reference_agent.reproduce import reproduce as run_plan
+    from reference_agent.paper.reproduce import Cell, make_plan
+    from reference_agent.paper.reproduce import reproduce as run_plan
 
     plan = make_plan(TARGETS[target], PRESETS[preset], out, task or [], setting or [])
     console = Console(width=None if sys.stdout.isatty() else 140)  # a file is as wide as the table
@@ -166,8 +166,8 @@ def warm_up(
     config: Annotated[Path | None, typer.Option(help="A TOML file; without it, the default settings.")] = None,
 ) -> None:
     """Make the tiny model that both players start from, and teach it to read labels and to tell directions."""
-    from reference_agent.base import make_tiny
     from reference_agent.config_file import load_config
+    from reference_agent.models.start import make_tiny
 
     if out.exists():
         raise UsageError(f"{out} already exists: choose another folder")
@@ -180,7 +180,7 @@ def warm_up(
 @models.command()
 def fetch(name: Annotated[str, typer.Argument(help="smollm2")]) -> None:
     """Fetch a model by its name in configs (`model.name`); one that is there already is left alone."""
-    from reference_agent.base import fetch_model
+    from reference_agent.models.start import fetch_model
 
     typer.echo(fetch_model(name, lambda line: typer.echo(line, err=True)))
 
@@ -196,9 +196,9 @@ def collect(
     ] = None,
 ) -> None:
     """Let the teacher play and reflect: the data set of a run and its card. Stopped, it goes on where it was."""
-    from reference_agent.card import describe, read_card
     from reference_agent.collect import CARD
     from reference_agent.config_file import load_config
+    from reference_agent.data_card import describe, read_card
     from reference_agent.pipeline import claim, collected
     from reference_agent.preflight import check_environments
 
@@ -214,9 +214,9 @@ def collect(
 @app.command()
 def show(run: Annotated[Path, typer.Argument(help="A run's folder.")], examples: int = 4) -> None:
     """Print a run's settings and some of what the teacher said, mistakes included."""
-    from reference_agent.card import describe, read_card
     from reference_agent.collect import CARD, read_examples
     from reference_agent.config_file import dump_config
+    from reference_agent.data_card import describe, read_card
     from reference_agent.pipeline import read_config
 
     typer.echo(dump_config(read_config(run)))
@@ -234,7 +234,7 @@ def plot(
     out: Annotated[Path, typer.Option(help="The picture.")] = Path("curve.png"),
 ) -> None:
     """Draw the learning curves of several runs into one picture."""
-    from reference_agent.report import draw_curves
+    from reference_agent.paper.plots import draw_curves
 
     names = {run.name: run for run in runs}
     if len(names) < len(runs):

@@ -23,11 +23,11 @@ from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep, state_prompt
 from natlang_envs.trajectory import write_whole
-from reference_agent.card import Card, Meter, Played, dump_card, make_card
 from reference_agent.config import Config
-from reference_agent.lessons import Moment, Teacher
-from reference_agent.teacher import make_teacher
-from reference_agent.teacher_openai import ChatModel, ChatTeacher, load_prompts
+from reference_agent.data_card import Card, Meter, Played, dump_card, make_card
+from reference_agent.teachers.base import Moment, Teacher
+from reference_agent.teachers.chat import ChatModel, ChatTeacher, load_prompts
+from reference_agent.teachers.choose import make_teacher
 
 EXAMPLES, CARD = "examples.jsonl", "card.json"
 _TRIES = 10  # tasks that are played at most for each trajectory that is wanted

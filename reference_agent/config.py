@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from natlang_envs.errors import UsageError, one_of
-from reference_agent.checks import at_least, positive, shares
+from reference_agent.number_checks import at_least, positive, shares
 
 
 @dataclass(frozen=True)

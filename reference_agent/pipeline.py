@@ -24,17 +24,17 @@ import torch
 from natlang_envs.errors import UsageError
 from natlang_envs.trajectory import write_whole
 from reference_agent import processes
-from reference_agent.backbone import memory_advice
-from reference_agent.base import base_model, model_source
 from reference_agent.collect import EXAMPLES, Example, Report, gather, read_examples, write_collection
 from reference_agent.config import Config
 from reference_agent.config_file import dump_config, parse_config
 from reference_agent.folders import finished
-from reference_agent.model import LanguageModel
+from reference_agent.models.backbone import memory_advice
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.saycan import with_head
+from reference_agent.models.start import base_model, model_source
 from reference_agent.players import Reflector
 from reference_agent.preflight import check_model, check_run
 from reference_agent.rlft import Row, fine_tune
-from reference_agent.saycan import with_head
 from reference_agent.sft import tune_both, tune_policy, tune_reflector
 from reference_agent.stages import link_stage, resume_folder
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from natlang_envs.prompt import History, PathStep, reflection_prompt, state_prompt
-from reference_agent.model import LanguageModel
+from reference_agent.models.language_model import LanguageModel
 
 REMEMBERED = 50_000  # answers of the reflector; each checkpoint of RL holds them, with their prompts of some kilobytes
 

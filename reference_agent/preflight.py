@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from natlang_envs.cli_support import make_env
-from reference_agent.backbone import check_backbone, load_tokenizer
-from reference_agent.base import model_source
 from reference_agent.collect import teachers_env
 from reference_agent.config import Config
-from reference_agent.tokenizer import check_labels, label_tokens
+from reference_agent.models.backbone import check_backbone, load_tokenizer
+from reference_agent.models.start import model_source
+from reference_agent.models.tokenizer import check_labels, label_tokens
 
 
 def check_model(config: Config) -> None:

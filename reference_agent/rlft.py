@@ -19,14 +19,15 @@ from torch.utils.tensorboard import SummaryWriter
 
 from natlang_envs.errors import UsageError
 from reference_agent import checkpoint as checkpoints
-from reference_agent import gigpo, ppo, processes, reinforce, rloo
+from reference_agent import processes
+from reference_agent.algorithms import gigpo, ppo, reinforce, rloo
+from reference_agent.algorithms.policy_gradient import Learner, Update
+from reference_agent.algorithms.replay import Replay
 from reference_agent.checkpoint import Progress
 from reference_agent.config import Config
 from reference_agent.curriculum import Tasks, passed
-from reference_agent.model import LanguageModel, NotFinite, check_finite
+from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.players import Reflector
-from reference_agent.policy_gradient import Learner, Update
-from reference_agent.replay import Replay
 from reference_agent.rollout import Episode, make_envs, sample_episodes
 
 Row = dict[str, float]

@@ -17,7 +17,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep
 from reference_agent import processes
 from reference_agent.config import Config, StageConfig
-from reference_agent.model import LanguageModel
+from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Answers, Decision, Reflector, decide, fitting_state
 
 

@@ -22,8 +22,8 @@ from natlang_envs.prompt import reflection_prompt
 from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_state
 from reference_agent.collect import Example
 from reference_agent.config import SFTConfig
-from reference_agent.model import LanguageModel, NotFinite, check_finite
-from reference_agent.saycan import SayCanPolicy
+from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
+from reference_agent.models.saycan import SayCanPolicy
 
 Report = Callable[[int, float], None]
 Losses = Callable[[Sequence[Example]], Iterator[Tensor]]  # of a batch: the summands of its loss, a micro-batch each

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from natlang_envs.alfworld.kinds import AlfredSplit
-from natlang_envs.alfworld.limits import MAX_COMMANDS, MAX_OBSERVATION
+from natlang_envs.alfworld.backends import FIRST_COMMANDS, AnyWorld, Backend, native_twin, room_and_task, world_maker
+from natlang_envs.alfworld.games.size_limits import MAX_COMMANDS, MAX_OBSERVATION
+from natlang_envs.alfworld.games.splits import AlfredSplit
 from natlang_envs.alfworld.plans import reference
 from natlang_envs.alfworld.tasks import FAMILY, Source, make_tasks
-from natlang_envs.alfworld.worlds import FIRST_COMMANDS, AnyWorld, Backend, native_twin, room_and_task, world_maker
 from natlang_envs.env import NatLangEnv, Outcome
 
 _WON, _GOES_ON = (1.0, True, True), (0.0, False, False)

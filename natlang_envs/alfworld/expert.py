@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from natlang_envs.alfworld.goals import PLACE, TREATMENTS
-from natlang_envs.alfworld.grammar import BY_NAME, NOTHING_HAPPENS
-from natlang_envs.alfworld.places import Places, usual_places
-from natlang_envs.alfworld.reading import Memory, read_goal, type_of
+from natlang_envs.alfworld.engine.goals import PLACE, TREATMENTS
+from natlang_envs.alfworld.engine.grammar import BY_NAME, NOTHING_HAPPENS
+from natlang_envs.alfworld.observation_memory import Memory, read_goal, type_of
+from natlang_envs.alfworld.usual_locations import Places, usual_places
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import View
 

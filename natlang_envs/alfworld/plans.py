@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from natlang_envs.alfworld.engine import World
-from natlang_envs.alfworld.game import bits
-from natlang_envs.alfworld.goals import TREATMENTS
+from natlang_envs.alfworld.engine.game import bits
+from natlang_envs.alfworld.engine.goals import TREATMENTS
+from natlang_envs.alfworld.engine.world import World
 
 _NEEDS_OPEN = frozenset({"take", "put"})
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
-from natlang_envs.alfworld.generated import GeneratedTasks
-from natlang_envs.alfworld.generator import parse_task_id
-from natlang_envs.alfworld.kinds import OfficialSplit
-from natlang_envs.alfworld.official import COUNTS, data_folder, official_ids
+from natlang_envs.alfworld.games.generated_tasks import GeneratedTasks
+from natlang_envs.alfworld.games.generator import parse_task_id
+from natlang_envs.alfworld.games.official import COUNTS, data_folder, official_ids
+from natlang_envs.alfworld.games.splits import OfficialSplit
 from natlang_envs.evaluation.protocols import Episode, Protocol, write_protocols
 from natlang_envs.tasks import hash_fraction
 

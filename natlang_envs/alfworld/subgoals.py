@@ -7,8 +7,8 @@ from typing import Any, SupportsFloat
 import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 
-from natlang_envs.alfworld.goals import TREATMENTS, Goal
-from natlang_envs.alfworld.reading import Memory, read_goal, type_of
+from natlang_envs.alfworld.engine.goals import TREATMENTS, Goal
+from natlang_envs.alfworld.observation_memory import Memory, read_goal, type_of
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 

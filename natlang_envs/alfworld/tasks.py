@@ -8,14 +8,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, Protocol
 
-from natlang_envs.alfworld import official
-from natlang_envs.alfworld.game import Game, parse_game
-from natlang_envs.alfworld.gamefile import GameText, read_game_file
-from natlang_envs.alfworld.generated import GeneratedTasks
-from natlang_envs.alfworld.grammar import GRAMMARS
-from natlang_envs.alfworld.kinds import AlfredSplit, check_task_types, official_split
-from natlang_envs.alfworld.limits import GAMES_KEPT, within_limits
-from natlang_envs.alfworld.mixed import MixedTasks
+from natlang_envs.alfworld.engine.game import Game, parse_game
+from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
+from natlang_envs.alfworld.engine.grammar import GRAMMARS
+from natlang_envs.alfworld.games import official
+from natlang_envs.alfworld.games.generated_tasks import GeneratedTasks
+from natlang_envs.alfworld.games.size_limits import GAMES_KEPT, within_limits
+from natlang_envs.alfworld.games.splits import AlfredSplit, check_task_types, official_split
+from natlang_envs.alfworld.games.synthetic_rooms import MixedTasks
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.tasks import SPLITS, Tasks
 

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from natlang_envs.autoexplore.env import AutoExploreEnv
-from natlang_envs.autoexplore.tree import Repository
+from natlang_envs.autoexplore.repository.tree import Repository
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Decision, View
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from natlang_envs.autoexplore.episode import GOAL_REWARD, Episode
+from natlang_envs.autoexplore.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
+from natlang_envs.autoexplore.repository.tree import Repository
 from natlang_envs.autoexplore.tasks import FAMILY, ExploreSplit, make_tasks
-from natlang_envs.autoexplore.tree import Repository
-from natlang_envs.autoexplore.words import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
 from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.errors import UsageError
 
@@ -130,10 +130,10 @@ class AutoExploreEnv(NatLangEnv):
         return self._episode.observe(self.horizon, "")
 
     def _act(self, command: str) -> Outcome:
-        return self._episode.act(command, self._steps + 1 >= self.horizon)
+        return self._episode.act(command, last=self.steps_left == 0)
 
     def _observe(self, outcome: Outcome) -> str:
-        return self._episode.observe(self.horizon - self._steps, outcome.feedback)
+        return self._episode.observe(self.steps_left, outcome.feedback)
 
     def _admissible_commands(self) -> tuple[str, ...]:
         return self._episode.place.commands
@@ -152,7 +152,7 @@ class AutoExploreEnv(NatLangEnv):
 
     def demonstration(self) -> list[str]:
         """Return the oracle's plan with `cat` before `id`, so that evidence is read, where it is not yet and fits."""
-        return [] if self._ended else self._episode.demonstration(self.horizon - self._steps)
+        return [] if self._ended else self._episode.demonstration(self.steps_left)
 
     def route(self, path: str) -> list[str]:
         """Return the fewest commands from here to the `id` of any file (privileged knowledge)."""

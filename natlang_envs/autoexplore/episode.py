@@ -1,13 +1,11 @@
-"""The rules of AutoExplore, for one episode; the environment holds one, its vector form one an episode."""
+"""The rules of AutoExplore for one episode."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from natlang_envs.autoexplore.atlas import Atlas, atlas_of
-from natlang_envs.autoexplore.tasks import ExploreTask
-from natlang_envs.autoexplore.tree import Repository, open_repository
-from natlang_envs.autoexplore.words import (
+from natlang_envs.autoexplore.repository.navigation import Atlas, atlas_of
+from natlang_envs.autoexplore.repository.texts import (
     LAST_STEP,
     LEFT,
     RIGHT,
@@ -16,6 +14,8 @@ from natlang_envs.autoexplore.words import (
     task_text,
     unknown_command,
 )
+from natlang_envs.autoexplore.repository.tree import Repository, open_repository
+from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
 

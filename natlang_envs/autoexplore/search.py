@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from natlang_envs.autoexplore.baselines import question_words, words_of
-from natlang_envs.autoexplore.words import EXIT, NEXT, PREVIOUS, UP, read_steps_left
+from natlang_envs.autoexplore.repository.texts import EXIT, NEXT, PREVIOUS, UP, read_steps_left
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Decision, View
 

@@ -15,9 +15,9 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue, repository_folder
 from natlang_envs.autoexplore.dataset.labels import PARTS, Part, load_labels
-from natlang_envs.autoexplore.names import same
-from natlang_envs.autoexplore.tree import open_repository
-from natlang_envs.autoexplore.words import MAX_QUESTION
+from natlang_envs.autoexplore.repository.names import same
+from natlang_envs.autoexplore.repository.texts import MAX_QUESTION
+from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.spaces import escape_surrogates
 from natlang_envs.tasks import SPLITS, Shares, Split, Tasks, split_of

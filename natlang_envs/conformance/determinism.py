@@ -9,16 +9,20 @@ from __future__ import annotations
 import pickle
 import random
 import warnings
+from collections.abc import Iterator
 
 import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
-from natlang_envs.conformance.case import SEEDS, Case, NotApplicable, assert_same, begin, transcript, walk
+from natlang_envs.conformance.case import SEEDS, Case, NotApplicable, advance, assert_same, begin, transcript, walk
 from natlang_envs.conformance.process import elsewhere, walks
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
+
+_EPISODES = 30  # enough that an honest draw from two tasks gives both
+_ANSWERS = 20  # steps that are compared where the start hides the task
 
 
 def passes_check_env(case: Case) -> None:
@@ -74,11 +78,15 @@ def leaves_global_random_numbers_alone(case: Case) -> None:
 
 
 def different_seeds_differ(case: Case) -> None:
-    """Seeds choose the task, and a reset without a seed goes on to other tasks."""
+    """Seeds choose the task, and a reset without a seed goes on to other tasks.
+
+    Where the start hides the task (a number to guess), all first observations are equal. Then the task ids must differ,
+    and the same commands must be answered differently.
+    """
     env = case.make()
-    by_seed = {begin(env, seed).observation for seed in range(30)}
+    by_seed = [begin(env, seed) for seed in range(_EPISODES)]
     env.reset(seed=0)
-    in_a_row = {begin(env).observation for _ in range(30)}
+    in_a_row = [begin(env) for _ in range(_EPISODES)]
     try:
         tasks = unwrap(env).tasks.ids()
         next(tasks)
@@ -87,8 +95,26 @@ def different_seeds_differ(case: Case) -> None:
         raise NotApplicable("the environment has one task only") from None
     except UsageError:
         pass
-    assert len(by_seed) > 1, "30 seeds give the same first observation: reset ignores its seed"
-    assert len(in_a_row) > 1, "30 resets in a row give the same first observation: nothing is drawn"
+    for moments, complaint in (
+        (by_seed, f"{_EPISODES} seeds give the same task: reset ignores its seed"),
+        (in_a_row, f"{_EPISODES} resets in a row give the same task: nothing is drawn"),
+    ):
+        assert len({(each.observation, each.info.get("task_id")) for each in moments}) > 1, complaint
+    if len({each.observation for each in by_seed}) == 1:
+        answers = {tuple(_answers(case, seed)) for seed in range(_EPISODES)}
+        assert len(answers) > 1, f"{_EPISODES} seeds play alike: reset ignores its seed, or the task changes nothing"
+
+
+def _answers(case: Case, seed: int) -> Iterator[str]:
+    """Yield what an environment answers to commands that are drawn alike whatever the seed."""
+    env = case.make()
+    moment, rng = begin(env, seed), random.Random("conformance/answers")
+    for _ in range(_ANSWERS):
+        if moment.ended:
+            break
+        listed: tuple[str, ...] = moment.info.get("admissible_commands", ())
+        moment = advance(env, rng.choice(listed or (env.action_space.sample(),)))
+        yield moment.observation
 
 
 def spec_round_trips(case: Case) -> None:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Generator, Sequence
+from typing import Any
 
 import numpy as np
+from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from natlang_envs.dangerous_taxi.city import CLASSIC, ILLEGAL, load_city
-from natlang_envs.dangerous_taxi.env import ILLEGAL_REWARD, Stage, outcomes
+from natlang_envs.dangerous_taxi.env import ILLEGAL_REWARD, DangerousTaxiEnv, Stage, outcomes
 from natlang_envs.dangerous_taxi.render import render_ansi, render_rgb
-from natlang_envs.dangerous_taxi.tasks import MapKind, TaxiTasks, parse_task_id
+from natlang_envs.dangerous_taxi.tasks import MapKind, parse_task_id
 from natlang_envs.dangerous_taxi.words import (
     COMMAND_INDEX,
     COMMANDS,
-    MAX_OBSERVATION,
     REFUSED,
     TASKS,
     all_descriptions,
     descriptions,
     unknown_command,
 )
-from natlang_envs.errors import one_of
 from natlang_envs.tasks import Split
 from natlang_envs.vector import Indices, NatLangVectorEnv, Outcomes, object_array
 
@@ -40,13 +39,18 @@ class _Columns(dict[str, int]):
 _COLUMNS = _Columns(COMMAND_INDEX)
 
 
+def _uniforms(seed: int | None) -> Generator[float]:
+    """Yield what `np_random.random()` would give one by one; drawn in blocks, which is many times as fast."""
+    rng = seeding.np_random(seed)[0]
+    while True:
+        yield from rng.random(32).tolist()
+
+
 class DangerousTaxiVectorEnv(NatLangVectorEnv):
     """The vector form of `DangerousTaxiEnv`; the arguments are the same, and `num_envs` and `autoreset_mode`.
 
     Every episode has a row in one table of transitions, or all share a row on the classic map.
     """
-
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(
         self,
@@ -58,16 +62,8 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         render_mode: str | None = None,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
     ) -> None:
-        one_of("stage", stage, TASKS)
-        super().__init__(
-            num_envs,
-            tasks=TaxiTasks(map, split),
-            horizon=horizon,
-            render_mode=render_mode,
-            max_observation=MAX_OBSERVATION,
-            fallback_commands=COMMANDS,
-            autoreset_mode=autoreset_mode,
-        )
+        super().__init__(DangerousTaxiEnv(stage, map, split, horizon, render_mode), num_envs, autoreset_mode)
+        self._chance = [_uniforms(None) for _ in range(num_envs)]
         self.stage: Stage = stage
         legal = outcomes(stage)
         self._legal_rewards = np.array([each.reward for each in legal] + [0.0])
@@ -81,6 +77,12 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         # The last column, of unknown text, stays illegal everywhere.
         self._tables = np.full((1, 0, _UNKNOWN + 1), ILLEGAL, dtype=np.int32)
         self._set_table(0, load_city(CLASSIC).next_states)
+
+    def _seed(self, index: int, seed: int) -> None:
+        self._chance[index] = _uniforms(seed)
+
+    def _draw(self, index: int) -> str:
+        return self.tasks.draw(self._chance[index].__next__)
 
     def _begin(self, indices: list[int], task_ids: list[str]) -> NDArray[np.object_]:
         parsed = list(map(parse_task_id, task_ids))

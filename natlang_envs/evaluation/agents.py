@@ -18,6 +18,7 @@ import numpy as np
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.prompt import History, PathStep, state_prompt
+from natlang_envs.registration import registration_of
 
 ENTRY_POINTS = "natlang_envs.agents"
 
@@ -158,7 +159,8 @@ SPECIAL: dict[str, Callable[[], Agent]] = {
 
 def baseline_names(env_id: str) -> tuple[str, ...]:
     """Return the agents that the leaderboard has a row of in the tables of an environment."""
-    return ("random", "reference", "expert") if env_id.startswith("NatLang/ALFWorld") else tuple(BUILT_IN)
+    known = registration_of(env_id)
+    return known.baselines if known else tuple(BUILT_IN)
 
 
 def agent_names() -> list[str]:

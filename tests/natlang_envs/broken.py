@@ -78,7 +78,7 @@ class RandomFromSecondStep(Corridor):
 
     def _act(self, command: str) -> Outcome:
         outcome = super()._act(command)
-        return outcome._replace(reward=random.random()) if self._steps > 0 else outcome
+        return outcome._replace(reward=random.random()) if self._steps > 1 else outcome
 
 
 @caught_by("same_seed_same_episodes", "after other episodes")
@@ -137,6 +137,12 @@ class DrawsFromNumpy(Corridor):
 class OneTaskForAll(Corridor):
     def _begin(self, task_id: str) -> str:
         return super()._begin("room-0/room-3")
+
+
+@caught_by("different_seeds_differ", "seeds give the same task")
+class AlwaysFirstTask(Corridor):
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        return super().reset(seed=seed, options={"task_id": next(self.tasks.ids()), **(options or {})})
 
 
 @caught_by("passes_check_env", "warns")

@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from natlang_envs.env import NatLangEnv, Outcome
-from natlang_envs.errors import one_of
-from natlang_envs.tasks import Shares, Split, check_split, split_of
+from natlang_envs.tasks import Shares, Split, TaskList
 
 ROOMS = 7
 
 
-class CorridorTasks:
+class CorridorTasks(TaskList):
     """A room to start in and a room with a lamp."""
 
     def __init__(self, split: str) -> None:
-        check_split(split)
         self.split = split
         everything = [f"room-{a}/room-{b}" for a in range(ROOMS) for b in range(ROOMS) if a != b]
-        self._ids = [each for each in everything if split in ("all", self._split(each))]
-
-    @staticmethod
-    def _split(task_id: str) -> Split:
-        return split_of("corridor", task_id, Shares(0.4, 0.3))
-
-    def draw(self, uniform: Callable[[], float]) -> str:
-        return self._ids[int(uniform() * len(self._ids))]
-
-    def check(self, task_id: str) -> None:
-        one_of("task", task_id, self._ids)
-
-    def ids(self) -> Iterator[str]:
-        yield from self._ids
+        super().__init__("corridor", everything, split, Shares(0.4, 0.3))
 
 
 class Corridor(NatLangEnv):

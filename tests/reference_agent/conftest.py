@@ -11,7 +11,7 @@ from natlang_envs.prompt import policy_prompt
 from reference_agent.collect import Example, collect
 from reference_agent.config import Config
 from reference_agent.config_file import load_config
-from reference_agent.model import LanguageModel
+from reference_agent.models.language_model import LanguageModel
 
 QUICK = [
     "model.layers=1",

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 
 from reference_agent import processes
+from reference_agent.algorithms.policy_gradient import Learner
+from reference_agent.algorithms.reinforce import update as reinforce
 from reference_agent.config import RLConfig
-from reference_agent.model import LanguageModel
+from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import decide
-from reference_agent.policy_gradient import Learner
-from reference_agent.reinforce import update as reinforce
 from reference_agent.rollout import Episode
 
 STATES = [f"Street {number // 2}\n" for number in range(21)]  # most of them twice

@@ -16,19 +16,19 @@ from safetensors.torch import load_file
 
 from natlang_envs import unwrap
 from natlang_envs.errors import UsageError
-from reference_agent import ppo, reinforce, rloo
+from reference_agent.algorithms import ppo, reinforce, rloo
+from reference_agent.algorithms.gigpo import credit
+from reference_agent.algorithms.policy_gradient import Learner, Row, Update, advantages, choices
+from reference_agent.algorithms.replay import Replay, imitation
+from reference_agent.algorithms.rloo import leave_one_out
 from reference_agent.checkpoint import PREFIX, Progress, newest, save
 from reference_agent.config import Config, RLConfig, StageConfig
 from reference_agent.config_file import load_config
 from reference_agent.curriculum import Tasks, passed
-from reference_agent.gigpo import credit
-from reference_agent.model import LanguageModel
+from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Answers, Decision, Reflector, decide, explored
-from reference_agent.policy_gradient import Learner, Row, Update, advantages, choices
-from reference_agent.replay import Replay, imitation
 from reference_agent.rlft import Row as Row_
 from reference_agent.rlft import fine_tune
-from reference_agent.rloo import leave_one_out
 from reference_agent.rollout import Episode
 from tests.reference_agent.conftest import quick_config
 

@@ -24,12 +24,12 @@ from transformers import (
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
-from reference_agent import smollm2
-from reference_agent.backbone import WEIGHTS, check_backbone, memory_advice
-from reference_agent.base import fetch_model
 from reference_agent.config import ModelConfig
 from reference_agent.config_file import EXPERIMENTS, load_config
-from reference_agent.model import LanguageModel
+from reference_agent.models import smollm2
+from reference_agent.models.backbone import WEIGHTS, check_backbone, memory_advice
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.start import fetch_model
 from reference_agent.pipeline import train
 from reference_agent.players import Reflector
 from tests.reference_agent.conftest import quick_config

@@ -15,8 +15,8 @@ from natlang_envs.errors import UsageError
 from reference_agent.collect import gather
 from reference_agent.config import Config
 from reference_agent.config_file import parse_config
-from reference_agent.lessons import FORBIDDEN
-from reference_agent.teacher_openai import chosen, load_prompts
+from reference_agent.teachers.base import FORBIDDEN
+from reference_agent.teachers.chat import chosen, load_prompts
 from tests.loopback import QuietHandler, serving
 
 HINT = re.compile(r"a good next action is `([^`]+)`")

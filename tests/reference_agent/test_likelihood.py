@@ -20,8 +20,8 @@ from natlang_envs.evaluation.agents import Decision
 from natlang_envs.evaluation.protocols import Episode
 from natlang_envs.prompt import PathStep
 from reference_agent.config import ModelConfig
-from reference_agent.likelihood import LikelihoodAgent, load
-from reference_agent.model import LanguageModel
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.untuned.likelihood import LikelihoodAgent, load
 from tests.natlang_envs.autoexplore.folders import write
 
 TINY = ModelConfig(layers=1, width=32, inner=64, heads=2, positions=4096)

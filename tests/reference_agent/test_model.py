@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
-import reference_agent.model as module
+import reference_agent.models.language_model as module
 import reference_agent.players as players
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep, policy_prompt, reflection_prompt, state_prompt
 from reference_agent.collect import Example
-from reference_agent.model import LanguageModel
+from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Reflector, decide, fitting_state
 from tests.reference_agent.conftest import WORDS, quick_config
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from natlang_envs.errors import UsageError
 from reference_agent.cli import app
 from reference_agent.config_file import load_config
-from reference_agent.model import LanguageModel
+from reference_agent.models.language_model import LanguageModel
 from reference_agent.pipeline import train
 from tests.reference_agent.conftest import WORDS, quick_config
 from tests.reference_agent.test_training import silent

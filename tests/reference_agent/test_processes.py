@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from natlang_envs.errors import UsageError
 from reference_agent import processes
 from reference_agent.config_file import dump_config
-from reference_agent.model import LanguageModel
+from reference_agent.models.language_model import LanguageModel
 from reference_agent.pipeline import CONFIG
 from reference_agent.rollout import make_envs
 from tests.reference_agent.conftest import quick_config

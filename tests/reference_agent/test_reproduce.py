@@ -16,9 +16,9 @@ from reference_agent.cli import app
 from reference_agent.config import Config, StageConfig
 from reference_agent.config_file import EXPERIMENTS, load_config
 from reference_agent.folders import lock_file
+from reference_agent.paper.experiments import PRESETS, ROWS, TARGETS, TASKS, cell_config, paper, protocol_of, why_not
+from reference_agent.paper.reproduce import make_plan, reproduce
 from reference_agent.pipeline import train
-from reference_agent.reproduce import make_plan, reproduce
-from reference_agent.rows import PRESETS, ROWS, TARGETS, TASKS, cell_config, paper, protocol_of, why_not
 from reference_agent.stages import stage_key
 from tests.reference_agent.conftest import quick_config
 from tests.reference_agent.test_training import same, silent

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 import torch
 
-import reference_agent.model as module
+import reference_agent.models.language_model as module
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
+from reference_agent.algorithms.policy_gradient import Learner
+from reference_agent.algorithms.reinforce import update
 from reference_agent.collect import Example
 from reference_agent.config import Config, RLConfig, SFTConfig
-from reference_agent.model import LanguageModel
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.saycan import SayCanPolicy, with_head
 from reference_agent.pipeline import train
 from reference_agent.players import Reflector, decide
-from reference_agent.policy_gradient import Learner
-from reference_agent.reinforce import update
 from reference_agent.rollout import Episode
-from reference_agent.saycan import SayCanPolicy, with_head
 from reference_agent.sft import tune_policy
 from tests.reference_agent.conftest import quick_config
 

@@ -13,8 +13,8 @@ import natlang_envs
 from natlang_envs.errors import UsageError
 from reference_agent.collect import Example, collect, read_examples, write_examples
 from reference_agent.config import CollectConfig
-from reference_agent.lessons import Moment, agrees, phrases
-from reference_agent.teacher import make_teacher
+from reference_agent.teachers.base import Moment, agrees, phrases
+from reference_agent.teachers.choose import make_teacher
 from tests.reference_agent.conftest import quick_config
 
 ALL_STARTS = list(natlang_envs.unwrap(gymnasium.make("NatLang/DangerousTaxi-v0")).tasks.ids())

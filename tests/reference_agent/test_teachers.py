@@ -17,17 +17,17 @@ import numpy as np
 import pytest
 
 import natlang_envs
+from natlang_envs.alfworld.engine.grammar import MIDDLE_OF_THE_ROOM
 from natlang_envs.alfworld.expert import Expert
-from natlang_envs.alfworld.grammar import MIDDLE_OF_THE_ROOM
-from natlang_envs.alfworld.reading import Memory, type_of
+from natlang_envs.alfworld.observation_memory import Memory, type_of
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep, policy_prompt, state_prompt
-from reference_agent.card import read_card
 from reference_agent.collect import collect, gather, write_collection
 from reference_agent.config import Config
 from reference_agent.config_file import parse_config
-from reference_agent.lessons import agrees, named_commands
+from reference_agent.data_card import read_card
+from reference_agent.teachers.base import agrees, named_commands
 
 FAMILIES: dict[str, dict[str, object]] = {
     "taxi": {"curriculum": [{"env": "NatLang/DangerousTaxi-Dropoff-v0"}]},
@@ -255,7 +255,7 @@ def test_too_few_tasks_and_bad_settings_are_named() -> None:
 
 
 def test_a_tiny_model_for_alfworld_has_words_numbers_and_labels_as_tokens() -> None:
-    from reference_agent.base import make_tiny  # torch, which nothing else here needs
+    from reference_agent.models.start import make_tiny  # torch, which nothing else here needs
 
     small = {"layers": 1, "width": 32, "inner": 64, "heads": 2, "positions": 2048}
     config = parse_config(
@@ -283,7 +283,7 @@ def test_a_tiny_model_for_alfworld_has_words_numbers_and_labels_as_tokens() -> N
 
 
 def test_what_is_asked_about_made_up_lists_is_answered_truly() -> None:
-    from reference_agent.warmup_alfworld import ask
+    from reference_agent.warmup.alfworld import ask
 
     rng = np.random.default_rng(0)
     found: list[bool] = []
@@ -307,8 +307,8 @@ def test_what_is_asked_about_made_up_lists_is_answered_truly() -> None:
 
 
 def test_a_tiny_model_learns_to_repeat_the_command_that_is_named() -> None:
-    from reference_agent.base import make_tiny  # torch, which nothing else here needs
-    from reference_agent.saycan import SayCanPolicy
+    from reference_agent.models.saycan import SayCanPolicy
+    from reference_agent.models.start import make_tiny  # torch, which nothing else here needs
 
     config = parse_config(
         {

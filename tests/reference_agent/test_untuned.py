@@ -18,12 +18,11 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import View, evaluate, load_protocol
 from natlang_envs.evaluation.runner import read_run
 from natlang_envs.prompt import PathStep
-from reference_agent import likelihood
-from reference_agent.chat_policy import ROLE
 from reference_agent.config_file import load_config
-from reference_agent.model import LanguageModel
-from reference_agent.saycan import SayCanPolicy
-from reference_agent.untuned import (
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.saycan import SayCanPolicy
+from reference_agent.untuned import likelihood
+from reference_agent.untuned.agents import (
     UNTUNED_CONFIGS,
     ReActAgent,
     ZeroShotAgent,
@@ -32,6 +31,7 @@ from reference_agent.untuned import (
     load_zero_shot_chat,
     parse,
 )
+from reference_agent.untuned.chat_policy import ROLE
 from tests.natlang_envs.autoexplore.chat_server import Body, completion, serve
 
 PICKUP = "dangerous-taxi-pickup/paper"

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import MistralConfig, MistralForCausalLM
 
-import reference_agent.model as module
+import reference_agent.models.language_model as module
 from reference_agent.collect import Example
-from reference_agent.model import LanguageModel
-from reference_agent.writing import like_length, write
+from reference_agent.models.generation import like_length, write
+from reference_agent.models.language_model import LanguageModel
 from tests.reference_agent.test_model import prompts_of
 
 

@@ -142,7 +142,7 @@ def coffee_files() -> list[Path]:
 def _coffee_sources() -> str:
     """Return a digest of what the Coffee Company is built from."""
     total = hashlib.sha256()
-    for path in (*coffee_files(), *sorted(Path(__file__).parent.glob("coffee*.py"))):
+    for path in (*coffee_files(), *sorted(Path(__file__).parent.joinpath("coffee_company").glob("*.py"))):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         total.update(f"{content} {path.parent.name}/{path.name}\n".encode())
     return total.hexdigest()

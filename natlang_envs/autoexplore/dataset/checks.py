@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from natlang_envs.autoexplore.atlas import atlas_of
 from natlang_envs.autoexplore.baselines import LARGEST, bm25_of, question_words, words_of
 from natlang_envs.autoexplore.dataset.labels import RANKED, Difficulty, Evidence, Label
-from natlang_envs.autoexplore.dataset.near import near_pairs
-from natlang_envs.autoexplore.tree import Repository
-from natlang_envs.autoexplore.words import FILE_BUDGET, MAX_QUESTION
+from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
+from natlang_envs.autoexplore.repository.navigation import atlas_of
+from natlang_envs.autoexplore.repository.texts import FILE_BUDGET, MAX_QUESTION
+from natlang_envs.autoexplore.repository.tree import Repository
 
 HORIZON = 15  # steps of an episode: a longer way can never be walked
 SHORTEST_QUESTION, SHORTEST_EVIDENCE, LONGEST_EVIDENCE = 15, 10, 300  # characters

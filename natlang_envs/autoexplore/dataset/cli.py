@@ -14,8 +14,8 @@ from rich.table import Column, Table
 
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, Entry, cache_folder, catalogue, entry_of
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
-from natlang_envs.autoexplore.dataset.index import Index
 from natlang_envs.autoexplore.dataset.label_cli import add_commands
+from natlang_envs.autoexplore.dataset.package_index import Index
 from natlang_envs.autoexplore.dataset.unpack import build_coffee_company
 from natlang_envs.cli_support import printable
 from natlang_envs.errors import UsageError

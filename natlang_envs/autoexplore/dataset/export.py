@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue, data_folder, repository_folder
 from natlang_envs.autoexplore.dataset.labels import PARTS, Label, Part, part_file
-from natlang_envs.autoexplore.dataset.reading import agreement, read_readings, readings_file
 from natlang_envs.autoexplore.dataset.report import DEPTHS, Parts, bm25_right, counts, depth_first_right, rates
 from natlang_envs.autoexplore.episode import Episode
+from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
 from natlang_envs.autoexplore.tasks import ExploreTask
-from natlang_envs.autoexplore.words import FILE_BUDGET
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep, state_prompt
 from natlang_envs.trajectory import write_whole
+from tools.dataset.blind_review import agreement, read_readings, readings_file
 
 HORIZON = 15
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, Entry, cache_folder
-from natlang_envs.autoexplore.dataset.index import Index
+from natlang_envs.autoexplore.dataset.package_index import Index
 from natlang_envs.autoexplore.dataset.unpack import build_coffee_company, told, unpack
-from natlang_envs.autoexplore.tree import open_repository
+from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.errors import UsageError
 
 MAX_ARCHIVE = 128 << 20  # bytes

@@ -10,19 +10,11 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from natlang_envs.autoexplore.dataset.assemble import assemble, drafts_folder, write_parts
+from natlang_envs.autoexplore.copilot.endpoint import OpenAIDriver
 from natlang_envs.autoexplore.dataset.catalogue import data_folder
-from natlang_envs.autoexplore.dataset.drafts import Filled, fill_file, write_filled
 from natlang_envs.autoexplore.dataset.export import card, digest, part_named, write_parquet, write_state_actions
 from natlang_envs.autoexplore.dataset.labels import load_labels
-from natlang_envs.autoexplore.dataset.own import journal_of, make_labels
-from natlang_envs.autoexplore.dataset.reading import (
-    agreement,
-    read_readings,
-    readings_file,
-    sample,
-    write_readings,
-)
+from natlang_envs.autoexplore.dataset.llm_labels import journal_of, make_labels
 from natlang_envs.autoexplore.dataset.report import (
     DEPTHS,
     Checked,
@@ -36,11 +28,19 @@ from natlang_envs.autoexplore.dataset.report import (
     rates,
     seen_by_players,
 )
-from natlang_envs.autoexplore.endpoint import OpenAIDriver
-from natlang_envs.autoexplore.tree import open_repository
+from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.cli_support import printable
 from natlang_envs.errors import UsageError
 from natlang_envs.trajectory import write_whole
+from tools.dataset.assemble import assemble, drafts_folder, write_parts
+from tools.dataset.blind_review import (
+    agreement,
+    read_readings,
+    readings_file,
+    sample,
+    write_readings,
+)
+from tools.dataset.drafts import Filled, fill_file, write_filled
 
 _SHOWN_PROBLEMS = 50
 Out = Annotated[Path, typer.Option("-o", "--out", help="The file to write.")]

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from natlang_envs.autoexplore.dataset.assemble import leaks
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue, repository_folder
 from natlang_envs.autoexplore.dataset.checks import (
     HORIZON,
@@ -20,11 +19,12 @@ from natlang_envs.autoexplore.dataset.checks import (
 )
 from natlang_envs.autoexplore.dataset.labels import PARTS, Label, Part
 from natlang_envs.autoexplore.episode import Episode
+from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
+from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.autoexplore.tasks import ExploreTask
-from natlang_envs.autoexplore.tree import open_repository
-from natlang_envs.autoexplore.words import FILE_BUDGET
 from natlang_envs.evaluation.statistics import Interval, wilson
+from tools.dataset.assemble import leaks
 
 Parts = dict[Part, Sequence[Label]]
 DEPTHS = ("0-1", "2", "3+", "any")

@@ -46,7 +46,7 @@ def build_coffee_company(folder: Path, scale: str | int = "small") -> None:
     Raises:
         UsageError: There is no room for it.
     """
-    coffee = import_module("natlang_envs.autoexplore.dataset.coffee")
+    coffee = import_module("natlang_envs.autoexplore.dataset.coffee_company.build")
     with _made_whole(folder) as unfinished:
         coffee.build_coffee(unfinished, scale)
 

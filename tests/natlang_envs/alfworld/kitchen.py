@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from natlang_envs.alfworld.game import GameText
+from natlang_envs.alfworld.engine.game import GameText
 
 # A name's first part is the kind the game shows; the numbers fall in the order of the names.
 RECEPTACLES = {

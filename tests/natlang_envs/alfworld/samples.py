@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from natlang_envs.alfworld.engine import World
-from natlang_envs.alfworld.game import GRAMMARS, Game, parse_game
-from natlang_envs.alfworld.generator import generate, task_ids
-from natlang_envs.alfworld.kinds import OfficialSplit
-from natlang_envs.alfworld.official import VARIABLE, official_ids, official_text
+from natlang_envs.alfworld.engine.game import GRAMMARS, Game, parse_game
+from natlang_envs.alfworld.engine.world import World
+from natlang_envs.alfworld.games.generator import generate, task_ids
+from natlang_envs.alfworld.games.official import VARIABLE, official_ids, official_text
+from natlang_envs.alfworld.games.splits import OfficialSplit
 
 COUNT = 510
 BESIDE = Path(__file__).resolve().parents[3].parent / "shared" / "alfworld" / "official"

@@ -8,13 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.alfworld.engine import World
-from natlang_envs.alfworld.export import export_game
-from natlang_envs.alfworld.game import GRAMMARS, GameText, parse_game, read_game_file
-from natlang_envs.alfworld.generator import generate, task_ids
-from natlang_envs.alfworld.kinds import TASK_TYPES, OfficialSplit
-from natlang_envs.alfworld.official import official_ids, official_text
-from natlang_envs.alfworld.recording import (
+from natlang_envs.alfworld.engine.game import GRAMMARS, GameText, parse_game, read_game_file
+from natlang_envs.alfworld.engine.world import World
+from natlang_envs.alfworld.games.generator import generate, task_ids
+from natlang_envs.alfworld.games.official import official_ids, official_text
+from natlang_envs.alfworld.games.splits import TASK_TYPES, OfficialSplit
+from natlang_envs.alfworld.textworld.backend import TextWorldWorld
+from natlang_envs.alfworld.textworld.export import export_game
+from natlang_envs.alfworld.textworld.files import UNKNOWN_TASK, game_file, rules
+from tests.natlang_envs.alfworld.real import needs_official, needs_textworld
+from tests.natlang_envs.alfworld.samples import official_folder
+from tools.alfworld.parity_recordings import (
     RANDOM_STEPS,
     Recording,
     Step,
@@ -23,11 +27,7 @@ from natlang_envs.alfworld.recording import (
     read_recording,
     write_recording,
 )
-from natlang_envs.alfworld.textworld_backend import TextWorldWorld
-from natlang_envs.alfworld.textworld_files import UNKNOWN_TASK, game_file, rules
-from natlang_envs.alfworld.textworld_speed import faster
-from tests.natlang_envs.alfworld.real import needs_official, needs_textworld
-from tests.natlang_envs.alfworld.samples import official_folder
+from tools.alfworld.textworld_speed import faster
 
 # Of each task type one game in a seen room, in one grammar, and one in an unseen room, in the other.
 GENERATED = [(task_type, seen) for task_type in TASK_TYPES for seen in (True, False)]

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from natlang_envs.alfworld import engine
-from natlang_envs.alfworld.engine import World
-from natlang_envs.alfworld.game import GRAMMARS, bits, parse_game
-from natlang_envs.alfworld.grammar import NOTHING_HAPPENS, listing
+from natlang_envs.alfworld.engine import world as engine
+from natlang_envs.alfworld.engine.game import GRAMMARS, bits, parse_game
+from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS, listing
+from natlang_envs.alfworld.engine.world import World
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.alfworld.kitchen import GOALS, kitchen
 from tests.natlang_envs.alfworld.real import needs_textworld
@@ -318,8 +318,8 @@ def test_real_rooms_can_be_wandered_through_in_both_grammars() -> None:
 @needs_textworld
 @pytest.mark.parametrize("kind", KITCHENS)
 def test_the_kitchen_is_played_as_by_the_real_engine(kind: tuple[str, str]) -> None:
-    from natlang_envs.alfworld.textworld_backend import TextWorldWorld
-    from natlang_envs.alfworld.textworld_speed import faster
+    from natlang_envs.alfworld.textworld.backend import TextWorldWorld
+    from tools.alfworld.textworld_speed import faster
 
     goal, grammar = kind
     rng = random.Random(f"{goal} {grammar}")

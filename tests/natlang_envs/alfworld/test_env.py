@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from natlang_envs import NatLangEnv, UsageError, unwrap
 from natlang_envs.alfworld.env import ALFWorldEnv
-from natlang_envs.alfworld.limits import MAX_COMMANDS
+from natlang_envs.alfworld.games.size_limits import MAX_COMMANDS
 from natlang_envs.alfworld.subgoals import SubgoalReward
 from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol

@@ -8,14 +8,14 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from natlang_envs.alfworld.engine import World
+from natlang_envs.alfworld.engine.game import GRAMMARS, Game, parse_game
+from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, PLACE, TASK_TYPES, TWO, Goal
+from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.expert import Expert, ExpertAgent
-from natlang_envs.alfworld.facts import Aim
-from natlang_envs.alfworld.game import GRAMMARS, Game, parse_game
-from natlang_envs.alfworld.goals import CLEAN, COOL, HEAT, LOOK, PLACE, TASK_TYPES, TWO, Goal
-from natlang_envs.alfworld.places import Places, usual_places
-from natlang_envs.alfworld.reading import Memory, read_goal
-from natlang_envs.alfworld.sentences import sentence
+from natlang_envs.alfworld.games.floor_plans import Aim
+from natlang_envs.alfworld.games.sentences import sentence
+from natlang_envs.alfworld.observation_memory import Memory, read_goal
+from natlang_envs.alfworld.usual_locations import Places, usual_places
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import View
 from natlang_envs.prompt import PathStep

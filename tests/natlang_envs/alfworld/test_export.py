@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.alfworld.export import GAME, TRAJECTORY, export_game, folder_of
-from natlang_envs.alfworld.game import GRAMMARS, read_game_file
-from natlang_envs.alfworld.generator import EXAMPLE, aim_of, generate, parse_task_id
+from natlang_envs.alfworld.engine.game import GRAMMARS, read_game_file
+from natlang_envs.alfworld.games.generator import EXAMPLE, aim_of, generate, parse_task_id
+from natlang_envs.alfworld.textworld.export import GAME, TRAJECTORY, export_game, folder_of
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.alfworld.real import needs_package
 
@@ -20,7 +20,7 @@ LAMP = "generated/unseen/look_at_obj_in_light/308/004"
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "natlang_envs.alfworld.export", *arguments]
+    command = [sys.executable, "-m", "natlang_envs.alfworld.textworld.export", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

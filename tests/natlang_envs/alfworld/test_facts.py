@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.alfworld import make_facts
-from natlang_envs.alfworld.facts import Room, facts, room, room_numbers
-from natlang_envs.alfworld.game import parse_game
-from natlang_envs.alfworld.generator import generate, task_ids
-from natlang_envs.alfworld.kinds import UNSEEN_PLANS
-from natlang_envs.alfworld.official import official_ids, official_text
-from natlang_envs.alfworld.official_facts import read_package, unmangled
+from natlang_envs.alfworld.engine.game import parse_game
+from natlang_envs.alfworld.games.floor_plans import Room, facts, room, room_numbers
+from natlang_envs.alfworld.games.generator import generate, task_ids
+from natlang_envs.alfworld.games.official import official_ids, official_text
+from natlang_envs.alfworld.games.splits import UNSEEN_PLANS
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.alfworld.real import needs_official, needs_package
 from tests.natlang_envs.alfworld.samples import official_folder
+from tools.alfworld import make_floor_plans as make_facts
+from tools.alfworld.official_statistics import read_package, unmangled
 
 OPENABLE = {"Cabinet", "Drawer", "Fridge", "Microwave", "Safe"}
 

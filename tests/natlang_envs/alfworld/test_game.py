@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from natlang_envs.alfworld.engine import World
-from natlang_envs.alfworld.game import GRAMMARS, GameText, bits, parse_game, read_game_file
-from natlang_envs.alfworld.gamefile import recognise
-from natlang_envs.alfworld.goals import TASK_TYPES
+from natlang_envs.alfworld.engine.game import GRAMMARS, GameText, bits, parse_game, read_game_file
+from natlang_envs.alfworld.engine.game_file import recognise
+from natlang_envs.alfworld.engine.goals import TASK_TYPES
+from natlang_envs.alfworld.engine.world import World
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.alfworld.kitchen import GOALS, RECEPTACLES, THINGS, kitchen
 from tests.natlang_envs.alfworld.real import needs_official, needs_textworld
@@ -185,7 +185,7 @@ def test_official_files_are_recognised_whatever_they_are_called(tmp_path: Path) 
 
 @needs_textworld
 def test_both_grammars_are_recognised_by_what_they_say(tmp_path: Path) -> None:
-    from natlang_envs.alfworld.textworld_files import game_file, rules
+    from natlang_envs.alfworld.textworld.files import game_file, rules
 
     for grammar in GRAMMARS:
         text = kitchen("heat", grammar)

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.alfworld.engine import World
-from natlang_envs.alfworld.facts import facts, room
-from natlang_envs.alfworld.game import GRAMMARS, Game, bits, parse_game
-from natlang_envs.alfworld.generator import (
+from natlang_envs.alfworld.engine.game import GRAMMARS, Game, bits, parse_game
+from natlang_envs.alfworld.engine.goals import LOOK, TASK_TYPES, TWO
+from natlang_envs.alfworld.engine.world import World
+from natlang_envs.alfworld.games.floor_plans import facts, room
+from natlang_envs.alfworld.games.generator import (
     EXAMPLE,
     TaskId,
     aim_of,
@@ -27,9 +28,8 @@ from natlang_envs.alfworld.generator import (
     rooms_for,
     task_ids,
 )
-from natlang_envs.alfworld.goals import LOOK, TASK_TYPES, TWO
+from natlang_envs.alfworld.observation_memory import read_goal
 from natlang_envs.alfworld.plans import reference
-from natlang_envs.alfworld.reading import read_goal
 from natlang_envs.errors import UsageError
 
 FEW, MANY = 60, 2_000
@@ -41,7 +41,7 @@ import hashlib, sys, types
 root = types.ModuleType("natlang_envs")
 root.__path__ = [sys.argv[1]]
 sys.modules["natlang_envs"] = root
-from natlang_envs.alfworld.generator import generate
+from natlang_envs.alfworld.games.generator import generate
 digest = hashlib.sha256()
 for task_id in sys.stdin.read().split():
     digest.update("\\n".join(generate(task_id)).encode())

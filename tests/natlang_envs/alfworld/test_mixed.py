@@ -11,18 +11,18 @@ from itertools import chain
 import gymnasium
 import pytest
 
-from natlang_envs.alfworld.engine import World
+from natlang_envs.alfworld.engine.goals import TASK_TYPES
+from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.env import ALFWorldEnv
-from natlang_envs.alfworld.facts import Room, room, room_numbers
-from natlang_envs.alfworld.generator import rooms_for
-from natlang_envs.alfworld.goals import TASK_TYPES
-from natlang_envs.alfworld.mixed import EXAMPLE, MixedTasks, mix
+from natlang_envs.alfworld.games.floor_plans import Room, room, room_numbers
+from natlang_envs.alfworld.games.generator import rooms_for
+from natlang_envs.alfworld.games.synthetic_rooms import EXAMPLE, MixedTasks, mix
+from natlang_envs.alfworld.observation_memory import read_goal
 from natlang_envs.alfworld.plans import reference
-from natlang_envs.alfworld.reading import read_goal
-from natlang_envs.alfworld.recording import play, replay
 from natlang_envs.errors import UsageError
 from natlang_envs.tasks import TaskRandom
 from tests.natlang_envs.alfworld.real import needs_textworld
+from tools.alfworld.parity_recordings import play, replay
 
 TASKS = MixedTasks("all")
 SEEN = [room(number) for number in room_numbers() if room(number).seen]
@@ -91,7 +91,9 @@ def test_hardly_two_games_share_a_room() -> None:
 
 
 def test_an_id_is_the_same_game_in_another_process() -> None:
-    code = "from natlang_envs.alfworld.mixed import MixedTasks; print(hash_of(MixedTasks('all').text(ID)))"
+    code = (
+        "from natlang_envs.alfworld.games.synthetic_rooms import MixedTasks; print(hash_of(MixedTasks('all').text(ID)))"
+    )
     before = "import hashlib; hash_of = lambda text: hashlib.sha256(repr(text).encode()).hexdigest(); ID = "
     done = [
         subprocess.run(
@@ -136,8 +138,8 @@ def test_an_id_that_is_none_is_refused(task_id: str) -> None:
 @needs_textworld
 @pytest.mark.parametrize("task_id", sample(4))
 def test_textworld_plays_them_alike(task_id: str) -> None:
-    from natlang_envs.alfworld.textworld_backend import TextWorldWorld
-    from natlang_envs.alfworld.textworld_speed import faster
+    from natlang_envs.alfworld.textworld.backend import TextWorldWorld
+    from tools.alfworld.textworld_speed import faster
 
     text = TASKS.text(task_id)
     with faster():

@@ -12,9 +12,9 @@ import gymnasium
 import pytest
 
 from natlang_envs import UsageError, unwrap
-from natlang_envs.alfworld import official
-from natlang_envs.alfworld.kinds import UNSEEN_PLANS
-from natlang_envs.alfworld.official import COUNTS, data_folder, official_ids, official_text
+from natlang_envs.alfworld.games import official
+from natlang_envs.alfworld.games.official import COUNTS, data_folder, official_ids, official_text
+from natlang_envs.alfworld.games.splits import UNSEEN_PLANS
 from natlang_envs.evaluation import evaluate, load_agent, load_protocol
 from tests.natlang_envs.alfworld.samples import official_folder
 

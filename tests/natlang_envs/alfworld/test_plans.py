@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from natlang_envs.alfworld.engine import World
-from natlang_envs.alfworld.game import GRAMMARS, parse_game
+from natlang_envs.alfworld.engine.game import GRAMMARS, parse_game
+from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.plans import reference
-from natlang_envs.alfworld.shortest import Search, shortest
 from tests.natlang_envs.alfworld.kitchen import GOALS, kitchen
 from tests.natlang_envs.alfworld.samples import games, wander
+from tools.alfworld.shortest_plans import Search, shortest
 
 
 def start(goal: str, commands: Iterable[str] = (), grammar: str = GRAMMARS[0]) -> World:

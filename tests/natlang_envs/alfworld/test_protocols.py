@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.alfworld.generator import aim_of, parse_task_id
-from natlang_envs.alfworld.kinds import TASK_TYPES, UNSEEN_PLANS
+from natlang_envs.alfworld.games.generator import aim_of, parse_task_id
+from natlang_envs.alfworld.games.splits import TASK_TYPES, UNSEEN_PLANS
 from natlang_envs.alfworld.protocols import protocols
 from natlang_envs.evaluation import evaluate, load_agent, load_protocol, read_run
 from natlang_envs.evaluation.agents import baseline_names

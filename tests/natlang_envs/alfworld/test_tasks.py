@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from natlang_envs import UsageError, unwrap
-from natlang_envs.alfworld.generated import GeneratedTasks
-from natlang_envs.alfworld.generator import aim_of, parse_task_id
-from natlang_envs.alfworld.kinds import TASK_TYPES, UNSEEN_PLANS
+from natlang_envs.alfworld.games.generated_tasks import GeneratedTasks
+from natlang_envs.alfworld.games.generator import aim_of, parse_task_id
+from natlang_envs.alfworld.games.splits import TASK_TYPES, UNSEEN_PLANS
 from natlang_envs.alfworld.tasks import AlfredTasks, make_tasks
 
 TOMATO: tuple[Any, ...] = (["pick_and_place_simple"], "Tomato-Microwave")

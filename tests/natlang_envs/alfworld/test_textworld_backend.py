@@ -13,20 +13,20 @@ import numpy as np
 import pytest
 
 import natlang_envs  # noqa: F401 - registers the environments
-from natlang_envs.alfworld.game import GameText
-from natlang_envs.alfworld.generator import generate
-from natlang_envs.alfworld.recording import play, replay
-from natlang_envs.alfworld.textworld_backend import TextWorldWorld
-from natlang_envs.alfworld.textworld_speed import faster
+from natlang_envs.alfworld.engine.game import GameText
+from natlang_envs.alfworld.games.generator import generate
+from natlang_envs.alfworld.textworld.backend import TextWorldWorld
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.alfworld.real import needs_textworld
+from tools.alfworld.parity_recordings import play, replay
+from tools.alfworld.textworld_speed import faster
 
 BATHROOM = "generated/seen/pick_clean_then_place_in_recep/401/007"
 WITHOUT = """
 import sys
 sys.modules[{package!r}] = None
-from natlang_envs.alfworld.generator import generate
-from natlang_envs.alfworld.textworld_backend import TextWorldWorld
+from natlang_envs.alfworld.games.generator import generate
+from natlang_envs.alfworld.textworld.backend import TextWorldWorld
 TextWorldWorld(generate({name!r}))
 """
 

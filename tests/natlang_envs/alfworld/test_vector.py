@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -10,9 +10,11 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from natlang_envs import NatLangEnv, UsageError, unwrap
-from natlang_envs.alfworld.vector import ALFWorldVectorEnv
+from natlang_envs.alfworld.engine.world import World
+from natlang_envs.alfworld.env import ALFWorldEnv
 from natlang_envs.conformance.case import Case
 from natlang_envs.conformance.vectors import vector_equals_sync
+from natlang_envs.episodes import EpisodesVectorEnv
 from natlang_envs.tasks import TaskRandom
 from tests.natlang_envs.alfworld.samples import official_folder
 
@@ -21,9 +23,9 @@ EPISODES = 32
 FOLDER = official_folder()
 
 
-def make(env_id: str = ANY, num_envs: int = EPISODES, **kwargs: Any) -> ALFWorldVectorEnv:
+def make(env_id: str = ANY, num_envs: int = EPISODES, **kwargs: Any) -> EpisodesVectorEnv:
     envs = gymnasium.make_vec(env_id, num_envs, vectorization_mode="vector_entry_point", **kwargs)
-    assert isinstance(envs, ALFWorldVectorEnv)
+    assert isinstance(envs, EpisodesVectorEnv)
     return envs
 
 
@@ -74,8 +76,9 @@ def test_episodes_of_one_game_share_it() -> None:
     envs = make(num_envs=8)
     task_id = next(envs.tasks.ids())
     envs.reset(options={"task_id": task_id})
-    assert len({id(world.game) for world in envs.worlds}) == 1
-    assert len({id(world) for world in envs.worlds}) == 8
+    worlds = [cast("ALFWorldEnv", game).world for game in envs.games]
+    assert len({id(cast("World", world).game) for world in worlds}) == 1
+    assert len({id(world) for world in worlds}) == 8
 
 
 def test_a_mask_begins_some_episodes_and_leaves_the_others() -> None:
@@ -92,7 +95,7 @@ def test_a_mask_begins_some_episodes_and_leaves_the_others() -> None:
 def test_wrong_arguments_are_refused_as_by_the_single_environment() -> None:
     for changed in ({"split": "tset"}, {"task_types": ["pick"]}, {"backend": "x"}, {"autoreset_mode": "Never"}):
         with pytest.raises(UsageError) as caught:
-            ALFWorldVectorEnv(2, **changed)
+            make(num_envs=2, **changed)
         assert "\n" not in str(caught.value)
 
 

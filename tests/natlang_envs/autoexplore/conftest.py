@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, repository_folder
-from natlang_envs.autoexplore.sandbox import BACKENDS, AutoExploreSandbox
-from natlang_envs.autoexplore.tree import Repository, open_repository
+from natlang_envs.autoexplore.repository.tree import Repository, open_repository
+from natlang_envs.autoexplore.sandbox.sandbox import BACKENDS, AutoExploreSandbox
 from tests.natlang_envs.autoexplore import hostile
 from tests.natlang_envs.autoexplore.explore_command import FILES
 from tests.natlang_envs.autoexplore.folders import write

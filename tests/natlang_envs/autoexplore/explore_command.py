@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import natlang_envs
-from natlang_envs.autoexplore.places import PREFIX
+from natlang_envs.autoexplore.sandbox.temporary_folders import PREFIX
 from natlang_envs.cli import main
 from tests.natlang_envs.autoexplore.chat_server import Chat
 

@@ -17,7 +17,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from natlang_envs.autoexplore.isolation import Isolation, find_isolation, remove_folder
+from natlang_envs.autoexplore.sandbox.isolation.isolation import Isolation, find_isolation, remove_folder
 from tests.natlang_envs.autoexplore.isolation_attacks import ATTACKS
 from tests.natlang_envs.autoexplore.isolation_attacks_code import ALLOWANCE, SECRET, Attack, script
 

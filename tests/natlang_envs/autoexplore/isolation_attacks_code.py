@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from natlang_envs.autoexplore.isolation import Limits
+from natlang_envs.autoexplore.sandbox.isolation.isolation import Limits
 
 SECRET = "canary-7c1f03"
 LIMITS = Limits(seconds=3, memory=96 << 20, processes=12, disk=4 << 20, output=64 << 10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from natlang_envs.autoexplore.isolation import Isolation, find_isolation
+from natlang_envs.autoexplore.sandbox.isolation.isolation import Isolation, find_isolation
 from natlang_envs.errors import UsageError
 
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from natlang_envs.autoexplore.sandbox import BACKENDS, AutoExploreSandbox
+from natlang_envs.autoexplore.sandbox.sandbox import BACKENDS, AutoExploreSandbox
 from tests.natlang_envs.autoexplore import hostile
 from tests.strategies import native_line, shell_like
 

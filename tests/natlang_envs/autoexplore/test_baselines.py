@@ -14,9 +14,9 @@ import pytest
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.baselines import Bm25, question_words
 from natlang_envs.autoexplore.env import AutoExploreEnv
+from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.autoexplore.tasks import RepositoryTasks
-from natlang_envs.autoexplore.tree import open_repository
 from natlang_envs.evaluation import evaluate
 from natlang_envs.evaluation.agents import is_privileged, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from natlang_envs.autoexplore.dataset.catalogue import data_folder
-from natlang_envs.autoexplore.dataset.coffee import build_coffee
+from natlang_envs.autoexplore.dataset.coffee_company.build import build_coffee
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.autoexplore.coffee_figures import figures, read
 
@@ -91,7 +91,7 @@ def test_tables_are_the_same_bytes_on_every_machine(files):
 
 @pytest.mark.parametrize("seed", ["0", "271828"])
 def test_tables_do_not_depend_on_the_process(files, tmp_path, seed):
-    module = "natlang_envs.autoexplore.dataset.coffee"
+    module = "natlang_envs.autoexplore.dataset.coffee_company.build"
     code = f"import sys, pathlib; from {module} import build_coffee as b; b(pathlib.Path(sys.argv[1]))"
     root = str(Path(__file__).parents[3])
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": root, "TZ": "Asia/Tokyo"}

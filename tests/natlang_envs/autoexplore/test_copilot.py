@@ -8,10 +8,18 @@ from pathlib import Path
 import pytest
 
 from natlang_envs import UsageError
-from natlang_envs.autoexplore.copilot import MAX_UNREADABLE, AutoExploreCopilot, Ending, Mode, Shown, Turn, describe
-from natlang_envs.autoexplore.drivers import AgentDriver, OpenQuestionEnv
-from natlang_envs.autoexplore.sandbox import CommandResult
-from natlang_envs.autoexplore.tree import open_repository
+from natlang_envs.autoexplore.copilot.copilot import (
+    MAX_UNREADABLE,
+    AutoExploreCopilot,
+    Ending,
+    Mode,
+    Shown,
+    Turn,
+    describe,
+)
+from natlang_envs.autoexplore.copilot.drivers import AgentDriver, OpenQuestionEnv
+from natlang_envs.autoexplore.repository.tree import open_repository
+from natlang_envs.autoexplore.sandbox.sandbox import CommandResult
 from natlang_envs.evaluation.agents import View, agent_names, load_agent
 from tests.natlang_envs.autoexplore.chat_server import part
 from tests.natlang_envs.autoexplore.folders import write

@@ -17,8 +17,8 @@ import natlang_envs
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.dataset.catalogue import Entry, catalogue, read_catalogue
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
-from natlang_envs.autoexplore.dataset.index import Index, IndexSettings, read_settings
-from natlang_envs.autoexplore.tree import open_repository
+from natlang_envs.autoexplore.dataset.package_index import Index, IndexSettings, read_settings
+from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.tasks import SPLITS
 from tests.natlang_envs.autoexplore import package_index
 from tests.natlang_envs.autoexplore.package_index import FILES, NAME, TOP, VERSION, Served, add, archive, sha256

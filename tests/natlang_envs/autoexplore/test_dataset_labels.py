@@ -13,7 +13,6 @@ import gymnasium
 import pytest
 
 from natlang_envs import UsageError
-from natlang_envs.autoexplore.dataset.assemble import assemble, held_out_files, leaks
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE
 from natlang_envs.autoexplore.dataset.checks import (
     difficulty_of,
@@ -23,14 +22,15 @@ from natlang_envs.autoexplore.dataset.checks import (
     repository_problems,
     shortest_path,
 )
-from natlang_envs.autoexplore.dataset.drafts import fill_file, write_filled
 from natlang_envs.autoexplore.dataset.export import card, state_actions, write_parquet
 from natlang_envs.autoexplore.dataset.labels import Evidence, Label, Verdict, parse, read_labels, write_labels
-from natlang_envs.autoexplore.dataset.near import NEAR, letter_groups, near_pairs, share
-from natlang_envs.autoexplore.dataset.reading import Reading, agreement, read_readings, sample, write_readings
+from natlang_envs.autoexplore.dataset.near_duplicates import NEAR, letter_groups, near_pairs, share
 from natlang_envs.autoexplore.dataset.report import bm25_right, check, depth_first_right, rates
-from natlang_envs.autoexplore.tree import Repository, open_repository
+from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from tests.natlang_envs.autoexplore.folders import write
+from tools.dataset.assemble import assemble, held_out_files, leaks
+from tools.dataset.blind_review import Reading, agreement, read_readings, sample, write_readings
+from tools.dataset.drafts import fill_file, write_filled
 
 FILES = {
     "README.md": "# Teapots\nA shop that mends teapots of every size.\n",

@@ -14,8 +14,8 @@ import natlang_envs
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.dataset.checks import label_problems, repository_problems
 from natlang_envs.autoexplore.dataset.labels import Label, read_labels
-from natlang_envs.autoexplore.dataset.own import files_to_ask, journal_of, make_labels
-from natlang_envs.autoexplore.tree import Repository, open_repository
+from natlang_envs.autoexplore.dataset.llm_labels import files_to_ask, journal_of, make_labels
+from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from tests.natlang_envs.autoexplore.chat_server import Body, Chat, completion, serve
 from tests.natlang_envs.autoexplore.folders import write
 from tests.natlang_envs.autoexplore.test_dataset_labels import FILES

@@ -154,7 +154,7 @@ def test_without_the_package_the_remedy_is_named(sums: Path) -> None:
 
 def test_without_bubblewrap_a_program_is_answered_in_words(sums: Path) -> None:
     code = (
-        "import natlang_envs.autoexplore.isolation as i; i._candidates = lambda: ();"
+        "import natlang_envs.autoexplore.sandbox.isolation.isolation as i; i._candidates = lambda: ();"
         "from natlang_envs.cli import main; main()"
     )
     done = subprocess.run(

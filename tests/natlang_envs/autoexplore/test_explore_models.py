@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from natlang_envs import UsageError
-from natlang_envs.autoexplore.copilot import AutoExploreCopilot
-from natlang_envs.autoexplore.endpoint import OpenAIDriver
+from natlang_envs.autoexplore.copilot.copilot import AutoExploreCopilot
+from natlang_envs.autoexplore.copilot.endpoint import OpenAIDriver
 from tests.natlang_envs.autoexplore.chat_server import Body, Model, completion, part, serve
 from tests.natlang_envs.autoexplore.explore_command import DIFF, ask, explore, explore_here, left_behind, refused
 from tests.natlang_envs.autoexplore.hostile import tree_hash

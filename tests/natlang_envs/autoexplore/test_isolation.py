@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.autoexplore import isolation as module
-from natlang_envs.autoexplore.isolation import (
+from natlang_envs.autoexplore.sandbox.isolation import isolation as module
+from natlang_envs.autoexplore.sandbox.isolation.isolation import (
     PACKAGES,
     Bubblewrap,
     Completed,
@@ -169,7 +169,7 @@ print(made)
 def test_nothing_outlives_the_caller(isolation: Isolation, folder: Path) -> None:
     code = f"""
 from pathlib import Path
-from natlang_envs.autoexplore.isolation import *
+from natlang_envs.autoexplore.sandbox.isolation.isolation import *
 inside = "import time\\nwhile True: open('alive', 'a').write('x'); time.sleep(.01)"
 find_isolation().run(("python", "-c", inside), Path({str(folder)!r}), "", Limits(seconds=60))
 """

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import natlang_envs.errors
-from natlang_envs.autoexplore import isolation
-from natlang_envs.autoexplore.isolation import Unsafe, remove_folder
+from natlang_envs.autoexplore.sandbox.isolation import isolation
+from natlang_envs.autoexplore.sandbox.isolation.isolation import Unsafe, remove_folder
 from tests.natlang_envs.autoexplore import isolation_attacks, isolation_attacks_arena
 from tests.natlang_envs.autoexplore.isolation_attacks import ATTACKS
 from tests.natlang_envs.autoexplore.isolation_attacks_arena import Arena, Outcome, verdict
@@ -61,8 +61,9 @@ def as_ordinary_user() -> Iterator[dict[str, Any]]:
             path = Path(source.__file__ or "")
             target = top.joinpath(*source.__name__.split(".")[:-1])
             target.mkdir(parents=True, exist_ok=True)
-            for each in path.parent.glob(f"{path.stem}*.py"):
-                shutil.copy(each, target)
+            for each in path.parent.glob("*.py"):
+                if each.name != "__init__.py":
+                    shutil.copy(each, target)
         for package in [each for each in top.rglob("*") if each.is_dir()]:
             (package / "__init__.py").touch()  # empty: the real ones import what another Python may lack
         # setpriv itself still finds programs with root's rights; what it starts, env, does not.

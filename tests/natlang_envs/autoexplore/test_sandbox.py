@@ -11,10 +11,10 @@ import time
 
 import pytest
 
-from natlang_envs.autoexplore.isolation import Limits
-from natlang_envs.autoexplore.places import PREFIX, OwnFolder, choose_place
-from natlang_envs.autoexplore.sandbox import BACKENDS, AutoExploreSandbox
-from natlang_envs.autoexplore.tree import RepositoryChanged, open_repository
+from natlang_envs.autoexplore.repository.tree import RepositoryChanged, open_repository
+from natlang_envs.autoexplore.sandbox.isolation.isolation import Limits
+from natlang_envs.autoexplore.sandbox.sandbox import BACKENDS, AutoExploreSandbox
+from natlang_envs.autoexplore.sandbox.temporary_folders import PREFIX, OwnFolder, choose_place
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.autoexplore import hostile
 
@@ -244,7 +244,7 @@ def test_bad_arguments(repo, tmp_path):
 
 CRASH = """
 import sys, time
-from natlang_envs.autoexplore.sandbox import AutoExploreSandbox
+from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox
 sandbox = AutoExploreSandbox(sys.argv[1], backend="directory", folder=sys.argv[2])
 print("ready", flush=True)
 time.sleep(60)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.autoexplore.names import on_disk
-from natlang_envs.autoexplore.sandbox import AutoExploreSandbox
+from natlang_envs.autoexplore.repository.names import on_disk
+from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox
 from tests.natlang_envs.autoexplore.test_sandbox import both
 
 

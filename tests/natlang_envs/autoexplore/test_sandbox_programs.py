@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from natlang_envs.autoexplore.isolation import Limits
-from natlang_envs.autoexplore.sandbox import BACKENDS, AutoExploreSandbox
+from natlang_envs.autoexplore.sandbox.isolation.isolation import Limits
+from natlang_envs.autoexplore.sandbox.sandbox import BACKENDS, AutoExploreSandbox
 from tests.natlang_envs.autoexplore import hostile
 from tests.natlang_envs.autoexplore.isolation_here import needs_isolation
 from tests.natlang_envs.autoexplore.test_sandbox import both
@@ -76,7 +76,7 @@ def test_a_program_that_leaves_too_much_is_undone(repo, backend):
 
 
 def test_without_isolation_programs_are_refused_in_words(repo, monkeypatch):
-    monkeypatch.setattr("natlang_envs.autoexplore.isolation._candidates", tuple)
+    monkeypatch.setattr("natlang_envs.autoexplore.sandbox.isolation.isolation._candidates", tuple)
     with AutoExploreSandbox(repo) as sandbox:
         done = sandbox.execute("python -c pass")
         assert done.exit_code == 126

@@ -1,0 +1,1 @@
+"""ALFWorld's rules and texts, step by step as TextWorld plays them."""

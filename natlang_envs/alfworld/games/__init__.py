@@ -1,0 +1,1 @@
+"""ALFWorld's games: generated ones, synthetic rooms, and the official lists."""

@@ -1,0 +1,125 @@
+"""Generated games as the tasks of a split: which rooms and which numbers belong to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+
+from natlang_envs.alfworld.engine.game import Game, parse_game
+from natlang_envs.alfworld.engine.game_file import GameText
+from natlang_envs.alfworld.engine.grammar import GRAMMARS
+from natlang_envs.alfworld.games.generator import (
+    GAMES,
+    aim_of,
+    draw_task_id,
+    generate,
+    parse_task_id,
+    rooms_for,
+    task_ids,
+)
+from natlang_envs.alfworld.games.size_limits import GAMES_KEPT, within_limits
+from natlang_envs.alfworld.games.splits import UNSEEN_PLANS, OfficialSplit, check_task_types, official_split
+from natlang_envs.errors import UsageError
+
+# The games of a room, by number: those of one split are no others'. The unseen rooms are in one split only.
+_NUMBERS: dict[OfficialSplit | None, range] = {
+    "train": range(900),
+    "valid_seen": range(900, GAMES),
+    "valid_unseen": range(GAMES),
+    None: range(GAMES),
+}
+
+
+class GeneratedTasks:
+    """The generated games of one split.
+
+    Args:
+        split: As `kinds.official_split` takes it.
+        task_types: As `kinds.check_task_types` takes it.
+        goal: Only games for this object and this receptacle or lamp, such as `"Tomato-Microwave"`.
+        grammar: One of `GRAMMARS`; the first by default.
+
+    Raises:
+        UsageError: There is no such split or task type, or no game for this goal.
+    """
+
+    def __init__(
+        self, split: str, task_types: Sequence[str] | None = None, goal: str | None = None, grammar: str | None = None
+    ) -> None:
+        self._split = official_split(split)
+        self._types = check_task_types(task_types)
+        self._goal = goal
+        self._grammar = grammar or GRAMMARS[0]
+        self._numbers = _NUMBERS[self._split]
+        # Which of the two kinds of rooms: True for the seen ones.
+        self._seen = {"train": (True,), "valid_seen": (True,), "valid_unseen": (False,), None: (True, False)}[
+            self._split
+        ]
+        self._pool = None if goal is None else _pool(self._seen, self._types, self._numbers, goal)
+
+    def draw(self, uniform: Callable[[], float]) -> str:
+        """Return the id of a game: types as often as officially, then any room and any number; with a goal, any."""
+        if self._pool is not None:
+            return self._pool[int(uniform() * len(self._pool))]
+        seen = self._seen[0]
+        if len(self._seen) > 1:
+            seen = uniform() >= _share_of_unseen(self._types)
+        return draw_task_id(uniform, seen, self._types, self._numbers)
+
+    def check(self, task_id: str) -> None:
+        """Raise `UsageError` unless the game exists, in this split and of this kind."""
+        task = parse_task_id(task_id)
+        split = _split_of(task.room, task.number)
+        if self._split not in (None, split):
+            raise UsageError(f"task {task_id!r} is in the split {split!r}, not {self._split!r}: pass split={split!r}")
+        if task.task_type not in self._types:
+            raise UsageError(f"task {task_id!r} is of the type {task.task_type!r}: leave task_types out, or name it")
+        aim = aim_of(task)
+        found = f"{aim.object_type}-{aim.target_type}"
+        if self._goal not in (None, found):
+            raise UsageError(f"task {task_id!r} has the goal {found!r}, not {self._goal!r}: leave goal out")
+
+    def ids(self) -> Iterator[str]:
+        """Yield every task id, by type, room and number."""
+        if self._pool is not None:
+            yield from self._pool
+            return
+        for seen in self._seen:
+            yield from task_ids(seen, self._types, self._numbers)
+
+    def text(self, task_id: str) -> GameText:
+        """Return a game as it is written down."""
+        return generate(task_id, self._grammar)
+
+    def game(self, task_id: str) -> Game:
+        """Return a game, parsed."""
+        return _game(task_id, self._grammar)
+
+
+def _split_of(room: int, number: int) -> OfficialSplit:
+    if room in UNSEEN_PLANS:
+        return "valid_unseen"
+    return "train" if number in _NUMBERS["train"] else "valid_seen"
+
+
+@lru_cache(maxsize=GAMES_KEPT)
+def _game(task_id: str, grammar: str) -> Game:
+    return within_limits(parse_game(generate(task_id, grammar)))
+
+
+@lru_cache(maxsize=32)
+def _pool(seen: tuple[bool, ...], types: tuple[str, ...], numbers: range, goal: str) -> tuple[str, ...]:
+    """Return every game for a goal: what a game is about is known without making it."""
+    pool = tuple(task_id for each in seen for task_id in task_ids(each, types, numbers, goal))
+    if not pool:
+        raise UsageError(
+            f"no generated game of the types {', '.join(types)} has the goal {goal!r}: "
+            "write it as OBJECT-RECEPTACLE, for example 'Tomato-Microwave'"
+        )
+    return pool
+
+
+@lru_cache(maxsize=64)
+def _share_of_unseen(types: tuple[str, ...]) -> float:
+    unseen, seen = ({room for each in types for room in rooms_for(each, side)} for side in (False, True))
+    return len(unseen) / len(unseen | seen)

@@ -1,0 +1,164 @@
+"""Games that need no download: a floor plan of AI2-THOR with its objects laid out anew, and one of the official tasks.
+
+A task id reads `generated/seen/pick_heat_then_place_in_recep/12/345`: the seen or the unseen rooms, the task type, the
+floor plan and the number of the game. The game depends on the id alone. Every game can be won: what the task is about
+is there in sufficient number and within reach, the receptacle takes it, and there is a sink, microwave, fridge or lamp
+where the task needs one; and no game is won at the start.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from natlang_envs.alfworld.engine.game import GRAMMARS, GameText
+from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, TASK_TYPES
+from natlang_envs.alfworld.games.floor_plans import Aim, Room, facts, room, room_numbers
+from natlang_envs.alfworld.games.layout import lay_out, places_for
+from natlang_envs.alfworld.games.pddl_writer import problem_text
+from natlang_envs.alfworld.games.sentences import sentence
+from natlang_envs.alfworld.games.weighted_choice import Chances
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.tasks import TaskRandom
+
+PREFIX = "generated"
+GAMES = 1_000  # of one task type in one room, numbered with three digits
+EXAMPLE = f"{PREFIX}/seen/{HEAT}/12/345"
+_TASK_ID = re.compile(rf"{PREFIX}/(?:un)?seen/(?P<task_type>\w+)/(?P<room>[0-9]{{1,3}})/(?P<number>[0-9]{{3}})")
+_ROOMS = {True: "seen", False: "unseen"}
+_STATIONS = {CLEAN: "SinkBasin", HEAT: "Microwave", COOL: "Fridge"}
+
+
+class TaskId(NamedTuple):
+    """The parts of a task id; `str` writes it."""
+
+    task_type: str
+    room: int
+    number: int
+
+    def __str__(self) -> str:
+        """Return the id, from which `parse_task_id` reads the parts back."""
+        return f"{PREFIX}/{_ROOMS[room(self.room).seen]}/{self.task_type}/{self.room}/{self.number:03}"
+
+
+def parse_task_id(task_id: str) -> TaskId:
+    """Return the parts of a task id.
+
+    Raises:
+        UsageError: No generated game has this id.
+    """
+    parts = _TASK_ID.fullmatch(str(task_id))
+    if parts is None:
+        raise UsageError(f"unknown task {str(task_id)[:200]!a}: the id of a generated game reads like {EXAMPLE!r}")
+    here = room(int(parts["room"]))
+    found = TaskId(one_of("task type", parts["task_type"], TASK_TYPES), here.number, int(parts["number"]))
+    if str(found) != task_id:
+        raise UsageError(f"unknown task {task_id!r}: the game of these parts has the id {str(found)!r}")
+    if here.number not in rooms_for(found.task_type, here.seen):
+        raise UsageError(f"unknown task {task_id!r}: floor plan {here.number} has no such task, choose another")
+    return found
+
+
+@cache
+def rooms_for(task_type: str, seen: bool) -> tuple[int, ...]:
+    """Return the floor plans, seen or unseen, in which games of a task type are played."""
+    return tuple(number for number in room_numbers() if room(number).seen == seen and _aims(task_type, number).outcomes)
+
+
+def task_ids(
+    seen: bool, task_types: Sequence[str] = TASK_TYPES, numbers: range = range(GAMES), aim: str | None = None
+) -> Iterator[str]:
+    """Yield the ids of generated games, in a fixed order.
+
+    Args:
+        seen: In the 108 seen rooms, else in the four unseen ones.
+        task_types: Of these task types.
+        numbers: With these numbers, within `range(GAMES)`.
+        aim: Only those about this object and this receptacle or lamp, such as `"Tomato-Microwave"`.
+    """
+    for task_type in task_types:
+        for place in rooms_for(task_type, seen):
+            aims = _aims(task_type, place)
+            wanted = {each for each in aims.outcomes if aim in (None, f"{each.object_type}-{each.target_type}")}
+            before = str(TaskId(task_type, place, 0))[: -len(f"{0:03}")]
+            for number in numbers if wanted else ():
+                task = f"{before}{number:03}"
+                if aim is None or aims.draw(_aim_random(task)) in wanted:
+                    yield task
+
+
+def draw_task_id(
+    uniform: Callable[[], float], seen: bool, task_types: Sequence[str] = TASK_TYPES, numbers: range = range(GAMES)
+) -> str:
+    """Return the id of a game: task types and kinds of rooms as often as officially, then any room and any number.
+
+    Args:
+        uniform: Gives numbers in [0, 1), as `np_random.random` does; called three times.
+        seen: In the 108 seen rooms, else in the four unseen ones.
+        task_types: Of these task types.
+        numbers: With these numbers, within `range(GAMES)`.
+    """
+    task_type, places = _mix(tuple(task_types), seen).at(uniform())
+    return str(TaskId(task_type, places[int(uniform() * len(places))], numbers[int(uniform() * len(numbers))]))
+
+
+def aim_of(task: TaskId) -> Aim:
+    """Return what a game is about, without making it."""
+    return _aims(task.task_type, task.room).draw(_aim_random(str(task)))
+
+
+def _aim_random(task_id: str) -> TaskRandom:
+    return TaskRandom(f"alfworld/aim/{task_id}")
+
+
+def generate(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
+    """Return the game of a task id.
+
+    Raises:
+        UsageError: No generated game has this id, or there is no such grammar.
+    """
+    task = parse_task_id(task_id)
+    one_of("grammar", grammar, GRAMMARS)
+    return game_in(room(task.room), aim_of(task), TaskRandom(f"alfworld/game/{task_id}"), grammar)
+
+
+def game_in(here: Room, aim: Aim, random: TaskRandom, grammar: str) -> GameText:
+    """Return a game in a room, whose objects are laid out anew."""
+    words = sentence(aim, random.below(2))
+    return GameText(problem_text(here, lay_out(here, aim, random), aim), words, grammar)
+
+
+@cache
+def _aims(task_type: str, number: int) -> Chances[Aim]:
+    return chances_of_aims(task_type, room(number))
+
+
+def chances_of_aims(task_type: str, here: Room) -> Chances[Aim]:
+    """Return what a task type can be about in a room, as often as in the official training games of all rooms."""
+    return Chances((aim, times) for aim, times in facts().aims[task_type] if _is_possible(aim, here))
+
+
+def _is_possible(aim: Aim, here: Room) -> bool:
+    if aim.object_type not in here.movable or not places_for(aim.object_type, here, aim).outcomes:
+        return False
+    types = {receptacle.type for receptacle in here.receptacles}
+    station = _STATIONS.get(aim.task_type)
+    if aim.task_type == LOOK:
+        ends = any(fixture.type == aim.target_type and fixture.receptacle >= 0 for fixture in here.fixtures)
+    else:
+        ends = aim.target_type in types and aim.object_type in facts().fits[aim.target_type]
+    return ends and (station is None or station in types)
+
+
+@cache
+def _mix(task_types: tuple[str, ...], seen: bool) -> Chances[tuple[str, tuple[int, ...]]]:
+    """Return the task types with the rooms of each kind, as often as in the official training games."""
+    outcomes: list[tuple[tuple[str, tuple[int, ...]], int]] = []
+    for task_type in task_types:
+        for kind, times in facts().kinds[task_type].items():
+            places = tuple(number for number in rooms_for(task_type, seen) if room(number).kind == kind)
+            if places:
+                outcomes.append(((task_type, places), times))
+    return Chances(outcomes)

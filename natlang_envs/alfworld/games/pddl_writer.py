@@ -1,0 +1,111 @@
+"""The problem text of a generated game: PDDL of ALFWorld's domain, with ids as the official games write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from natlang_envs.alfworld.engine.goals import LOOK, Goal, goal_text
+from natlang_envs.alfworld.games.floor_plans import Aim, Location, Receptacle, Room, Spot, facts
+from natlang_envs.alfworld.games.layout import Layout
+
+# The types that the domain's actions name: they must be declared even in a room that has none.
+_TYPES_OF_THINGS = ("Knife", "ButterKnife", "Sink")
+_TYPES_OF_RECEPTACLES = ("SinkBasin", "Microwave", "Fridge")
+
+
+def problem_text(here: Room, layout: Layout, aim: Aim) -> str:
+    """Return the problem that a room, the layout of its objects and what the task is about make."""
+    receptacles = [receptacle_id(each) for each in here.receptacles]
+    locations = [_location_id(each) for each in here.locations]
+    start = _location_id(layout.start)
+    things = [
+        *((_id(each.type, each.spot), each.type, locations[each.location], each.receptacle) for each in here.fixtures),
+        *(
+            (_id(each.type, each.spot), each.type, _location_id(each.location), each.receptacle)
+            for each in layout.objects
+        ),
+    ]
+    types = sorted({kind for _, kind, _, _ in things})
+    kinds = sorted({each.type for each in here.receptacles})
+    initial = [
+        *_receptacle_facts(here, receptacles, locations),
+        *_fitting_facts(kinds, types),
+        *_thing_facts(here, things, receptacles),
+        f"(atLocation agent1 {start})",
+    ]
+    declared = [
+        "agent1 - agent",
+        *(f"{kind}Type - otype" for kind in sorted({*types, *_TYPES_OF_THINGS})),
+        *(f"{kind}Type - rtype" for kind in sorted({*kinds, *_TYPES_OF_RECEPTACLES})),
+        *(f"{thing} - object" for thing, _, _, _ in things),
+        *(f"{receptacle} - receptacle" for receptacle in receptacles),
+        *(f"{location} - location" for location in sorted({*locations, start, *(at for _, _, at, _ in things)})),
+    ]
+    return "\n".join(
+        [
+            f"(define (problem {aim.task_type}_{aim.object_type}_{aim.target_type}_{here.number})",
+            "(:domain alfred)",
+            "(:objects",
+            *declared,
+            ")",
+            "(:init",
+            *initial,
+            ")",
+            goal_text(_goal(aim)),
+            ")\n",
+        ]
+    )
+
+
+def _goal(aim: Aim) -> Goal:
+    if aim.task_type == LOOK:
+        return Goal(aim.task_type, aim.object_type, toggle_type=aim.target_type)
+    return Goal(aim.task_type, aim.object_type, receptacle_type=aim.target_type)
+
+
+def _receptacle_facts(here: Room, receptacles: list[str], locations: list[str]) -> Iterator[str]:
+    for name, receptacle in zip(receptacles, here.receptacles, strict=True):
+        yield f"(receptacleType {name} {receptacle.type}Type)"
+        yield f"(receptacleAtLocation {name} {locations[receptacle.location]})"
+        if receptacle.openable:
+            yield f"(openable {name})"
+
+
+def _fitting_facts(kinds: list[str], types: list[str]) -> Iterator[str]:
+    fits = facts().fits
+    for kind in kinds:
+        allowed = fits.get(kind, frozenset())
+        yield from (f"(canContain {kind}Type {each}Type)" for each in types if each in allowed)
+
+
+def _thing_facts(here: Room, things: list[tuple[str, str, str, int]], receptacles: list[str]) -> Iterator[str]:
+    known, movable = facts(), frozenset(here.movable)
+    for name, kind, location, receptacle in things:
+        yield f"(objectType {name} {kind}Type)"
+        yield f"(objectAtLocation {name} {location})"
+        if receptacle >= 0:
+            yield f"(inReceptacle {name} {receptacles[receptacle]})"
+        if kind in movable:
+            yield f"(pickupable {name})"
+        if kind in known.holders:
+            yield f"(isReceptacleObject {name})"
+        yield from (f"({action} {name})" for action, kinds in known.actions.items() if kind in kinds)
+
+
+def receptacle_id(each: Receptacle) -> str:
+    """Return the name that a receptacle has in a problem."""
+    name = _id(each.base, each.spot)
+    return name if each.base == each.type else f"{name}_bar_{each.type}"
+
+
+def _id(kind: str, spot: Spot) -> str:
+    return "_bar_".join((kind, *map(_metres, spot)))
+
+
+def _location_id(location: Location) -> str:
+    return "_bar_".join(("loc", *(f"_minus_{-each}" if each < 0 else str(each) for each in location)))
+
+
+def _metres(millimetres: int) -> str:
+    sign = "_plus_" if millimetres > 0 else "_minus_" if millimetres < 0 else ""
+    return f"{sign}{abs(millimetres) // 1000:02}_dot_{abs(millimetres) % 1000 // 10:02}"

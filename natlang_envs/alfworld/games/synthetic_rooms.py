@@ -1,0 +1,186 @@
+"""Made-up rooms, another in every game: floor plans of one kind mixed, so that no room can be known by heart.
+
+There are 27 seen rooms of each kind; who trains in them alone may learn them, and not how to search. A task id reads
+`mixed/pick_heat_then_place_in_recep/12/345`: the task type, the floor plan that the room takes after, and the number of
+the game, on which all else depends. Here too every game can be won, and none is won at the start.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache, lru_cache
+from itertools import accumulate, product
+from typing import TypeVar
+
+from natlang_envs.alfworld.engine.game import Game, GameText, parse_game
+from natlang_envs.alfworld.engine.grammar import GRAMMARS
+from natlang_envs.alfworld.games.floor_plans import Fixture, Receptacle, Room, room, room_numbers
+from natlang_envs.alfworld.games.generator import (
+    GAMES,
+    chances_of_aims,
+    draw_task_id,
+    game_in,
+    parse_task_id,
+    rooms_for,
+)
+from natlang_envs.alfworld.games.pddl_writer import receptacle_id
+from natlang_envs.alfworld.games.size_limits import GAMES_KEPT, within_limits
+from natlang_envs.alfworld.games.splits import OfficialSplit, check_task_types, official_split
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.tasks import TaskRandom
+
+Thing = TypeVar("Thing", Receptacle, Fixture)
+
+PREFIX = "mixed"
+EXAMPLE = f"{PREFIX}/pick_heat_then_place_in_recep/12/345"
+_TASK_ID = re.compile(rf"{PREFIX}/(\w+/[0-9]{{1,3}}/[0-9]{{3}})")
+_NUMBERS: dict[OfficialSplit | None, range] = {
+    "train": range(900),
+    "valid_seen": range(900, 950),
+    "valid_unseen": range(950, GAMES),
+    None: range(GAMES),
+}
+_ASIDE = 100  # quarters of a metre by which the rooms that are mixed stand side by side, so that no two places meet
+_MILLIMETRES = 250  # in a quarter
+_TRIES = 20  # rooms that are mixed at most until the task can be done in one
+
+
+class MixedTasks:
+    """The games in made-up rooms of one split.
+
+    Args:
+        split: As `kinds.official_split` takes it. The rooms of every split are mixed of the seen ones.
+        task_types: As `kinds.check_task_types` takes it.
+        goal: None; what a game is about is not known before it is made.
+        grammar: One of `GRAMMARS`; the first by default.
+
+    Raises:
+        UsageError: There is no such split or task type, or a goal is given.
+    """
+
+    def __init__(
+        self, split: str, task_types: Sequence[str] | None = None, goal: str | None = None, grammar: str | None = None
+    ) -> None:
+        if goal is not None:
+            raise UsageError(f"made-up rooms take no goal ({goal!r}): leave goal out, or pass source='generated'")
+        self._split = split
+        self._numbers = _NUMBERS[official_split(split)]
+        self._types = check_task_types(task_types)
+        self._grammar = grammar or GRAMMARS[0]
+
+    def draw(self, uniform: Callable[[], float]) -> str:
+        """Return the id of a game: types and kinds of rooms as often as officially, then any room and any number."""
+        drawn = parse_task_id(draw_task_id(uniform, True, self._types, self._numbers))
+        return f"{PREFIX}/{drawn.task_type}/{drawn.room}/{drawn.number:03}"
+
+    def check(self, task_id: str) -> None:
+        """Raise `UsageError` unless the game exists, in this split and of this kind."""
+        task_type, _, number = _parts(task_id)
+        if number not in self._numbers:
+            raise UsageError(f"task {task_id!r} is not in the split {self._split!r}: pass split='all'")
+        if task_type not in self._types:
+            raise UsageError(f"task {task_id!r} is of the type {task_type!r}: leave task_types out, or name it")
+
+    def ids(self) -> Iterator[str]:
+        """Yield every task id, by type, room and number."""
+        for task_type in self._types:
+            for place, number in product(rooms_for(task_type, True), self._numbers):
+                yield f"{PREFIX}/{task_type}/{place}/{number:03}"
+
+    def text(self, task_id: str) -> GameText:
+        """Return a game as it is written down."""
+        return _made(task_id, self._grammar)[0]
+
+    def game(self, task_id: str) -> Game:
+        """Return a game, parsed."""
+        return _made(task_id, self._grammar)[1]
+
+
+def _parts(task_id: str) -> tuple[str, int, int]:
+    """Return the parts of a task id: those of the generated game of the same floor plan and number."""
+    parts = _TASK_ID.fullmatch(str(task_id))
+    with suppress(UsageError):
+        if parts:
+            return parse_task_id(f"generated/seen/{parts[1]}")
+    raise UsageError(f"unknown task {str(task_id)[:200]!a}: the id of a game in a made-up room reads like {EXAMPLE!r}")
+
+
+@lru_cache(maxsize=GAMES_KEPT)
+def _made(task_id: str, grammar: str) -> tuple[GameText, Game]:
+    """Return a game as it is written down, and parsed: only then is it known whether it is too large."""
+    task_type, number, _ = _parts(task_id)
+    one_of("grammar", grammar, GRAMMARS)
+    random = TaskRandom(f"alfworld/{task_id}")
+    for _ in range(_TRIES):
+        here = mix(room(number), random)
+        aims = chances_of_aims(task_type, here)
+        if aims.outcomes:
+            text = game_in(here, aims.draw(random), random, grammar)
+            with suppress(UsageError):
+                return text, within_limits(parse_game(text))
+    here = room(number)
+    text = game_in(here, chances_of_aims(task_type, here).draw(random), random, grammar)
+    return text, within_limits(parse_game(text))
+
+
+@cache
+def _rooms(kind: str) -> tuple[Room, ...]:
+    """Return the seen rooms of a kind."""
+    rooms = (room(number) for number in room_numbers())
+    return tuple(each for each in rooms if each.seen and each.kind == kind)
+
+
+@cache
+def _receptacle_types(kind: str) -> tuple[str, ...]:
+    return tuple(sorted({each.type for other in _rooms(kind) for each in other.receptacles}))
+
+
+def mix(here: Room, random: TaskRandom) -> Room:
+    """Return a room whose receptacles of each type, with what stands on them, are those of `here` or of another room.
+
+    A type that the other room does not have is missing then. Its objects are of as many types as those of `here`.
+    """
+    others = _rooms(here.kind)
+    # Rooms by their numbers.
+    chosen = {
+        kind: here.number if random.below(2) else others[random.below(len(others))].number
+        for kind in _receptacle_types(here.kind)
+    }
+    rooms = [room(number) for number in dict.fromkeys((here.number, *chosen.values()))]
+    aside = {other.number: place * _ASIDE for place, other in enumerate(rooms)}
+    locations = [each._replace(x=each.x + aside[other.number]) for other in rooms for each in other.locations]
+    first = dict(
+        zip(
+            (each.number for each in rooms),
+            accumulate((len(each.locations) for each in rooms), initial=0),
+            strict=False,
+        )
+    )
+
+    def moved(each: Thing, other: Room) -> Thing:
+        spot = each.spot._replace(x=each.spot.x + aside[other.number] * _MILLIMETRES)
+        return each._replace(spot=spot, location=first[other.number] + each.location)
+
+    # By number of the room and place in it, in the order of ids.
+    kept = sorted(
+        (
+            (receptacle_id(moved(each, other)), other.number, index)
+            for other in rooms
+            for index, each in enumerate(other.receptacles)
+            if chosen[each.type] == other.number
+        )
+    )
+    places = {(number, index): place for place, (_, number, index) in enumerate(kept)}
+    receptacles = tuple(moved(room(number).receptacles[index], room(number)) for number, index in places)
+    fixtures = tuple(
+        moved(each, other)._replace(receptacle=places.get((other.number, each.receptacle), -1))
+        for other in rooms
+        for each in other.fixtures
+        if (other.number, each.receptacle) in places or (each.receptacle < 0 and other.number == here.number)
+    )
+    movable = sorted({*here.movable, *others[random.below(len(others))].movable})
+    while len(movable) > len(here.movable):
+        movable.pop(random.below(len(movable)))
+    return Room(here.number, tuple(locations), receptacles, fixtures, tuple(movable))

@@ -1,0 +1,1 @@
+"""The TextWorld side of ALFWorld: the real engine as a backend, and games exported for it."""

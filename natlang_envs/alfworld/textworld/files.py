@@ -1,0 +1,88 @@
+"""Game files as TextWorld reads them: a problem together with ALFWorld's domain and texts, in either grammar.
+
+The domain and the texts are the installed alfworld package's own. Those of the paper's time differ from them in a few
+places only, so they are made from them; the conformance run compares the outcome with the official files, byte by byte.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from natlang_envs.alfworld.engine.game import GRAMMARS, GameText
+from natlang_envs.errors import UsageError, one_of
+
+MISSING = (
+    'backend="textworld" and exported games need the packages alfworld and textworld, and {} cannot be imported: '
+    "run `pip install 'natlang-envs[alfworld]'`"
+)
+UNKNOWN_TASK = '"Your task is to: UNKNOWN GOAL."'  # what the texts say where a game's own sentence goes
+_HELP_ACTION = ("\n(:action help\n", "\n)\n")
+_HELP_TEXTS = ("\naction help {\n", "\n}\n")
+
+
+class Rules(NamedTuple):
+    """What all games of a grammar share: the domain in PDDL, and the texts with `UNKNOWN_TASK` as the task."""
+
+    domain: str
+    texts: str
+
+
+def rules(grammar: str) -> Rules:
+    """Return the domain and the texts of one of `GRAMMARS`.
+
+    Raises:
+        UsageError: The alfworld package is missing, or not of a version whose texts are known.
+    """
+    one_of("grammar", grammar, GRAMMARS)
+    domain, texts = _package_files()
+    if grammar == "json_2.1.1":
+        domain = _cut(_replace(domain, ";(receptacleType ?r SinkType)", "(receptacleType ?r SinkType)"), *_HELP_ACTION)
+        texts = _cut(texts, *_HELP_TEXTS)
+        texts = _replace(texts, "You arrive at {r.name}.", "You arrive at {lend.name}.")
+        texts = _replace(texts, "You move the {o.name} to the {r.name}.", "You put the {o.name} in/on the {r.name}.")
+        texts = _replace(texts, '"move {o} to {r}"', '"put {o} in/on {r}"', times=2)
+    return Rules(domain, texts)
+
+
+def game_file(text: GameText) -> dict[str, str | bool]:
+    """Return the content of a `game.tw-pddl`, in JSON types.
+
+    Raises:
+        UsageError: As `rules`.
+    """
+    domain, texts = rules(text.grammar)
+    return {
+        "pddl_domain": domain,
+        "grammar": _replace(texts, UNKNOWN_TASK, f'"{text.task}"'),
+        "pddl_problem": text.problem,
+        "solvable": True,
+    }
+
+
+@lru_cache(maxsize=1)
+def _package_files() -> tuple[str, str]:
+    spec = find_spec("alfworld")  # not imported: that would set $ALFWORLD_DATA and make its folder
+    if spec is None or spec.origin is None:
+        raise UsageError(MISSING.format("alfworld"))
+    folder = Path(spec.origin).parent / "data"
+    try:
+        return (folder / "alfred.pddl").read_text("utf-8"), (folder / "alfred.twl2").read_text("utf-8")
+    except OSError as error:
+        raise UsageError(f"{error.filename} cannot be read: run `pip install --force-reinstall alfworld`") from None
+
+
+def _replace(text: str, old: str, new: str, times: int = 1) -> str:
+    if text.count(old) != times:
+        raise UsageError(f"the installed alfworld package does not say {old} as 0.4.2 does: install alfworld==0.4.2")
+    return text.replace(old, new)
+
+
+def _cut(text: str, begin: str, end: str) -> str:
+    start = text.find(begin)
+    stop = text.find(end, start)
+    if min(start, stop) < 0:
+        raise UsageError(f"the installed alfworld package has no {begin.strip()}: install alfworld==0.4.2")
+    return text[:start] + text[stop + len(end) :]

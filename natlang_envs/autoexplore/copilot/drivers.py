@@ -1,0 +1,128 @@
+"""Who answers the copilot: a person in the terminal, or any agent of the suite. Endpoints are in `endpoint.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from natlang_envs.autoexplore.copilot.copilot import AutoExploreCopilot
+from natlang_envs.autoexplore.env import AutoExploreEnv
+from natlang_envs.autoexplore.episode import Episode
+from natlang_envs.autoexplore.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
+from natlang_envs.autoexplore.repository.tree import Repository
+from natlang_envs.autoexplore.tasks import OneTask, own_task
+from natlang_envs.env import NatLangEnv
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.agents import Agent, View, decide, is_privileged
+from natlang_envs.prompt import PathStep
+
+
+class HumanDriver:
+    """A person, asked line by line.
+
+    Args:
+        ask: Shows the present state and returns a line; None when no more will come.
+    """
+
+    def __init__(self, ask: Callable[[AutoExploreCopilot], str | None]) -> None:
+        self._ask = ask
+
+    def reply(self, copilot: AutoExploreCopilot) -> str | None:
+        """Return the next line that is not blank."""
+        while True:
+            line = self._ask(copilot)
+            if line is None or line.strip():
+                return line
+
+
+class OpenQuestionEnv(AutoExploreEnv):
+    """A question whose answer nobody has told: what agents see of it is what AutoExplore shows.
+
+    No `id` is right here, so rewards mean nothing.
+
+    Args:
+        repository: The index to walk through.
+        question: What is asked.
+        horizon: The largest number of steps.
+    """
+
+    def __init__(self, repository: Repository, question: str, horizon: int) -> None:
+        self._budget = FILE_BUDGET
+        self._index = repository
+        self._tasks = OneTask(own_task(repository.path, question, ()))
+        NatLangEnv.__init__(
+            self,
+            tasks=self._tasks,
+            horizon=horizon,
+            render_mode=None,
+            max_observation=max_observation(FILE_BUDGET),
+            max_commands=MAX_COMMANDS,
+            fallback_commands=(EXIT,),
+        )
+
+    def _begin(self, task_id: str) -> str:
+        self._episode = Episode(self._tasks.load(task_id), self._budget, self._index)
+        return self._episode.observe(self.horizon, "")
+
+    def oracle(self) -> list[str]:
+        """Refuse: there is no plan to what is not known.
+
+        Raises:
+            UsageError: Always.
+        """
+        raise UsageError("agent 'oracle' has to be told the answer, which is not known here: choose another agent")
+
+
+class AgentDriver:
+    """An agent that chooses among listed commands; it names a file, or leaves.
+
+    Args:
+        name: What the user called it, for messages.
+        agent: The agent.
+        seed: Of its random numbers.
+    """
+
+    def __init__(self, name: str, agent: Agent, seed: int = 0) -> None:
+        self._name = name
+        self._agent = agent
+        self._seed = seed
+        self._env: OpenQuestionEnv | None = None
+        self._rng = np.random.default_rng(seed)
+        self._path: tuple[PathStep, ...] = ()
+        self._observation = ""
+        self._commands: tuple[str, ...] = ()
+        self.tokens = 0
+
+    def reply(self, copilot: AutoExploreCopilot) -> str:
+        """Return the agent's command, and what it said before.
+
+        Raises:
+            UsageError: The copilot does not list choices, or the agent cannot play AutoExplore.
+        """
+        env = self._env
+        if env is None:
+            if not copilot.shown.choices:
+                raise UsageError(f"agent {self._name!r} chooses among listed commands: use --mode identify")
+            env = self._env = OpenQuestionEnv(copilot.sandbox.repository, copilot.question, copilot.steps)
+            self._observation, info = env.reset(seed=self._seed)
+            self._commands = info["admissible_commands"]
+        view = View(
+            env.task,
+            self._path,
+            self._observation,
+            self._commands,
+            self._rng,
+            env if is_privileged(self._agent) else None,
+        )
+        decision = decide(self._agent, [view])[0]
+        self.tokens += decision.tokens
+        listed = decision.action in self._commands
+        self._observation, _, _, _, info = env.step(decision.action)
+        self._commands = info["admissible_commands"]
+        self._path = (*self._path, PathStep(decision.action, info["feedback"]))
+        said = f"<think>{decision.reflection}</think>\n" if decision.reflection else ""
+        if listed:
+            return said + decision.action
+        # It must not move the sandbox, or the agent would lose its way: so it is quoted such that no command is in it.
+        return said + f"Not listed: {decision.action!a}".replace("`", "'")

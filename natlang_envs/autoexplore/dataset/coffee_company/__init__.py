@@ -1,0 +1,1 @@
+"""Builds the Coffee Company: a made-up company in documents, code and tables."""

@@ -1,0 +1,267 @@
+"""Makes labels of a user's own repository with a model behind an endpoint: `natlang data label`.
+
+What is done stands in the file of labels and in a journal beside it, so a run that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, cast
+
+from natlang_envs.autoexplore.dataset.checks import (
+    LONGEST_EVIDENCE,
+    SHORTEST_EVIDENCE,
+    depth_of,
+    difficulty_of,
+    duplicate_problems,
+    label_problems,
+    ranked_paths,
+    repository_problems,
+    shortest_path,
+    text_of,
+)
+from natlang_envs.autoexplore.dataset.labels import (
+    KINDS,
+    Evidence,
+    Label,
+    Verdict,
+    parse,
+    read_labels,
+    read_lines,
+    write_labels,
+)
+from natlang_envs.autoexplore.prompt_files import prompt_words
+from natlang_envs.autoexplore.repository.tree import Repository
+from natlang_envs.errors import UsageError
+from natlang_envs.trajectory import write_whole
+
+LARGEST_FILE = 60_000  # characters of a file that a model is shown; a longer one gets no question of its own
+_LISTED = 400  # files that a model is told the names of
+_ATTEMPTS = 2  # answers a model is given for one file
+
+
+class Model(Protocol):
+    """Whoever answers prompts."""
+
+    def answer(self, system: str, prompt: str) -> str:
+        """Return the answer to a prompt, below a system message."""
+        ...
+
+
+class Done(NamedTuple):
+    """A line of the journal: a file that was dealt with, the ids of its labels, and why others were dropped."""
+
+    path: str
+    ids: tuple[str, ...]
+    dropped: tuple[str, ...]
+
+
+def journal_of(out: Path) -> Path:
+    """Return the journal beside a file of labels."""
+    return out.with_name(f"{out.name}.journal")
+
+
+def resume(out: Path) -> tuple[list[Label], list[Done]]:
+    """Return what an earlier run finished: labels that the journal does not name are from a file that was not.
+
+    Raises:
+        UsageError: A file is there that no such run wrote.
+    """
+    journal = journal_of(out)
+    if not journal.exists():
+        if out.exists():
+            raise UsageError(f"{out} exists and has no journal {journal.name} beside it: choose another -o")
+        return [], []
+    done = [each for _, each in read_lines(journal, _parse_done)]
+    ids = {name for each in done for name in each.ids}
+    labels = [label for label in read_labels(out) if label.id in ids] if out.exists() else []
+    return labels, done
+
+
+def _parse_done(value: object) -> Done:
+    content = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    if tuple(content) != Done._fields:
+        raise ValueError(f"a line of the journal has the keys {', '.join(Done._fields)}")
+    return Done(str(content["path"]), tuple(content["ids"]), tuple(content["dropped"]))
+
+
+def files_to_ask(repository: Repository) -> list[str]:
+    """Return the files that hold text of a length that a model can be shown."""
+    return [
+        path
+        for path in repository.files
+        if 0 < repository.mark(path).size <= LARGEST_FILE and b"\0" not in repository.part(path, 0, 1 << 13)
+    ]
+
+
+def make_labels(
+    repository: Repository,
+    model: Model,
+    out: Path,
+    *,
+    count: int = 2,
+    limit: int | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[list[Label], list[Done]]:
+    """Ask a model for questions on each file, check them, and write what holds after each file.
+
+    Args:
+        repository: The repository.
+        model: Who is asked.
+        out: The file of labels; with a journal beside it, the run goes on where it was.
+        count: How many questions are asked for of each file.
+        limit: The largest number of files; None for all.
+        progress: Told how many files are done, of how many.
+
+    Raises:
+        UsageError: The endpoint fails, or a file cannot be written or read; what is finished is kept.
+    """
+    labels, done = resume(out)
+    paths = files_to_ask(repository)[:limit]
+    if not paths:
+        raise UsageError(f"{repository.path} holds no file of text that a model can be shown: choose another --repo")
+    dealt = {each.path for each in done}
+    progress(len(dealt.intersection(paths)), len(paths))
+    for path in paths:
+        if path in dealt:
+            continue
+        made, dropped = _labels_of(repository, model, path, count, labels)
+        labels += made
+        done.append(Done(path, tuple(each.id for each in made), tuple(dropped)))
+        write_labels(out, labels)
+        lines = (f"{json.dumps(each._asdict(), ensure_ascii=False)}\n" for each in done)
+        write_whole(journal_of(out), "".join(lines).encode())
+        dealt.add(path)
+        progress(len(dealt.intersection(paths)), len(paths))
+    return labels, done
+
+
+class _Asked(NamedTuple):
+    """A question as a model wrote it."""
+
+    question: str
+    answer: str
+    evidence: str
+    kind: str
+
+
+def _labels_of(
+    repository: Repository, model: Model, path: str, count: int, before: list[Label]
+) -> tuple[list[Label], list[str]]:
+    """Return the labels of one file, and why other questions on it were dropped."""
+    words = prompt_words("label")["ask"]
+    system = words["role"].format(count=count, least=SHORTEST_EVIDENCE, most=LONGEST_EVIDENCE).strip()
+    first = words["prompt"].format(files=_listing(repository), path=path, content=text_of(repository, path)).strip()
+    prompt = first
+    made: dict[str, Label] = {}
+    problems: list[str] = []
+    for _ in range(_ATTEMPTS):
+        reply = model.answer(system, prompt)
+        problems = []
+        for line, asked in _objects(reply):
+            if len(made) >= count:
+                break
+            if asked is None:
+                problems.append(f"no such JSON object: {line[:80]}")
+                continue
+            known = [label.question for label in (*before, *made.values())]
+            label, wrong = _label(repository, model, path, asked, known)
+            if label is not None:
+                made[label.id] = label
+            problems += wrong
+        if not problems or len(made) >= count:
+            break
+        prompt = words["again"].format(prompt=first, answer=reply, problems="\n".join(problems)).strip()
+    return list(made.values()), problems
+
+
+def _objects(reply: str) -> Iterator[tuple[str, _Asked | None]]:
+    """Yield each line of an answer that looks like an object, and the question in it if there is one."""
+    for line in reply.splitlines():
+        text = line.strip().rstrip(",")
+        if not text.startswith("{"):
+            continue
+        try:
+            content: Any = json.loads(text)
+            values = [content[name] for name in _Asked._fields]
+        except (ValueError, KeyError, RecursionError):
+            yield text, None
+            continue
+        good = all(isinstance(each, str) for each in values) and content["kind"] in KINDS
+        yield text, _Asked(*values) if good else None
+
+
+def _label(
+    repository: Repository, model: Model, path: str, asked: _Asked, known: list[str]
+) -> tuple[Label | None, list[str]]:
+    """Return the label of a question if all checks hold, and what is wrong if not."""
+    question = " ".join(asked.question.split())
+    draft = _compose(repository, asked, question, [Evidence(path, asked.evidence)], {})
+    wrong = [*label_problems(draft), *repository_problems(repository, draft)]
+    wrong += [problem for at, problem in duplicate_problems([*known, question]) if at == len(known)]
+    if wrong:
+        return None, [f"{question!r}: {problem}" for problem in dict.fromkeys(wrong)]
+    evidence = [Evidence(path, asked.evidence)]
+    verdicts: dict[str, str] = {}
+    for other in ranked_paths(repository, question):
+        if other == path:
+            continue
+        verdict = _judge(repository, model, other, question, asked.answer)
+        if verdict is None:
+            return None, [f"{question!r}: no verdict was given on {other}"]
+        span, verdicts[other] = verdict
+        if span:
+            evidence.append(Evidence(other, span))
+    label = _compose(repository, asked, question, evidence, verdicts)
+    wrong = [*label_problems(label), *repository_problems(repository, label)]
+    return (None if wrong else label), [f"{question!r}: {problem}" for problem in wrong]
+
+
+def _compose(
+    repository: Repository, asked: _Asked, question: str, evidence: list[Evidence], why: dict[str, str]
+) -> Label:
+    targets = tuple(sorted(each.path for each in evidence))
+    ranked = ranked_paths(repository, question)
+    verdicts = [Verdict(each, each in targets, why.get(each) or "it is a target") for each in ranked]
+    content: dict[str, Any] = {
+        "repository": repository.name,
+        "question": question,
+        "answer": " ".join(asked.answer.split()),
+        "targets": list(targets),
+        "evidence": [each._asdict() for each in sorted(evidence)],
+        "path": list(shortest_path(repository, targets)),
+        "depth": depth_of(targets),
+        "kind": asked.kind,
+        "difficulty": difficulty_of(question, targets),
+        "bm25": [each._asdict() for each in verdicts],
+    }
+    return parse(content)
+
+
+def _judge(repository: Repository, model: Model, path: str, question: str, answer: str) -> tuple[str, str] | None:
+    """Return the span of a file that answers a question, "" where it does not, and why; None without a verdict."""
+    words = prompt_words("label")["judge"]
+    system = words["role"].format(least=SHORTEST_EVIDENCE, most=LONGEST_EVIDENCE).strip()
+    text = text_of(repository, path)
+    prompt = words["prompt"].format(question=question, answer=answer, path=path, content=text[:LARGEST_FILE]).strip()
+    for _ in range(_ATTEMPTS):
+        reply = model.answer(system, prompt)
+        try:
+            content: Any = json.loads(reply[reply.index("{") : reply.rindex("}") + 1])
+            answers, why, span = content["answers"], content["why"], content["evidence"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+        if isinstance(answers, bool) and isinstance(why, str) and isinstance(span, str) and why.strip():
+            if not answers:
+                return "", " ".join(why.split())
+            if SHORTEST_EVIDENCE <= len(span) <= LONGEST_EVIDENCE and span in text:
+                return span, " ".join(why.split())
+    return None
+
+
+def _listing(repository: Repository) -> str:
+    names = list(repository.files[:_LISTED])
+    more = len(repository.files) - len(names)
+    return "\n".join([*names, *([f"(and {more} more)"] if more else [])])

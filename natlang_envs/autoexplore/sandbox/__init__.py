@@ -1,0 +1,1 @@
+"""A sandbox over a repository: look around, edit and run programs without changing the original."""

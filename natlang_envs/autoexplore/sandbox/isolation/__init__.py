@@ -1,0 +1,1 @@
+"""Runs `python` and `pip` with access to one folder and nothing else."""

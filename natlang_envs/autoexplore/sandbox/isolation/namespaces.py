@@ -1,0 +1,176 @@
+"""Starts a program under bubblewrap: what it is shown, what it gives up, and how all its processes are ended.
+
+As an ordinary user bubblewrap maps that user to 65534 inside. As root we map two users, and the program goes from one
+to the other: the kernel limits no processes of root's, and /root, where a Python may lie, is closed to others.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from natlang_envs.autoexplore.sandbox.isolation.child import environment, interpreter_mounts, system_mounts
+from natlang_envs.autoexplore.sandbox.isolation.system_calls import system_call_filter
+from natlang_envs.autoexplore.sandbox.isolation.watch import Limits
+
+NOBODY = 65534
+OPEN_FILES = 256
+
+_USERS = f"0 0 1\n{NOBODY} {NOBODY} 1\n"  # inside, outside, how many
+_START = 10.0  # seconds in which bubblewrap must have made its namespaces
+_END = 5.0  # seconds in which killed processes must be gone
+
+
+class Namespaces:
+    """A program in its namespaces; leaving the block ends whatever still runs in them.
+
+    Attributes:
+        process: Bubblewrap itself, outside.
+        first: The process in there whose end is the end of all others.
+        end: A pidfd of it.
+    """
+
+    def __init__(self, program: Path, arguments: Sequence[str], command: Sequence[str]) -> None:
+        """Start bubblewrap, and return when the program's processes can be watched.
+
+        Raises:
+            OSError: It could not be started, or failed; the message is its own.
+            ValueError: There is a NUL in the command.
+        """
+        root = os.geteuid() == 0
+        with ExitStack() as ours, ExitStack() as theirs:
+            report, reported = _pipe(ours, theirs)
+            inherited = [reported, _holding(theirs, b"".join(os.fsencode(each) + b"\0" for each in arguments))]
+            line = [str(program), "--info-fd", str(inherited[0]), "--args", str(inherited[1])]
+            calls = system_call_filter()
+            if calls is not None:
+                inherited.append(_holding(theirs, calls))
+                line += ["--seccomp", str(inherited[2])]
+            # Standard input is a pipe at its end, as empty as /dev/null; bubblewrap, too, is told to wait there,
+            # because the program keeps the descriptor that it waits at.
+            stdin, go = os.pipe()
+            theirs.callback(os.close, stdin)
+            ours.callback(os.close, go)
+            if root:
+                line += ["--userns-block-fd", "0"]
+            self.process = subprocess.Popen(
+                [*line, "--", *command],
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={},  # bubblewrap's own can be read inside, whatever it is told to clear
+                pass_fds=inherited,
+                start_new_session=True,
+            )
+            theirs.close()
+            try:
+                self.first, self.end = self._first_process(report)
+                if root:
+                    for kind in ("uid", "gid"):
+                        Path(f"/proc/{self.first}/{kind}_map").write_text(_USERS, encoding="ascii")
+                    os.write(go, b"1")
+            except BaseException:
+                self.process.kill()
+                with self.process:
+                    raise
+
+    def __enter__(self) -> Namespaces:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.kill()
+        select.select([self.end], [], [], _END)
+        os.close(self.end)
+        with self.process:
+            self.process.kill()
+
+    def kill(self) -> None:
+        """End every process in the namespaces."""
+        # The first one itself: told to outlive bubblewrap, it would.
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.end, signal.SIGKILL)
+
+    def _first_process(self, report: int) -> tuple[int, int]:
+        said = b""
+        while not said.endswith(b"}\n"):
+            ready = select.select([report], [], [], _START)[0]
+            data = os.read(report, 4096) if ready else b""
+            if not data:
+                self.process.kill()
+                why = self.process.communicate()[1].decode(errors="replace").strip()
+                raise OSError(why or "bubblewrap did not start")
+            said += data
+        first = int(json.loads(said)["child-pid"])
+        return first, os.pidfd_open(first)
+
+
+def _pipe(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
+    """Return a pipe that we read and a program writes."""
+    read, write = os.pipe()
+    ours.callback(os.close, read)
+    theirs.callback(os.close, write)
+    return read, write
+
+
+def _holding(theirs: ExitStack, content: bytes) -> int:
+    """Return a descriptor that a program reads `content` from, which must fit in a pipe."""
+    read, write = os.pipe()
+    theirs.callback(os.close, read)
+    os.write(write, content)
+    os.close(write)
+    return read
+
+
+def arguments(root: bool, folder: Path, start: Path, limits: Limits) -> list[str]:
+    """Return what bubblewrap is told, but for the command; `start` is relative to `folder`."""
+    return [*_unshared(root), *_mounts(folder, limits), "--chdir", str(Path("/work", start))]
+
+
+def _unshared(root: bool) -> list[str]:
+    arguments = ["--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--hostname", "sandbox"]
+    if root:
+        # The kernel limits nobody's processes, not root's: we map both users, and setpriv goes from one to the other.
+        return [*arguments, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
+    if system_call_filter() is None:
+        arguments.append("--disable-userns")
+    return [*arguments, "--uid", str(NOBODY), "--gid", str(NOBODY)]
+
+
+def _mounts(folder: Path, limits: Limits) -> list[str]:
+    size = ["--perms", "1777", "--size", str(max(limits.disk, 4096)), "--tmpfs"]
+    return [
+        *system_mounts(),
+        *("--proc", "/proc", "--dev", "/dev"),
+        *(*size, "/dev/shm", "--remount-ro", "/dev"),  # writable it would be a disk without a size
+        *(*size, "/tmp"),
+        *interpreter_mounts(),
+        *(part for name, value in environment("/work", "/tmp").items() for part in ("--setenv", name, value)),
+        # Last, and nothing is ever mounted below it: what lies there could lead the mount elsewhere.
+        *("--bind", str(folder.resolve()), "/work"),
+        *("--remount-ro", "/"),
+    ]
+
+
+def limited(limits: Limits, root: bool) -> list[str]:
+    """Return the beginning of a command line that gives up rights and takes on limits, inside."""
+    seconds = math.ceil(limits.seconds)
+    drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all"]
+    return [
+        *([*drop, "--bounding-set=-all", "--"] if root else []),
+        "prlimit",
+        f"--nproc={limits.processes + (not root)}",  # bubblewrap's own process inside is the same user's
+        f"--data={limits.memory}",
+        f"--as={4 * limits.memory}",  # addresses, most of them never used: threads and allocators reserve many
+        f"--fsize={limits.disk}",
+        f"--cpu={seconds}:{seconds + 1}",
+        f"--nofile={OPEN_FILES}",
+        "--core=0",
+        "--",
+    ]

@@ -1,0 +1,321 @@
+"""A repository to look around in, edit and run programs in, without ever changing the original."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from natlang_envs.autoexplore.repository.names import on_disk
+from natlang_envs.autoexplore.repository.tree import Repository, open_repository
+from natlang_envs.autoexplore.sandbox.changes import ChangedFile, changed_files, patch, write_patch
+from natlang_envs.autoexplore.sandbox.command_context import (
+    MISSING,
+    CommandError,
+    Output,
+    OutputFull,
+    Session,
+    resolve_target,
+)
+from natlang_envs.autoexplore.sandbox.commands import COMMANDS
+from natlang_envs.autoexplore.sandbox.directory_backend import DirectoryFiles
+from natlang_envs.autoexplore.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
+from natlang_envs.autoexplore.sandbox.overlay import State, View, parent_of
+from natlang_envs.autoexplore.sandbox.parser import ParseError, parse
+from natlang_envs.autoexplore.sandbox.work_folder import TooMuch, WorkFolder
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.spaces import escape_surrogates
+
+PROGRAMS = {"python": "python", "python3": "python", "pip": "pip", "pip3": "pip"}
+BACKENDS = ("memory", "directory")
+
+
+class CommandResult(NamedTuple):
+    """What a command line did.
+
+    Attributes:
+        stdout: Standard output; bytes that are no UTF-8 are backslash-escaped.
+        stderr: Standard error, likewise.
+        exit_code: 0, or what the program of this name would return; 2 for a line that is not understood, 127 for a
+            command that does not exist, 126 for one that cannot be run here.
+        stopped: A plain sentence that names the limit that was hit, or None.
+    """
+
+    stdout: str
+    stderr: str
+    exit_code: int
+    stopped: str | None = None
+
+
+class SandboxState(NamedTuple):
+    """The state of a sandbox: immutable, picklable and JSON-serialisable."""
+
+    cwd: str
+    changes: State
+
+
+class AutoExploreSandbox:
+    """A copy-on-write sandbox over a repository; the original is never modified.
+
+    `cd`, `ls`, `cat`, `head`, `tail` and `echo` are answered here, without a process; `> FILE` and `>> FILE` write into
+    the sandbox. `python` and `pip` run in isolation, see `isolation.py`. The root is shown as `/work`, nothing above
+    it can be reached. Symbolic links are listed, never followed; `.git` is hidden and cannot be written.
+
+    The memory backend keeps changes in memory, and makes a real folder when the first program runs. The directory
+    backend keeps a real folder all the time. Both answer alike. Use it as a context manager, or call `close`.
+
+    Args:
+        repository: A folder, or its index.
+        backend: `memory` or `directory`.
+        folder: Where to make the real folder; None: a RAM disk where there is one, else the temporary folder.
+        limits: What programs may use; `disk` is also the most bytes that changed files may hold together, and `output`
+            the most bytes of standard output of any command.
+        unsafe: Run `python` and `pip` without isolation where there is none.
+
+    Raises:
+        UsageError: The repository or the folder is not usable, or the backend is unknown.
+    """
+
+    def __init__(
+        self,
+        repository: str | Path | Repository,
+        *,
+        backend: str = "memory",
+        folder: str | Path | None = None,
+        limits: Limits | None = None,
+        unsafe: bool = False,
+    ) -> None:
+        self.repository = repository if isinstance(repository, Repository) else open_repository(repository)
+        self.limits = limits or Limits()
+        self.backend = one_of("backend", backend, BACKENDS)
+        self._place = None if folder is None else _usable(Path(folder), self.repository)
+        self._unsafe = unsafe
+        self._view = View(self.repository, self.limits.disk)
+        self._session = Session(self._view)
+        self._work: WorkFolder | None = None
+        self._waiting: dict[str, None] = {}  # written to the view, not yet to the work folder
+        self._closed = False
+        if backend == "directory":
+            self._real_folder()
+
+    def __enter__(self) -> AutoExploreSandbox:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the real folder, if there is one; the sandbox takes no more commands."""
+        self._drop_work()
+        self._closed = True
+
+    @property
+    def cwd(self) -> str:
+        """The path of the current folder, "" for the root."""
+        return self._session.cwd
+
+    @property
+    def view(self) -> View:
+        """The files as they are now; with the directory backend, after what others did in its folder."""
+        if self.backend == "directory" and self._work is not None:
+            try:
+                self._work.update()
+            except TooMuch as error:
+                raise UsageError(f"{self._work.path}: {error}: call reset()") from None
+        return self._view
+
+    def execute(self, command_line: str) -> CommandResult:
+        """Run one command line. Whatever it is, it is answered.
+
+        Raises:
+            RepositoryChanged: The original changed since it was indexed; the message names the file.
+            UsageError: The sandbox is closed.
+        """
+        if self._closed:
+            raise UsageError("the sandbox is closed: make a new one")
+        try:
+            line = parse(escape_surrogates(command_line))
+        except ParseError as error:
+            return CommandResult("", f"{error}\n", 2)
+        name = line.words[0]
+        if name not in COMMANDS and name not in PROGRAMS:
+            known = ", ".join(sorted({*COMMANDS, *PROGRAMS.values()}))
+            return CommandResult("", f"{escape_surrogates(name)}: command not found (there are {known})\n", 127)
+        target = None
+        if line.target is not None:
+            try:
+                target = resolve_target(self._session, line.target)
+            except CommandError as error:
+                return CommandResult("", f"{error}\n", error.code)
+        if name in PROGRAMS:
+            done = self._run((PROGRAMS[name], *line.words[1:]))
+        else:
+            done = self._answer(name, line.words[1:], self.limits.output if target is None else self.limits.disk)
+        if target is not None:
+            problem = self._redirect(target, done.stdout, line.append)
+            errors = done.stderr + f"{line.target}: {problem}\n".encode() if problem else done.stderr
+            done = done._replace(stdout=b"", stderr=errors, exit_code=1 if problem else done.exit_code)
+        return CommandResult(_text(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
+
+    def _answer(self, name: str, words: Sequence[str], limit: int) -> Completed:
+        output = Output(limit)
+        stopped = None
+        try:
+            code = COMMANDS[name](self._session, words, output)
+        except CommandError as error:
+            output.fail(str(error))
+            code = error.code
+        except OutputFull:
+            code, stopped = 1, f"it wrote more than {limit} bytes"
+        except (OSError, KeyError) as error:  # someone changes the real folder at this moment
+            output.fail(f"{name}: {_reason(error)}")
+            code = 1
+        errors = "".join(f"{line}\n" for line in output.errors)
+        return Completed(code, b"".join(output.chunks), errors.encode("utf-8", "backslashreplace"), stopped)
+
+    def _redirect(self, target: str, content: bytes, append: bool) -> str:
+        """Write a command's output to a file; return why that cannot be, or nothing."""
+        files = self._session.files
+        try:
+            if files.kind(target) == "file" and append:
+                size = files.size(target)
+                self._view.check_room(target, size + len(content))
+                content = files.part(target, 0, size) + content
+            files.write(target, content)
+        except (OSError, KeyError) as error:  # KeyError: the program before it removed the folder
+            return _reason(error)
+        if self.backend == "memory" and self._work is not None:
+            self._waiting[target] = None
+        return ""
+
+    def _run(self, argv: Sequence[str]) -> Completed:
+        try:
+            isolation = self.isolation()
+        except UsageError as error:
+            return Completed(126, b"", f"{argv[0]}: {error}\n".encode("utf-8", "backslashreplace"), None)
+        work = self._real_folder()
+        cwd = os.fsdecode(on_disk(self._session.cwd))
+        try:
+            done = isolation.run(argv, work.path, cwd, self.limits)
+            work.update()
+        except TooMuch as error:
+            self._drop_work()  # the view is as it was before the program ran
+            done = Completed(1, b"", b"", f"{error}: its changes are undone")
+            if self.backend == "directory":
+                self._real_folder()
+        while self._view.kind(self._session.cwd) != "folder":  # the program removed the current folder
+            self._session.cwd = parent_of(self._session.cwd)[0]
+        return done
+
+    def isolation(self) -> Isolation:
+        """Return what `python` and `pip` run in.
+
+        Raises:
+            UsageError: There is none on this machine, and the sandbox is not `unsafe`; the line says what to install.
+        """
+        return find_isolation(self._unsafe)
+
+    def _real_folder(self) -> WorkFolder:
+        """Return the real folder, in step with the view."""
+        if self._work is not None and self._work.process != os.getpid():
+            self._drop_work()  # it belongs to the process this one was forked from
+        if self._work is None:
+            self._work = WorkFolder(self._view, self.limits.disk, self._place)
+            self._waiting.clear()
+            if self.backend == "directory":
+                self._session.files = DirectoryFiles(self._work, self._view)
+        while self._waiting:
+            path, _ = self._waiting.popitem()
+            if self._view.kind(path) == "file":
+                self._work.write(path, self._view.read(path))
+        return self._work
+
+    def _drop_work(self) -> None:
+        if self._work is not None:
+            self._work.close()
+            self._work = None
+        self._waiting.clear()
+
+    def changed_files(self) -> tuple[ChangedFile, ...]:
+        """Return the files that differ from the original, sorted by path. What `pip` installed is left out.
+
+        Raises:
+            RepositoryChanged: One of them changed in the original since it was indexed.
+        """
+        return changed_files(self.view)
+
+    def diff(self) -> str:
+        """Return the changes as a unified diff, for people: binary files are only named.
+
+        Raises:
+            RepositoryChanged: One of the files changed in the original since it was indexed.
+        """
+        return _text(patch(self.changed_files(), whole_binaries=False))
+
+    def export(self, path: str | Path) -> None:
+        """Write the changes as a patch that `git apply` accepts, and `patch -p1` where no binary file changed.
+
+        Raises:
+            RepositoryChanged: One of the files changed in the original since it was indexed.
+            UsageError: The patch cannot be written there.
+        """
+        try:
+            write_patch(path, self.changed_files())
+        except OSError as error:
+            raise UsageError(f"the patch cannot be written to {str(path)!r} ({_reason(error)})") from None
+
+    def snapshot(self) -> SandboxState:
+        """Return the present state."""
+        return SandboxState(self._session.cwd, self.view.state())
+
+    def restore(self, state: SandboxState | Sequence[Any]) -> None:
+        """Return to a state of a sandbox over the same repository, also one that went through JSON.
+
+        Raises:
+            UsageError: It is no such state; the sandbox is then as after `reset`.
+        """
+        self._drop_work()
+        self._session.cwd = ""
+        try:
+            cwd, changes = state
+        except ValueError:
+            self.reset()
+            raise UsageError("this is no state of a sandbox: give one that it returned") from None
+        try:
+            self._view.restore(changes)
+            if self._view.kind(str(cwd)) == "folder":
+                self._session.cwd = str(cwd)
+        finally:
+            if self.backend == "directory":
+                self._real_folder()
+
+    def reset(self) -> None:
+        """Return to the original, at its root."""
+        self._drop_work()
+        self._view.reset()
+        self._session.cwd = ""
+        if self.backend == "directory":
+            self._real_folder()
+
+
+def _usable(folder: Path, repository: Repository) -> Path:
+    real = Path(os.path.realpath(folder))
+    if not real.is_dir():
+        raise UsageError(f"{str(folder)!r} is no folder: give an existing one to work in")
+    if real.is_relative_to(repository.path):
+        raise UsageError(f"{str(folder)!r} lies in the repository: choose a folder outside it")
+    return real
+
+
+def _reason(error: OSError | KeyError) -> str:
+    if isinstance(error, KeyError):
+        return MISSING
+    return os.strerror(error.errno) if error.errno else "Input/output error"
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "backslashreplace")

@@ -1,0 +1,105 @@
+"""The default vector form: N episodes of any `NatLangEnv`, played through its own hooks.
+
+Gymnasium names a vector form by a string `module:attribute`, without arguments. So `natlang_envs.episodes:a.b.MyEnv` is
+the vector form of the class `MyEnv` in the module `a.b`; `registration.register` writes that string.
+"""
+
+# This class and NatLangEnv are two halves of one thing, so it may call the hooks.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from natlang_envs.env import NatLangEnv, Outcome
+from natlang_envs.vector import Indices, NatLangVectorEnv, Outcomes, object_array
+
+
+class EpisodesVectorEnv(NatLangVectorEnv):
+    """N episodes in step, each played by a shallow copy of one environment, which share tasks and spaces.
+
+    Args:
+        env: The environment to copy; it is not played itself.
+        num_envs: Number of episodes.
+        autoreset_mode: `"NextStep"`, `"SameStep"` or `"Disabled"`.
+    """
+
+    def __init__(
+        self, env: NatLangEnv, num_envs: int, autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP
+    ) -> None:
+        super().__init__(env, num_envs, autoreset_mode)
+        self.games: tuple[NatLangEnv, ...] = tuple(copy(env) for _ in range(num_envs))
+        self._last: list[Outcome] = []
+
+    def _at(self, indices: Indices) -> Sequence[NatLangEnv]:
+        if len(indices) == self.num_envs:
+            return self.games
+        where: list[int] = indices.tolist()
+        return [self.games[index] for index in where]
+
+    def _seed(self, index: int, seed: int) -> None:
+        self.games[index].np_random, _ = seeding.np_random(seed)
+
+    def _draw(self, index: int) -> str:
+        return self.tasks.draw(self.games[index].np_random.random)
+
+    def _begin(self, indices: list[int], task_ids: list[str]) -> list[str]:
+        observations: list[str] = []
+        for index, task_id in zip(indices, task_ids, strict=True):
+            game = self.games[index]
+            game._task_id, game._steps, game._ended = task_id, 0, False
+            observations.append(game._begin(task_id))
+        return observations
+
+    def _act(self, indices: Indices, commands: Sequence[str]) -> Outcomes:
+        self._last = []
+        for game, command in zip(self._at(indices), commands, strict=True):
+            game._steps += 1
+            self._last.append(game._act(command))
+        return Outcomes(
+            feedback=object_array([each.feedback for each in self._last]),
+            rewards=np.array([each.reward for each in self._last], dtype=np.float64),
+            terminated=np.array([each.terminated for each in self._last], dtype=np.bool_),
+            success=np.array([each.success for each in self._last], dtype=np.bool_),
+        )
+
+    def _observe(self, indices: Indices, outcomes: Outcomes) -> list[str]:
+        return [game._observe(each) for game, each in zip(self._at(indices), self._last, strict=True)]
+
+    def _admissible_commands(self) -> NDArray[np.object_]:
+        nothing = self._action_spaces[0].commands
+        return object_array([nothing if game._task_id is None else game._admissible_commands() for game in self.games])
+
+    @property
+    def _task_texts(self) -> NDArray[np.object_]:
+        return object_array(["" if game._task_id is None else game.task for game in self.games])
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Return a picture of every episode, as `render_mode` says."""
+        return None if self.render_mode is None else tuple(game.render() for game in self.games)
+
+
+def _make(
+    environment: Callable[..., NatLangEnv],
+    num_envs: int = 1,
+    autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+    **kwargs: Any,
+) -> EpisodesVectorEnv:
+    return EpisodesVectorEnv(environment(**kwargs), num_envs, autoreset_mode)
+
+
+def __getattr__(name: str) -> Callable[..., EpisodesVectorEnv]:
+    """Return the vector form of the class that `name` gives with its module, such as `a.b.MyEnv`."""
+    module, _, attribute = name.rpartition(".")
+    if not module:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return partial(_make, getattr(import_module(module), attribute))

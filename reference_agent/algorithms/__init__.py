@@ -1,0 +1,1 @@
+"""Policy-gradient algorithms for line 34 of Algorithm 1."""

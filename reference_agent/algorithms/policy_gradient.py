@@ -1,0 +1,192 @@
+"""What the algorithms of line 34 share: credit, probabilities of what was chosen, and one update in micro-batches.
+
+It knows nothing of environments or reflections: it sees prompts, labels, choices and rewards. Each algorithm is one
+file beside this one with a function `update(learner, episodes)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from reference_agent import processes
+from reference_agent.config import RLConfig
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.players import Decision, explored
+from reference_agent.rollout import Episode
+
+
+class Learner(NamedTuple):
+    """Everything that an update changes or draws from.
+
+    Attributes:
+        policy: The policy's model.
+        optimizer: Of its weights.
+        config: The settings.
+        rng: Shuffles minibatches; the same generator draws tasks, labels and choices.
+        critic: A value head on the last position's state, if the algorithm has one.
+    """
+
+    policy: LanguageModel
+    optimizer: torch.optim.Optimizer
+    config: RLConfig
+    rng: np.random.Generator
+    critic: torch.nn.Module | None = None
+
+
+class Update(NamedTuple):
+    """What an iteration's updates did, as means over them; None where the algorithm has no such thing.
+
+    Attributes:
+        loss: What was minimised.
+        entropy: Of the policy's choice, nats.
+        gradient_norm: Before it is cut.
+        kl: Estimate of KL(policy that sampled || policy now), nats, before each update.
+        clipped: Share of decisions whose ratio lay outside the clipping range.
+        updates: Number of steps of the optimizer.
+        skipped: Share of decisions that were left out of the forward pass.
+    """
+
+    loss: float
+    entropy: float
+    gradient_norm: float
+    kl: float | None = None
+    clipped: float | None = None
+    updates: float | None = None
+    skipped: float | None = None
+
+
+class Row(NamedTuple):
+    """One decision of one episode, how much better it went than expected, and what the critic should have said."""
+
+    step: int
+    decision: Decision
+    advantage: float
+    target: float = 0.0
+
+
+class Choices(NamedTuple):
+    """log π(what was chosen) [B], the mean entropy of the choices in nats, and the critic's values [B] if any."""
+
+    chosen: Tensor
+    entropy: Tensor
+    values: Tensor | None
+
+
+def rewards_to_go(rewards: Sequence[float], scale: float) -> NDArray[np.float64]:
+    """Return Σ_{t ≥ h} r_t / scale for every step h."""
+    return np.cumsum(np.asarray(rewards)[::-1])[::-1] / scale
+
+
+def advantages(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
+    """Return every step of every episode, last steps first, with its reward-to-go less `rl.baseline`."""
+    returns = [rewards_to_go(each.rewards, config.reward_scale) for each in episodes]
+    groups: dict[object, list[float]] = {}
+    for episode, gained in zip(episodes, returns, strict=True):
+        for step, decision in enumerate(episode.decisions):
+            for key in (step, decision.state):
+                groups.setdefault(key, []).append(float(gained[step]))
+
+    def baseline(step: int, decision: Decision) -> float:
+        if config.baseline == "none":
+            return 0.0
+        same_state = groups[decision.state]
+        return float(np.mean(same_state if config.baseline == "state" and len(same_state) > 1 else groups[step]))
+
+    rows = [
+        Row(step, decision, float(gained[step]) - baseline(step, decision))
+        for episode, gained in zip(episodes, returns, strict=True)
+        for step, decision in enumerate(episode.decisions)
+    ]
+    return sorted(rows, key=lambda row: -row.step)
+
+
+def scaled(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows with their advantages divided by the standard deviation over all of them."""
+    spread = float(np.std([row.advantage for row in rows])) + 1e-6
+    return [row._replace(advantage=row.advantage / spread) for row in rows]
+
+
+def groups(episodes: Sequence[Episode], size: int) -> list[Sequence[Episode]]:
+    """Return the episodes of each task; `size` in a row share one."""
+    return [episodes[first : first + size] for first in range(0, len(episodes), size)]
+
+
+def choices(learner: Learner, rows: Sequence[Row]) -> Choices:
+    """Return what the model says now about the rows' choices.
+
+    With `rl.explore`, log π is of the mixture that draws; the entropy is of the policy alone.
+    """
+    asked = [_question(row) for row in rows]
+    different = {question: index for index, question in enumerate(dict.fromkeys(asked))}
+    logits, states = learner.policy.choice_logits_and_states(
+        [prompt for prompt, _ in different], [labels for _, labels in different]
+    )
+    which = [different[question] for question in asked]
+    logits, states = logits[which], states[which]
+    log_probabilities = torch.log_softmax(logits, dim=1)
+    taken = torch.tensor([[row.decision.chosen] for row in rows], device=logits.device)
+    chosen = explored(log_probabilities, learner.config.explore).gather(1, taken)[:, 0]
+    probabilities = log_probabilities.exp()
+    entropy = -(probabilities * log_probabilities.masked_fill(probabilities == 0, 0.0)).sum(dim=1).mean()
+    values = None if learner.critic is None else learner.critic(states.float())[:, 0]
+    return Choices(chosen, entropy, values)
+
+
+def _question(row: Row) -> tuple[str, tuple[str, ...]]:
+    return row.decision.prompt, tuple(row.decision.labels)
+
+
+def _parts(rows: Sequence[Row], size: int) -> list[list[Row]]:
+    """Return the rows of `size` different prompts at a time: equal ones stay together, to be computed once."""
+    asked: dict[tuple[str, tuple[str, ...]], list[Row]] = {}
+    for row in rows:
+        asked.setdefault(_question(row), []).append(row)
+    questions = list(asked.values())
+    size = min(size or len(questions), ceil(len(questions) / processes.count()))
+    return [
+        [row for same in questions[first : first + size] for row in same] for first in range(0, len(questions), size)
+    ]
+
+
+def step(
+    learner: Learner, rows: Sequence[Row], loss_of: Callable[[Sequence[Row]], tuple[Tensor, tuple[float, ...]]]
+) -> list[float]:
+    """Take one step of the optimizer on a minibatch, `rl.microbatch` different prompts in memory at a time.
+
+    Processes that train together have the same rows, and share the work.
+
+    Args:
+        learner: What is changed.
+        rows: The minibatch.
+        loss_of: Gives the mean loss over some rows, and means over them that are only to be watched.
+
+    Returns:
+        The minibatch's loss, the norm of its gradient, and what was watched.
+
+    Raises:
+        NotFinite: The gradient is not finite; nothing has moved.
+    """
+    means: list[NDArray[np.float64]] = []
+
+    def losses() -> Iterator[Tensor]:
+        for part in processes.part(_parts(rows, learner.config.microbatch)):
+            loss, watched = loss_of(part)
+            share = len(part) / len(rows)
+            means.append(share * np.asarray([float(loss.detach()), *watched]))
+            yield loss * share
+
+    norm = learner.policy.descend(learner.optimizer, losses(), learner.config.clip, together=True)
+    loss, *watched = np.sum(processes.gather(means), axis=0).tolist()
+    return [loss, norm, *watched]
+
+
+def minibatches(count: int, learner: Learner) -> list[NDArray[np.int64]]:
+    """Return the indices 0 .. count - 1, split into minibatches of about `rl.minibatch`, in order."""
+    return np.array_split(np.arange(count), max(1, round(count / learner.config.minibatch)))

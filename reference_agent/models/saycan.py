@@ -1,0 +1,153 @@
+"""SayCan-style choice, the alternative that the paper's section 4.3 compares with: each action is scored by itself.
+
+The prompt ends where the action would stand and lists none. An action's score is the log-probability of its text there,
+and the policy is the softmax of the scores over the listed actions (Ahn et al., 2022: the language model's side of
+SayCan). A sum over more tokens is smaller, whatever they say, so TWOSOME (Tan et al., 2024) divides the sum by the
+number of the action's tokens or of its words (between spaces). A word that the tokenizer splits, often a rare one,
+counts as several tokens and as one word.
+
+The prompt is computed once: its actions lie one after another behind it, and each sees the prompt and itself only.
+Neither scores the end, so an undivided "open drawer 1" is never less likely than "open drawer 10"; `"whole"` scores it
+too and divides by nothing, which is what the model says of the listed texts as whole answers, as its fine-tuning was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from natlang_envs.enumeration import Choice
+from natlang_envs.errors import UsageError
+from reference_agent.config import Config
+from reference_agent.models.language_model import LanguageModel
+
+_PROMPT, _PADDING = 0, -1  # what a place holds, beside the numbers of actions, which begin at 1
+
+
+class SayCanPolicy(LanguageModel):
+    """A language model that chooses among actions by the probability of their texts.
+
+    Args:
+        model: The model; both share its weights and settings.
+        normalisation: What a log-probability is divided by: `"sum"` (nothing), `"token"` or `"word"`; `"whole"` is an
+            undivided one with the end of the text.
+    """
+
+    def __init__(self, model: LanguageModel, normalisation: str) -> None:
+        self.__dict__.update(vars(model))
+        self.normalisation = normalisation
+
+    def list_actions(self, commands: Sequence[str], rng: np.random.Generator | None) -> list[Choice]:
+        """Return each command as its own label: nothing is drawn."""
+        return [Choice(command, command) for command in commands]
+
+    def answer_tokens(self, labels: Sequence[str]) -> int:
+        """Return how many tokens a choice takes beside its prompt: all actions are read."""
+        return sum(map(self.count, labels))
+
+    def ask(self, state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
+        """Return p(s) and the reflection, then the place for the action."""
+        return text_prompt(state, reflection)
+
+    def choice_logits_and_states(
+        self, prompts: Sequence[str], labels: Sequence[Sequence[str]]
+    ) -> tuple[Tensor, Tensor]:
+        """Return the normalised log-probabilities of the actions of each prompt; a softmax makes them the policy.
+
+        Args:
+            prompts: B prompts.
+            labels: For each prompt its actions, at most K.
+
+        Returns:
+            Tensor [B, K]; -inf where a prompt has fewer actions. Tensor [B, width]: the states behind the prompts.
+
+        Raises:
+            UsageError: A prompt with its longest action does not fit the model.
+        """
+        starts = [self.encode(prompt) for prompt in prompts]
+        actions = [[self.encode(text) for text in each] for each in labels]
+        if not all(all(each) for each in actions):
+            raise UsageError("an action without text has no probability: list another, or set head to 'labels'")
+        if self.normalisation == "whole":
+            actions = [[(*action, self.end) for action in each] for each in actions]
+        self._check_length([(*start, *max(each, key=len)) for start, each in zip(starts, actions, strict=True)])
+        cache, shared = self._begin(starts, min(map(len, starts)) - 1)
+
+        # Lay out [B, T]: a prompt from `shared` on, then every action but for its last token, which predicts nothing.
+        width = max(
+            len(start) - shared + sum(len(action) - 1 for action in each)
+            for start, each in zip(starts, actions, strict=True)
+        )
+        ids = np.full((len(starts), width), self.end)
+        positions = np.zeros_like(ids)
+        holds = np.full_like(ids, _PADDING)
+        # For every token of every action: the row and place that predict it, and which score [B * K] it belongs to.
+        predicted: list[tuple[int, int]] = []
+        wanted: list[int] = []
+        owner: list[int] = []
+        widest = max(map(len, labels))
+        divisors = np.full(len(starts) * widest, np.inf)
+        for row, (start, each) in enumerate(zip(starts, actions, strict=True)):
+            end = len(start) - shared
+            ids[row, :end] = start[shared:]
+            positions[row, :end] = np.arange(shared, len(start))
+            holds[row, :end] = _PROMPT
+            place = end
+            for number, action in enumerate(each):
+                behind = place + len(action) - 1
+                ids[row, place:behind] = action[:-1]
+                positions[row, place:behind] = np.arange(len(start), len(start) + len(action) - 1)
+                holds[row, place:behind] = number + 1
+                predicted += [(row, end - 1), *((row, at) for at in range(place, behind))]
+                wanted += action
+                owner += [row * widest + number] * len(action)
+                divisors[row * widest + number] = self._divisor(labels[row][number], len(action))
+                place = behind
+
+        device = self.model.device
+        output = self.model.base_model(
+            torch.from_numpy(ids).to(device),
+            attention_mask=self._mask(torch.from_numpy(holds).to(device), shared),
+            position_ids=torch.from_numpy(positions).to(device),
+            past_key_values=cache,
+            use_cache=cache is not None,
+        )
+        # A prompt's last place predicts the first token of all its actions: the head, which is large, reads it once.
+        places = {each: index for index, each in enumerate(dict.fromkeys(predicted))}
+        rows, columns = torch.tensor(list(places), device=device).T
+        logits = self.model.get_output_embeddings()(output.last_hidden_state[rows, columns]).float()
+        at = torch.tensor([places[each] for each in predicted], device=device)
+        said = logits[at, torch.tensor(wanted, device=device)] - logits.logsumexp(dim=1)[at]
+        sums = torch.zeros(divisors.shape, device=device).index_add(0, torch.tensor(owner, device=device), said)
+        listed = torch.from_numpy(np.isfinite(divisors)).to(device)
+        scores = (sums / torch.from_numpy(divisors).float().to(device)).masked_fill(~listed, float("-inf"))
+        ends = torch.tensor([len(start) - shared - 1 for start in starts], device=device)
+        states = output.last_hidden_state[torch.arange(len(starts), device=device), ends]
+        return scores.view(len(starts), widest).cpu(), states.float().cpu()
+
+    def _divisor(self, action: str, tokens: int) -> int:
+        return {"sum": 1, "whole": 1, "token": tokens, "word": len(action.split())}[self.normalisation]
+
+    def _mask(self, holds: Tensor, shared: int) -> Tensor:
+        """Return what is added to attention [B, 1, T, shared + T]: 0 where a place sees another, else the least."""
+        count, width = holds.shape
+        earlier = torch.ones(width, width, dtype=torch.bool, device=holds.device).tril()
+        own = (holds[:, None, :] == holds[:, :, None]) | (holds[:, None, :] == _PROMPT)
+        before = torch.ones(count, width, shared, dtype=torch.bool, device=holds.device)
+        sees = torch.cat([before, earlier & own], dim=2)[:, None]
+        least = torch.finfo(self.model.dtype).min
+        return torch.zeros(sees.shape, dtype=self.model.dtype, device=holds.device).masked_fill(~sees, least)
+
+
+def text_prompt(state: str, reflection: str | None) -> str:
+    """Return what the text of an action completes: p(s) and the reflection, if there is one."""
+    said = [] if reflection is None else [f"Reflection: {reflection}"]
+    return "\n".join([state, *said, "Action:", ""])
+
+
+def with_head(policy: LanguageModel, config: Config) -> LanguageModel:
+    """Return the policy with the head that the settings name."""
+    return SayCanPolicy(policy, config.normalisation) if config.head == "saycan" else policy

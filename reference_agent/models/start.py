@@ -1,0 +1,148 @@
+"""The model that both players start from: a pretrained one by name, or the tiny one, made and warmed up once.
+
+It does not know how players are trained.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import gymnasium
+import torch
+
+from natlang_envs.autoexplore.dataset.catalogue import cache_folder
+from natlang_envs.dangerous_taxi.city import CLASSIC
+from natlang_envs.dangerous_taxi.tasks import FAMILY as TAXI
+from natlang_envs.dangerous_taxi.tasks import parse_task_id
+from natlang_envs.enumeration import enumerate_actions
+from natlang_envs.env import unwrap
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.prompt import policy_prompt
+from reference_agent.collect import Report, collect, teachers_env
+from reference_agent.config import CollectConfig, Config, StageConfig
+from reference_agent.folders import alone, finished
+from reference_agent.models import smollm2
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.tokenizer import FEW, TokenizerSizes
+from reference_agent.teachers.choose import tiny_words
+from reference_agent.warmup.warmup import warm_up
+
+NAMED = {"smollm2": smollm2.fetch}  # what `reflect-rl models fetch` knows: a writer of a folder for each name
+
+
+def model_source(name: str) -> str | Path:
+    """Return the folder or hub id that a `model.name` stands for.
+
+    Raises:
+        UsageError: It is to be fetched first.
+    """
+    if name not in NAMED:
+        return name
+    folder = cache_folder() / "models" / name
+    if not folder.exists():
+        raise UsageError(f"{folder} is missing: fetch the model once with `reflect-rl models fetch {name}`")
+    return folder
+
+
+def fetch_model(name: str, say: Callable[[str], None]) -> Path:
+    """Put a named model into the cache folder, unless it is there, and return its folder.
+
+    Raises:
+        UsageError: There is no such name, or the model cannot be had.
+    """
+    fetch = NAMED[one_of("model", name, NAMED)]
+    return finished(cache_folder() / "models" / name, lambda folder: fetch(folder, say))
+
+
+def base_model(config: Config, report: Report) -> LanguageModel:
+    """Return the tiny model that both players start from.
+
+    It is made and warmed up once for its settings, and kept in the user's cache; a warm-up that was killed goes on. The
+    one of the default settings comes with the package, because it takes some minutes to make; `reflect-rl warm-up`
+    makes it again.
+    """
+    name = tiny_name(config)
+    shipped = SHIPPED / name
+    if shipped.exists():
+        return LanguageModel.load(shipped)
+    folder = cache_folder() / name
+    steps = folder.with_name(f".{name}.steps")
+    with alone(folder.with_name(f".{name}.lock")):  # another process that needs it waits for it
+        finished(folder, lambda path: make_tiny(config, report, steps).save(path))
+        shutil.rmtree(steps, ignore_errors=True)
+    return LanguageModel.load(folder)
+
+
+def tiny_name(config: Config) -> str:
+    """Return the name of the tiny model that the settings make."""
+    samples = _samples(config)
+    # Taxi's models of a kind of map are all one.
+    further = [] if samples == Config(seed=config.warmup.seed) else [asdict(samples), LESSONS]
+    made_of = {name: getattr(config.model, name) for name in (*TINY, *(["mimetic"] if config.model.mimetic else []))}
+    settings = json.dumps([made_of, asdict(config.warmup), VERSION, *further])
+    return f"tiny-{hashlib.sha256(settings.encode()).hexdigest()[:16]}"
+
+
+# The settings that make a tiny model.
+TINY = ("name", "layers", "width", "inner", "heads", "positions", "initializer_range")
+SHIPPED = Path(__file__).parents[1] / "data" / "models"
+_SAMPLED = 1_000  # trajectories, at most, whose prompts show words and shape
+VERSION = 2  # raise when the warm-up, the tokenizer or the environment's texts change
+LESSONS = 1  # raise in its place when only the lessons change that the shipped model did not have
+
+
+def make_tiny(config: Config, report: Report, steps: Path | None = None) -> LanguageModel:
+    """Return a tiny model with its tokenizer, warmed up; the same settings give the same model on the same machine.
+
+    Args:
+        config: The settings.
+        report: As that of `warm_up`.
+        steps: Where the warm-up's checkpoints go, of which the newest is resumed; None for no checkpoints.
+    """
+    torch.set_num_threads(config.threads)
+    # Prompts for their words and shape: nothing is learned from the teacher's choices.
+    settings = _samples(config)
+    samples = collect(settings)
+    prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in samples]
+    env = teachers_env(settings)
+    # All six of Taxi's commands have letters; where there are more commands, there are more words too.
+    sizes = FEW if env.max_commands <= 26 else TokenizerSizes(4_096, env.max_commands)
+    model = LanguageModel.tiny(config.model, prompts, tiny_words(env), config.warmup.seed, sizes)
+    states = [(each.state, each.commands) for each in samples]
+    if env.family == TAXI:
+        cities = [parse_task_id(each.task_id)[0] for each in samples]
+        warm_up(model, states, config.warmup, report, cities=cities, folder=steps)
+    else:
+        said = [(each.reflection, each.action) for each in samples]
+        warm_up(model, states, config.warmup, report, said, folder=steps)
+    return model
+
+
+def _samples(config: Config) -> Config:
+    """Return the settings for a tiny model's sample prompts: where the teacher plays, for Taxi the pickup."""
+    plain = Config(seed=config.warmup.seed)
+    env, arguments = config.demonstrations
+    if unwrap(gymnasium.make(env)).family == TAXI:
+        if arguments.get("map", CLASSIC) == CLASSIC:
+            return plain
+        walls = config.warmup.lookup_steps > 0
+        many = CollectConfig(trajectories=_SAMPLED, policy_trajectories=0, wordings=1, walls=walls)
+        return replace(plain, env_kwargs=arguments, collect=many)
+    return replace(
+        plain,
+        split=config.split,
+        env_kwargs=arguments,
+        history=config.history,
+        collect=CollectConfig(
+            trajectories=min(config.collect.trajectories, _SAMPLED),
+            policy_trajectories=0,
+            aloud=config.collect.aloud,
+            detours=config.collect.detours,
+        ),
+        curriculum=(StageConfig(env, 0),),
+    )

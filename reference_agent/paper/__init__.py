@@ -1,0 +1,1 @@
+"""Reproduces the paper's tables and figures."""

@@ -1,0 +1,249 @@
+"""A chat model as the teacher M_R, behind an OpenAI-compatible endpoint, Azure's too (Algorithm 1, lines 7, 8, 15, 16).
+
+Two requests a lesson: p(s) with p_reflect (after a mistake also p_negative) gives R; p(s), R and α(A(s)) give a. An
+answer that names no listed command, that contradicts its reflection or gives away what it was told, is kept out of the
+data and counted; the game goes on by the oracle's action. Answers are kept on disk by their exact request. Where the
+endpoint is and its key come from the environment, as `natlang_envs.autoexplore.copilot.endpoint` has it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+from natlang_envs.enumeration import Choice, enumerate_actions
+from natlang_envs.errors import UsageError
+from natlang_envs.trajectory import write_whole
+from reference_agent.config import CollectConfig
+from reference_agent.data_card import Meter
+from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Teacher, named_commands
+from reference_agent.untuned.chat_model import OwnDriver
+
+_GONE = 20  # requests that fail in a row after which a server is given up
+_LABEL = re.compile(r"[\s(\[*`\"']*([A-Za-z]{1,2})[)\]*`\"']*[.:)]?\s*")
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """What a chat model is told in a family of environments; see the data files.
+
+    Attributes:
+        system: Its role.
+        reflect: p_reflect.
+        negative: p_negative.
+        hint: How it is told the oracle's action; empty where it is not.
+        choose: What it is asked below the listed actions.
+    """
+
+    system: str
+    reflect: str
+    negative: str
+    hint: str
+    choose: str
+
+
+def load_prompts(family: str) -> Prompts:
+    """Return the prompts of a family.
+
+    Raises:
+        UsageError: There are none.
+    """
+    try:
+        name = f"data/prompts/{family.replace('-', '_')}.toml"
+        text = resources.files("reference_agent").joinpath(name).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UsageError(f"no prompts for a chat model are written for {family!r}: use the oracle teacher") from None
+    return Prompts(**{name: said.strip() for name, said in tomllib.loads(text).items()})
+
+
+class Answer(NamedTuple):
+    """What a model said, and the tokens read and written for it."""
+
+    text: str
+    read: int
+    written: int
+
+
+class ChatModel:
+    """Asks a model, from many threads at a time, and remembers.
+
+    Args:
+        config: Model, attempts, timeout, prices.
+        folder: Where answers are kept; None keeps them nowhere.
+
+    Raises:
+        UsageError: The package `openai` is missing, or the environment names no endpoint.
+    """
+
+    def __init__(self, config: CollectConfig, folder: Path | None) -> None:
+        self._config = config
+        self._folder = folder
+        self._driver = OwnDriver(config.model, timeout=config.timeout, attempts=config.attempts)
+        self._lock = threading.Lock()
+        self._asking: dict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._kept: dict[str, Answer] = {}
+        self._used = self._from_disk = self._read = self._written = 0
+        self._failed_in_row = 0
+        self._ever = False
+        self._left_out: Counter[str] = Counter()
+        self._endpoint = self._driver.own.endpoint
+
+    def ask(self, system: str, prompt: str, number: int) -> str | None:
+        """Return an answer; None if the endpoint did not give one.
+
+        Args:
+            system: The system message.
+            prompt: The user's message.
+            number: Which of several answers to this very request is wanted.
+
+        Raises:
+            UsageError: The endpoint never answered, or has not for many requests in a row.
+        """
+        request = json.dumps([self._endpoint, self._config.model, system, prompt, number])
+        key = hashlib.sha256(request.encode()).hexdigest()
+        with self._lock:
+            asking = self._asking[key]
+        with asking:  # two threads with the same request get the same answer, and pay once
+            kept = self._kept.get(key) or self._from_folder(key)
+            answer = kept or self._request(system, prompt)
+            if answer is None:
+                return None
+            if not kept and self._folder:
+                content = {"request": json.loads(request), "answer": answer._asdict()}
+                write_whole(self._path(key), (json.dumps(content, indent=1) + "\n").encode())
+            if key in self._kept:
+                return answer.text
+            self._kept[key] = answer
+        with self._lock:
+            self._used += 1
+            self._from_disk += kept is not None
+            self._read += answer.read
+            self._written += answer.written
+        return answer.text
+
+    def leave_out(self, reason: str) -> None:
+        """Count a lesson that is kept out of the data."""
+        with self._lock:
+            self._left_out[reason] += 1
+
+    def meter(self) -> Meter:
+        """Return what was used so far, and what it cost, the answers from the disk included."""
+        with self._lock:
+            cost = (self._read * self._config.price_read + self._written * self._config.price_written) / 1e6
+            left_out = dict(sorted(self._left_out.items()))
+            return Meter(self._endpoint, self._used, self._from_disk, self._read, self._written, cost, left_out)
+
+    def _request(self, system: str, prompt: str) -> Answer | None:
+        with self._lock:
+            gone = self._failed_in_row >= _GONE
+        driver = self._driver.own
+        before = driver.tokens
+        try:
+            if gone:
+                raise UsageError(f"{self._endpoint} has not answered {_GONE} requests in a row")  # noqa: TRY301
+            text = driver.answer(system, prompt)
+        except UsageError as error:
+            with self._lock:
+                self._failed_in_row += 1
+                if not self._ever:
+                    raise
+                if self._failed_in_row >= _GONE:
+                    raise UsageError(f"{error}: run again later, the answers so far are kept") from None
+            return None
+        with self._lock:
+            self._failed_in_row = 0
+            self._ever = True
+        after = driver.tokens
+        return Answer(text, after.read - before.read, after.written - before.written)
+
+    def _path(self, key: str) -> Path:
+        assert self._folder is not None
+        return self._folder / key[:2] / f"{key}.json"
+
+    def _from_folder(self, key: str) -> Answer | None:
+        if self._folder is None:
+            return None
+        try:
+            return Answer(**json.loads(self._path(key).read_text(encoding="utf-8"))["answer"])
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise UsageError(f"{self._path(key)} is no kept answer ({error}): delete it to ask again") from None
+
+
+class ChatTeacher:
+    """Lets a chat model reflect and choose.
+
+    Args:
+        model: The model, which several teachers share.
+        prompts: What it is told.
+        oracle: Knows the action that is hinted at, and that the game goes on by where the model fails.
+        hint: Whether the model is told it.
+    """
+
+    def __init__(self, model: ChatModel, prompts: Prompts, oracle: Teacher, hint: bool) -> None:
+        self.restarts, self.idles = oracle.restarts, oracle.idles
+        self._model = model
+        self._prompts = prompts
+        self._oracle = oracle
+        self._hint = hint and bool(prompts.hint)
+
+    def teach(self, moment: Moment) -> Lesson:
+        """Return the model's reflection and action; without a reflection, the oracle's action."""
+        known = self._oracle.teach(moment).action
+        told = self._lesson(moment, known)
+        if isinstance(told, Lesson):
+            return told
+        self._model.leave_out(told)
+        return Lesson(None, known)
+
+    def _lesson(self, moment: Moment, known: str) -> Lesson | str:
+        """Return a lesson, or why there is none."""
+        prompts = self._prompts
+        asked = [moment.state]
+        if moment.wrong is not None:
+            asked.append(prompts.negative)
+        if self._hint:
+            asked.append(prompts.hint.format(action=known))
+        asked.append(prompts.reflect)
+        said = self._model.ask(prompts.system, "\n\n".join(asked), moment.wording)
+        if said is None:
+            return "without an answer"
+        reflection = " ".join(said.rpartition("</think>")[2].split())
+        if not reflection:
+            return "empty"
+        if FORBIDDEN.search(reflection) or "for you alone" in reflection.lower():
+            return "giving away what was told"
+        choices = enumerate_actions(moment.commands)
+        listed = "\n".join(f"{each.label}. {each.command}" for each in choices)
+        question = f"{moment.state}\n\nReflection: {reflection}\n\nActions:\n{listed}\n\n{prompts.choose}"
+        answer = self._model.ask(prompts.system, question, moment.wording)
+        if answer is None:
+            return "without an answer"
+        action = chosen(answer, choices)
+        if action is None:
+            return "naming no listed command"
+        named = named_commands(reflection, moment.commands)
+        if named and action not in named:
+            return "whose action contradicts the reflection"
+        return Lesson(reflection, action)
+
+
+def chosen(answer: str, choices: Sequence[Choice]) -> str | None:
+    """Return the command that an answer gives by its label, its words or both; None if it gives none, or several."""
+    said = answer.rpartition("</think>")[2].strip()
+    label = _LABEL.fullmatch(said)
+    for each in choices:
+        if said == f"{each.label}. {each.command}" or said == each.command or (label and label[1] == each.label):
+            return each.command
+    named = named_commands(said, [each.command for each in choices])
+    return named[0] if len(named) == 1 else None

@@ -1,0 +1,1 @@
+"""Models that nobody fine-tuned, as agents."""

@@ -1,0 +1,1 @@
+"""Lessons that teach an untrained tiny model to read prompts."""

@@ -1,0 +1,35 @@
+"""The environment of `docs/new_environment.md` keeps every promise, in every form, and fits on a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gymnasium
+import pettingzoo
+import pytest
+
+from examples import guess_number
+from natlang_envs.conformance import CHECKS, Case, Check
+from natlang_envs.episodes import EpisodesVectorEnv
+
+ENV_ID = "Example/GuessNumber-v0"
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_it_passes_every_check(check: Check) -> None:
+    # A hidden number: every first observation is the same, and `up-to-20/1` is a task beside `up-to-20/12`.
+    check(Case(f"examples.guess_number:{ENV_ID}"))
+
+
+def test_one_call_registers_all_its_forms() -> None:
+    single = gymnasium.make(ENV_ID)
+    assert single.reset(options={"task_id": "up-to-20/12"})[0].endswith("You have 6 guesses.")
+    many = gymnasium.make_vec(ENV_ID, 3, vectorization_mode="vector_entry_point", highest=9)
+    assert isinstance(many, EpisodesVectorEnv)
+    assert many.reset(seed=0)[1]["admissible_commands"][2][-1] == "guess 9"
+    if hasattr(pettingzoo, "make"):  # since 1.27
+        assert pettingzoo.make("aec", ENV_ID).possible_agents == ["reflector_0", "policy_0"]
+
+
+def test_it_is_one_file_of_a_hundred_lines() -> None:
+    assert len(Path(guess_number.__file__).read_text(encoding="utf-8").splitlines()) <= 100

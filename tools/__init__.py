@@ -1,0 +1,1 @@
+"""Commands for maintainers; not part of the wheel."""

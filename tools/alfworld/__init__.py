@@ -1,0 +1,1 @@
+"""Commands that compare our ALFWorld engine with TextWorld, and make its data."""

@@ -1,0 +1,155 @@
+"""What the official games and the alfworld package say of floor plans, objects and where they lie.
+
+`make_facts` counts it, `benchmarks/alfworld_calibration.py` compares the generated games with it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from collections import defaultdict
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from natlang_envs.alfworld.games.official import official_ids, official_text
+from natlang_envs.alfworld.games.splits import OfficialSplit
+from natlang_envs.errors import UsageError
+
+ACTIONS = ("cleanable", "heatable", "coolable", "toggleable", "sliceable")
+_FACT = re.compile(r"\(([A-Za-z]+) ([^()]+)\)")
+_GOAL = {
+    "object": re.compile(r"\(objectType \?o1? (\w+)Type\)"),
+    "target": re.compile(r"\((?:receptacleType \?r|objectType \?ot) (\w+)Type\)"),
+}
+_MANGLED = (("_bar_", "|"), ("_minus_", "-"), ("_plus_", "+"), ("_dot_", "."))
+
+
+class OfficialGame(NamedTuple):
+    """What is counted in an official game. Ids are as AI2-THOR writes them, `Drawer|+01.63|+00.18|-01.21`.
+
+    Attributes:
+        room: The number of the floor plan.
+        task_type: The official name.
+        goal: The types of the object and of the receptacle or lamp.
+        receptacles: Receptacle to type.
+        objects: Object to type.
+        places: Object to the receptacles that hold it.
+        locations: Object or receptacle to the location it is reached from.
+        openable: Receptacles that open and close.
+        pickupable: Objects that can be picked up.
+        contained: The pairs of types of receptacle and object that fit.
+    """
+
+    room: int
+    task_type: str
+    goal: tuple[str, str]
+    receptacles: dict[str, str]
+    objects: dict[str, str]
+    places: dict[str, list[str]]
+    locations: dict[str, str]
+    openable: frozenset[str]
+    pickupable: frozenset[str]
+    contained: frozenset[tuple[str, str]]
+
+
+def unmangled(name: str) -> str:
+    """Return an id of a problem as AI2-THOR writes it."""
+    for mangled, plain in _MANGLED:
+        name = name.replace(mangled, plain)
+    return name
+
+
+def official_game(task_id: str, problem: str) -> OfficialGame:
+    """Return what is counted in an official problem; its id ends in `type-object-none-target-room/trial`."""
+    task, _ = task_id.split("/")[-2:]
+    start, goal = problem.index("(:init"), problem.index("(:goal")
+    facts: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for name, rest in _FACT.findall(problem[start + len("(:init") : goal]):
+        facts[name].append(tuple(unmangled(each) for each in rest.split()))
+    places: dict[str, list[str]] = defaultdict(list)
+    for thing, receptacle in facts["inReceptacle"]:
+        places[thing].append(receptacle)
+    found = {part: pattern.search(problem, goal) for part, pattern in _GOAL.items()}
+    thing, target = (found[part] for part in ("object", "target"))
+    if thing is None or target is None:
+        raise UsageError(f"{task_id} has no goal of the six official kinds: copy the official games again")
+    return OfficialGame(
+        room=int(task.rpartition("-")[2]),
+        task_type=task.partition("-")[0],
+        goal=(thing[1], target[1]),
+        receptacles=_types(facts["receptacleType"]),
+        objects=_types(facts["objectType"]),
+        places=dict(places),
+        locations={pair[0]: pair[1] for pair in facts["objectAtLocation"] + facts["receptacleAtLocation"]},
+        openable=frozenset(each for (each,) in facts["openable"]),
+        pickupable=frozenset(each for (each,) in facts["pickupable"]),
+        contained=frozenset((one.removesuffix("Type"), two.removesuffix("Type")) for one, two in facts["canContain"]),
+    )
+
+
+def _types(pairs: list[tuple[str, ...]]) -> dict[str, str]:
+    return {thing: kind.removesuffix("Type") for thing, kind in pairs}
+
+
+def official_games(folder: Path, split: OfficialSplit) -> Iterator[OfficialGame]:
+    """Yield what is counted in each game of an official list."""
+    for task_id in official_ids(folder, split):
+        yield official_game(task_id, official_text(folder, task_id).problem)
+
+
+class Package(NamedTuple):
+    """What is read from the alfworld package.
+
+    Attributes:
+        fits: Type of receptacle to the types of objects it takes, sliced ones left out.
+        actions: "cleanable" and so on to types of objects.
+        holders: Types of objects that count as receptacles themselves, such as bowls.
+        types: Floor plan to the types of things in it.
+        openable: Floor plan to the receptacles that open and close.
+    """
+
+    fits: dict[str, list[str]]
+    actions: dict[str, list[str]]
+    holders: list[str]
+    types: dict[int, list[str]]
+    openable: dict[int, list[str]]
+
+
+def read_package() -> Package:
+    """Return what the installed alfworld package says.
+
+    Raises:
+        UsageError: It is not installed.
+    """
+    found = find_spec("alfworld")  # not imported: that would set $ALFWORLD_DATA and make its folder
+    if found is None or found.origin is None:
+        raise UsageError("the alfworld package is not installed: run `pip install --no-deps alfworld`")
+    folder = Path(found.origin).parent / "gen"
+    constants = runpy.run_path(str(folder / "constants.py"))
+    layouts = folder / "layouts"
+    allowed = cast("dict[str, set[str]]", constants["VAL_RECEPTACLE_OBJECTS"])
+    actions = cast("dict[str, set[str]]", constants["VAL_ACTION_OBJECTS"])
+    holders = sorted(cast("list[str]", constants["MOVABLE_RECEPTACLES"]))
+    return Package(
+        fits={
+            kind: _whole(things) for kind, things in sorted(allowed.items()) if kind not in holders and _whole(things)
+        },
+        actions={each: _whole(actions[each.capitalize()]) for each in ACTIONS},
+        holders=holders,
+        types=_layouts(layouts, "objects"),
+        openable=_layouts(layouts, "openable"),
+    )
+
+
+def _layouts(folder: Path, what: str) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for path in folder.glob(f"FloorPlan*-{what}.json"):
+        found[int(path.name.removeprefix("FloorPlan").partition("-")[0])] = sorted(json.loads(path.read_text("utf-8")))
+    return found
+
+
+def _whole(things: set[str]) -> list[str]:
+    return sorted(thing for thing in things if not thing.endswith("Sliced"))

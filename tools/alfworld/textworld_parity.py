@@ -1,0 +1,288 @@
+"""The native engine against the real TextWorld, on the official games: every text, every command, every `won`.
+
+`python -m tools.alfworld.textworld_parity record FOLDER` plays what FOLDER does not hold yet with the real engine,
+which takes seconds a game and the extra `alfworld`; it can be stopped and started again, and run in shards. `… compare
+FOLDER` holds our engine against all of it in a minute, and writes the report.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import platform
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+import natlang_envs.alfworld
+from natlang_envs.alfworld.engine.game import GRAMMARS, parse_game
+from natlang_envs.alfworld.games.official import data_folder, official_ids, official_text
+from natlang_envs.alfworld.games.splits import OfficialSplit
+from natlang_envs.alfworld.textworld.backend import TextWorldWorld
+from natlang_envs.alfworld.textworld.files import MISSING
+from natlang_envs.cli_support import run_app
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.runner import hardware
+from natlang_envs.tasks import hash_fraction
+from natlang_envs.trajectory import write_whole
+from tools.alfworld.parity_recordings import (
+    WALK,
+    Difference,
+    Recording,
+    differences,
+    play,
+    read_recording,
+    replay,
+    write_recording,
+)
+from tools.alfworld.textworld_speed import faster
+
+TRAIN_GAMES = 500
+_SPLITS: tuple[OfficialSplit, ...] = ("valid_seen", "valid_unseen", "train")
+_PACKAGES = ("textworld", "alfworld", "fast-downward-textworld")
+_UNSPED = "unsped"  # the folder of games played without the speed-up, beside the others
+_SHOWN = 20  # differences that a report spells out
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+class Played(NamedTuple):
+    """A game in a grammar."""
+
+    name: str
+    grammar: str
+
+    @property
+    def split(self) -> str:
+        """The official list the game is from."""
+        return self.name.split("/")[1]
+
+    def path(self, folder: Path) -> Path:
+        """Return where its recording is."""
+        return folder / self.grammar / f"{self.name.replace('/', '__')}.json.gz"
+
+
+def games(folder: Path, train: int = TRAIN_GAMES) -> tuple[Played, ...]:
+    """Return what is compared: all games of the two validation lists, and some of the training list, in each grammar.
+
+    Args:
+        folder: The official games, as `official.data_folder` returns it.
+        train: How many training games; which ones depends on their names alone.
+
+    Raises:
+        UsageError: The official games are not all there.
+    """
+    names = {split: official_ids(folder, split) for split in _SPLITS}
+    names["train"] = tuple(sorted(names["train"], key=hash_fraction)[:train])
+    return tuple(Played(name, grammar) for split in _SPLITS for name in names[split] for grammar in GRAMMARS)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the real engine and of the walks.
+
+    Raises:
+        UsageError: A package is missing.
+    """
+    try:
+        return {name: version(name) for name in _PACKAGES} | {"walk": str(WALK)}
+    except PackageNotFoundError as error:
+        raise UsageError(MISSING.format(error.name)) from None
+
+
+@app.command()
+def record(
+    folder: Annotated[Path, typer.Argument(help="Where recordings are kept; what is there already is not done again.")],
+    shard: Annotated[str, typer.Option(help="K/N: only every N-th game, from the K-th (the first is 0).")] = "0/1",
+    train: Annotated[int, typer.Option(min=0, help="Games of the training list.")] = TRAIN_GAMES,
+) -> None:
+    """Play the official games with the real TextWorld."""
+    data = data_folder()
+    first, step = _shard(shard)
+    mine, now = games(data, train)[first::step], versions()
+    gc.disable()  # the translator makes millions of objects and no cycles
+    for number, played in enumerate(mine, 1):
+        path = played.path(folder)
+        if _is_done(read_recording(path), now):
+            continue
+        text = official_text(data, played.name)._replace(grammar=played.grammar)
+        begun = time.perf_counter()
+        with faster():
+            steps = play(TextWorldWorld(text), text, played.name)
+        recording = Recording(played.name, played.grammar, now, round(time.perf_counter() - begun, 2), steps)
+        write_recording(path, recording)
+        found = list(differences(recording, parse_game(text)))
+        print(f"{number} of {len(mine)}: {played.grammar} {played.name}: {len(found)} differences", flush=True)
+        for difference in found[:3]:
+            print(f"  {describe(difference)}", flush=True)
+        gc.collect()
+
+
+@app.command()
+def unsped(
+    folder: Annotated[Path, typer.Argument(help="What `record` filled.")],
+    count: Annotated[int, typer.Option(min=1, help="How many games.")] = 20,
+) -> int:
+    """Play some recorded games again with TextWorld as it is, not sped up; exit code 1 where a step differs."""
+    data, now = data_folder(), versions()
+    recorded = [played for played in games(data) if played.path(folder).is_file()]
+    recorded.sort(key=lambda played: hash_fraction(f"unsped/{played.name}/{played.grammar}"))
+    differ = 0
+    for played in recorded[:count]:
+        first, path = read_recording(played.path(folder)), played.path(folder / _UNSPED)
+        again = read_recording(path)
+        if first is not None and (again is None or again.versions != now):
+            text = official_text(data, played.name)._replace(grammar=played.grammar)
+            begun = time.perf_counter()
+            steps = replay(TextWorldWorld(text), first.steps)
+            again = Recording(played.name, played.grammar, now, round(time.perf_counter() - begun, 2), steps)
+            write_recording(path, again)
+        same = _same_steps(first, again)
+        differ += not same
+        print(f"{played.grammar} {played.name}: {'the same' if same else 'DIFFERENT'}", flush=True)
+    return int(differ > 0)
+
+
+@app.command()
+def compare(
+    folder: Annotated[Path, typer.Argument(help="What `record` filled.")],
+    report: Annotated[Path | None, typer.Option(help="A Markdown file to write the tables to.")] = None,
+    train: Annotated[int, typer.Option(min=0, help="Games of the training list.")] = TRAIN_GAMES,
+) -> int:
+    """Compare our engine with all recordings; exit code 1 where anything differs or is not recorded."""
+    data = data_folder()
+    tally = Tally()
+    begun = time.perf_counter()
+    for played in games(data, train):
+        recording = read_recording(played.path(folder))
+        if recording is None:
+            tally.missing += 1
+            continue
+        text = official_text(data, played.name)._replace(grammar=played.grammar)
+        tally.add(played, recording, list(differences(recording, parse_game(text))))
+        again = read_recording(played.path(folder / _UNSPED))
+        if again is not None:
+            tally.unsped["the same" if _same_steps(again, recording) else "different"] += 1
+    lines = [*tally.lines(), f"Comparing took {time.perf_counter() - begun:.0f} s."]
+    print("\n".join(lines))
+    if report is not None:
+        write_whole(report, "\n".join([*_heading(), *lines, ""]).encode())
+    return int(not tally.clean)
+
+
+class Tally:
+    """What a comparison counts."""
+
+    def __init__(self) -> None:
+        self.missing = 0
+        self.unsped: Counter[str] = Counter()
+        self._rows: dict[tuple[str, str], Counter[str]] = {}
+        self._verbs: Counter[str] = Counter()
+        self._versions: Counter[str] = Counter()
+        self._found: list[tuple[Played, Difference]] = []
+        self._seconds = 0.0
+
+    @property
+    def clean(self) -> bool:
+        """Whether everything was there, nothing differed, and every plan won."""
+        lost = any(row["games"] != row["plans won"] for row in self._rows.values())
+        return bool(self._rows) and not (self.missing or self._found or lost or self.unsped["different"])
+
+    def add(self, played: Played, recording: Recording, found: Sequence[Difference]) -> None:
+        """Count a game."""
+        self._rows.setdefault((played.grammar, played.split), Counter()).update(
+            {
+                "games": 1,
+                "steps": len(recording.steps) - 1,
+                "commands": sum(len(step.commands) for step in recording.steps),
+                "plans won": recording.plan_won,
+                "differences": len(found),
+            }
+        )
+        understood = {command for step in recording.steps for command in step.commands}
+        self._verbs.update(
+            step.command.split()[0] if step.command.strip() in understood else "(not understood)"
+            for step in recording.steps[1:]
+        )
+        self._versions[", ".join(f"{name} {number}" for name, number in recording.versions.items())] += 1
+        self._found += [(played, difference) for difference in found]
+        self._seconds += recording.seconds
+
+    def lines(self) -> Iterator[str]:
+        """Yield the tables and what differs, in Markdown."""
+        counted = ("games", "steps", "commands", "plans won", "differences")
+        total: Counter[str] = sum(self._rows.values(), Counter[str]())
+        table = Table("grammar", "list", *counted, box=box.MARKDOWN)
+        for (grammar, split), row in [*sorted(self._rows.items()), (("both", "all"), total)]:
+            table.add_row(grammar, split, *(f"{row[name]:,}" for name in counted))
+        yield from _rendered(table)
+        yield f"{self.missing} games are not recorded.\n"
+        for played, difference in self._found[:_SHOWN]:
+            yield f"- {played.grammar} {played.name}: {describe(difference)}"
+        if self.unsped:
+            yield "What TextWorld did again, not sped up, in some of the games, step by step: "
+            yield ", ".join(f"{words} in {count}" for words, count in self.unsped.items()) + ".\n"
+        yield from _rendered(_verb_table(self._verbs))
+        for words, count in self._versions.items():
+            yield f"{count:,} recordings were played by {words}."
+        yield f"Recording took {self._seconds / 60:.0f} minutes by the clock, of one process."
+
+
+def _same_steps(one: Recording | None, other: Recording | None) -> bool:
+    return one is not None and other is not None and one.steps == other.steps
+
+
+def describe(difference: Difference) -> str:
+    """Return a difference in one line."""
+    step, command, what, expected, got = difference
+    return f"step {step}, {command!r}: {what}: expected {expected!r}, got {got!r}"
+
+
+def _verb_table(verbs: Counter[str]) -> Table:
+    table = Table("first word of the command", "times", box=box.MARKDOWN)
+    for verb, count in verbs.most_common():
+        table.add_row(verb, f"{count:,}")
+    return table
+
+
+def _rendered(table: Table) -> Iterator[str]:
+    console = Console(width=140, force_terminal=False)
+    with console.capture() as capture:
+        console.print(table)
+    yield from (line.rstrip() for line in capture.get().splitlines())
+
+
+def _heading() -> Iterator[str]:
+    """Yield what a report says first: what ran, and where."""
+    files = sorted(Path(natlang_envs.alfworld.__file__).parent.rglob("*.py"))
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
+    yield "# ALFWorld: the native engine against TextWorld\n"
+    yield "Each game: 60 random steps, rarely `go to`, one in ten of them nonsense or written oddly, and then the"
+    yield "reference plan. After every step the text, the list of admissible commands with its order, and `won` are"
+    yield "compared; every seventh step is taken by an engine restored from the state of the one before.\n"
+    yield "`make test-full` records what is not recorded yet and compares; its two commands are"
+    yield "`python -m tools.alfworld.textworld_parity record FOLDER` and `… compare FOLDER --report FILE`.\n"
+    yield f"{date.today()}, Python {platform.python_version()}, {hardware()}; natlang_envs/alfworld {digest}.\n"
+
+
+def _shard(text: str) -> tuple[int, int]:
+    first, slash, step = text.partition("/")
+    if not (slash and first.isdecimal() and step.isdecimal() and int(first) < int(step)):
+        raise UsageError(f"--shard {text!a} is not of the form K/N with K below N, such as 0/2")
+    return int(first), int(step)
+
+
+def _is_done(recording: Recording | None, now: dict[str, str]) -> bool:
+    return recording is not None and recording.versions == now
+
+
+if __name__ == "__main__":
+    run_app(app, "python -m tools.alfworld.textworld_parity")
