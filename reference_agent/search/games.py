@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from natlang_envs.autoexplore.episode import Episode
 from natlang_envs.autoexplore.tasks import ExploreTask
-from natlang_envs.autoexplore.words import FILE_BUDGET
+from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
 from reference_agent.search.belief import Search
 from reference_agent.search.listings import Question
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from natlang_envs.autoexplore.tree import Repository, open_repository
+from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from reference_agent.search.encoder import spoken
 
 SHOWN_CHILDREN = 12  # names in a folder that its text tells once it was entered

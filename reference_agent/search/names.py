@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from natlang_envs.autoexplore.tree import open_repository
+from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.errors import UsageError
 from reference_agent.search.encoder import Encoder
 from reference_agent.search.listings import SHOWN_CHILDREN, Listing, Question, entries_of, entry_text, listings, thinned
