@@ -19,14 +19,16 @@ class Plan:
 
     Attributes:
         convincing: The chance of a read file at which it is named.
-        deeper: What the chance of a folder that was not entered counts, compared with that of files.
-        inside: Steps that looking into such a folder is reckoned to take, beyond entering it.
+        deeper: What chance is worth for each level that is to be entered before its files can be read.
+        inside: Steps that looking into a folder is reckoned to take for each such level, beyond entering it.
+        deepest: The number of folders above the deepest answers, which the environment states; None if it does not.
         group: The most unread files of one place that are reckoned together.
     """
 
     convincing: float = 0.7
     deeper: float = 0.7
     inside: float = 1.0
+    deepest: int | None = None
     group: int = 4
 
 
@@ -84,7 +86,10 @@ def _worthwhile(search: Search, belief: Belief, plan: Plan, surest: Thing | None
             if way + 1 + back <= left:
                 places.setdefault(thing.listed, []).append((chance, thing))
         elif way + 2 + back + (thing.kind == "folder" and surest is not None) <= left:
-            worth.append((plan.deeper * chance / (way + 1 + plan.inside), thing))
+            levels = 1
+            if plan.deepest is not None and thing.kind == "folder":
+                levels = max(plan.deepest - thing.path.rstrip("/").count("/"), 1)
+            worth.append((plan.deeper**levels * chance / (way + 1 + plan.inside * levels), thing))
     for place, files in places.items():
         files.sort(key=lambda pair: -pair[0])
         way, mass = walk.steps(here, place), 0.0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reference_agent.search.belief import Belief, Search, Thing
+from reference_agent.search.belief import Belief, Rates, Search, Thing
 from reference_agent.search.judge import Row
 from reference_agent.search.listings import Question, leads
 from reference_agent.search.planner import Choice
@@ -32,6 +32,9 @@ class Noise:
     text: float = 4.0
 
 
+BESIDE_STUDENT = Noise(folder=1.9, file=1.6, text=3.0)  # what the labels add where the student's ratings count too
+
+
 class NoisyRates:
     """Ratings for one game.
 
@@ -39,10 +42,13 @@ class NoisyRates:
         question: The question with its targets.
         rng: Draws the noise.
         noise: How well to judge.
+        student: The student's ratings, to which the labels' are added; None for the labels' alone.
     """
 
-    def __init__(self, question: Question, rng: np.random.Generator, noise: Noise) -> None:
-        self._question, self._rng, self._noise = question, rng, noise
+    def __init__(
+        self, question: Question, rng: np.random.Generator, noise: Noise, student: Rates | None = None
+    ) -> None:
+        self._question, self._rng, self._noise, self._student = question, rng, noise, student
         self._drawn: dict[str, float] = {}
 
     def _draw(self, what: str, right: bool, gap: float) -> float:
@@ -55,17 +61,19 @@ class NoisyRates:
     def entries(self, folder: str, entries: Sequence[str], children: dict[str, tuple[str, ...]]) -> Row:
         """Return a logit for each entry of a listing."""
         noise = self._noise
-        return np.array(
+        told = np.array(
             [
                 self._draw(each, leads(each, self._question.targets), noise.folder if each[-1] == "/" else noise.file)
                 for each in entries
             ],
             np.float32,
         )
+        return told if self._student is None else told + self._student.entries(folder, entries, children)
 
     def text(self, path: str, text: str) -> float:
         """Return what a text tells."""
-        return self._draw(f"text of {path}", path in self._question.targets, self._noise.text)
+        told = self._draw(f"text of {path}", path in self._question.targets, self._noise.text)
+        return told if self._student is None else told + self._student.text(path, text)
 
 
 def grade(odds: float) -> str:
