@@ -39,7 +39,12 @@ class SearchAgent:
     """
 
     def __init__(
-        self, searcher: Searcher, kind: str, policy: Policy | None = None, reflects: bool = False, sampling: bool = False
+        self,
+        searcher: Searcher,
+        kind: str,
+        policy: Policy | None = None,
+        reflects: bool = False,
+        sampling: bool = False,
     ) -> None:
         self._searcher, self._kind, self._policy = searcher, kind, policy
         self.sampling = sampling

@@ -68,10 +68,13 @@ class Encoder:
     def load(cls, folder: Path) -> Encoder:
         """Return the encoder of a folder as `transformers` writes it."""
         from transformers import AutoTokenizer, BertModel
+        from transformers.utils import logging
 
         weights = folder / "model.safetensors"
         if not weights.is_file():
             raise UsageError(f"no encoder in {folder}: run reflect-rl models fetch minilm")
+        logging.set_verbosity_error()  # the pooler of the file is not used, and that is no news
+        logging.disable_progress_bar()
         model: Any = BertModel.from_pretrained(folder, add_pooling_layer=False)
         name = hashlib.sha256(weights.read_bytes()).hexdigest()[:16]
         return cls(model, AutoTokenizer.from_pretrained(folder), name)

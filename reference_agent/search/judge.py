@@ -42,7 +42,9 @@ def _kinds(path: str) -> list[float]:
 
 def _headings(text: str) -> list[str]:
     """Return the lines that name something: definitions, headings, directives."""
-    return [line for line in text.splitlines() if line.lstrip().startswith(("def ", "class ", "#", ".. ", "[", "async"))]
+    return [
+        line for line in text.splitlines() if line.lstrip().startswith(("def ", "class ", "#", ".. ", "[", "async"))
+    ]
 
 
 class Usual:

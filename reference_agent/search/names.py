@@ -127,7 +127,9 @@ class _Draws:
             found, shares = self._pools[int(bool(self._pools[1][0]) and rng.random() < config.weak)]
             drawn = thinned(found[int(rng.choice(len(found), p=shares))], config.questions, config.entries, rng)
             told = rng.random() < config.children
-            made.append((drawn, [entry_text(each, self._children(drawn, each) if told else ()) for each in drawn.entries]))
+            made.append(
+                (drawn, [entry_text(each, self._children(drawn, each) if told else ()) for each in drawn.entries])
+            )
         return made
 
     def _children(self, listing: Listing, entry: str) -> Sequence[str]:

@@ -74,15 +74,19 @@ def command_features(search: Search, belief: Belief, commands: Sequence[str]) ->
             values = [
                 value
                 for thing, value in belief.things.items()
-                if thing.kind == "file" and thing.listed.folder == here.folder
-                and (thing.listed.page > here.page) == (command == NEXT) and thing.listed.page != here.page
+                if thing.kind == "file"
+                and thing.listed.folder == here.folder
+                and (thing.listed.page > here.page) == (command == NEXT)
+                and thing.listed.page != here.page
             ]
             unseen = pages.get(prefix if folder else "/", 0.0) if command == NEXT else 0.0
             chance = sum(values) + unseen
             most = max((*values, unseen))
             rate = most / 2
-            home = surest is not None and surest.listed.folder == here.folder and (
-                abs(surest.listed.page - after.page) < abs(surest.listed.page - here.page)
+            home = (
+                surest is not None
+                and surest.listed.folder == here.folder
+                and (abs(surest.listed.page - after.page) < abs(surest.listed.page - here.page))
             )
         elif verb == "cd":
             path = f"{prefix}{name}/"
@@ -106,8 +110,18 @@ def command_features(search: Search, belief: Belief, commands: Sequence[str]) ->
             home = surest is not None and surest.path == path
         shown = [chance, float(np.log(chance + _TINY)) / 5, float(np.log(most + _TINY)) / 5]
         shown += [float(np.log(rate + _TINY)) / 5, float(np.log(most / best + _TINY)) / 5, float(home), most]
-        rows.append([*kind, *shown, *state, chance * state[1], float(home) * state[2], sure * float(home),
-                     float(kind[7]) * sure, float(left <= back + 1 and home)])
+        rows.append(
+            [
+                *kind,
+                *shown,
+                *state,
+                chance * state[1],
+                float(home) * state[2],
+                sure * float(home),
+                float(kind[7]) * sure,
+                float(left <= back + 1 and home),
+            ]
+        )
     return np.array(rows, np.float32)
 
 
@@ -156,8 +170,14 @@ class Trace:
     success: bool
 
 
-def imitate(policy: Policy, traces: Sequence[Trace], epochs: int, rate: float, seed: int,
-            report: Callable[[int, int, float], Any] = lambda step, steps, value: None) -> None:
+def imitate(
+    policy: Policy,
+    traces: Sequence[Trace],
+    epochs: int,
+    rate: float,
+    seed: int,
+    report: Callable[[int, int, float], Any] = lambda step, steps, value: None,
+) -> None:
     """Fit a policy to the choices of traces."""
     rng = np.random.default_rng(seed)
     rows = [row for trace in traces for row in trace.rows]
@@ -178,8 +198,13 @@ def imitate(policy: Policy, traces: Sequence[Trace], epochs: int, rate: float, s
         report(epoch + 1, epochs, right / len(rows))
 
 
-def reinforce(policy: Policy, optimizer: torch.optim.Optimizer, groups: Sequence[Sequence[Trace]], scale: float,
-              entropy: float = 0.0) -> None:
+def reinforce(
+    policy: Policy,
+    optimizer: torch.optim.Optimizer,
+    groups: Sequence[Sequence[Trace]],
+    scale: float,
+    entropy: float = 0.0,
+) -> None:
     """Take one step of REINFORCE on the game's return; the baseline is the mean of the other games of the same question."""
     rows: list[Row] = []
     chosen: list[int] = []

@@ -149,7 +149,9 @@ def by_reward(
         optimizer.param_groups[0]["lr"] = config.rl_rate * (1 - update / config.updates)
         groups: list[list[Trace]] = []
         for index in rng.choice(len(exercises), min(config.questions, len(exercises)), replace=False):
-            drawn = (perform(exercises[index], holds, policy, rng, inputs, config.step_cost) for _ in range(config.group))
+            drawn = (
+                perform(exercises[index], holds, policy, rng, inputs, config.step_cost) for _ in range(config.group)
+            )
             groups.append([trace for trace, _ in drawn])
         reinforce(policy, optimizer, groups, REWARD_SCALE, config.entropy)
         yield update + 1, float(np.mean([trace.success for group in groups for trace in group]))

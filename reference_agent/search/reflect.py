@@ -43,7 +43,11 @@ def read_sentence(said: str, search: Search, commands: Sequence[str]) -> Row:
         kinds += [verb == "cd" and command != UP, verb == "cat" and not read, verb == "cat" and read]
         kinds += [verb == "id" and read, verb == "id" and not read]
         named = name if verb in ("cd", "cat", "id") else ""
-        told = [chances.get(named, 0.0), float(ranks.get(named, 3)) / 3, *(grades.get(named) == each for each in _GRADES)]
+        told = [
+            chances.get(named, 0.0),
+            float(ranks.get(named, 3)) / 3,
+            *(grades.get(named) == each for each in _GRADES),
+        ]
         match = command == suggested
         told += [match, verb == verb_suggested, match * left, match * certain, match * (verb == "id")]
         told += [left, certain, float(len(search.texts)) / 10, match * (verb == "id") * left, float(not suggested)]

@@ -94,7 +94,9 @@ class Searcher:
     def save(self, folder: Path) -> None:
         """Write the run."""
         folder.mkdir(parents=True, exist_ok=True)
-        arrays = {f"{name}.{part}": array for name, each in self.networks.items() for part, array in each.weights.items()}
+        arrays = {
+            f"{name}.{part}": array for name, each in self.networks.items() for part, array in each.weights.items()
+        }
         np.savez(folder / _NETWORKS, **arrays)
         torch.save({name: value.half() for name, value in self.names.learned().items()}, folder / _NAMES)
         self.rarity.write(folder / _WORDS)
@@ -110,7 +112,9 @@ class Searcher:
             UsageError: There is none, or it was trained on another encoder.
         """
         if not (folder / _CONFIG).is_file():
-            raise UsageError(f"no trained searcher in {folder}: train one with `reflect-rl search train --out {folder}`")
+            raise UsageError(
+                f"no trained searcher in {folder}: train one with `reflect-rl search train --out {folder}`"
+            )
         config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
         reader = encoder()
         if config["encoder"] != reader.name:

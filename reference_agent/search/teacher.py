@@ -94,8 +94,11 @@ def reflection(search: Search, belief: Belief, choice: Choice) -> str:
     elif likely:
         words = ", ".join(f"{_name(thing)} ({chance:.0%})" for chance, thing in likely)
         said.append(f"The answer may be in {words}.")
-        told = [f"{path.rpartition('/')[2]} fits {grade(belief.odds[path])}" for path in search.read_order[-2:]
-                if path in belief.odds]
+        told = [
+            f"{path.rpartition('/')[2]} fits {grade(belief.odds[path])}"
+            for path in search.read_order[-2:]
+            if path in belief.odds
+        ]
         if told:
             said.append(f"Of what I read, {' and '.join(told)}.")
     said.append(f"Next: {choice.command}.")
