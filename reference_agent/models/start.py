@@ -32,7 +32,10 @@ from reference_agent.models.tokenizer import FEW, TokenizerSizes
 from reference_agent.teachers.choose import tiny_words
 from reference_agent.warmup.warmup import warm_up
 
-NAMED = {"smollm2": smollm2.fetch, "minilm": minilm.fetch}  # what `reflect-rl models fetch` knows: a writer of a folder for each name
+NAMED = {
+    "smollm2": smollm2.fetch,
+    "minilm": minilm.fetch,
+}  # what `reflect-rl models fetch` knows: a writer of a folder for each name
 
 
 def model_source(name: str) -> str | Path:

@@ -1,4 +1,4 @@
-"""Trained searchers as agents: `--agent search:RUN/depth1`, `search-policy:RUN/depth1/0`, `search-reflect:RUN/depth1/0`.
+"""Trained searchers as agents: `search:RUN/depth1`, `search-policy:RUN/depth1/0`, `search-reflect:RUN/depth1/0`.
 
 `search` is the learned searcher, a planner over learned judgements. `search-policy` chooses by a trained policy without
 reflection, `search-reflect` by one that reads the reflector's sentence; with `-sample` they draw. Without a kind behind

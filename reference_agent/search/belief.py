@@ -11,8 +11,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from natlang_envs.autoexplore.search import Place, Walk
 from natlang_envs.autoexplore.repository.texts import NEXT, UP
+from natlang_envs.autoexplore.search import Place, Walk
 from reference_agent.search.judge import Row
 
 

@@ -1,6 +1,6 @@
 """Turns texts into vectors with a small BERT encoder, and keeps the vectors in a cache folder.
 
-The vector of a text is the mean of its tokens' last hidden states, scaled to length 1, as sentence-transformers does it.
+The vector of a text is the mean of its tokens' last hidden states, scaled to length 1, as sentence-transformers does.
 Vectors are kept by the digest of their text, so a changed repository asks only for what has changed; a cache file that
 another model wrote is refused.
 """

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from natlang_envs.autoexplore.episode import Episode
-from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
+from natlang_envs.autoexplore.tasks import ExploreTask
 from reference_agent.search.belief import Search
 from reference_agent.search.listings import Question
 

@@ -118,7 +118,7 @@ def fit(
 
 
 def accuracy(network: Network, cases: Sequence[Case]) -> tuple[float, float]:
-    """Return how often the best row is right, and how often one of the three best; cases without a right one left out."""
+    """Return how often the best row is right, and how often one of the three best is."""
     hits = []
     for case in cases:
         if case.right:

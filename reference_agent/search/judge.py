@@ -1,6 +1,6 @@
 """Features of entries and of read texts for a question, and the small networks that weigh them.
 
-A judge sees an entry's path, the children of a folder that was entered, and the text that `cat` has shown; nothing else.
+Seen are an entry's path, the children of a folder that was entered, and the text that `cat` has shown; nothing else.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The judge of names: which entry of a listing leads to the answer, told by its path and, once seen, its children.
 
-A question's and an entry's vectors come from one encoder, of which the upper layers are trained; their fit is a bilinear
-form plus what an entry is worth for any question. Training is contrastive: the entry on the way against its siblings.
+A question's and an entry's vectors come from one encoder, of which the upper layers are trained; their fit is a
+bilinear form plus what an entry is worth for any question. Training is contrastive: the entry on the way against its
+siblings.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ def train_names(
     """
     rng = np.random.default_rng(config.seed)
     draws = _Draws(questions, config, rng)
-    learning = [parameter for parameter in judge.upper.parameters()]
+    learning = list(judge.upper.parameters())
     head = [*judge.form.parameters(), *judge.prior.parameters(), judge.sharpness]
     optimizer = torch.optim.AdamW(
         [{"params": learning, "lr": config.rate}, {"params": head, "lr": config.head_rate}], weight_decay=0.01
@@ -214,10 +215,11 @@ def _loss(judge: NameJudge, batch: Sequence[tuple[Listing, list[str]]]) -> tuple
     """Return the contrastive loss of a batch, and the share of questions whose best entry leads on."""
     texts = [text for listing, told in batch for text in (*listing.questions, *told)]
     order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-    parts: list[Tensor] = []
     with torch.autocast("cpu", torch.bfloat16):
-        for start in range(0, len(order), _TOGETHER):
-            parts.append(judge.encoder.forward([texts[index] for index in order[start : start + _TOGETHER]], _READ))
+        parts = [
+            judge.encoder.forward([texts[index] for index in order[start : start + _TOGETHER]], _READ)
+            for start in range(0, len(order), _TOGETHER)
+        ]
     places = torch.empty(len(order), dtype=torch.long)
     places[torch.tensor(order)] = torch.arange(len(order))
     made = torch.cat(parts)[places]

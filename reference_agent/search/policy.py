@@ -1,6 +1,6 @@
 """A small network that chooses among the listed commands, from what the search knows; and how it learns by reward.
 
-Its inputs are numbers of the state of the search for each command: chances, distances, steps left. No planner is in them.
+Its inputs are numbers of the state of the search for each command: chances, distances, steps left; no planner's plan.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def reinforce(
     scale: float,
     entropy: float = 0.0,
 ) -> None:
-    """Take one step of REINFORCE on the game's return; the baseline is the mean of the other games of the same question."""
+    """Take one step of REINFORCE on the game's return; the baseline is the mean of the question's other games."""
     rows: list[Row] = []
     chosen: list[int] = []
     weights: list[float] = []

@@ -1,4 +1,4 @@
-"""Games for learning: the searching teacher's, seen with the student's eyes, and the student's own, drawn by its policy."""
+"""Games for learning: the teacher's, seen with the student's eyes, and the student's own, drawn by its policy."""
 
 from __future__ import annotations
 

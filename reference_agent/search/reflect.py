@@ -25,7 +25,7 @@ _SURE = re.compile(r"\((\d+)%\)\. Next: id ")
 
 
 def read_sentence(said: str, search: Search, commands: Sequence[str]) -> Row:
-    """Return the features [N, TEXT_INPUTS] of the listed commands, from a reflection and the player's own path alone."""
+    """Return the features [N, TEXT_INPUTS] of the listed commands, from a reflection and the player's path alone."""
     suggested = said.rpartition("Next: ")[2].removesuffix(".")
     chances = {name: int(percent) / 100 for name, percent in reversed(_NAMED.findall(said))}
     ranks = {name: rank for rank, (name, _) in reversed(list(enumerate(_NAMED.findall(said))))}

@@ -1,7 +1,7 @@
 """A teacher that searches: the planner with noisy knowledge of the labels, so that it errs as a good searcher would.
 
-It sees what a player sees. Its ratings alone come from the labels: what leads to a target is rated higher on average, and
-noise drawn once a game is added, so the path also holds folders entered and files read in vain.
+It sees what a player sees. Its ratings alone come from the labels: what leads to a target is rated higher on average,
+and noise drawn once a game is added, so the path also holds folders entered and files read in vain.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Trains a searcher: the judge of names, then the networks over its ratings, then policies. Each stage is kept and resumed.
+"""Trains a searcher: the judge of names, then the networks over its ratings, then policies; each stage is kept.
 
-The networks and policies learn from ratings of judges that have not seen the repository: two more judges are trained, each
-on half of the labelled repositories (cross-fitting). Test repositories are never opened here.
+The networks and policies learn from ratings of judges that have not seen the repository: two more judges are trained,
+each on half of the labelled repositories (cross-fitting). Test repositories are never opened here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,7 @@ from natlang_envs.autoexplore.dataset.labels import load_labels
 from natlang_envs.autoexplore.repository.navigation import atlas_of
 from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
 from natlang_envs.autoexplore.repository.tree import open_repository
-from natlang_envs.errors import UsageError
 from reference_agent.search.belief import believe
-from reference_agent.search.encoder import Encoder
 from reference_agent.search.games import play
 from reference_agent.search.heads import Case, accuracy, entry_cases, fit, text_cases
 from reference_agent.search.judge import Network, Usual
@@ -55,7 +53,7 @@ class TrainConfig:
         epochs: Passes of the networks' training.
     """
 
-    names: NamesConfig = NamesConfig(steps=450)
+    names: NamesConfig = field(default_factory=lambda: NamesConfig(steps=450))
     half_steps: int = 300
     epochs: int = 20
 
