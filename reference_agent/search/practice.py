@@ -61,10 +61,10 @@ class PracticeConfig:
     demonstrations: int = 3
     epochs: int = 12
     rate: float = 3e-3
-    updates: int = 80
+    updates: int = 60
     questions: int = 12
     group: int = 4
-    rl_rate: float = 1e-3
+    rl_rate: float = 3e-3
     entropy: float = 0.003
     step_cost: float = 0.1
 

@@ -36,7 +36,7 @@ from reference_agent.search.run import KINDS, Judgement, Searcher, encoder
 
 Say = Callable[[str], None]
 SETTINGS: dict[str, dict[str, Any]] = {
-    kind: {"temperature": 0.8, "convincing": 0.7, "deeper": 0.4, "inside": 2.0, "group": 4} for kind in KINDS
+    kind: {"temperature": 0.8, "convincing": 0.7, "deeper": 0.6, "inside": 1.0, "group": 4} for kind in KINDS
 }
 
 
