@@ -24,7 +24,7 @@ from reference_agent.search.reflect import TEXT_INPUTS, Reflecting
 from reference_agent.search.run import KINDS, Judgement, Searcher
 from reference_agent.search.teacher import reflection
 
-_REMEMBERED = 64  # questions
+_REMEMBERED = 512  # questions
 
 
 class SearchAgent:
