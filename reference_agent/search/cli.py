@@ -58,6 +58,10 @@ def practice(
     start: Annotated[str, typer.Option(help="The kind whose policies to start from: the curriculum.")] = "",
     weak: Annotated[Path | None, typer.Option(help="As for train.")] = None,
     updates: Annotated[int | None, typer.Option(min=1, help="Updates of REINFORCE.")] = None,
+    step_cost: Annotated[
+        float, typer.Option(help="What a step costs in RL; 1 is the environment's reward, 0 pays success alone.")
+    ] = 0.1,
+    rate: Annotated[float, typer.Option(help="The learning rate of REINFORCE.")] = 3e-3,
 ) -> None:
     """Train policies on a trained searcher: imitation, then RL, with the reflector's sentence and without."""
     from dataclasses import replace
@@ -67,7 +71,7 @@ def practice(
     from reference_agent.search.train import TrainConfig, Workshop, fits, labelled, practise, weak_questions
 
     one_of("kind", kind, KINDS)
-    config = PracticeConfig()
+    config = PracticeConfig(step_cost=step_cost, rl_rate=rate)
     if updates is not None:
         config = replace(config, updates=updates)
     networks = Searcher.load(out).networks
