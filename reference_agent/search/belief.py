@@ -10,10 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from natlang_envs.autoexplore.repository.texts import NEXT, UP
 from natlang_envs.autoexplore.search import Place, Walk
 from reference_agent.search.judge import Row
+
+_UNSEEN = 9  # entries that an unseen page is reckoned to list
 
 
 class Thing(NamedTuple):
@@ -117,6 +120,17 @@ class Belief(NamedTuple):
     odds: dict[str, float]  # what reading told, by path
 
 
+def _rest(entries: Sequence[str], weights: npt.NDArray[np.float64], files_hold: float) -> float:
+    """Return what the pages behind the last one are worth: about half a page of what the listing goes on with.
+
+    Folders are listed before files, so once a file was listed there are only files to come.
+    """
+    files = [weight for entry, weight in zip(entries, weights, strict=True) if not entry.endswith("/")]
+    if files:
+        return _UNSEEN * float(np.mean(files)) * files_hold
+    return _UNSEEN * float(np.mean(weights)) if len(weights) else 0.0
+
+
 def believe(search: Search, rates: Rates, holds: Callable[[str], float]) -> Belief:
     """Return the chances of all that is known.
 
@@ -146,7 +160,7 @@ def believe(search: Search, rates: Rates, holds: Callable[[str], float]) -> Beli
         seen = float(weights.sum())
         rest = 0.0
         if unseen is not None:
-            rest = max(seen / len(node.pages), 1e-6)
+            rest = _rest([entry for entry, _ in pairs], weights, holds(f"{folder}/?".lstrip("/")))
         whole = seen + rest
         if whole <= 0:
             whole = 1.0
