@@ -14,12 +14,14 @@ from rich.table import Table
 
 from natlang_envs.errors import UsageError, one_of
 from reference_agent import processes
+from reference_agent.search.cli import app as search
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 models = typer.Typer(no_args_is_help=True, help="Models that are fetched once and kept in the cache folder.")
 app.add_typer(models, name="models")
 data = typer.Typer(no_args_is_help=True, help="Data that is made from what is on this machine or is fetched once.")
 app.add_typer(data, name="data")
+app.add_typer(search, name="search")
 
 
 class Bars:

@@ -17,7 +17,7 @@ _V1_LEAST = 100
 _HORIZON = 15
 
 
-def _episodes(version: str, depth: int) -> tuple[Episode, ...]:
+def _episodes(version: str, depth: int | None) -> tuple[Episode, ...]:
     """The tasks of the test split in the order of a hash, which mixes the repositories."""
     ids = sorted(
         RepositoryTasks("test", depth, LABELLED).ids(),
@@ -27,7 +27,7 @@ def _episodes(version: str, depth: int) -> tuple[Episode, ...]:
 
 
 def protocols() -> Iterator[Protocol]:
-    """Yield the four protocols.
+    """Yield the five protocols.
 
     Raises:
         UsageError: The test split has too few labels.
@@ -56,6 +56,16 @@ def protocols() -> Iterator[Protocol]:
             v1,
             f"Every question of this depth about the repositories of the test split, {len(v1)} of them.",
         )
+    every = _episodes("v1", None)
+    yield Protocol(
+        "autoexplore/v1",
+        "NatLang/AutoExplore-v0",
+        {"dataset": LABELLED, "split": "test"},
+        _HORIZON,
+        1,
+        every,
+        f"Every question about the repositories of the test split, of any depth, {len(every)} of them.",
+    )
 
 
 def main() -> None:

@@ -1,0 +1,196 @@
+"""Features of entries and of read texts for a question, and the small networks that weigh them.
+
+Seen are an entry's path, the children of a folder that was entered, and the text that `cat` has shown; nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from natlang_envs.autoexplore.baselines import words_of
+from reference_agent.search.encoder import Encoder, windows
+from reference_agent.search.lexical import Rarity, name_words, share
+from reference_agent.search.listings import Listing, entry_text
+from reference_agent.search.names import NameJudge
+
+Row = npt.NDArray[np.float32]
+ENTRY_FEATURES = 23
+TEXT_FEATURES = 24
+_DOCUMENT = (".md", ".rst", ".txt")
+_SETTINGS = (".toml", ".cfg", ".ini", ".yml", ".yaml", ".json", ".in")
+
+
+def _kinds(path: str) -> list[float]:
+    """Return what kind of thing a path is."""
+    name = path.rstrip("/").rpartition("/")[2].lower()
+    folder = path.endswith("/")
+    return [
+        float(folder),
+        float(name.startswith(".")),
+        float("test" in path.lower()),
+        float(not folder and name.endswith(_DOCUMENT)),
+        float(not folder and name.endswith(".py")),
+        float(not folder and name.endswith(_SETTINGS)),
+        float(name.startswith(("__init__", "index", "readme"))),
+        float(name.startswith(("license", "change", "history", "authors", "copying"))),
+    ]
+
+
+def _headings(text: str) -> list[str]:
+    """Return the lines that name something: definitions, headings, directives."""
+    return [
+        line for line in text.splitlines() if line.lstrip().startswith(("def ", "class ", "#", ".. ", "[", "async"))
+    ]
+
+
+class Usual:
+    """How often an entry of some name leads to an answer, over the training repositories.
+
+    Args:
+        counts: By name and repository, how often it led on and how often it was listed.
+    """
+
+    def __init__(self, counts: dict[str, dict[str, list[float]]]) -> None:
+        self.counts = counts
+
+    @classmethod
+    def of(cls, found: Iterable[Listing]) -> Usual:
+        """Count listings."""
+        counts: dict[str, dict[str, list[float]]] = {}
+        for listing in found:
+            for index, entry in enumerate(listing.entries):
+                cell = counts.setdefault(cls.name(entry), {}).setdefault(listing.repository, [0.0, 0.0])
+                cell[0] += sum(index in answers for answers in listing.answers)
+                cell[1] += len(listing.questions) / max(len(listing.entries), 1) * 3
+        return cls({name: held for name, held in counts.items() if len(held) > 1})
+
+    @staticmethod
+    def name(entry: str) -> str:
+        """Return the name that is counted: without its folder, in lower case, and whether it is at the top."""
+        depth = "top " if "/" not in entry.rstrip("/") else ""
+        return depth + entry[entry.rstrip("/").rfind("/") + 1 :].lower()
+
+    def rates(self, entry: str, without: str) -> tuple[float, float]:
+        """Return the logarithm of how much oftener than usual the name led on, and whether it was met at all."""
+        held = [pair for name, pair in self.counts.get(self.name(entry), {}).items() if name != without]
+        right, listed = sum(pair[0] for pair in held), sum(pair[1] for pair in held)
+        return float(np.log((right + 1) / (listed + 1))), float(bool(held))
+
+
+class Asked:
+    """A question with all that was computed for it; one for a question and a repository.
+
+    Args:
+        question: The question.
+        names: The judge of names.
+        reader: The encoder of texts; the pretrained one.
+        rarity: How rare words are.
+        usual: How often entries of a name lead to an answer.
+        without: The repository whose own counts are left out there, in training.
+    """
+
+    def __init__(
+        self, question: str, names: NameJudge, reader: Encoder, rarity: Rarity, usual: Usual, without: str = ""
+    ) -> None:
+        self.question = question
+        self._names, self._reader = names, reader
+        self._usual, self._without = usual, without
+        self._weights = rarity.weights(question)
+        self._vector = reader.vectors([question])[0]
+        self._entries: dict[tuple[str, bool], Row] = {}
+        self._texts: dict[str, Row] = {}
+
+    def entry_rows(self, entries: Sequence[str], children: dict[str, tuple[str, ...]]) -> Row:
+        """Return the features [N, ENTRY_FEATURES] of a listing's entries; `children` are those of entered folders."""
+        new = [each for each in entries if (each, each in children) not in self._entries]
+        if new:
+            self._rate(new, {each: children[each] for each in new if each in children})
+        return np.stack([self._entries[each, each in children] for each in entries])
+
+    def _rate(self, entries: list[str], children: dict[str, tuple[str, ...]]) -> None:
+        plain = [entry_text(each) for each in entries]
+        fits = self._names.rate(self.question, plain)
+        told = self._names.rate(self.question, [entry_text(each, children.get(each, ())) for each in entries])
+        near = self._reader.vectors(plain) @ self._vector
+        for entry, fit, knowing, similar in zip(entries, fits, told, near, strict=True):
+            inside = children.get(entry, ())
+            below = [0.0, 0.0, 0.0]
+            if inside:
+                ratings = self._names.rate(self.question, [entry_text(each) for each in inside])
+                shares = max(share(self._weights, name_words(each.rstrip("/").rpartition("/")[2])) for each in inside)
+                below = [float(ratings.max()) / 10, float(np.log(np.exp(ratings).sum())) / 10, shares]
+            name = entry.rstrip("/").rpartition("/")[2]
+            depth = entry.rstrip("/").count("/")
+            row = [
+                fit / 5,
+                knowing / 5,
+                float(bool(inside)),
+                similar,
+                share(self._weights, name_words(name)),
+                *below,
+                float(depth == 0),
+                float(depth == 1),
+                *_kinds(entry),
+                *self._usual.rates(entry, self._without),
+                float(np.log1p(sum(each.endswith("/") for each in inside))),
+                float(np.log1p(sum(not each.endswith("/") for each in inside))),
+                max((self._usual.rates(each, self._without)[0] for each in inside), default=0.0),
+            ]
+            self._entries[entry, entry in children] = np.array(row, np.float32)
+
+    def text_row(self, path: str, text: str) -> Row:
+        """Return the features [TEXT_FEATURES] of a file that was read."""
+        found = self._texts.get(path)
+        if found is None:
+            found = self._texts[path] = self._read(path, text)
+        return found
+
+    def _read(self, path: str, text: str) -> Row:
+        shown = text.partition("\n")[2]
+        pieces = windows(shown)
+        fits = self._reader.vectors(pieces) @ self._vector if pieces else np.zeros(1, np.float32)
+        near, first = np.sort(fits)[::-1], float(fits[0])
+        words = [set(words_of(each)) for each in pieces]
+        whole = set[str]().union(*words)
+        fit = float(self._names.rate(self.question, [entry_text(path)])[0])
+        row = [
+            near[0],
+            near[1] if len(near) > 1 else near[0],
+            near.mean(),
+            first,
+            share(self._weights, whole),
+            max((share(self._weights, each) for each in words), default=0.0),
+            share(self._weights, whole | name_words(path)),
+            share(self._weights, name_words(path)),
+            fit / 5,
+            float(self._reader.vectors([entry_text(path)])[0] @ self._vector),
+            float(not pieces),
+            float(len(shown) >= 2_000),
+            share(self._weights, words_of("\n".join(_headings(shown)))),
+            share(self._weights, words_of(shown[:300])),
+            max((float(one) + share(self._weights, each) for one, each in zip(fits, words, strict=False)), default=0.0),
+            float(np.log1p(len(shown))) / 8,
+            *_kinds(path),
+        ]
+        return np.array(row, np.float32)
+
+
+class Network:
+    """A network with one hidden layer and one output, in numpy.
+
+    Args:
+        weights: The arrays `in`, `hidden`, `out`; `mean` and `scale` of the features.
+    """
+
+    def __init__(self, weights: dict[str, Any]) -> None:
+        self.weights = weights
+
+    def __call__(self, rows: Row) -> Row:
+        """Return the outputs [N] for features [N, F]."""
+        held = self.weights
+        hidden = np.tanh(((rows - held["mean"]) / held["scale"]) @ held["in"] + held["hidden"])
+        return hidden @ held["out"]

@@ -1,0 +1,134 @@
+"""A trained searcher as a folder: the judge of names, the two networks, word counts, and policies.
+
+Only what was trained is kept (half precision); the pretrained encoder comes from the cache folder.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from natlang_envs.autoexplore.dataset.catalogue import cache_folder
+from natlang_envs.errors import UsageError
+from reference_agent.search.encoder import Encoder
+from reference_agent.search.judge import Asked, Network, Row, Usual
+from reference_agent.search.lexical import Rarity
+from reference_agent.search.names import NameJudge
+
+KINDS: dict[str, tuple[int, ...] | None] = {"depth1": (0, 1), "depth2": (2,), "any": None}
+_CONFIG, _NAMES, _NETWORKS, _WORDS, _USUAL = "search.json", "names.pt", "networks.npz", "words.json", "usual.json"
+
+
+class Judgement:
+    """Ratings of one question's entries and texts.
+
+    Args:
+        asked: The question with its features.
+        entry: The network of entries.
+        text: The network of texts.
+        temperature: By which entries' logits are divided; below 1 they are trusted more.
+    """
+
+    def __init__(self, asked: Asked, entry: Network, text: Network, temperature: float) -> None:
+        self.asked = asked
+        self._entry, self._text, self._temperature = entry, text, temperature
+        self._listed: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Row] = {}
+        self._read: dict[str, float] = {}
+
+    def entries(self, folder: str, entries: Sequence[str], children: dict[str, tuple[str, ...]]) -> Row:
+        """Return a logit for each entry of a listing."""
+        which = (folder, (str(len(entries)), entries[-1]), tuple(children))
+        if which not in self._listed:
+            self._listed[which] = self._entry(self.asked.entry_rows(entries, children)) / self._temperature
+        return self._listed[which]
+
+    def text(self, path: str, text: str) -> float:
+        """Return what a text tells."""
+        if path not in self._read:
+            self._read[path] = float(self._text(self.asked.text_row(path, text)[None])[0])
+        return self._read[path]
+
+
+def encoder() -> Encoder:
+    """Return the pretrained encoder of the cache folder."""
+    folder = cache_folder() / "models" / "minilm"
+    if not folder.exists():
+        raise UsageError(f"{folder} is missing: fetch the model once with `reflect-rl models fetch minilm`")
+    return Encoder.load(folder)
+
+
+class Searcher:
+    """What a run has learned.
+
+    Args:
+        reader: The pretrained encoder.
+        names: The judge of names.
+        networks: The network of entries for each of `KINDS`, and `text`.
+        rarity: How rare words are.
+        usual: How often names lead on.
+        settings: The planner's settings for each of `KINDS`.
+    """
+
+    def __init__(
+        self,
+        reader: Encoder,
+        names: NameJudge,
+        networks: dict[str, Network],
+        rarity: Rarity,
+        usual: Usual,
+        settings: dict[str, dict[str, Any]],
+    ) -> None:
+        self.reader, self.names, self.networks = reader, names, networks
+        self.rarity, self.usual, self.settings = rarity, usual, settings
+
+    def judgement(self, question: str, kind: str, without: str = "") -> Judgement:
+        """Return the ratings for a question; `without` leaves a training repository's own counts out."""
+        asked = Asked(question, self.names, self.reader, self.rarity, self.usual, without)
+        return Judgement(asked, self.networks[kind], self.networks["text"], self.settings[kind]["temperature"])
+
+    def save(self, folder: Path) -> None:
+        """Write the run."""
+        folder.mkdir(parents=True, exist_ok=True)
+        arrays = {
+            f"{name}.{part}": array for name, each in self.networks.items() for part, array in each.weights.items()
+        }
+        np.savez(folder / _NETWORKS, **arrays)
+        torch.save({name: value.half() for name, value in self.names.learned().items()}, folder / _NAMES)
+        self.rarity.write(folder / _WORDS)
+        (folder / _USUAL).write_text(json.dumps(self.usual.counts, ensure_ascii=False), encoding="utf-8")
+        config = {"encoder": self.reader.name, "layers": len(self.names.upper), "settings": self.settings}
+        (folder / _CONFIG).write_text(json.dumps(config, indent=1), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> Searcher:
+        """Read a run.
+
+        Raises:
+            UsageError: There is none, or it was trained on another encoder.
+        """
+        if not (folder / _CONFIG).is_file():
+            raise UsageError(
+                f"no trained searcher in {folder}: train one with `reflect-rl search train --out {folder}`"
+            )
+        config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+        reader = encoder()
+        if config["encoder"] != reader.name:
+            raise UsageError(
+                f"{folder} was trained on the encoder {config['encoder']}, not {reader.name}: "
+                "fetch minilm again or train again"
+            )
+        names = NameJudge(encoder(), config["layers"])
+        names.adopt(torch.load(folder / _NAMES, weights_only=True))
+        networks: dict[str, dict[str, Any]] = {}
+        with np.load(folder / _NETWORKS) as held:
+            for key in held.files:
+                name, _, part = key.partition(".")
+                networks.setdefault(name, {})[part] = held[key]
+        usual = Usual(json.loads((folder / _USUAL).read_text(encoding="utf-8")))
+        made = {name: Network(weights) for name, weights in networks.items()}
+        return cls(reader, names, made, Rarity.read(folder / _WORDS), usual, config["settings"])

@@ -1,0 +1,274 @@
+"""Trains a searcher: the judge of names, then the networks over its ratings, then policies; each stage is kept.
+
+The networks and policies learn from ratings of judges that have not seen the repository: two more judges are trained,
+each on half of the labelled repositories (cross-fitting). Test repositories are never opened here.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from natlang_envs.autoexplore.dataset.catalogue import repository_folder
+from natlang_envs.autoexplore.dataset.labels import load_labels
+from natlang_envs.autoexplore.repository.navigation import atlas_of
+from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
+from natlang_envs.autoexplore.repository.tree import open_repository
+from reference_agent.search.belief import believe
+from reference_agent.search.games import play
+from reference_agent.search.heads import Case, accuracy, entry_cases, fit, text_cases
+from reference_agent.search.judge import Network, Usual
+from reference_agent.search.lexical import Rarity
+from reference_agent.search.listings import Question, listings
+from reference_agent.search.names import NameJudge, NamesConfig, train_names
+from reference_agent.search.planner import Plan, choose
+from reference_agent.search.policy import Policy, command_features
+from reference_agent.search.practice import Exercise, PracticeConfig, by_reward, holds_of, warm_start
+from reference_agent.search.reflect import TEXT_INPUTS, Reflecting
+from reference_agent.search.run import KINDS, Judgement, Searcher, encoder
+
+Say = Callable[[str], None]
+SETTINGS: dict[str, dict[str, Any]] = {
+    kind: {"temperature": 0.8, "convincing": 0.7, "deeper": 0.6, "inside": 1.0, "group": 4} for kind in KINDS
+}
+
+
+_FIRST_HALF = {"coffee-company", "flask", "mkdocs", "sphinx", "tornado"}
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How a searcher is trained.
+
+    Attributes:
+        names: The judge of names.
+        half_steps: Updates of the two judges for cross-fitting.
+        epochs: Passes of the networks' training.
+    """
+
+    names: NamesConfig = field(default_factory=lambda: NamesConfig(steps=450))
+    half_steps: int = 300
+    epochs: int = 20
+
+
+def labelled(part: str) -> list[Question]:
+    """Return the labelled questions of a part."""
+    return [
+        Question(each.repository, repository_folder(each.repository), each.question, each.targets)
+        for each in load_labels(part)  # pyright: ignore[reportArgumentType]
+    ]
+
+
+def weak_questions(file: Path, repositories: Path) -> list[Question]:
+    """Return weak questions from the files that `reflect-rl data autoexplore` has written."""
+    roots = {name: Path(folder).resolve() for name, folder in json.loads(repositories.read_text("utf-8")).items()}
+    found: list[Question] = []
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            held = json.loads(line)
+            folder = roots[held["repository"]]
+            if set(held["paths"]) <= set(open_repository(folder).files):
+                found.append(Question(held["repository"], folder, held["question"], tuple(held["paths"]), True))
+    return found
+
+
+def halves(questions: Sequence[Question]) -> dict[str, int]:
+    """Return which half each repository is in."""
+    return {each.repository: int(each.repository not in _FIRST_HALF) for each in questions}
+
+
+class Workshop:
+    """The judges of a run in training, with their caches, and the features of its questions.
+
+    Args:
+        out: The run's folder.
+        train: The labelled training questions.
+        weak: Weak questions.
+        config: The settings.
+        say: Called with a line now and then.
+    """
+
+    def __init__(
+        self, out: Path, train: Sequence[Question], weak: Sequence[Question], config: TrainConfig, say: Say = print
+    ) -> None:
+        self.out, self.train, self.config, self._say, self._weak = out, list(train), config, say, weak
+        self.half = halves(train)
+        self.reader = encoder()
+        for file in sorted((out / "cache").glob("reader*.npz")):
+            self.reader.read_cache(file)
+        self.judges: dict[str, NameJudge] = {}
+        self._exercises: dict[Question, Any] = {}
+
+    def train_judges(self, seconds: float = float("inf")) -> bool:
+        """Train the three judges of names, or go on with them; return whether all are finished."""
+        for name in ("all", "half0", "half1"):
+            skipped = int(name[-1]) if name != "all" else -1
+            questions = [each for each in self.train if self.half[each.repository] != skipped]
+            config = replace(
+                self.config.names, steps=self.config.names.steps if name == "all" else self.config.half_steps
+            )
+            judge = NameJudge(encoder(), config.layers)
+
+            def report(step: int, steps: int, value: float, name: str = name) -> None:
+                if step % 25 == 0 or step == steps:
+                    self._say(f"names {name}: step {step} of {steps}, right {value:.2f}")
+
+            file = self.out / "training" / f"names-{name}.pt"
+            if not train_names(judge, [*questions, *self._weak], config, file, report, seconds):
+                return False
+            judge.encoder.name = f"{judge.encoder.name}-{name}-{file.stat().st_size}-{config.steps}"
+            judge.encoder.read_cache(self.out / "cache" / f"names-{name}.npz")
+            self.judges[name] = judge
+        return True
+
+    def count_words(self) -> None:
+        """Count words of the training repositories' shown texts, and names of entries that led on."""
+        texts: list[str] = []
+        for folder in {each.repository: each.folder for each in self.train}.values():
+            atlas = atlas_of(open_repository(folder), FILE_BUDGET)
+            texts += [atlas.text(path).partition("\n")[2] for path in atlas.repository.files]
+        self.rarity = Rarity.of(texts)
+        self.usual = Usual.of(listings([*self.train, *self._weak]))
+
+    def searcher(self, judge: str, networks: dict[str, Network]) -> Searcher:
+        """Return a searcher with one of the judges."""
+        return Searcher(self.reader, self.judges[judge], networks, self.rarity, self.usual, SETTINGS)
+
+    def judge_of(self, question: Question) -> str:
+        """Return the judge that has not seen a question's repository."""
+        half = self.half.get(question.repository)
+        return "all" if half is None else f"half{half}"
+
+    def keep_caches(self) -> None:
+        """Write the vectors that were made."""
+        for name, judge in self.judges.items():
+            judge.encoder.write_cache(self.out / "cache" / f"names-{name}.npz")
+        self.reader.write_cache(self.out / "cache" / "reader.npz")
+
+    def asked(self, question: Question) -> Any:
+        """Return a question with its features, made once."""
+        if question not in self._exercises:
+            blank = Network({})
+            searcher = self.searcher(self.judge_of(question), dict.fromkeys([*KINDS, "text"], blank))
+            self._exercises[question] = searcher.judgement(question.text, "any", question.repository).asked
+        return self._exercises[question]
+
+    def exercise(self, question: Question, kind: str, networks: dict[str, Network]) -> Exercise:
+        """Return a question with the ratings of the networks."""
+        temperature = SETTINGS[kind]["temperature"]
+        return Exercise(question, Judgement(self.asked(question), networks[kind], networks["text"], temperature))
+
+    def fit_networks(self, held_out: Sequence[Question] = ()) -> dict[str, Network]:
+        """Fit the networks of entries and texts on training questions; say how they do on others."""
+        rng = np.random.default_rng(0)
+        entries: dict[Question, list[Case]] = {}
+        texts: dict[Question, list[Case]] = {}
+        for count, each in enumerate([*self.train, *held_out]):
+            asked = self.asked(each)
+            entries[each] = entry_cases(asked, each, rng) + entry_cases(asked, each, rng)
+            texts[each] = text_cases(asked, each, rng, 3)
+            if count % 200 == 199:
+                self._say(f"features: {count + 1} questions")
+        networks: dict[str, Network] = {}
+        for kind, depths in KINDS.items():
+            cases = [case for each in self.train if fits(each, depths) for case in entries[each]]
+            networks[kind] = fit(cases, epochs=self.config.epochs)
+            held = [case for each in held_out if fits(each, depths) for case in entries[each]]
+            if held:
+                top, three = accuracy(networks[kind], held)
+                self._say(f"entries {kind}: {top:.3f} right, {three:.3f} among three, held out")
+        seen = [case for each in self.train for case in texts[each]]
+        networks["text"] = fit(seen, epochs=self.config.epochs)
+        networks["text"] = fit([*seen, *self._read_sets(networks, rng)], epochs=self.config.epochs)
+        held = [case for each in held_out for case in texts[each]]
+        if held:
+            self._say(f"texts: {accuracy(networks['text'], held)[0]:.3f} right, held out")
+        return networks
+
+    def _read_sets(self, networks: dict[str, Network], rng: np.random.Generator) -> list[Case]:
+        """Return cases of the files that the searcher reads in its games, half of them with a target put among them."""
+        cases: list[Case] = []
+        for kind in ("depth1", "depth2"):
+            depths = KINDS[kind]
+            for each in self.train:
+                if not fits(each, depths):
+                    continue
+                exercise = self.exercise(each, kind, networks)
+                played = play(each, player(exercise, kind))
+                files = list(played.read)
+                right = [path for path in files if path in each.targets]
+                if not right and rng.random() < 0.5:
+                    files.append(each.targets[0])
+                    right = [each.targets[0]]
+                if files:
+                    atlas = atlas_of(open_repository(each.folder), FILE_BUDGET)
+                    rows = np.stack([self.asked(each).text_row(path, atlas.text(path)) for path in files])
+                    cases.append(Case(rows, tuple(files.index(path) for path in right), True))
+        return cases
+
+
+def fits(question: Question, depths: Sequence[int] | None) -> bool:
+    """Return whether a question's nearest target is at one of these depths."""
+    return depths is None or min(target.count("/") for target in question.targets) in depths
+
+
+def plan_of(kind: str) -> Plan:
+    """Return the planner's settings for a kind."""
+    depths = KINDS[kind]
+    settings = {name: value for name, value in SETTINGS[kind].items() if name != "temperature"}
+    return Plan(**settings, deepest=max(depths) if depths else None)
+
+
+def player(exercise: Exercise, kind: str, plan: Plan | None = None) -> Callable[..., str]:
+    """Return what plays an exercise by the planner."""
+    holds, plan = holds_of(KINDS[kind]), plan or plan_of(kind)
+    return lambda search, commands: choose(search, believe(search, exercise.rates, holds), plan).command
+
+
+def practise(
+    exercises: Sequence[Exercise],
+    kind: str,
+    reflects: bool,
+    seed: int,
+    config: PracticeConfig,
+    out: Path,
+    say: Say = print,
+    start: Path | None = None,
+) -> Policy:
+    """Train one policy: imitation of the searching teacher, then REINFORCE; both are written into the run.
+
+    Args:
+        exercises: Training questions with ratings.
+        kind: One of `KINDS`.
+        reflects: Whether it reads the reflector's sentence.
+        seed: Of all draws.
+        config: The settings.
+        out: The run's folder.
+        say: Called with a line now and then.
+        start: A policy to start from in place of a new one: the curriculum's stage before.
+    """
+    holds, plan = holds_of(KINDS[kind]), plan_of(kind)
+    inputs = Reflecting(plan) if reflects else command_features
+    torch.manual_seed(seed)
+    policy = Policy(features=TEXT_INPUTS) if reflects else Policy()
+    name = f"{'reflect' if reflects else 'policy'}-{kind}-{seed}"
+    if start is not None:
+        policy.load_state_dict(torch.load(start, weights_only=True))
+    games = warm_start(policy, exercises, holds, plan, config, seed, inputs)
+    say(f"{name}: imitated {games} games of the teacher")
+    torch.save(policy.state_dict(), out / f"{name}-sft.pt")
+    won: list[float] = []
+    for update, share in by_reward(policy, exercises, holds, config, seed, inputs):
+        won.append(share)
+        if update % 20 == 0:
+            say(f"{name}: update {update} of {config.updates}, won {np.mean(won[-20:]):.2f}")
+    torch.save(policy.state_dict(), out / f"{name}.pt")
+    (out / f"{name}.json").write_text(json.dumps({"won": won, **asdict(config)}), encoding="utf-8")
+    return policy

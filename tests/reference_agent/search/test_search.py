@@ -1,0 +1,261 @@
+import json
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import natlang_envs  # noqa: F401
+from natlang_envs.autoexplore.repository.texts import EXIT
+from natlang_envs.autoexplore.repository.tree import open_repository
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.agents import View
+from natlang_envs.prompt import PathStep
+from reference_agent.search.agents import SearchAgent
+from reference_agent.search.belief import Search, believe
+from reference_agent.search.encoder import WINDOW, Encoder, spoken, windows
+from reference_agent.search.games import play
+from reference_agent.search.heads import entry_cases, fit, text_cases
+from reference_agent.search.judge import Asked, Usual
+from reference_agent.search.lexical import Rarity
+from reference_agent.search.listings import Question, entries_of, listings, thinned
+from reference_agent.search.names import NameJudge, NamesConfig, train_names
+from reference_agent.search.planner import Plan, choose
+from reference_agent.search.policy import Policy, command_features
+from reference_agent.search.practice import Exercise, PracticeConfig, by_reward, holds_of, perform, warm_start
+from reference_agent.search.reflect import Reflecting, read_sentence
+from reference_agent.search.run import Judgement, Searcher
+from reference_agent.search.teacher import Noise, NoisyRates, reflection
+from reference_agent.search.train import SETTINGS
+
+
+def tiny_encoder(seed=0):
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *letters, *(f"##{each}" for each in letters)]
+    tokenizer = Tokenizer(models.WordPiece({word: index for index, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
+    )
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]")
+    return Encoder(BertModel(config, add_pooling_layer=False), fast, f"tiny{seed}")
+
+
+@pytest.fixture
+def repository(tmp_path):
+    folder = tmp_path / "repository"
+    for path, text in {
+        "README.md": "A shop for tea.",
+        "docs/prices.md": "Green tea costs two pounds.",
+        "docs/staff.md": "Anna opens the shop.",
+        "src/till.py": "def charge(): ...",
+        "src/stock/count.py": "def count(): ...",
+    }.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
+def questions_of(folder):
+    return [
+        Question("shop", folder, "What does green tea cost?", ("docs/prices.md",)),
+        Question("shop", folder, "Who opens the shop?", ("docs/staff.md",)),
+        Question("shop", folder, "Which code counts the stock?", ("src/stock/count.py",)),
+    ]
+
+
+def searcher_of(folder):
+    names = NameJudge(tiny_encoder(), 1)
+    reader, questions = tiny_encoder(1), questions_of(folder)
+    rarity, usual = Rarity.of(["tea shop", "tea", "count"]), Usual.of(listings(questions))
+    rng = np.random.default_rng(0)
+    asked = [Asked(each.text, names, reader, rarity, usual) for each in questions]
+    entry = fit([case for each in zip(asked, questions, strict=True) for case in entry_cases(*each, rng)], epochs=2)
+    text = fit([case for each in zip(asked, questions, strict=True) for case in text_cases(*each, rng)], epochs=2)
+    networks = {"depth1": entry, "depth2": entry, "any": entry, "text": text}
+    return Searcher(reader, names, networks, rarity, usual, SETTINGS)
+
+
+@given(st.text(max_size=3 * WINDOW))
+def test_windows_lose_nothing_but_blanks(text):
+    pieces = windows(text)
+    assert "".join("".join(pieces).split()) == "".join(text.split())
+    assert all(0 < len(each) <= WINDOW for each in pieces)
+
+
+def test_paths_are_read_as_words():
+    assert spoken("src/retryMiddleware_v2.py") == "src retry Middleware v2 py"
+
+
+def test_a_cache_gives_the_vectors_back_and_another_encoders_is_refused(tmp_path):
+    encoder, file = tiny_encoder(), tmp_path / "cache" / "vectors.npz"
+    made = encoder.vectors(["green tea", "", "naïve ☕"])
+    encoder.write_cache(file)
+    again = tiny_encoder()
+    again.read_cache(file)
+    again.model = None  # nothing is computed
+    np.testing.assert_array_equal(again.vectors(["green tea", "", "naïve ☕"]), made)
+    with pytest.raises(UsageError, match=r"is of the encoder tiny0, not tiny1"):
+        tiny_encoder(1).read_cache(file)
+    file.write_bytes(b"no such thing")
+    with pytest.raises(UsageError, match="delete it"):
+        encoder.read_cache(file)
+
+
+def test_listings_lead_to_the_targets(repository):
+    found = {each.folder: each for each in listings(questions_of(repository))}
+    top = found[""]
+    assert top.entries == ("docs/", "src/", "README.md")
+    assert top.answers == ((0,), (0,), (1,))
+    assert set(found) == {"", "docs", "src"}
+    small = thinned(top, 2, 2, np.random.default_rng(0))
+    assert len(small.questions) == 2
+    assert all(small.answers)
+
+
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 1000), which=st.integers(0, 2), deep=st.sampled_from([None, (0, 1), (2,)]))
+def test_the_planner_gives_listed_commands_and_beliefs_add_up(tmp_path_factory, seed, which, deep):
+    folder = tmp_path_factory.mktemp("some")
+    rng = np.random.default_rng(seed)
+    for index in range(int(rng.integers(1, 60))):
+        path = folder / "/".join([*(f"d{rng.integers(3)}" for _ in range(rng.integers(3))), f"f{index}.txt"])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("text")
+    question = Question("some", folder, "Which?", ("none.txt",))
+    rates, holds = NoisyRates(question, rng, Noise()), holds_of(deep)
+
+    def act(search, commands):
+        belief = believe(search, rates, holds)
+        whole = sum(belief.things.values()) + sum(belief.read.values())
+        assert whole == pytest.approx(1) or whole == 0
+        choice = choose(search, belief, Plan())
+        assert choice.command in commands
+        said = reflection(search, belief, choice)
+        assert said.endswith(f"Next: {choice.command}.")
+        rows = read_sentence(said, search, commands)
+        assert np.isfinite(rows).all()
+        assert np.isfinite(command_features(search, belief, commands)).all()
+        return choice.command if which else commands[int(rng.integers(len(commands)))]
+
+    assert not play(question, act).success
+
+
+def test_the_teacher_finds_most_answers_and_reads_in_vain(repository):
+    rng, won, vain = np.random.default_rng(0), 0, 0
+    for question in questions_of(repository) * 20:
+        rates = NoisyRates(question, rng, Noise())
+        played = play(
+            question,
+            lambda search, _, rates=rates: choose(search, believe(search, rates, holds_of(None)), Plan()).command,
+        )
+        won += played.success
+        vain += len(set(played.read) - set(question.targets))
+    assert won >= 45
+    assert vain > 0
+
+
+def test_a_judge_of_names_that_was_stopped_goes_on_to_the_same_weights(repository, tmp_path):
+    questions = questions_of(repository)
+    config = NamesConfig(steps=4, layers=1, listings=2, weak=0.0)
+    whole, parts = NameJudge(tiny_encoder(), 1), NameJudge(tiny_encoder(), 1)
+    assert train_names(whole, questions, config, tmp_path / "whole.pt")
+    finished, rounds = False, 0
+    while not finished:
+        parts = NameJudge(tiny_encoder(), 1)  # as a new process
+        finished = train_names(parts, questions, config, tmp_path / "parts.pt", seconds=0)
+        rounds += 1
+    assert rounds >= 4
+    for name, value in whole.learned().items():
+        torch.testing.assert_close(parts.learned()[name], value)
+    with pytest.raises(UsageError, match="other settings"):
+        train_names(parts, questions, NamesConfig(steps=5), tmp_path / "parts.pt")
+
+
+def test_reward_teaches_a_policy_to_find_what_the_ratings_tell(repository):
+    exercises = [
+        Exercise(each, NoisyRates(each, np.random.default_rng(index), Noise(4, 4, 6)))
+        for index, each in enumerate(questions_of(repository))
+    ]
+    policy, holds = Policy(), holds_of(None)
+    config = PracticeConfig(demonstrations=4, epochs=30, updates=15, questions=3, group=4)
+    assert warm_start(policy, exercises, holds, Plan(), config, 0) > 8
+    shares = [share for _, share in by_reward(policy, exercises, holds, config, 0)]
+    assert len(shares) == 15
+    assert np.mean([perform(each, holds, policy, None, command_features)[0].success for each in exercises]) > 0.6
+
+
+def test_the_sentence_is_all_that_a_reading_policy_is_told(repository):
+    question = questions_of(repository)[0]
+    search = Search(question.text, 15)
+    commands = ("cd docs", "cd src", "cat README.md", "id README.md", EXIT)
+    search.listed(commands)
+    belief = believe(search, NoisyRates(question, np.random.default_rng(0), Noise(6, 6, 6)), holds_of(None))
+    said = Reflecting(Plan()).say(search, belief)
+    assert "docs" in said
+    rows = read_sentence(said, search, commands)
+    other = read_sentence(said.replace("docs", "src"), search, commands)
+    assert not np.array_equal(rows, other)
+    np.testing.assert_array_equal(rows, read_sentence(said, Search("Another?", 15), commands))
+
+
+def test_a_run_is_read_back_and_plays_like_before(repository, tmp_path, monkeypatch):
+    searcher = searcher_of(repository)
+    searcher.save(tmp_path / "run")
+    made = iter([tiny_encoder(1), tiny_encoder()])
+    monkeypatch.setattr("reference_agent.search.run.encoder", lambda: next(made))
+    again = Searcher.load(tmp_path / "run")
+    listed = entries_of(open_repository(repository), "")
+    one = searcher.judgement("Who opens the shop?", "any").entries("", listed, {})
+    two = again.judgement("Who opens the shop?", "any").entries("", listed, {})
+    np.testing.assert_allclose(one, two, atol=0.05)  # half precision
+    monkeypatch.setattr("reference_agent.search.run.encoder", lambda: tiny_encoder(2))
+    with pytest.raises(UsageError, match="was trained on the encoder tiny1, not tiny2"):
+        Searcher.load(tmp_path / "run")
+    with pytest.raises(UsageError, match="no trained searcher"):
+        Searcher.load(tmp_path)
+
+
+@pytest.mark.parametrize(("form", "sampling"), [("plan", False), ("policy", False), ("policy", True)])
+@pytest.mark.parametrize("question", ["What does green tea cost?", "Où est le café?", "long " * 399])
+def test_agents_play_whole_games(repository, form, sampling, question):
+    env = gymnasium.make(
+        "NatLang/AutoExplore-v0", repository=str(repository), question=question, target="docs/prices.md"
+    )
+    agent = SearchAgent(searcher_of(repository), "any", None if form == "plan" else Policy(), sampling=sampling)
+    observation, info = env.reset(seed=0)
+    path, rng, ended = [], np.random.default_rng(0), False
+    while not ended:
+        commands = info["admissible_commands"]
+        (decision,) = agent.act([View(info["task"], tuple(path), observation, commands, rng)])
+        assert decision.action in commands
+        observation, _, ended, _, info = env.step(decision.action)
+        path.append(PathStep(decision.action, info["feedback"]))
+    assert len(path) <= 15
+
+
+def test_a_repository_of_one_file_is_a_normal_game(tmp_path):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "всё.txt").write_text("tea")
+    question = Question("one", tmp_path / "one", "What?", ("всё.txt",))
+    searcher = searcher_of_shop(tmp_path)
+    judged = searcher.judgement("What?", "any")
+    assert isinstance(judged, Judgement)
+    played = play(question, lambda search, _: choose(search, believe(search, judged, holds_of(None)), Plan()).command)
+    assert played.success
+
+
+def searcher_of_shop(tmp_path: Path):
+    folder = tmp_path / "shop"
+    for path in ("docs/prices.md", "docs/staff.md", "src/stock/count.py", "src/till.py", "README.md"):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(json.dumps(path))
+    return searcher_of(folder)
