@@ -15,7 +15,7 @@ import torch
 
 from natlang_envs.autoexplore.search import question_of, steps_left
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import Decision, View
+from natlang_envs.evaluation.agents import AgentInput, Decision
 from reference_agent.search.belief import Search, believe
 from reference_agent.search.planner import Plan, choose
 from reference_agent.search.policy import Policy, command_features
@@ -56,11 +56,11 @@ class SearchAgent:
         self._judged: OrderedDict[str, Judgement] = OrderedDict()
         self._listed: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
 
-    def act(self, views: Sequence[View]) -> list[Decision]:
+    def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         """Return a decision for each view."""
         return [self._decide(view) for view in views]
 
-    def _decide(self, view: View) -> Decision:
+    def _decide(self, view: AgentInput) -> Decision:
         question = question_of(view)
         judged = self._judgement(question)
         search = self._search(view, question)
@@ -84,7 +84,7 @@ class SearchAgent:
                 self._judged.popitem(last=False)
         return self._judged[question]
 
-    def _search(self, view: View, question: str) -> Search:
+    def _search(self, view: AgentInput, question: str) -> Search:
         """Return what the player knows: the path, and what was listed to this agent on its way."""
         done = tuple(step.action for step in view.path)
         if len(self._listed) > 200_000:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from natlang_envs.autoexplore.repository.navigation import atlas_of
+from natlang_envs.autoexplore.repository.navigation import navigation_of
 from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
 from natlang_envs.autoexplore.repository.tree import open_repository
 from reference_agent.search.judge import Asked, Network, Row
@@ -47,7 +47,7 @@ def entry_cases(asked: Asked, question: Question, rng: np.random.Generator) -> l
 def text_cases(asked: Asked, question: Question, rng: np.random.Generator, draws: int = 2) -> list[Case]:
     """Return cases of read files: siblings of a target, top-level files and others; in some the target is missing."""
     repository = open_repository(question.folder)
-    atlas = atlas_of(repository, FILE_BUDGET)
+    atlas = navigation_of(repository, FILE_BUDGET)
     files = repository.files
     cases: list[Case] = []
     for _ in range(draws):

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from natlang_envs.autoexplore.dataset.catalogue import repository_folder
 from natlang_envs.autoexplore.dataset.labels import load_labels
-from natlang_envs.autoexplore.repository.navigation import atlas_of
+from natlang_envs.autoexplore.dataset.repositories import repository_folder
+from natlang_envs.autoexplore.repository.navigation import navigation_of
 from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
 from natlang_envs.autoexplore.repository.tree import open_repository
 from reference_agent.search.belief import believe
@@ -132,7 +132,7 @@ class Workshop:
         """Count words of the training repositories' shown texts, and names of entries that led on."""
         texts: list[str] = []
         for folder in {each.repository: each.folder for each in self.train}.values():
-            atlas = atlas_of(open_repository(folder), FILE_BUDGET)
+            atlas = navigation_of(open_repository(folder), FILE_BUDGET)
             texts += [atlas.text(path).partition("\n")[2] for path in atlas.repository.files]
         self.rarity = Rarity.of(texts)
         self.usual = Usual.of(listings([*self.train, *self._weak]))
@@ -208,7 +208,7 @@ class Workshop:
                     files.append(each.targets[0])
                     right = [each.targets[0]]
                 if files:
-                    atlas = atlas_of(open_repository(each.folder), FILE_BUDGET)
+                    atlas = navigation_of(open_repository(each.folder), FILE_BUDGET)
                     rows = np.stack([self.asked(each).text_row(path, atlas.text(path)) for path in files])
                     cases.append(Case(rows, tuple(files.index(path) for path in right), True))
         return cases

@@ -12,7 +12,7 @@ import natlang_envs  # noqa: F401
 from natlang_envs.autoexplore.repository.texts import EXIT
 from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import View
+from natlang_envs.evaluation.agents import AgentInput
 from natlang_envs.prompt import PathStep
 from reference_agent.search.agents import SearchAgent
 from reference_agent.search.belief import Search, believe
@@ -235,7 +235,7 @@ def test_agents_play_whole_games(repository, form, sampling, question):
     path, rng, ended = [], np.random.default_rng(0), False
     while not ended:
         commands = info["admissible_commands"]
-        (decision,) = agent.act([View(info["task"], tuple(path), observation, commands, rng)])
+        (decision,) = agent.act([AgentInput(info["task"], tuple(path), observation, commands, rng)])
         assert decision.action in commands
         observation, _, ended, _, info = env.step(decision.action)
         path.append(PathStep(decision.action, info["feedback"]))
