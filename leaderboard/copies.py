@@ -13,13 +13,17 @@ from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.trajectory import stream_lines
 
 
+class CopiedEntry(UsageError):  # noqa: N818 - a UsageError that says what happened
+    """An entry's episodes are those of another one; the message names it."""
+
+
 def refuse_copies(submissions: Path, submission: Submission, result: Result, recording: Path) -> None:
     """Refuse an entry whose episodes, what was said included, are those of another entry of its protocol.
 
     Reference lines are left out: an agent that plays as well as the oracle is not accused of being it.
 
     Raises:
-        UsageError: There is such an entry; the message names it.
+        CopiedEntry: There is such an entry; the message names it.
     """
     if submission.is_reference:
         return
@@ -32,7 +36,7 @@ def refuse_copies(submissions: Path, submission: Submission, result: Result, rec
         if _end(theirs) != _end(recording):
             continue
         if episodes_digest(theirs) == result.episodes_sha256 and not _is_reference(other):
-            raise UsageError(
+            raise CopiedEntry(
                 f"its episodes are those of the entry {submission.protocol}/{other.name}: an entry is a run of its own"
             )
 

@@ -281,7 +281,7 @@ def test_sampled_reflections_follow_the_models_probabilities_and_the_generator(m
     assert len(set(drawn(0))) > 5, "each is drawn for itself"
     assert not reflector.cache
     assert len(set(reflector.reflect(states))) == 1, "greedy without generators"
-    one = Reflector(model, 1, sampled=True)
+    one = Reflector(model.copy(), 1, sampled=True)
     ids = torch.tensor([model.encode(reflection_prompt("one"))])
     chances = torch.softmax(model.model(ids).logits[0, -1], dim=0)
     said = one.model.complete([reflection_prompt("one")] * 400, 1, [np.random.default_rng(0)] * 400)
