@@ -117,14 +117,16 @@ def play_command(
     split: Annotated[str | None, typer.Option(help="train, validation, test or all.")] = None,
     dataset: Annotated[str | None, typer.Option(help="Of AutoExplore: embedded, labelled or a repository.")] = None,
     map: Annotated[str | None, typer.Option(help="The kind of map, where the environment has several.")] = None,
-    source: Annotated[str | None, typer.Option(help="Of ALFWorld: generated or official.")] = None,
+    source: Annotated[str | None, typer.Option(help="Of ALFWorld: generated, mixed, official or folder.")] = None,
+    folder: Annotated[str | None, typer.Option(help="Of ALFWorld: a folder of games, for --source folder.")] = None,
     grammar: Annotated[str | None, typer.Option(help="Of ALFWorld: json_2.1.1 or 0.4.2.")] = None,
     game: Annotated[str | None, typer.Option(help="Of ALFWorld: a game.tw-pddl of your own.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Draws the same task again.")] = None,
     hints: Annotated[bool, typer.Option("--hints", help="Let ? show the next step of the environment's plan.")] = False,
 ) -> None:
     """Play an environment yourself."""
-    given = {"split": split, "dataset": dataset, "map": map, "source": source, "grammar": grammar, "game": game}
+    given = {"split": split, "dataset": dataset, "map": map, "source": source, "folder": folder}
+    given |= {"grammar": grammar, "game": game}
     arguments = {name: value for name, value in given.items() if value is not None}
     env = make_env(id, **arguments)
     if "ansi" in env.metadata["render_modes"]:
