@@ -15,7 +15,7 @@ from natlang_envs.alfworld.games import official
 from natlang_envs.alfworld.games.folder import folder_games, folder_text, folder_trajectory
 from natlang_envs.alfworld.games.generated_tasks import GeneratedTasks
 from natlang_envs.alfworld.games.human_goals import human_sentence
-from natlang_envs.alfworld.games.size_limits import GAMES_KEPT, within_limits
+from natlang_envs.alfworld.games.size_limits import within_limits
 from natlang_envs.alfworld.games.splits import AlfredSplit, check_task_types, official_split
 from natlang_envs.alfworld.games.synthetic_rooms import MixedTasks
 from natlang_envs.errors import UsageError, one_of
@@ -23,6 +23,7 @@ from natlang_envs.tasks import SPLITS, Tasks
 
 Source = Literal["generated", "mixed", "official", "folder"]
 FAMILY = "alfworld"
+_GAMES_KEPT = 4_096  # parsed games that one process keeps: all of an official list, in about 50 MiB
 
 
 class AlfredTasks(Tasks, Protocol):
@@ -64,7 +65,7 @@ class GameFiles(NamedTuple):
         return text
 
 
-@lru_cache(maxsize=GAMES_KEPT)
+@lru_cache(maxsize=_GAMES_KEPT)
 def _listed_game(files: GameFiles, task_id: str) -> Game:
     return within_limits(parse_game(files.text(task_id)))
 
