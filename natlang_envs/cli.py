@@ -32,6 +32,7 @@ _SHOWN_PROBLEMS = 10
 _IMPORTED_LATE = {
     "explore": ("natlang_envs.autoexplore.explore_cli", "explore_command"),
     "data": ("natlang_envs.autoexplore.dataset.cli", "data_app"),
+    "alfworld": ("natlang_envs.alfworld.textworld.export", "export_app"),
     "check-sandbox": ("natlang_envs.autoexplore.sandbox.attacks.cli", "check_sandbox_command"),
 }
 
@@ -42,7 +43,7 @@ class _Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return all names, in the order of the help."""
         own = [name for name in super().list_commands(ctx) if name not in _IMPORTED_LATE]
-        return ["explore", *own, "data", "check-sandbox"]
+        return ["explore", *own, "data", "alfworld", "check-sandbox"]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command. A name that none has imports them all, for the message then suggests the closest."""
@@ -116,14 +117,16 @@ def play_command(
     split: Annotated[str | None, typer.Option(help="train, validation, test or all.")] = None,
     dataset: Annotated[str | None, typer.Option(help="Of AutoExplore: embedded, labelled or a repository.")] = None,
     map: Annotated[str | None, typer.Option(help="The kind of map, where the environment has several.")] = None,
-    source: Annotated[str | None, typer.Option(help="Of ALFWorld: generated or official.")] = None,
+    source: Annotated[str | None, typer.Option(help="Of ALFWorld: generated, mixed, official or folder.")] = None,
+    folder: Annotated[str | None, typer.Option(help="Of ALFWorld: a folder of games, for --source folder.")] = None,
     grammar: Annotated[str | None, typer.Option(help="Of ALFWorld: json_2.1.1 or 0.4.2.")] = None,
     game: Annotated[str | None, typer.Option(help="Of ALFWorld: a game.tw-pddl of your own.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Draws the same task again.")] = None,
     hints: Annotated[bool, typer.Option("--hints", help="Let ? show the next step of the environment's plan.")] = False,
 ) -> None:
     """Play an environment yourself."""
-    given = {"split": split, "dataset": dataset, "map": map, "source": source, "grammar": grammar, "game": game}
+    given = {"split": split, "dataset": dataset, "map": map, "source": source, "folder": folder}
+    given |= {"grammar": grammar, "game": game}
     arguments = {name: value for name, value in given.items() if value is not None}
     env = make_env(id, **arguments)
     if "ansi" in env.metadata["render_modes"]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from natlang_envs.alfworld.backends import FIRST_COMMANDS, AnyWorld, Backend, native_twin, room_and_task, world_maker
+from natlang_envs.alfworld.engine.goals import Goal
 from natlang_envs.alfworld.games.size_limits import MAX_COMMANDS, MAX_OBSERVATION
 from natlang_envs.alfworld.games.splits import AlfredSplit
 from natlang_envs.alfworld.plans import reference
@@ -37,7 +38,7 @@ class ALFWorldEnv(NatLangEnv):
     ## Starting State
     The middle of the room of a task drawn from the split: `generated/seen|unseen/TASK_TYPE/FLOOR_PLAN/NUMBER`,
     `mixed/TASK_TYPE/FLOOR_PLAN/NUMBER` or `official/SPLIT/TASK/TRIAL`, or for your own game `own/` and a number that
-    depends on its content alone.
+    depends on its content alone, and for a folder of games `folder/` and the path in it.
 
     ## Episode End
     Termination: the task is done. Truncation: after `horizon` steps.
@@ -61,6 +62,9 @@ class ALFWorldEnv(NatLangEnv):
       the alfworld package of that version (`move tomato 1 to microwave 1`); `"json_2.1.2"`, what `alfworld-download`
       fetches today; or `"0.3.5"`. None is what the game's file says, for generated games `"json_2.1.1"`. Results in
       one do not compare with results in another.
+    - `folder`: with `source="folder"`, where games lie, each in a `game.tw-pddl` as `alfworld-generate` writes it.
+    - `human_goals`: ask in a sentence that a person wrote for the game, as its `traj_data.json` has it; only for
+      official games and those of a folder. The task id decides which sentence.
     - `game`: the path of a `game.tw-pddl` of your own, which is then the only task.
     - `backend`: `"native"`, or `"textworld"`, which plays the same games with the real packages (extra `alfworld`).
     - `horizon`: 50 steps.
@@ -84,8 +88,10 @@ class ALFWorldEnv(NatLangEnv):
         backend: Backend = "native",
         horizon: int = 50,
         render_mode: str | None = None,
+        folder: str | None = None,
+        human_goals: bool = False,
     ) -> None:
-        self._tasks = make_tasks(split, task_types, goal, source, grammar, game)
+        self._tasks = make_tasks(split, task_types, goal, source, grammar, game, folder, human_goals)
         self._make_world = world_maker(backend)
         super().__init__(
             tasks=self._tasks,
@@ -102,6 +108,11 @@ class ALFWorldEnv(NatLangEnv):
     def task(self) -> str:
         """The room and what is asked."""
         return self._task
+
+    @property
+    def goal(self) -> Goal:
+        """What wins the game, as its rules state it, whatever words its sentence has."""
+        return self._tasks.game(self._task_id or "").goal
 
     @property
     def world(self) -> AnyWorld:

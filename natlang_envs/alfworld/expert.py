@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from natlang_envs.alfworld.engine.goals import PLACE, TREATMENTS
-from natlang_envs.alfworld.engine.grammar import BY_NAME, NOTHING_HAPPENS
+from natlang_envs.alfworld.engine.goals import PLACE, TREATMENTS, Goal
+from natlang_envs.alfworld.engine.grammar import BY_NAME, NOTHING_HAPPENS, TASK_PREFIX
 from natlang_envs.alfworld.observation_memory import Memory, read_goal, type_of
 from natlang_envs.alfworld.usual_locations import UsualLocations, usual_locations
 from natlang_envs.errors import UsageError
@@ -55,6 +55,7 @@ class Expert:
     Args:
         first_observation: The text at the start of the game, with the list of receptacles and the task's sentence.
         places: Where things usually lie; None takes the table that comes with the package.
+        goal: What wins; None reads it from the task's sentence, which must be one of ALFWorld's own then.
 
     Attributes:
         subgoal: What the last chosen command serves; None before the first.
@@ -63,8 +64,8 @@ class Expert:
         UsageError: The text lists no receptacle, or states none of ALFWorld's tasks.
     """
 
-    def __init__(self, first_observation: str, places: UsualLocations | None = None) -> None:
-        self.goal = read_goal(first_observation)
+    def __init__(self, first_observation: str, places: UsualLocations | None = None, goal: Goal | None = None) -> None:
+        self.goal = read_goal(first_observation) if goal is None else goal
         self.memory = Memory(first_observation)
         self.subgoal: Subgoal | None = None
         self._places = usual_locations() if places is None else places
@@ -263,7 +264,8 @@ class Expert:
 class ExpertAgent:
     """The expert as an agent for evaluation.
 
-    It begins anew at each step from the path, so that it can be evaluated in any order.
+    It begins anew at each step from the path, so that it can be evaluated in any order. It reads the goal from the
+    task's sentence, so it does not play games whose sentences people wrote.
     """
 
     def __call__(self, view: AgentInput) -> str:
@@ -274,7 +276,9 @@ class ExpertAgent:
         """
         try:
             expert = Expert(view.task)
-        except UsageError:
+        except UsageError as error:
+            if TASK_PREFIX in view.task:
+                raise UsageError(f"{error}; the expert agent plays without human_goals") from None
             raise UsageError("this agent does household tasks: give it an ALFWorld environment") from None
         for step in view.path:
             expert.observe(step.action, step.feedback)

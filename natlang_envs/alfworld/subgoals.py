@@ -8,7 +8,8 @@ import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 
 from natlang_envs.alfworld.engine.goals import TREATMENTS, Goal
-from natlang_envs.alfworld.observation_memory import Memory, read_goal, type_of
+from natlang_envs.alfworld.env import ALFWorldEnv
+from natlang_envs.alfworld.observation_memory import Memory, type_of
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 
@@ -17,7 +18,8 @@ class SubgoalReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
     """Pays once an episode for each subgoal of an ALFWorld task, and leaves the reward for the whole task as it is.
 
     Subgoals are to hold an object that the task asks for, to have it cleaned, heated or cooled where the task asks for
-    that, to have turned on the lamp, and of two objects to have placed one. They are read from what a player is shown.
+    that, to have turned on the lamp, and of two objects to have placed one. What is reached is read from what a player
+    is shown, and the goal from the game, so that it may be stated in anyone's words.
 
     Args:
         env: An environment of ALFWorld, wrapped or not.
@@ -28,12 +30,14 @@ class SubgoalReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], reward: float = 0.25) -> None:
-        if unwrap(env).family != "alfworld":
+        inner = unwrap(env)
+        if not isinstance(inner, ALFWorldEnv):
             raise UsageError(f"{env} has no subgoals: SubgoalReward is for the environments of ALFWorld")
         if not 0 < reward < float("inf"):
             raise UsageError(f"reward must be a positive number, not {reward!r}")
         RecordConstructorArgs.__init__(self, reward=reward)
         super().__init__(env)
+        self._inner = inner
         self._reward = reward
         self._goal: Goal
         self._memory: Memory
@@ -42,7 +46,7 @@ class SubgoalReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode."""
         observation, info = self.env.reset(seed=seed, options=options)
-        self._goal, self._memory = read_goal(info["task"]), Memory(info["task"])
+        self._goal, self._memory = self._inner.goal, Memory(info["task"])
         self._reached = set()
         return observation, info
 

@@ -1,4 +1,4 @@
-"""Tasks: generated games, synthetic rooms, the official games, or a game file of the user's own."""
+"""Tasks: generated games, synthetic rooms, the official games, or game files of the user's own."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from natlang_envs.alfworld.engine.game import Game, parse_game
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
 from natlang_envs.alfworld.engine.grammar import GRAMMARS
 from natlang_envs.alfworld.games import official
+from natlang_envs.alfworld.games.folder import folder_games, folder_text, folder_trajectory
 from natlang_envs.alfworld.games.generated_tasks import GeneratedTasks
-from natlang_envs.alfworld.games.size_limits import GAMES_KEPT, within_limits
+from natlang_envs.alfworld.games.human_goals import human_sentence
+from natlang_envs.alfworld.games.size_limits import within_limits
 from natlang_envs.alfworld.games.splits import AlfredSplit, check_task_types, official_split
 from natlang_envs.alfworld.games.synthetic_rooms import MixedTasks
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.tasks import SPLITS, Tasks
 
-Source = Literal["generated", "mixed", "official"]
+Source = Literal["generated", "mixed", "official", "folder"]
 FAMILY = "alfworld"
+_GAMES_KEPT = 4_096  # parsed games that one process keeps: all of an official list, in about 50 MiB
 
 
 class AlfredTasks(Tasks, Protocol):
@@ -35,7 +38,79 @@ class AlfredTasks(Tasks, Protocol):
         ...
 
 
-class OfficialTasks:
+class GameFiles(NamedTuple):
+    """Where games lie, and in whose words they are played.
+
+    Attributes:
+        folder: Where they are.
+        read: Returns the game of a task id in this folder.
+        trajectory: Returns where the `traj_data.json` of a task id in this folder is.
+        grammar: One of `GRAMMARS` in place of the one in the games' files.
+        human_goals: Whether the task's sentence is one that a person wrote for the game.
+    """
+
+    folder: Path
+    read: Callable[[Path, str], GameText]
+    trajectory: Callable[[Path, str], Path]
+    grammar: str | None
+    human_goals: bool
+
+    def text(self, task_id: str) -> GameText:
+        """Return a game as it is written down."""
+        text = self.read(self.folder, task_id)
+        if self.grammar is not None:
+            text = text._replace(grammar=self.grammar)
+        if self.human_goals:
+            text = text._replace(task=human_sentence(self.trajectory(self.folder, task_id), task_id))
+        return text
+
+
+@lru_cache(maxsize=_GAMES_KEPT)
+def _listed_game(files: GameFiles, task_id: str) -> Game:
+    return within_limits(parse_game(files.text(task_id)))
+
+
+class ListedTasks:
+    """Games in files, which a list names.
+
+    Args:
+        files: Where they are.
+        pool: Their task ids, at least one.
+
+    Raises:
+        UsageError: Sentences that people wrote are asked for, and there are none.
+    """
+
+    def __init__(self, files: GameFiles, pool: tuple[str, ...]) -> None:
+        self._files = files
+        self.pool = pool
+        self._known = frozenset(pool)
+        if files.human_goals:
+            files.text(pool[0])
+
+    def draw(self, uniform: Callable[[], float]) -> str:
+        """Return the id of a game, uniformly."""
+        return self.pool[int(uniform() * len(self.pool))]
+
+    def check(self, task_id: str) -> None:
+        """Raise `UsageError` unless the game is in the list."""
+        if task_id not in self._known:
+            raise UsageError(f"unknown task {str(task_id)!a}: an id here reads like {self.pool[0]!r}")
+
+    def ids(self) -> Iterator[str]:
+        """Yield every task id, sorted within each split."""
+        yield from self.pool
+
+    def text(self, task_id: str) -> GameText:
+        """Return a game as it is written down."""
+        return self._files.text(task_id)
+
+    def game(self, task_id: str) -> Game:
+        """Return a game, parsed."""
+        return _listed_game(self._files, task_id)
+
+
+class OfficialTasks(ListedTasks):
     """The games of the official lists of one split.
 
     Args:
@@ -43,6 +118,7 @@ class OfficialTasks:
         task_types: As `splits.check_task_types` takes it.
         goal: Only games for this object and this receptacle, such as `"Tomato-Microwave"`.
         grammar: One of `GRAMMARS` in place of the one in the games' files.
+        human_goals: Ask in a sentence that a person wrote for the game.
 
     Raises:
         UsageError: The games are not on this machine, or there is none of this kind.
@@ -54,43 +130,26 @@ class OfficialTasks:
         task_types: Sequence[str | int] | None = None,
         goal: str | None = None,
         grammar: str | None = None,
+        human_goals: bool = False,
     ) -> None:
         name = official_split(split)
         kinds = check_task_types(task_types)
-        self._folder = official.data_folder()
-        self._grammar = grammar
+        folder = official.data_folder()
         self._splits = (name,) if name else tuple(official.COUNTS)
-        ids = (task_id for each in self._splits for task_id in official.official_ids(self._folder, each))
-        self.pool = tuple(task_id for task_id in ids if _fits(task_id, kinds, goal))
-        if not self.pool:
+        ids = (task_id for each in self._splits for task_id in official.official_ids(folder, each))
+        pool = tuple(task_id for task_id in ids if _fits(task_id, kinds, goal))
+        if not pool:
             asked = f"of the types {', '.join(kinds)}" + (f" for {goal}" if goal else "")
             raise UsageError(f"the official split {split!r} has no game {asked}: choose another split, or others")
-        self._known = frozenset(self.pool)
-
-    def draw(self, uniform: Callable[[], float]) -> str:
-        """Return the id of a game, uniformly."""
-        return self.pool[int(uniform() * len(self.pool))]
+        files = GameFiles(folder, official.official_text, official.official_trajectory, grammar, human_goals)
+        super().__init__(files, pool)
 
     def check(self, task_id: str) -> None:
         """Raise `UsageError` unless the game is in the lists and of this kind."""
-        if task_id in self._known:
-            return
         split = str(task_id).split("/")[1:2]
         if split and split[0] in official.COUNTS and split[0] not in self._splits:
             raise UsageError(f"task {str(task_id)!a} is in the split {split[0]!r}: pass split={split[0]!r}")
-        raise UsageError(f"unknown task {str(task_id)!a}: an id here reads like {self.pool[0]!r}")
-
-    def ids(self) -> Iterator[str]:
-        """Yield every task id, sorted within each list."""
-        yield from self.pool
-
-    def text(self, task_id: str) -> GameText:
-        """Return a game as it is written down."""
-        return _official_text(self._folder, task_id, self._grammar)
-
-    def game(self, task_id: str) -> Game:
-        """Return a game, parsed."""
-        return _official_game(self._folder, task_id, self._grammar)
+        super().check(task_id)
 
 
 def _fits(task_id: str, kinds: Sequence[str], goal: str | None) -> bool:
@@ -99,14 +158,41 @@ def _fits(task_id: str, kinds: Sequence[str], goal: str | None) -> bool:
     return kind in kinds and goal in (None, f"{thing}-{place}")
 
 
-def _official_text(folder: Path, task_id: str, grammar: str | None) -> GameText:
-    text = official.official_text(folder, task_id)
-    return text if grammar is None else text._replace(grammar=grammar)
+class FolderTasks(ListedTasks):
+    """The games in a folder of the user's own.
 
+    Args:
+        folder: The folder; games lie anywhere below it, each in a `game.tw-pddl`.
+        task_types: As `splits.check_task_types` takes it.
+        goal: Only games for this object and this receptacle or lamp, such as `"Tomato-Microwave"`.
+        grammar: One of `GRAMMARS` in place of the one in the games' files.
+        human_goals: Ask in a sentence that a person wrote for the game.
 
-@lru_cache(maxsize=GAMES_KEPT)
-def _official_game(folder: Path, task_id: str, grammar: str | None) -> Game:
-    return within_limits(parse_game(_official_text(folder, task_id, grammar)))
+    Raises:
+        UsageError: The folder holds no game of this kind, or one that is not ALFWorld's.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        task_types: Sequence[str | int] | None = None,
+        goal: str | None = None,
+        grammar: str | None = None,
+        human_goals: bool = False,
+    ) -> None:
+        kinds = check_task_types(task_types)
+        place = Path(folder).expanduser().absolute()
+        wanted = goal.lower() if goal else None
+        pool = tuple(
+            task_id
+            for task_id, each in folder_games(place)
+            if each.task_type in kinds
+            and wanted in (None, f"{each.object_type}-{each.receptacle_type or each.toggle_type}")
+        )
+        if not pool:
+            asked = f"of the types {', '.join(kinds)}" + (f" for {goal}" if goal else "")
+            raise UsageError(f"the folder {place} has no game {asked}: choose others")
+        super().__init__(GameFiles(place, folder_text, folder_trajectory, grammar, human_goals), pool)
 
 
 class OwnGame:
@@ -150,7 +236,8 @@ class OwnGame:
         return self._game
 
 
-_KINDS = {"generated": GeneratedTasks, "mixed": MixedTasks, "official": OfficialTasks}
+_DRAWN = {"generated": GeneratedTasks, "mixed": MixedTasks}
+_SOURCES: tuple[Source, ...] = ("generated", "mixed", "official", "folder")
 
 
 def make_tasks(
@@ -160,19 +247,31 @@ def make_tasks(
     source: Source,
     grammar: str | None,
     game: str | None,
+    folder: str | None = None,
+    human_goals: bool = False,
 ) -> AlfredTasks:
     """Return the tasks that the arguments of an environment describe.
 
     Raises:
         UsageError: One of them does not exist, or they do not fit together.
     """
-    one_of("source", source, _KINDS)
+    one_of("source", source, _SOURCES)
     if grammar is not None:
         one_of("grammar", grammar, GRAMMARS)
-    if game is None:
-        return _KINDS[source](split, task_types, goal, grammar)
+    if (source == "folder") != (folder is not None):
+        raise UsageError(f"source={source!r} and folder={folder!r} do not fit: pass source='folder' and folder=PATH")
+    if human_goals and (game is not None or source in _DRAWN):
+        raise UsageError("people wrote no sentences for these games: pass source='official', or leave human_goals out")
+    if game is None and folder is None:
+        if source == "official":
+            return OfficialTasks(split, task_types, goal, grammar, human_goals)
+        return _DRAWN[source](split, task_types, goal, grammar)
     one_of("split", split, SPLITS)
-    for name, given, needed in (("split", split, "all"), ("task_types", task_types, None), ("goal", goal, None)):
-        if given != needed:
+    if split != "all":
+        raise UsageError(f"a game of your own takes no split ({split!r}): leave split out")
+    if folder is not None and game is None:
+        return FolderTasks(folder, task_types, goal, grammar, human_goals)
+    for name, given in (("folder", folder), ("task_types", task_types), ("goal", goal)):
+        if given is not None:
             raise UsageError(f"a game of your own takes no {name} ({given!r}): leave {name} out")
-    return OwnGame(game, grammar)
+    return OwnGame(str(game), grammar)

@@ -13,6 +13,7 @@ import numpy as np
 
 from natlang_envs.alfworld.engine.goals import Goal
 from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS
+from natlang_envs.alfworld.env import ALFWorldEnv
 from natlang_envs.alfworld.expert import Expert, Subgoal
 from natlang_envs.alfworld.games.floor_plans import floor_plans, room, room_numbers
 from natlang_envs.alfworld.observation_memory import Memory, type_of
@@ -60,7 +61,7 @@ class ALFWorldTeacher:
     def __call__(self, moment: Moment) -> Lesson:
         """Return a reflection that names the expert's command and no other, and that command."""
         task = moment.info["task"]
-        expert = Expert(task)
+        expert = Expert(task, goal=moment.env.goal if isinstance(moment.env, ALFWorldEnv) else None)
         for step in moment.path:
             expert.observe(step.action, step.feedback)
         action = expert.choose(moment.observation, moment.commands)

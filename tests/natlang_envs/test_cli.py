@@ -71,7 +71,7 @@ def test_envs_lists_every_id() -> None:
 def test_commands_that_are_imported_late_are_listed_and_suggested_as_all_others() -> None:
     whole, data = (natlang(*arguments).stdout for arguments in (("--help",), ("data", "--help")))
     listed = re.findall(r"^│ (\w+) ", whole, re.MULTILINE)
-    assert listed == ["explore", "envs", "protocols", "play", "evaluate", "replay", "data"]
+    assert listed == ["explore", "envs", "protocols", "play", "evaluate", "replay", "data", "alfworld"]
     assert {"list", "fetch", "verify", "check", "label", "export"} <= set(re.findall(r"^│ (\w+) ", data, re.MULTILINE))
     assert "--repo" in natlang("explore", "--help").stdout
     assert "No such command 'exploer'. Did you mean 'explore'?" in refused("exploer")

@@ -24,12 +24,15 @@ COUNTS: dict[OfficialSplit, int] = {"train": 3553, "valid_seen": 140, "valid_uns
 VARIABLE = "ALFWORLD_DATA"
 PREFIX = "official"
 _LAYOUT = "json_2.1.1"
-_GAME = "game.tw-pddl"
+GAME = "game.tw-pddl"
+TRAJECTORY = "traj_data.json"
 _TAIL = 16_384  # bytes at the end of a game file: `solvable` is its last entry, or the one before the walkthrough
 _SOLVABLE = re.compile(rb'"solvable": (true|false)\s*(?:,\s*"walkthrough": \[[^\[\]{}]*\]\s*)?}\s*\Z')
 _HEAD = 131_072  # bytes at the beginning, which hold the rules and the texts
 _SENTENCE = re.compile(rb'Your task is to: [^"\\]*')
 _REMEDY = "run `pip install alfworld` and `alfworld-download`, or pass source='generated', which needs no download"
+
+_REMEDY_HUMAN = "run `alfworld-download`, or leave human_goals out"
 
 
 class _Packed(NamedTuple):
@@ -88,10 +91,22 @@ def official_text(folder: Path, task_id: str) -> GameText:
     _, split, task, trial = task_id.split("/")
     compact = _compact_file(folder, cast("OfficialSplit", split))
     if not compact.is_file():
-        return read_game_file(folder / _LAYOUT / split / task / trial / _GAME)
+        return read_game_file(folder / _LAYOUT / split / task / trial / GAME)
     content = _read_compact(compact)
     packed = content.games[task_id]
     return GameText(zlib.decompress(packed.problem).decode(), packed.task, content.grammar)
+
+
+def official_trajectory(folder: Path, task_id: str) -> Path:
+    """Return where a game's `traj_data.json` is, which holds the sentences that people wrote.
+
+    Raises:
+        UsageError: The games are in a compact file, which has no such sentences.
+    """
+    _, split, task, trial = task_id.split("/")
+    if _compact_file(folder, cast("OfficialSplit", split)).is_file():
+        raise UsageError(f"{_compact_file(folder, cast('OfficialSplit', split))} has no human goals: {_REMEDY_HUMAN}")
+    return folder / _LAYOUT / split / task / trial / TRAJECTORY
 
 
 def _compact_file(folder: Path, split: OfficialSplit) -> Path:
@@ -106,8 +121,8 @@ def _tree_ids(folder: Path, split: OfficialSplit) -> tuple[str, ...]:
         if task.name.partition("-")[0] not in TASK_TYPES or "Sliced" in task.name:
             continue
         for trial in _folders(task):
-            path = Path(trial.path, _GAME)
-            if _is_solvable(path):
+            path = Path(trial.path, GAME)
+            if is_solvable(path):
                 _check_kind(path, kinds)
                 found.append(f"{PREFIX}/{split}/{task.name}/{trial.name}")
     return tuple(sorted(found))
@@ -137,7 +152,7 @@ def _folders(folder: Path | os.DirEntry[str]) -> list[os.DirEntry[str]]:
         raise UsageError(f"{os.fspath(folder)} cannot be listed ({error.strerror}): {_REMEDY}") from None
 
 
-def _is_solvable(path: Path) -> bool:
+def is_solvable(path: Path) -> bool:
     """Return whether there is a game file that says it can be won."""
     try:
         with path.open("rb") as file:
@@ -165,7 +180,7 @@ def _read_compact(path: Path) -> _Compact:
         packed: dict[str, _Packed] = {}
         for name, each in games.items():
             problem = zlib.compress(each["problem"].encode(), 1)
-            packed[f"{PREFIX}/{name.removesuffix(f'/{_GAME}')}"] = _Packed(each["task"], problem)
+            packed[f"{PREFIX}/{name.removesuffix(f'/{GAME}')}"] = _Packed(each["task"], problem)
         grammar = recognise(content["domain"], content["grammar_template"])[1]
         return _Compact(grammar, packed)
     except (OSError, EOFError, lzma.LZMAError, ValueError, LookupError, TypeError, AttributeError) as error:

@@ -95,11 +95,20 @@ class MixedTasks:
 
     def text(self, task_id: str) -> GameText:
         """Return a game as it is written down."""
-        return _made(task_id, self._grammar)[0]
+        return synthetic_game(task_id, self._grammar)
 
     def game(self, task_id: str) -> Game:
         """Return a game, parsed."""
         return _made(task_id, self._grammar)[1]
+
+
+def synthetic_game(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
+    """Return the game of a task id.
+
+    Raises:
+        UsageError: No such game has this id, or there is no such grammar.
+    """
+    return _made(task_id, grammar)[0]
 
 
 def _parts(task_id: str) -> tuple[str, int, int]:

@@ -1,8 +1,9 @@
 """Games written as the alfworld package reads them, so that TextWorld plays them too.
 
-python -m natlang_envs.alfworld.textworld.export FOLDER generated/seen/pick_heat_then_place_in_recep/12/345 ...
+natlang alfworld export FOLDER generated/seen/pick_heat_then_place_in_recep/12/345 ...
 
 writes FOLDER/TASK/TRIAL/game.tw-pddl and traj_data.json, the layout in which `alfworld-download` leaves a split.
+`source="folder"` plays such a folder here.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import typer
 
 from natlang_envs.alfworld.engine.game import GRAMMARS, GameText, parse_game
 from natlang_envs.alfworld.engine.grammar import TASK_PREFIX
-from natlang_envs.alfworld.games.generator import aim_of, generate, parse_task_id
+from natlang_envs.alfworld.games import synthetic_rooms
+from natlang_envs.alfworld.games.generator import generate
 from natlang_envs.alfworld.textworld.files import game_file
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
@@ -48,49 +50,74 @@ def export_game(text: GameText, folder: Path, overwrite: bool = False) -> Path:
     return folder / GAME
 
 
+def game_of(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
+    """Return a generated game, or one in a synthetic room.
+
+    Raises:
+        UsageError: No such game has this id, or there is no such grammar.
+    """
+    if task_id.startswith(f"{synthetic_rooms.PREFIX}/"):
+        return synthetic_rooms.synthetic_game(task_id, grammar)
+    return generate(task_id, grammar)
+
+
 def folder_of(task_id: str) -> Path:
-    """Return the folder of a generated game in the package's layout, such as `TASK-Apple-None-Fridge-12/trial_345`.
+    """Return the folder of a game in the package's layout, such as `TASK-Apple-None-Fridge-12/trial_345`.
+
+    In a synthetic room the number of a game follows after `mixed_`.
 
     Raises:
         UsageError: No generated game has this id.
     """
-    task = parse_task_id(task_id)
-    aim = aim_of(task)
-    return Path(f"{task.task_type}-{aim.object_type}-None-{aim.target_type}-{task.room}", f"trial_{task.number:03}")
+    parts = _parts(game_of(task_id))
+    task_type, place, number = task_id.split("/")[-3:]
+    target = parts["parent_target"] or parts["toggle_target"]
+    name = f"mixed_{number}" if task_id.startswith(f"{synthetic_rooms.PREFIX}/") else number
+    return Path(f"{task_type}-{parts['object_target']}-None-{target}-{place}", f"trial_{name}")
 
 
-def _trajectory(text: GameText, name: str) -> dict[str, Any]:
-    """Return what the package's own loader and expert read: the kind of task and its parts, by their official names."""
+def _parts(text: GameText) -> dict[str, Any]:
+    """Return the parts of a task by their official names."""
     goal = parse_game(text).goal
     spelled = {kind.lower(): kind for kind in _TYPE.findall(text.problem)}
     return {
+        "object_target": spelled[goal.object_type],
+        "parent_target": spelled.get(goal.receptacle_type, ""),
+        "toggle_target": spelled.get(goal.toggle_type, ""),
+        "mrecep_target": "",
+        "object_sliced": False,
+    }
+
+
+def _trajectory(text: GameText, name: str) -> dict[str, Any]:
+    """Return what the package's own loader and expert read: the kind of task and its parts."""
+    return {
         "task_id": name,
-        "task_type": goal.task_type,
-        "pddl_params": {
-            "object_target": spelled[goal.object_type],
-            "parent_target": spelled.get(goal.receptacle_type, ""),
-            "toggle_target": spelled.get(goal.toggle_type, ""),
-            "mrecep_target": "",
-            "object_sliced": False,
-        },
+        "task_type": parse_game(text).goal.task_type,
+        "pddl_params": _parts(text),
         "turk_annotations": {"anns": [{"task_desc": text.task.removeprefix(TASK_PREFIX)}]},
     }
 
 
-def main(
+export_app = typer.Typer(help="ALFWorld's games.", no_args_is_help=True)
+
+
+@export_app.callback()
+def alfworld() -> None:
+    """ALFWorld's games."""
+
+
+@export_app.command("export")
+def export_command(
     folder: Annotated[Path, typer.Argument(help="Where the games go, a folder each.")],
-    task_ids: Annotated[list[str], typer.Argument(help="Ids of generated games.")],
+    task_ids: Annotated[list[str], typer.Argument(help="Ids of generated games, or of games in synthetic rooms.")],
     grammar: Annotated[str, typer.Option(help=f"One of {', '.join(GRAMMARS)}.")] = GRAMMARS[0],
     overwrite: Annotated[bool, typer.Option(help="Replace games that are there.")] = False,
 ) -> None:
-    """Write generated games for TextWorld."""
+    """Write games that the alfworld package reads, and source="folder" plays."""
     try:
         for task_id in task_ids:
-            print(export_game(generate(task_id, grammar), folder / folder_of(task_id), overwrite))
+            print(export_game(game_of(task_id, grammar), folder / folder_of(task_id), overwrite))
     except UsageError as error:
         typer.echo(error, err=True)
         raise typer.Exit(2) from None
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -8,8 +8,10 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import gymnasium
 import pytest
 
+from natlang_envs import unwrap
 from natlang_envs.alfworld.engine.game import GRAMMARS, read_game_file
 from natlang_envs.alfworld.games.generator import EXAMPLE, aim_of, generate, parse_task_id
 from natlang_envs.alfworld.textworld.export import GAME, TRAJECTORY, export_game, folder_of
@@ -20,7 +22,7 @@ LAMP = "generated/unseen/look_at_obj_in_light/308/004"
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "natlang_envs.alfworld.textworld.export", *arguments]
+    command = [sys.executable, "-m", "natlang_envs.cli", "alfworld", "export", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -90,3 +92,22 @@ def test_without_the_package_one_line_says_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^.*alfworld cannot be imported: run `pip install .*$"):
         export_game(generate(EXAMPLE), tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+@needs_package
+def test_an_exported_folder_is_played_here_in_synthetic_rooms_too(tmp_path: Path) -> None:
+    ids = (EXAMPLE, LAMP, "mixed/pick_two_obj_and_place/220/951", "mixed/look_at_obj_in_light/301/007")
+    done = run(str(tmp_path), *ids, "--grammar", "0.4.2")
+    assert (done.returncode, done.stderr) == (0, "")
+    theirs = unwrap(gymnasium.make("NatLang/ALFWorld-v0", source="folder", folder=str(tmp_path)))
+    paths = [Path(line).parent.relative_to(tmp_path) for line in done.stdout.splitlines()]
+    assert sorted(theirs.tasks.ids()) == sorted(f"folder/{path}" for path in paths)
+    for task_id, path in zip(ids, paths, strict=True):
+        source = task_id.partition("/")[0]
+        ours = unwrap(gymnasium.make("NatLang/ALFWorld-v0", source=source, grammar="0.4.2"))
+        first, info = ours.reset(options={"task_id": task_id})
+        same, there = theirs.reset(options={"task_id": f"folder/{path}"})
+        assert (first, info["admissible_commands"]) == (same, there["admissible_commands"])
+        for command in ours.reference():
+            assert ours.step(command)[:4] == theirs.step(command)[:4]
+    assert paths[2].name == "trial_mixed_951"

@@ -1,0 +1,74 @@
+"""The games in a folder of the user's own, such as `alfworld-generate` and our export write."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from natlang_envs.alfworld.engine.game import parse_game
+from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
+from natlang_envs.alfworld.engine.goals import Goal
+from natlang_envs.alfworld.games.official import GAME, TRAJECTORY, is_solvable
+from natlang_envs.alfworld.games.size_limits import within_limits
+from natlang_envs.errors import UsageError
+
+PREFIX = "folder"
+
+
+class FolderGame(NamedTuple):
+    """A game of a folder: its task id and what wins it."""
+
+    task_id: str
+    goal: Goal
+
+
+@lru_cache(maxsize=8)
+def folder_games(folder: Path) -> tuple[FolderGame, ...]:
+    """Return the games below a folder, sorted by their task ids: `folder/` and the path from there.
+
+    Every file is read once, so that a bad one is refused here. Left out is what the alfworld package leaves out too:
+    files that do not say that they can be solved, tasks with movable receptacles or sliced objects.
+
+    Raises:
+        UsageError: The folder is missing or holds no game, or one of its games is not ALFWorld's.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is no folder: pass one that holds games, each in a {GAME}")
+    paths = [Path(place, GAME) for place, _, names in os.walk(folder) if GAME in names]
+    found = [
+        FolderGame(f"{PREFIX}/{path.parent.relative_to(folder).as_posix()}", _goal(path))
+        for path in paths
+        if _is_known(path.relative_to(folder)) and is_solvable(path)
+    ]
+    if not found:
+        what = "no file says that its game can be solved" if paths else f"none is called {GAME}"
+        raise UsageError(f"{folder} holds no game to play ({what}): pass another folder")
+    return tuple(sorted(found))
+
+
+def folder_text(folder: Path, task_id: str) -> GameText:
+    """Return a game that `folder_games` lists.
+
+    Raises:
+        UsageError: Its file is no game any more.
+    """
+    return read_game_file(folder / task_id.removeprefix(f"{PREFIX}/") / GAME)
+
+
+def folder_trajectory(folder: Path, task_id: str) -> Path:
+    """Return where the `traj_data.json` of a game is."""
+    return folder / task_id.removeprefix(f"{PREFIX}/") / TRAJECTORY
+
+
+def _is_known(path: Path) -> bool:
+    """Return whether a path is none of what the alfworld package leaves out: movable receptacles, sliced objects."""
+    return "movable" not in path.as_posix() and "Sliced" not in path.as_posix()
+
+
+def _goal(path: Path) -> Goal:
+    try:
+        return within_limits(parse_game(read_game_file(path))).goal
+    except UsageError as error:
+        raise UsageError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
