@@ -94,7 +94,7 @@ def pack(
         verified = check(submission, load_protocol(submission.protocol), Recording(recording))
         refuse_copies(out, submission, verified.result, recording)
     except UsageError as error:
-        raise UsageError(one_line(f"{run_folder}: {error}")) from None
+        raise type(error)(one_line(f"{run_folder}: {error}")) from None
     entry = out / submission.protocol / submission.name
     if entry.exists():
         raise UsageError(f"{entry} already exists: choose another --name, or delete it")

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leaderboard.copies import CopiedEntry
 from leaderboard.pack import pack
 from leaderboard.schema import MAX_SUBMISSION_BYTES, SUBMISSION_FILE, make_submission
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Recording, check, sha256, verify
@@ -446,3 +447,9 @@ def test_a_run_of_an_older_version_cannot_be_packed(run_folder: Path, tmp_path: 
     (run / RUN_FILE).write_text(json.dumps(content))
     with pytest.raises(UsageError, match="made by an older version"):
         pack(run, name="a", out=tmp_path / "new")
+
+
+def test_packing_a_run_a_second_time_is_told_apart_from_other_refusals(run_folder: Path, tmp_path: Path) -> None:
+    pack(run_folder, name="first", out=tmp_path)
+    with pytest.raises(CopiedEntry, match=r"its episodes are those of the entry .*/first"):
+        pack(run_folder, name="second", out=tmp_path)
