@@ -12,7 +12,7 @@ from pathlib import Path
 from leaderboard.badges import BADGES_FILE, Badges, read_badges, write_badges
 from leaderboard.pack import pack
 from leaderboard.verify import sha256
-from natlang_envs.evaluation.agents import baseline_names, is_sampling, load_agent
+from natlang_envs.evaluation.agents import Agent, baseline_names, is_sampling, load_agent
 from natlang_envs.evaluation.protocols import load_protocol, protocol_names
 from natlang_envs.evaluation.runner import TRAJECTORIES_FILE, evaluate
 from natlang_envs.evaluation.runs import provenance
@@ -60,19 +60,22 @@ def make_baselines(submissions: Path) -> list[Path]:
             agent = load_agent(name)
             evaluate(agent, protocol, name=name, out=run, source=provenance("built-in", name))
             shutil.rmtree(submissions / protocol / name, ignore_errors=True)
-            entries.append(
-                pack(
-                    run,
-                    name=name,
-                    out=submissions,
-                    description=DESCRIPTIONS[name],
-                    deterministic=not is_sampling(agent),
-                    disclosure=_DISCLOSURE,
-                    reference=name in REFERENCE_LINES,
-                )
-            )
+            entries.append(pack_baseline(run, name, agent, submissions))
     _note_rerun(submissions, entries)
     return entries
+
+
+def pack_baseline(run: Path, name: str, agent: Agent, submissions: Path) -> Path:
+    """Pack the run of a built-in agent, and return the entry's folder."""
+    return pack(
+        run,
+        name=name,
+        out=submissions,
+        description=DESCRIPTIONS[name],
+        deterministic=not is_sampling(agent),
+        disclosure=_DISCLOSURE,
+        reference=name in REFERENCE_LINES,
+    )
 
 
 def _note_rerun(submissions: Path, entries: list[Path]) -> None:

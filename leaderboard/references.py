@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from leaderboard.baselines import DESCRIPTIONS, REFERENCE_LINES
-from leaderboard.pack import pack
+from leaderboard.baselines import REFERENCE_LINES, pack_baseline
 from leaderboard.standings import Row, Table, standings
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import baseline_names, is_sampling, load_agent
+from natlang_envs.evaluation.agents import baseline_names, load_agent
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runner import evaluate
 from natlang_envs.evaluation.runs import provenance
@@ -39,15 +38,7 @@ def _rows(protocol: Protocol, folder: Path) -> list[Row]:
         agent, run = load_agent(name), folder / "runs" / protocol.name / name
         try:
             evaluate(agent, protocol, name=name, out=run, source=provenance("built-in", name))
-            pack(
-                run,
-                name=name,
-                out=submissions,
-                description=DESCRIPTIONS[name],
-                deterministic=not is_sampling(agent),
-                disclosure="Nothing was trained.",
-                reference=True,
-            )
+            pack_baseline(run, name, agent, submissions)
         except UsageError:  # the data of this protocol are not on this machine: its table has no reference line
             return []
         made = True
