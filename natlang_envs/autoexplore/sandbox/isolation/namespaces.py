@@ -156,8 +156,9 @@ def end_abandoned(program: Path) -> None:
             try:
                 ours = (each / "cmdline").read_bytes().startswith(os.fsencode(program) + b"\0--info-fd\0")
                 if ours and each.stat().st_uid == os.geteuid():
-                    session = (each / "stat").read_text(encoding="utf-8").rpartition(") ")[2].split()[3]
-                    if not Path("/proc", session).exists():  # the outer process, which begins a session
+                    _, parent, _, session = (each / "stat").read_text(encoding="utf-8").rpartition(") ")[2].split()[:4]
+                    # The outer process began the session; another parent means that it is dead.
+                    if session not in (each.name, parent):
                         signal.pidfd_send_signal(process, signal.SIGKILL)
             finally:
                 os.close(process)
