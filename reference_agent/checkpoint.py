@@ -11,7 +11,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,7 +35,6 @@ class Progress:
         random: State of the generator that draws tasks, labels and actions.
         reflections: The reflector's answers so far, by prompt: the cache.
         curve: One row an iteration.
-        replay: The successes that are kept for replay.
     """
 
     stage: int
@@ -43,7 +42,6 @@ class Progress:
     random: dict[str, Any]
     reflections: dict[str, str]
     curve: list[dict[str, float]]
-    replay: list[Any] = field(default_factory=list[Any])
 
     @property
     def name(self) -> str:

@@ -242,13 +242,13 @@ class RLConfig:
         ratio: PPO's clipping range.
         target_kl: KL(sampling policy || current policy), in nats, at which PPO ends an iteration early; 0 for never.
         critic: Whether PPO has a value head, whose advantages replace `baseline`.
-        replay: Earlier successes imitated after each update; 0 for none.
         dropout: Where the model's dropout is on: `"off"`, in `"updates"`, or `"always"`, as in the authors' rollouts.
         dropout_rate: Attention dropout during RL, for a model without its own; 0 leaves the model as it is.
         learning_rate: Peak learning rate of AdamW, decaying linearly to a tenth over a stage.
         weight_decay: AdamW's weight decay.
         clip: Largest norm of the gradient.
         entropy: Weight of the entropy bonus.
+        temperature: Temperature at which the policy samples commands in RL, and is trained; play has its own.
         reward_scale: Divisor of the rewards.
         group: Group size: episodes of each task in a batch.
         baseline: Baseline of the reward-to-go: `"none"`, `"step"` (the batch's mean at the same step) or `"state"` (its
@@ -264,13 +264,13 @@ class RLConfig:
     ratio: float = 0.2
     target_kl: float = 0.03
     critic: bool = False
-    replay: int = 0
     dropout: str = "off"
     dropout_rate: float = 0.0
     learning_rate: float = 4e-4
     weight_decay: float = 1e-3
     clip: float = 1.0
     entropy: float = 0.0
+    temperature: float = 1.0
     reward_scale: float = 1.0
     group: int = 1
     baseline: str = "step"
@@ -289,8 +289,8 @@ class RLConfig:
             raise UsageError(f"rl.critic is PPO's, not {self.algorithm!r}'s: set rl.algorithm to 'ppo'")
         if not 0 <= self.dropout_rate <= 1:
             raise UsageError(f"rl.dropout_rate is {self.dropout_rate}: give a number from 0 to 1")
-        at_least("rl.", self, batch=1, minibatch=1, microbatch=0, epochs=1, replay=0, checkpoint_every=1)
-        positive("rl.", self, "learning_rate", "reward_scale")
+        at_least("rl.", self, batch=1, minibatch=1, microbatch=0, epochs=1, checkpoint_every=1)
+        positive("rl.", self, "learning_rate", "reward_scale", "temperature")
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from reference_agent.collection import (
     write_collection,
 )
 from reference_agent.config import Config
-from reference_agent.config_file import dump_config, migrate, parse_config
+from reference_agent.config_file import dump_config, parse_config
 from reference_agent.curriculum import stages_of
 from reference_agent.folders import finished
 from reference_agent.models.backbone import memory_advice
@@ -160,7 +160,7 @@ def read_config(out: Path) -> Config:
         UsageError: There is no run.
     """
     try:
-        return parse_config(migrate(json.loads((out / CONFIG).read_text(encoding="utf-8"))))
+        return parse_config(json.loads((out / CONFIG).read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise UsageError(f"{out} holds no run: train one with `reflect-rl train --out {out}`") from None
     except ValueError as error:

@@ -25,7 +25,6 @@ from reference_agent import processes
 from reference_agent.algorithm_names import load_algorithm
 from reference_agent.algorithms import ppo
 from reference_agent.algorithms.policy_gradient import Learner, Update
-from reference_agent.algorithms.replay import Replay
 from reference_agent.checkpoint import Progress
 from reference_agent.config import RLConfig
 from reference_agent.curriculum import Stage, Tasks, passed
@@ -88,7 +87,6 @@ def reinforce(
     if reflector is not None:
         reflector.cache.update(progress.reflections)
     curve = list(progress.curve)
-    replay = Replay(settings, progress.replay)
     critic = ppo.make_critic(policy) if settings.critic else None
     for module in policy.model.modules() if settings.dropout_rate else ():
         if hasattr(module, "attention_dropout"):
@@ -115,7 +113,7 @@ def reinforce(
                     group["lr"] = settings.learning_rate * (1 - 0.9 * iteration / stage.iterations)
                 try:
                     with checkpoints.dropout_seed(seed, 5, number, iteration):
-                        row = _iterate(envs, tasks, learner, reflector, history, update, replay)
+                        row = _iterate(envs, tasks, learner, reflector, history, update)
                 except NotFinite as error:
                     raise _diverged(f"{error} in iteration {iteration + 1} of stage {number}", folder) from None
                 if reflector is not None and not reflector.frozen:
@@ -128,7 +126,7 @@ def reinforce(
                 stop = processes.anyone(interrupted())
                 if writes and (finished or stop or (iteration + 1) % settings.checkpoint_every == 0):
                     cache = reflector.cache if reflector else {}
-                    state = Progress(number, iteration + 1, checkpoints.random_state(rng), cache, curve, replay.state())
+                    state = Progress(number, iteration + 1, checkpoints.random_state(rng), cache, curve)
                     checkpoints.save(folder, policy, optimizer, state, critic=critic)
                 if stop:
                     raise Stopped
@@ -152,7 +150,6 @@ def _iterate(
     reflector: Reflector | None,
     history: History,
     update: Algorithm,
-    replay: Replay,
 ) -> Row:
     """Sample a batch of trajectories and update the policy with it (lines 24 to 34)."""
     settings = learner.config
@@ -165,12 +162,11 @@ def _iterate(
     if processes.count() > 1:
         # The generator that all have in common draws a seed for each one's own part of the episodes.
         rng = np.random.default_rng([int(rng.integers(2**63)), processes.number()])
-    played = sample_episodes(envs, processes.part(task_ids), learner.policy, reflector, history, rng)  # lines 24 to 33
+    mine, warmth = processes.part(task_ids), settings.temperature
+    played = sample_episodes(envs, mine, learner.policy, reflector, history, rng, warmth)  # lines 24 to 33
     episodes = processes.gather(played)
     model.train(settings.dropout != "off")
     result = update(learner, episodes)  # line 34
-    if settings.replay:
-        replay.update(learner, episodes)
     model.eval()
     check_finite(learner.optimizer)
     told = (

@@ -4,7 +4,6 @@ reinforce        REINFORCE on the reward-to-go, the paper's
 rloo             leave-one-out baseline among the episodes of a task
 gigpo            episode-level and state-level advantages, PPO's updates
 ppo              clipped ratio, with or without a critic
-replay           imitation of earlier successes, beside any of these
 policy_gradient  shared: advantages, log-probabilities, one optimizer step
 
 An algorithm is a function `update(learner, episodes) -> Update`. Another package registers its own in the entry-point

@@ -139,7 +139,7 @@ def choices(learner: Learner, rows: Sequence[Row]) -> Choices:
     )
     which = [different[question] for question in asked]
     logits, states = logits[which], states[which]
-    log_probabilities = torch.log_softmax(logits, dim=1)
+    log_probabilities = torch.log_softmax(logits / learner.config.temperature, dim=1)
     taken = torch.tensor([[row.decision.chosen] for row in rows], device=logits.device)
     chosen = log_probabilities.gather(1, taken)[:, 0]
     probabilities = log_probabilities.exp()

