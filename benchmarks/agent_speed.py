@@ -162,7 +162,7 @@ def score_plainly(policy: LanguageModel, prompt: str, actions: Sequence[str]) ->
 
 @torch.no_grad()
 def choice(policy: LanguageModel, count: int, seed: int) -> tuple[list[Row], str]:
-    scorer = SayCanPolicy(policy, "token")
+    scorer = SayCanPolicy(policy)
     times: list[tuple[float, float, float]] = []
     apart = 0.0
 

@@ -277,6 +277,7 @@ def _play(source: Source, env: NatLangEnv, teacher: Teacher, task_id: str, rng: 
     """Play one task with the teacher's actions, trying wrong ones beside each (lines 4 to 18)."""
     settings = source.settings
     restarts, idles = getattr(teacher, "restarts", False), getattr(teacher, "idles", False)
+    limit = 0.0 if isinstance(teacher, ChatTeacher) else settings.timeout  # its requests have limits of their own
     examples: list[Example] = []
     skipped = 0
 
@@ -291,7 +292,7 @@ def _play(source: Source, env: NatLangEnv, teacher: Teacher, task_id: str, rng: 
             state, count = source.fit(info["task"], told, observation, commands)
             shown = told[len(told) - count :]
             for wording in range(settings.wordings):
-                lesson = ask(teacher, Moment(env, state, told, shown, observation, info, mistake, wording))
+                lesson = ask(teacher, Moment(env, state, told, shown, observation, info, mistake, wording), limit)
                 action = lesson.action
                 if lesson.reflection is not None:
                     negative = mistake is not None

@@ -138,6 +138,7 @@ class CollectConfig:
         wordings: Number of reflections requested for each state, in different words.
         policy_negatives: Whether the policy also learns from the negative examples of its trajectories.
         failures: Whether to keep trajectories that miss their goal; otherwise more tasks are played in their place.
+        timeout: Largest number of seconds that a teacher takes for an answer; 0 for any. A chat model has its own.
     """
 
     env: str = ""
@@ -149,12 +150,13 @@ class CollectConfig:
     wordings: int = 1
     policy_negatives: bool = False
     failures: bool = False
+    timeout: float = 300.0
 
     def __post_init__(self) -> None:
         """Check what types cannot say."""
         shares("collect.", self, "detours")
         at_least("collect.", self, trajectories=1, wordings=1)
-        at_least("collect.", self, negatives=0, policy_trajectories=0)
+        at_least("collect.", self, negatives=0, policy_trajectories=0, timeout=0)
 
 
 @dataclass(frozen=True)
@@ -309,8 +311,6 @@ class Config:
         reflections: `"greedy"`, or `"sampled"` at temperature 1 (line 28).
         reflection_tokens: Largest number of tokens of a reflection.
         head: Choice of an action: `"labels"` (all actions in one prompt, one label each) or `"saycan"` (saycan.py).
-        normalisation: Score of an action under `"saycan"`: its log-probability as it is (`"sum"`), per `"token"`, per
-            `"word"`, or with the end of the text (`"whole"`).
         threads: Torch's threads; the result depends on their number.
         curriculum: The stages, in order.
     """
@@ -324,7 +324,6 @@ class Config:
     reflections: str = "greedy"
     reflection_tokens: int = 48
     head: str = "labels"
-    normalisation: str = "token"
     threads: int = 1
     model: ModelConfig = ModelConfig()
     warmup: WarmupConfig = WarmupConfig()
@@ -338,7 +337,6 @@ class Config:
     def __post_init__(self) -> None:
         """Check what types cannot say."""
         one_of("head", self.head, ("labels", "saycan"))
-        one_of("normalisation", self.normalisation, ("sum", "token", "word", "whole"))
         one_of("reflections", self.reflections, ("greedy", "sampled"))
         one_of("players", self.players, ("two", "adapters", "one", "one-frozen"))
         at_least("", self, history=0, threads=1)

@@ -17,9 +17,9 @@ EXPERIMENTS = Path(__file__).parent / "experiments"
 def load_config(path: Path | None, settings: list[str] | None = None, over: Path | None = None) -> Config:
     """Read a config file or a preset, then apply the file `over` and `key=value` settings such as `rl.batch=64`.
 
-    A preset is a file in `experiments/`, named without its ending, or TASK/METHOD, which is `experiments/methods/METHOD.toml`
-    applied to `experiments/TASK/best.toml`. A file with `base = "other.toml"` (relative to it) states only what
-    differs from that file; `base` may also be a list, in which later files win.
+    A preset is a file in `experiments/`, named without its ending, or TASK/METHOD, which is
+    `experiments/methods/METHOD.toml` applied to `experiments/TASK/best.toml`. A file with `base = "other.toml"`
+    (relative to it) states only what differs from that file; `base` may also be a list, in which later files win.
 
     Raises:
         UsageError: The file or its base is missing or no TOML, a key is unknown, a value has the wrong type.

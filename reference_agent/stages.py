@@ -14,7 +14,7 @@ from reference_agent.folders import alone, finished
 from reference_agent.models.start import VERSION, tiny_name
 
 _AFTER_SFT = frozenset({"rl", "curriculum"})
-_HEAD = frozenset({"head", "normalisation"})
+_HEAD = frozenset({"head"})
 _OF_POLICY = frozenset({"sft_policy", "reflect", "reflections", "reflection_tokens", "collect.policy_trajectories"})
 # Settings that a stage does not depend on. One that is forgotten here costs a stage made twice, never a wrong one.
 _FREE: dict[str, frozenset[str]] = {

@@ -237,7 +237,11 @@ _ALL_PRESETS = (
     Preset("smoke", (0,), iterations=0.01, sft_steps=3, settings=_SMOKE),
     Preset("quick", (0,), iterations=0.4),
     Preset("tiny", (0, 1, 2)),
-    Preset("smollm2", (0, 1, 2), sft_steps=400, least_steps=200, over=EXPERIMENTS / "presets/smollm2.toml"),
+    *(
+        Preset(path.stem, (0, 1, 2), sft_steps=400, least_steps=200, over=path)
+        for path in sorted((EXPERIMENTS / "presets").glob("*.toml"))
+        if path.stem != "shipped"
+    ),
 )
 PRESETS = {preset.name: preset for preset in _ALL_PRESETS}
 

@@ -51,6 +51,8 @@ def make_teacher(env: NatLangEnv, rng: np.random.Generator, config: TeacherConfi
         name = env.family if env.family in (*_registered(), *_BUILT_IN) else GENERIC
     options = {} if config.name == CHAT else dict(config.options)
     slips = options.pop("slips", 0.0)
+    if type(slips) not in (int, float) or not 0 <= slips < 1:
+        raise UsageError(f"teacher.slips is {slips!r}: give a number of at least 0 and below 1")
     factory = _load(name)
     arguments = signature(factory).parameters.values()
     known = {each.name: each.default for each in arguments if each.name not in ("env", "rng")}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
@@ -104,6 +106,33 @@ def test_a_teacher_that_errs_is_named_in_one_line(teacher: Any, words: str) -> N
     with pytest.raises(UsageError, match=words) as caught:
         collect(Corridor, teacher, FEW)
     assert "\n" not in str(caught.value)
+
+
+def test_a_teacher_that_hangs_is_named_in_one_line_and_a_slow_one_is_waited_for() -> None:
+    def hang(moment: Moment) -> tuple[str, str]:
+        time.sleep(20)
+        return guide(moment)
+
+    begun = time.monotonic()
+    with pytest.raises(UsageError, match=r"no answer in 0\.2 seconds on task .* after 0 steps: .* collect\.timeout"):
+        collect(Corridor, hang, replace(FEW, timeout=0.2))
+    assert time.monotonic() - begun < 5
+    assert collect(Corridor, guide, replace(FEW, timeout=20.0)) == collect(Corridor, guide, replace(FEW, timeout=0.0))
+
+
+def test_a_teacher_that_slips_says_the_right_thing_and_does_another() -> None:
+    env, rng = Corridor(), np.random.default_rng(0)
+    env.reset(seed=0)
+    for wrong in (1.0, -0.1, "often"):
+        with pytest.raises(UsageError, match=r"teacher\.slips is .*: give a number of at least 0 and below 1"):
+            make_teacher(env, rng, TeacherConfig(options={"slips": wrong}))
+    curriculum = [{"env": PICKUP}]
+    many = {"trajectories": 40, "policy_trajectories": 40, "failures": True}
+    config = parse_config({"curriculum": curriculum, "collect": many, "teacher": {"slips": 0.2}})
+    examples = gather(config).examples
+    right = [each.action in each.reflection for each in examples]
+    assert np.mean(right) == pytest.approx(0.8, abs=0.06)
+    assert all(each.action in each.commands for each in examples)
 
 
 def test_the_generic_teacher_follows_any_plan_in_phrases_of_ones_own(tmp_path: Path) -> None:
