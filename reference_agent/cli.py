@@ -209,7 +209,7 @@ def autoexplore(
 ) -> None:
     """Make weakly labelled questions for AutoExplore from many repositories. Stopped, it goes on where it was."""
     from natlang_envs.files import cache_folder
-    from reference_agent.search.weak_questions import make_questions, read_sources
+    from reference_agent.search.weak import make_questions, read_sources
 
     with bars() as progress:
         shown = Bars(progress)

@@ -201,6 +201,21 @@ def test_likely_places_are_searched_first() -> None:
         assert expert.choose(room, commands) == f"go to {first} 1"
 
 
+def test_a_place_where_the_lamp_may_be_too_is_searched_first() -> None:
+    """Until the lamp is found: between places as likely for the object, and between nearly as likely ones."""
+    room = ROOM.format("a dresser 1, and a sidetable 1", "examine the mug with the desklamp.")
+    commands = ("go to dresser 1", "go to sidetable 1", "look")
+    for with_lamp, first in (("Dresser", "dresser"), ("SideTable", "sidetable")):
+        for least in (1, 0.9, 0.1):
+            mugs = {"Dresser": 1, "SideTable": 1, with_lamp: least}
+            expert = Expert(room, UsualLocations({"Mug": mugs, "DeskLamp": {with_lamp: 1}}))
+            assert (expert.choose(room, commands) == f"go to {first} 1") == (least > 0.5)
+    seen = ROOM.format("a bed 1, a dresser 1, and a sidetable 1", "examine the mug with the desklamp.")
+    expert = Expert(seen, UsualLocations({"Mug": {"SideTable": 1, "Dresser": 0.9}, "DeskLamp": {"Dresser": 1}}))
+    expert.observe("go to bed 1", "On the bed 1, you see a desklamp 1.")
+    assert expert.choose(seen, commands) == "go to sidetable 1"
+
+
 def test_the_usual_locations_are_known_for_what_games_ask_for() -> None:
     places = usual_locations()
     for game in games():

@@ -15,10 +15,13 @@ from natlang_envs.autoexplore.dataset.catalogue import Entry, catalogue
 from natlang_envs.autoexplore.dataset.package_index import Index, IndexSettings
 from natlang_envs.autoexplore.repository.tree import open_repository
 from reference_agent.cli import app
-from reference_agent.search import weak_questions
-from reference_agent.search.weak_questions import Sources, make_questions, questions_of, read_questions, read_sources
-from reference_agent.search.weak_sentences import Sentence, sentences_of
-from reference_agent.search.weak_wording import question_of
+from reference_agent.search import weak
+from reference_agent.search.weak import Sources, make_questions, read_questions, read_sources
+from reference_agent.search.weak import questions as weak_questions
+from reference_agent.search.weak import sources as weak_sources
+from reference_agent.search.weak.questions import questions_of
+from reference_agent.search.weak.sentences import Sentence, sentences_of
+from reference_agent.search.weak.wording import question_of
 from tests.natlang_envs.autoexplore import package_index
 from tests.natlang_envs.autoexplore.package_index import NAME, TOP, VERSION, add, archive, sha256
 
@@ -201,7 +204,7 @@ def pinned(content: bytes, **changes: str) -> dict[str, Entry]:
 
 @pytest.fixture
 def checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weak_questions, "problem_of", lambda entry: None)
+    monkeypatch.setattr(weak_sources, "problem_of", lambda entry: None)
 
 
 def with_tea(tar) -> None:
@@ -244,7 +247,7 @@ def test_a_changed_archive_is_left_out(tmp_path: Path) -> None:
 def test_a_machine_without_network_uses_what_is_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("unearth")
     sources = Sources(pinned(b"") | {"other": pinned(b"")[NAME]}, ("tqdm", "no-such-distribution"), library=False)
-    monkeypatch.setattr(weak_questions, "read_sources", lambda: sources)
+    monkeypatch.setattr(weak, "read_sources", lambda: sources)
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
     monkeypatch.delenv("PIP_EXTRA_INDEX_URL", raising=False)

@@ -40,7 +40,14 @@ from natlang_envs.autoexplore.sandbox.isolation.child import (
     command_line,
     environment,
 )
-from natlang_envs.autoexplore.sandbox.isolation.namespaces import NOBODY, OPEN_FILES, Namespaces, arguments, limited
+from natlang_envs.autoexplore.sandbox.isolation.namespaces import (
+    NOBODY,
+    OPEN_FILES,
+    Namespaces,
+    arguments,
+    end_abandoned,
+    limited,
+)
 from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import OwnFolder
 from natlang_envs.autoexplore.sandbox.isolation.watch import (
     Completed,
@@ -150,6 +157,7 @@ def _first_working(programs: tuple[Path, ...]) -> Bubblewrap | str:
             reason = str(error)
         else:
             if not reason:
+                end_abandoned(program)
                 return candidate
         reasons.append(f"{program} fails: {reason}")
     return "; ".join(reasons).replace("\n", " ")

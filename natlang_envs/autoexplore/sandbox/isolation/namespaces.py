@@ -144,6 +144,26 @@ class Namespaces:
         raise OSError(why or "bubblewrap did not mount in time")
 
 
+def end_abandoned(program: Path) -> None:
+    """End the process of this user's that a killed caller may have left behind: it waits for ever and runs nothing.
+
+    Bubblewrap's inner process waits for the outer one before it asks to die with it. A caller killed in those
+    milliseconds takes the outer one along, and nobody is left to end the wait.
+    """
+    for each in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            process = os.pidfd_open(int(each.name))
+            try:
+                ours = (each / "cmdline").read_bytes().startswith(os.fsencode(program) + b"\0--info-fd\0")
+                if ours and each.stat().st_uid == os.geteuid():
+                    _, parent, _, session = (each / "stat").read_text(encoding="utf-8").rpartition(") ")[2].split()[:4]
+                    # The outer process began the session; another parent means that it is dead.
+                    if session not in (each.name, parent):
+                        signal.pidfd_send_signal(process, signal.SIGKILL)
+            finally:
+                os.close(process)
+
+
 def _pipe(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
     """Return a pipe that we read and a program writes."""
     read, write = os.pipe()

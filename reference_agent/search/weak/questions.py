@@ -10,31 +10,25 @@ import hashlib
 import json
 import math
 import re
-import sys
-import sysconfig
-import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
 
 from natlang_envs.autoexplore.baselines import LARGEST, question_words, stem
-from natlang_envs.autoexplore.dataset.catalogue import Entry, catalogue
+from natlang_envs.autoexplore.dataset.catalogue import catalogue
 from natlang_envs.autoexplore.dataset.checks import difficulty_of, named_files
-from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.labels import PARTS, load_labels
 from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
-from natlang_envs.autoexplore.dataset.package_index import Index, Unreachable
+from natlang_envs.autoexplore.dataset.package_index import Index
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from natlang_envs.errors import UsageError
-from natlang_envs.files import cache_folder
 from natlang_envs.trajectory import write_whole
-from reference_agent.folders import alone, finished
-from reference_agent.search import weak_sentences, weak_wording
-from reference_agent.search.weak_sentences import Sentence, Source, sentences_of, sources_in
-from reference_agent.search.weak_wording import question_of
+from reference_agent.folders import alone
+from reference_agent.search.weak.sentences import Sentence, Source, sentences_of, sources_in
+from reference_agent.search.weak.sources import Sources, repositories_of
+from reference_agent.search.weak.wording import question_of
 
 QUESTIONS = 100  # of a repository
 LARGE, LARGE_QUESTIONS = 600, 300  # files with text from which a repository is large, and its questions
@@ -48,7 +42,6 @@ FIT = 0.35  # least share of a question's words, by weight, that its file also h
 CANDIDATES = 6  # for each question that is wanted: files are read until there are so many
 
 FILE, CARD, FOLDERS = "questions.jsonl.gz", "README.md", "repositories.json"
-PYTHON = "python"  # what its standard library is called among the repositories
 
 _KIND_OF: dict[Source, Kind] = {
     "docstring": "code",
@@ -58,19 +51,6 @@ _KIND_OF: dict[Source, Kind] = {
     "settings": "other",
     "test": "other",
 }
-_LIBRARY_LEFT_OUT = {
-    "site-packages",
-    "dist-packages",
-    "__pycache__",
-    "test",
-    "tests",
-    "idle_test",
-    "lib-dynload",
-    "_bundled",
-}
-_COPIED = {".cfg", ".css", ".html", ".in", ".ini", ".js", ".json", ".md", ".py", ".pyi", ".pyx", ".rst", ".sh", ".toml"}
-_COPIED |= {".txt", ".typed", ".yaml", ".yml"}
-_LARGEST_COPIED = 1 << 20
 _WORD = re.compile(r"[^\W_]+")
 
 Told = Callable[[str, int, int, int], None]  # the repository, its number, how many there are, the questions so far
@@ -135,40 +115,6 @@ def read_questions(path: Path) -> list[Weak]:
         raise UsageError(f"{path} holds no weak questions ({error}): run reflect-rl data autoexplore") from None
 
 
-class Sources(NamedTuple):
-    """Where questions come from.
-
-    Attributes:
-        pinned: Source distributions that are fetched, by name.
-        installed: The names of distributions of the environment.
-        library: Whether Python's standard library is one of the sources.
-    """
-
-    pinned: dict[str, Entry]
-    installed: tuple[str, ...]
-    library: bool
-
-
-def read_sources(path: Path | None = None) -> Sources:
-    """Return the list of sources; without a path, the one of this package.
-
-    Raises:
-        UsageError: It cannot be read, or names a repository of the labelled dataset.
-    """
-    path = path or Path(__file__).with_name("weak_sources.toml")
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-        pinned = {each["name"]: Entry(split="train", **each) for each in content.get("source", ())}
-        installed = tuple(content.get("installed", ()))
-        library = bool(content.get("library", False))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{path} is no list of sources ({error})") from None
-    labelled = sorted({*pinned, *installed} & set(catalogue()))
-    if labelled:
-        raise UsageError(f"{path} names {', '.join(labelled)}, which labelled questions are about: take it out")
-    return Sources(pinned, installed, library)
-
-
 class Made(NamedTuple):
     """What `make_questions` made.
 
@@ -205,7 +151,7 @@ def make_questions(
     folders: dict[str, str] = {}
     with alone(out / ".lock"):
         missing: dict[str, str] = {}
-        for number, (name, version, folder) in enumerate(_repositories(sources, index, missing)):
+        for number, (name, version, folder) in enumerate(repositories_of(sources, index, missing)):
             told(name, number, total, sum(map(len, found.values())))
             found[name], digest = _kept(out, name, version, folder)
             described[name] = f"{version} | {digest[:16]}"
@@ -219,87 +165,6 @@ def make_questions(
         write_whole(out / CARD, _card(questions, described, missing, hashlib.sha256(content).hexdigest()).encode())
         told("", total, total, len(questions))
     return Made(out / FILE, len(questions), missing)
-
-
-def _repositories(
-    sources: Sources, index: Callable[[], Index], missing: dict[str, str]
-) -> Iterator[tuple[str, str, Path]]:
-    """Yield the name, version and folder of each source that can be had, and note in `missing` which cannot."""
-    if sources.library:
-        yield PYTHON, sys.version.split()[0], _library()
-    for name in sources.installed:
-        try:
-            yield name, distribution(name).version, _installed(name)
-        except PackageNotFoundError:
-            missing[name] = "not installed"
-    opened: list[Index] = []
-    refused: str | None = None
-
-    def once() -> Index:
-        if refused:
-            raise Unreachable(refused)
-        if not opened:
-            opened.append(index())
-        return opened[0]
-
-    for name, entry in sources.pinned.items():
-        try:
-            folder = _checked(entry, once)
-        except UsageError as error:
-            missing[name] = str(error)
-            if isinstance(error, Unreachable):
-                refused = str(error)  # the same for the others, which would each wait for it
-            continue
-        yield name, entry.version, folder
-
-
-def _checked(entry: Entry, index: Callable[[], Index]) -> Path:
-    folder = fetch(entry, index)
-    problem = problem_of(entry)
-    if problem:
-        raise UsageError(f"{problem}: delete it")
-    return folder
-
-
-def _library() -> Path:
-    """Return a copy of the texts of Python's standard library, without its tests."""
-    top = Path(sysconfig.get_path("stdlib"))
-    files = sorted(
-        path.relative_to(top)
-        for path in top.rglob("*")
-        if path.is_file() and not _LIBRARY_LEFT_OUT.intersection(path.parts) and "config-" not in str(path)
-    )
-    return _copied(f"{PYTHON}-{sys.version.split()[0]}", top, files)
-
-
-def _installed(name: str) -> Path:
-    """Return a copy of the texts of an installed distribution's largest package, which becomes the root."""
-    found = distribution(name)
-    listed = [file for file in found.files or () if len(file.parts) > 1 and ".." not in file.parts]
-    kept = [
-        file
-        for file in listed
-        if not file.parts[0].endswith((".dist-info", ".data")) and "__pycache__" not in file.parts
-    ]
-    if not kept:
-        raise PackageNotFoundError(name)
-    (top, _), *_ = Counter(file.parts[0] for file in sorted(kept)).most_common(1)
-    root = Path(str(found.locate_file(top)))
-    files = sorted(Path(*file.parts[1:]) for file in kept if file.parts[0] == top)
-    return _copied(f"{name}-{found.version}", root, files)
-
-
-def _copied(name: str, top: Path, files: Sequence[Path]) -> Path:
-    rules = hashlib.sha256(repr((sorted(_LIBRARY_LEFT_OUT), sorted(_COPIED), _LARGEST_COPIED)).encode()).hexdigest()
-
-    def make(folder: Path) -> None:
-        for file in files:
-            path = top / file
-            if file.suffix in _COPIED and path.is_file() and path.stat().st_size <= _LARGEST_COPIED:
-                (folder / file).parent.mkdir(parents=True, exist_ok=True)
-                (folder / file).write_bytes(path.read_bytes())
-
-    return finished(cache_folder() / "installed" / f"{name}-{rules[:8]}", make)
 
 
 def _kept(out: Path, name: str, version: str, folder: Path) -> tuple[list[Weak], str]:
@@ -317,8 +182,8 @@ def _kept(out: Path, name: str, version: str, folder: Path) -> tuple[list[Weak],
 def _rules() -> str:
     """Return a digest of the rules: the modules that hold them, and their words."""
     total = hashlib.sha256()
-    for each in (Path(__file__), Path(weak_sentences.__file__), Path(weak_wording.__file__), weak_wording.WORDS):
-        total.update(each.read_bytes())
+    for each in ("questions.py", "sentences.py", "wording.py", "clauses.py", "grammar.py", "words.toml"):
+        total.update(Path(__file__).with_name(each).read_bytes())
     return total.hexdigest()
 
 
