@@ -6,10 +6,11 @@ import json
 import tomllib
 from dataclasses import asdict, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from natlang_envs.errors import UsageError, one_of
-from reference_agent.config import Config, StageConfig, TeacherConfig
+from reference_agent.config import Config, TeacherConfig
+from reference_agent.curriculum import Stage
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
 
@@ -102,12 +103,11 @@ def _changed(default: Any, content: Any, where: str) -> Any:
         raise UsageError(f"{where or 'the config'} must be a table of settings, not {content!r}")
     if isinstance(default, TeacherConfig):
         content = _with_options(content)
-    hints = get_type_hints(type(default))
     known = [f"{where}{each.name}" for each in fields(default)]
     values: dict[str, Any] = {}
     for key, value in content.items():
         one_of("config key", f"{where}{key}", sorted(known))
-        values[key] = _value(hints[key], getattr(default, key), value, f"{where}{key}")
+        values[key] = _value(getattr(default, key), value, f"{where}{key}")
     return replace(default, **values)
 
 
@@ -118,14 +118,14 @@ def _with_options(content: dict[str, Any]) -> dict[str, Any]:
     return {**{key: content[key] for key in ("name",) if key in content}, "options": {**options, **beside}}
 
 
-def _value(hint: Any, default: Any, value: Any, where: str) -> Any:
+def _value(default: Any, value: Any, where: str) -> Any:
     if is_dataclass(default):
         return _changed(default, value, f"{where}.")
-    if hint == tuple[StageConfig, ...]:
+    if isinstance(default, tuple):
         if not isinstance(value, list):
             raise UsageError(f"{where} must be a list of stages, not {value!r}")
-        return tuple(_changed(StageConfig(), each, f"{where}.") for each in value)
-    wanted = dict if hint == dict[str, Any] else hint
+        return tuple(_changed(Stage(), each, f"{where}.") for each in value)
+    wanted = type(default)
     if wanted is float and type(value) is int:
         value = float(value)
     if type(value) is not wanted:

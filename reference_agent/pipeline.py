@@ -36,7 +36,6 @@ from reference_agent.collection import (
 )
 from reference_agent.config import Config
 from reference_agent.config_file import dump_config, parse_config
-from reference_agent.curriculum import stages_of
 from reference_agent.folders import finished
 from reference_agent.models.backbone import memory_advice
 from reference_agent.models.language_model import LanguageModel
@@ -100,7 +99,7 @@ def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageMode
     """Return the policy after RL fine-tuning, and its learning curve."""
     policy = load_player(config, out, "policy-sft")
     reflector = load_reflector(config, out, policy)
-    stages = stages_of(config)
+    stages = config.stages
 
     def on_row(row: Row) -> None:
         done = sum(stage.iterations for stage in stages[: int(row["stage"])]) + int(row["iteration"])

@@ -175,7 +175,6 @@ def decide(
     rng: np.random.Generator | None,
     own: Sequence[np.random.Generator] | None = None,
     known: Answers | None = None,
-    temperature: float = 1.0,
 ) -> list[Decision]:
     """Let both players answer each p(s).
 
@@ -184,11 +183,10 @@ def decide(
         reflector: The reflector, or None.
         states: p(s) of each episode.
         commands: A(s) of each episode.
-        rng: Samples labels and choices; without it labels are in order and decoding is greedy.
+        rng: Samples labels and choices at temperature 1; without it labels are in order and decoding is greedy.
         own: Each episode's own generator, which samples its choice instead of `rng`, so that episodes do not depend on
             one another; labels are in order.
         known: The policy's answers so far, valid while its weights stay; new ones are added.
-        temperature: Temperature of sampled choices.
     """
     known = {} if known is None else known
     draws = own if own is not None else None if rng is None else [rng] * len(states)
@@ -198,7 +196,6 @@ def decide(
     answers = [known[each] for each in asked]
     labels = [each.labels for each in answers]
     logits = pad_sequence([each.logits for each in answers], batch_first=True, padding_value=float("-inf"))
-    logits = logits / temperature
     drawn = torch.zeros(len(answers))
     if rng is None and own is None:
         chosen: Tensor = logits.argmax(dim=1)

@@ -44,7 +44,6 @@ def sample_episodes(
     reflector: Reflector | None,
     history: History,
     rng: np.random.Generator | None,
-    temperature: float = 1.0,
 ) -> list[Episode]:
     """Play one episode in each environment, without gradient; greedily if `rng` is None."""
     observations, infos = envs.reset(options={"task_id": list(task_ids)})
@@ -58,8 +57,7 @@ def sample_episodes(
             fitting_state(policy, reflector, infos["task"][index], paths[index], observations[index], listed, history)
             for index, listed in zip(running, commands, strict=True)
         ]
-        # lines 28 and 29
-        decisions = decide(policy, reflector, states, commands, rng, known=known, temperature=temperature)
+        decisions = decide(policy, reflector, states, commands, rng, known=known)  # lines 28 and 29
         # An episode that has ended restarts unseen, and takes any text as an action.
         actions = [""] * len(episodes)
         for index, decision, listed in zip(running, decisions, commands, strict=True):

@@ -35,7 +35,7 @@ def stage_key(config: Config, stage: str) -> str:
     free = _FREE[stage] if apart else _AFTER_SFT | {"reflections", "reflection_tokens"}
     settings = asdict(config)
     kept: dict[str, object] = {key: value for key, value in settings.items() if key not in free}
-    kept["env"] = config.demonstrations
+    kept["env"] = asdict(config.demonstrations)
     if config.model.name != "tiny":  # prompts are cut to the model's context, less what is reserved for reflections
         kept["context"] = [config.model.name, config.head, config.reflection_tokens if config.reflect else 0]
     if "players" in kept:

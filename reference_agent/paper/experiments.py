@@ -16,10 +16,8 @@ from natlang_envs.cli_support import make_env
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import load_protocol
 from natlang_envs.evaluation.protocols import Episode, Protocol
-from reference_agent.collection import teachers_env
 from reference_agent.config import Config
 from reference_agent.config_file import EXPERIMENTS, load_config, preset_files
-from reference_agent.curriculum import stages_of
 from reference_agent.teachers.choose import make_teacher
 
 UNTUNED = "untuned"
@@ -326,8 +324,8 @@ def why_not(task: str, method: str, preset: Preset, settings: list[str]) -> str 
         return f"there is no experiments/{task}/{method}.toml yet"
     try:
         config = cell_config(task, method, preset, 0, settings)
-        make_teacher(teachers_env(config), np.random.default_rng(0), config.teacher)
-        for stage in stages_of(config):
+        make_teacher(config.demonstrations.make(), np.random.default_rng(0), config.teacher)
+        for stage in config.stages:
             stage.make().close()
     except UsageError as error:
         return str(error)

@@ -19,10 +19,10 @@ from reference_agent.algorithms import ppo, reinforce, rloo
 from reference_agent.algorithms.gigpo import credit
 from reference_agent.algorithms.policy_gradient import Learner, Row, Update, advantages, choices
 from reference_agent.algorithms.rloo import leave_one_out
-from reference_agent.checkpoint import PREFIX, Progress, newest, save
-from reference_agent.config import Config, RLConfig, StageConfig
+from reference_agent.checkpoint import PREFIX, Checkpoints, Iterations, newest
+from reference_agent.config import Config, RLConfig
 from reference_agent.config_file import load_config
-from reference_agent.curriculum import Stage, Tasks, passed, stages_of
+from reference_agent.curriculum import Stage, Tasks, passed
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Answers, Decision, Reflector, decide
 from reference_agent.rlft import Row as Row_
@@ -213,7 +213,7 @@ def fine_tune(
 ) -> list[Row_]:
     """Do the RL of a run's settings."""
     rest = {"history": config.history, "seed": config.seed, "folder": folder, "report": report}
-    return fine_tune_by_reward(policy, reflector, stages_of(config), config.rl, **rest)  # type: ignore[arg-type]
+    return fine_tune_by_reward(policy, reflector, config.stages, config.rl, **rest)  # type: ignore[arg-type]
 
 
 def tuned(model: LanguageModel, config: Config, folder: Path, crash_at: int = 0) -> tuple[LanguageModel, list[Row_]]:
@@ -260,8 +260,8 @@ def test_dropout_matters_only_where_it_is_on(model: LanguageModel, out: Path) ->
 
 
 def test_a_stage_ends_early_where_it_succeeds_and_the_next_goes_on(model: LanguageModel, out: Path) -> None:
-    easy = StageConfig(PICKUP, iterations=4, advance_at=0.001, advance_after=2, longest_plan=2)
-    stages = (easy, StageConfig(DROPOFF, iterations=1))
+    easy = Stage(PICKUP, iterations=4, advance_at=0.001, advance_after=2, longest_plan=2)
+    stages = (easy, Stage(DROPOFF, iterations=1))
     # A policy that draws evenly meets some successes on plans of two steps within 48 games of 30 steps.
     config = replace(quick_config("rl.batch=48", "rl.group=1"), curriculum=stages)
     _, curve = tuned(model, config, out / "easy")
@@ -283,7 +283,7 @@ def test_passing_looks_at_the_last_batches_of_its_own_stage() -> None:
 
 
 def test_a_stage_narrows_its_tasks() -> None:
-    tasks = Tasks(Stage(DROPOFF, longest_plan=8, arguments={"split": "train", "map": "generated"}))
+    tasks = Tasks(Stage(DROPOFF, longest_plan=8, env_kwargs={"split": "train", "map": "generated"}))
     env = unwrap(gymnasium.make(DROPOFF, split="train", map="generated"))
     rng = np.random.default_rng(0)
     for _ in range(5):
@@ -330,8 +330,9 @@ def test_a_reflector_that_moves_in_training_is_found_out(model: LanguageModel, o
 def test_the_newest_checkpoint_is_that_of_the_largest_numbers(model: LanguageModel, out: Path) -> None:
     optimizer = torch.optim.AdamW(model.parameters())
     for stage, iteration in ((8, 40), (9, 5), (9, 40), (10, 1), (10, 20), (11, 1)):
-        last = save(out, model, optimizer, Progress(stage, iteration, {}, {}, []))
-        assert newest(out) == last
+        at = Iterations(stage, iteration, [], {}, [])
+        Checkpoints(out, model).save(at, optimizer)
+        assert newest(out) == out / at.name
     assert sorted(each.name for each in out.iterdir()) == ["iteration-10-000020", "iteration-11-000001"]
 
 

@@ -32,7 +32,7 @@ from reference_agent import (
     reinforce,
     success_rate,
 )
-from reference_agent.algorithm_names import load_algorithm
+from reference_agent.algorithms import load_algorithm
 from reference_agent.algorithms.policy_gradient import Learner, centred
 from reference_agent.algorithms.reinforce import update
 from reference_agent.collection import cut_to_context, gather
@@ -190,7 +190,7 @@ def test_other_packages_register_teachers_and_algorithms(monkeypatch: pytest.Mon
         return registered[group].select(**named)
 
     monkeypatch.setattr("reference_agent.teachers.choose.entry_points", entry_points)
-    monkeypatch.setattr("reference_agent.algorithm_names.entry_points", entry_points)
+    monkeypatch.setattr("reference_agent.algorithms.entry_points", entry_points)
     env = Corridor()
     rng = np.random.default_rng(0)
     assert make_teacher(env, rng, TeacherConfig("oracle", {"loud": True})) is guide, "its family's oracle"

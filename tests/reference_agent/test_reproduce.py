@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 from natlang_envs.errors import UsageError
 from reference_agent.agent import ReflectRLAgent
 from reference_agent.cli import app
-from reference_agent.config import Config, StageConfig
+from reference_agent.config import Config
 from reference_agent.config_file import EXPERIMENTS, load_config
+from reference_agent.curriculum import Stage
 from reference_agent.folders import lock_file
 from reference_agent.paper.experiments import (
     METHODS,
@@ -63,7 +64,7 @@ def test_taxis_demonstrations_are_of_the_environment_that_a_curriculum_ends_in()
     for path in sorted(EXPERIMENTS.rglob("*.toml")):
         config = load_config(path)
         if config.curriculum and "DangerousTaxi" in config.curriculum[-1].env:
-            assert config.demonstrations[0] == config.curriculum[-1].env, path
+            assert config.demonstrations.env == config.curriculum[-1].env, path
     paper = load_config(EXPERIMENTS / "paper.toml").collect
     assert paper.policy_trajectories == paper.trajectories, "line 22 tunes the policy on all of D"
 
@@ -119,7 +120,7 @@ def test_the_papers_numbers() -> None:
 def test_a_column_is_played_by_the_protocol_of_its_environment() -> None:
     for task in TASKS.values():
         assert protocol_of(cell_config(task.name, "best", SMOKE, 0, [])) == task.protocol
-    lamps = StageConfig("NatLang/ALFWorld-v0", env_kwargs={"task_types": ["look_at_obj_in_light"]})
+    lamps = Stage("NatLang/ALFWorld-v0", env_kwargs={"task_types": ["look_at_obj_in_light"]})
     assert protocol_of(replace(quick_config(), curriculum=(lamps,))) is None
     assert protocol_of(load_config(Path("autoexplore"))) == "autoexplore-depth2/paper", "there is none of any depth"
 
