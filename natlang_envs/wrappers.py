@@ -7,7 +7,7 @@ contain what a wrapper adds: use `unwrap(env).snapshot()` for the environment al
 from __future__ import annotations
 
 import operator
-from typing import Any, SupportsFloat
+from typing import Any, Literal, SupportsFloat
 
 import gymnasium
 import numpy as np
@@ -15,7 +15,7 @@ from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
 from natlang_envs.env import MAX_COMMAND_LENGTH, unwrap
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, one_of
 from natlang_envs.prompt import CHAT_ROLE, History, PathStep, chat_messages, check_history, state_prompt
 from natlang_envs.spaces import CommandText, UnicodeText
 
@@ -55,12 +55,18 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
 
     Args:
         env: An environment of the suite whose actions are commands.
+        invalid: What a number does at which no command is listed: `"raise"`, or `"noop"` for learners without masks.
+            The environment is then told an empty command, which costs a step and does nothing.
+
+    Raises:
+        UsageError: The environment's actions are no commands, or `invalid` is neither.
     """
 
-    def __init__(self, env: gymnasium.Env[Any, str]) -> None:
-        RecordConstructorArgs.__init__(self)
+    def __init__(self, env: gymnasium.Env[Any, str], invalid: Literal["raise", "noop"] = "raise") -> None:
+        RecordConstructorArgs.__init__(self, invalid=invalid)
         super().__init__(env)
         _check_commands(env, "ChoiceIndexActions")
+        self._invalid = one_of("invalid", invalid, ("raise", "noop"))
         self._inner = unwrap(env)
         self.action_space = spaces.Discrete(self._inner.max_commands)
 
@@ -74,20 +80,27 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
 
         Raises:
             TypeError: The action is not a whole number.
-            UsageError: No command is listed at this position.
+            UsageError: No command is listed at this position, and `invalid` is `"raise"` or the position is not in the
+                action space.
         """
         # The commands of now, also after `restore`, which does not pass through here.
         commands = self._inner.action_space.commands
         position = operator.index(action)
-        if not 0 <= position < len(commands):
+        if 0 <= position < len(commands):
+            command = commands[position]
+        elif self._invalid == "noop" and 0 <= position < self._inner.max_commands:
+            command = ""
+        else:
             raise UsageError(f"action {position} is none of the {len(commands)} listed: see info['action_mask']")
-        observation, reward, terminated, truncated, info = self.env.step(commands[position])
+        observation, reward, terminated, truncated, info = self.env.step(command)
         return observation, reward, terminated, truncated, self._with_mask(info)
 
+    def action_masks(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Return which numbers stand for a command now (shape (max_commands,)), as sb3-contrib's MaskablePPO asks."""
+        return np.arange(self._inner.max_commands) < len(self._inner.action_space.commands)
+
     def _with_mask(self, info: Infos) -> Infos:
-        mask = np.zeros(self._inner.max_commands, dtype=np.int8)
-        mask[: len(info["admissible_commands"])] = 1
-        return {**info, "action_mask": mask}
+        return {**info, "action_mask": self.action_masks().astype(np.int8)}
 
 
 class MilestoneReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):

@@ -35,12 +35,12 @@ from natlang_envs.errors import UsageError
 FEW, MANY = 60, 2_000
 ROOT = Path(__file__).resolve().parents[3]
 # Run where nothing is installed: the generator needs the standard library alone, and what `natlang_envs` itself
-# imports (Gymnasium) is left out by a bare package of that name.
+# imports (Gymnasium) is left out by bare packages of their names.
 DIGEST = """
 import hashlib, sys, types
-root = types.ModuleType("natlang_envs")
-root.__path__ = [sys.argv[1]]
-sys.modules["natlang_envs"] = root
+for name in ("natlang_envs", "natlang_envs.alfworld"):
+    bare = sys.modules[name] = types.ModuleType(name)
+    bare.__path__ = [sys.argv[1] + name.removeprefix("natlang_envs").replace(".", "/")]
 from natlang_envs.alfworld.games.generator import generate
 digest = hashlib.sha256()
 for task_id in sys.stdin.read().split():

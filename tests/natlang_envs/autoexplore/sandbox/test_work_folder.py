@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -209,7 +210,7 @@ with AutoExploreSandbox(sys.argv[1]) as sandbox:
     sandbox.execute("python -c pass")
     print("ready", flush=True)
     while True:
-        sandbox.execute("python -c \\"import time; open('x', 'w').write('y'); time.sleep(0.05)  # killed-mark\\"")
+        sandbox.execute("python -c \\"import time; open('x', 'w').write('y'); time.sleep(0.05)  # MARK\\"")
 """
 
 
@@ -262,16 +263,17 @@ def test_a_killed_caller_leaves_nothing_on_the_disk_and_no_process(repo, delay):
     def left() -> set[Path]:
         return {each for place in places for each in place.glob("natlang-*")}
 
+    mark = f"killed-{uuid.uuid4().hex}"  # this test's own: others run beside it
     before = hostile.tree_hash(repo)
     around = left()
-    with subprocess.Popen([sys.executable, "-c", KILLED, repo], stdout=subprocess.PIPE, text=True) as caller:
+    with subprocess.Popen([sys.executable, "-c", KILLED.replace("MARK", mark), repo], stdout=subprocess.PIPE, text=True) as caller:
         assert caller.stdout is not None
         assert caller.stdout.readline() == "ready\n"
         time.sleep(delay)
         caller.kill()
     # Bubblewrap itself may be left where it was killed while it started; the next start of a sandbox ends it.
-    _wait_until_gone("killed-mark", except_for="--info-fd")
+    _wait_until_gone(mark, except_for="--info-fd")
     subprocess.run([sys.executable, "-c", KILLED.partition("    print")[0], repo], check=True)
-    _wait_until_gone("killed-mark")
+    _wait_until_gone(mark)
     assert not {each for each in left() - around if each.name.startswith(("natlang-explore", "natlang-unsafe"))}
     assert hostile.tree_hash(repo) == before
