@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib import resources
@@ -62,7 +63,9 @@ class Protocol:
     def make_env(self, **kwargs: Any) -> gymnasium.Env[str, str]:
         """Return one environment of the protocol."""
         arguments: dict[str, Any] = {**self.kwargs, "horizon": self.horizon, **kwargs}
-        return gymnasium.make(self.env_id, **arguments)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*is out of date")  # a protocol pins its version
+            return gymnasium.make(self.env_id, **arguments)
 
     def to_json(self) -> str:
         """Return the file's text: one episode a line."""

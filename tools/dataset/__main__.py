@@ -1,8 +1,9 @@
 """Commands for who maintains the labelled dataset: `python -m tools.dataset`.
 
 A label begins as a draft, one JSON object a line. `draft` fills in what a command can know and says what is wrong;
-`assemble` makes the files of the splits; `sample` writes a sheet for a blind second review; `card` writes the card;
-`pin` writes the Coffee Company's digest into the catalogue.
+`assemble` makes the files of the splits; `sample` writes a sheet for a blind second review; `pool` writes files
+that may answer besides, and `amend` takes in what readers of it found; `card` writes the card; `pin` writes the Coffee
+Company's digest into the catalogue.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import typer
 
 from natlang_envs.autoexplore.dataset.blind_review import sample, write_readings
 from natlang_envs.autoexplore.dataset.catalogue import data_folder
-from natlang_envs.autoexplore.dataset.export import card
-from natlang_envs.autoexplore.dataset.labels import load_labels
+from natlang_envs.autoexplore.dataset.editions import load_labels
+from natlang_envs.autoexplore.dataset.export import card, part_named
 from natlang_envs.autoexplore.dataset.report import all_parts
 from natlang_envs.cli_support import printable, run_app
 from natlang_envs.errors import UsageError
@@ -24,6 +25,7 @@ from natlang_envs.files import write_whole
 from tools.dataset.assemble import assemble, drafts_folder, write_parts
 from tools.dataset.drafts import Filled, fill_file, write_filled
 from tools.dataset.pin import main as pin
+from tools.dataset.pool import pool, write_pool
 
 app = typer.Typer(help="Maintain the labelled dataset.", pretty_exceptions_enable=False)
 Out = Annotated[Path, typer.Option("-o", "--out", help="The file to write.")]
@@ -96,6 +98,17 @@ def sample_command(out: Out) -> None:
     chosen = sample(label for labels in all_parts(load_labels).values() for label in labels)
     write_readings(out, chosen)
     typer.echo(f"{len(chosen)} questions are in {out}: write the path of a file into each line's file.")
+
+
+@app.command("pool")
+def pool_command(
+    split: Annotated[str, typer.Argument(help="train, validation, test or test_seen.")],
+    out: Out,
+    strong: Annotated[bool, typer.Option("--strong", help="Only labels that have a strong candidate.")] = False,
+) -> None:
+    """Write the files that may answer each question beside its targets, for a reader to judge."""
+    pooled = write_pool(out, pool(load_labels(part_named(split)), every=not strong))
+    typer.echo(f"{pooled} labels with their candidates are in {out}.")
 
 
 @app.command("pin")

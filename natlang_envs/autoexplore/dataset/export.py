@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from natlang_envs.autoexplore.dataset.blind_review import agreement, read_readings, readings_file
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
-from natlang_envs.autoexplore.dataset.labels import PARTS, Label, Part, part_file
+from natlang_envs.autoexplore.dataset.editions import part_file
+from natlang_envs.autoexplore.dataset.labels import PARTS, Label, Part
 from natlang_envs.autoexplore.dataset.locations import data_folder
 from natlang_envs.autoexplore.dataset.report import DEPTHS, Parts, bm25_right, counts, depth_first_right, rates
 from natlang_envs.autoexplore.dataset.repositories import repository_folder

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from natlang_envs.autoexplore.dataset.blind_review import agreement, read_readings, readings_file
+from natlang_envs.autoexplore.dataset.editions import load_labels
 from natlang_envs.autoexplore.dataset.export import digest, part_named, write_parquet, write_state_actions
-from natlang_envs.autoexplore.dataset.labels import load_labels
 from natlang_envs.autoexplore.dataset.llm_labels import journal_of, make_labels
 from natlang_envs.autoexplore.dataset.report import (
     DEPTHS,
