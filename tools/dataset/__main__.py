@@ -9,19 +9,28 @@ Company's digest into the catalogue.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from natlang_envs.autoexplore.dataset.blind_review import sample, write_readings
+from natlang_envs.autoexplore.dataset.card import card
 from natlang_envs.autoexplore.dataset.catalogue import data_folder
-from natlang_envs.autoexplore.dataset.editions import load_labels
-from natlang_envs.autoexplore.dataset.export import card, part_named
+from natlang_envs.autoexplore.dataset.editions import (
+    amendments,
+    amendments_file,
+    digest,
+    load_labels,
+    part_named,
+    write_amendments,
+)
 from natlang_envs.autoexplore.dataset.report import all_parts
 from natlang_envs.cli_support import printable, run_app
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
+from tools.dataset.amend import read_findings, take
 from tools.dataset.assemble import assemble, drafts_folder, write_parts
 from tools.dataset.drafts import Filled, fill_file, write_filled
 from tools.dataset.pin import main as pin
@@ -37,7 +46,8 @@ def card_command(
 ) -> None:
     """Write the dataset card, with counts and measurements filled in."""
     path = data_folder() / "README.md" if out is None else out
-    write_whole(path, card(all_parts(load_labels)).encode())
+    parts = all_parts(partial(load_labels, edition=2))
+    write_whole(path, card(parts, 2, digest(2)).encode())
     typer.echo(str(path))
 
 
@@ -109,6 +119,18 @@ def pool_command(
     """Write the files that may answer each question beside its targets, for a reader to judge."""
     pooled = write_pool(out, pool(load_labels(part_named(split)), every=not strong))
     typer.echo(f"{pooled} labels with their candidates are in {out}.")
+
+
+@app.command("amend")
+def amend_command(
+    findings: Annotated[list[Path], typer.Argument(help="Files of what readers found, one JSON object a line.")],
+) -> None:
+    """Take what readers found into the amendments, and say what does not hold and was left out."""
+    made = take(read_findings(findings), amendments())
+    write_amendments(amendments_file(), made.amendments.values())
+    for problem in made.problems:
+        typer.echo(printable(problem))
+    typer.echo(f"{len(made.amendments)} labels are amended; {len(made.problems)} remarks.")
 
 
 @app.command("pin")

@@ -1,7 +1,7 @@
 """Pools files that may answer a question beside its targets, for a reader to judge.
 
-The question alone is a poor key: it was reworded to share no words with its evidence. So five rankings are merged: files
-by the question, and passages of files by the answer, by the evidence, by question and answer, and by all three. A file
+The question alone is a poor key: it was reworded to share no words with its evidence. So five rankings are merged: of
+files by the question, and of passages by the answer, by the evidence, by question and answer, and by all three. A file
 in which the evidence stands almost verbatim comes first.
 """
 
@@ -173,11 +173,11 @@ def candidates(label: Label) -> list[Candidate]:
     ]
 
 
-def pool(labels: Iterable[Label], always: frozenset[str], every: bool) -> Iterator[dict[str, object]]:
-    """Yield one object a label; without `every`, only for labels that have a strong candidate or are in `always`."""
+def pool(labels: Iterable[Label], every: bool) -> Iterator[dict[str, object]]:
+    """Yield one object a label; without `every`, only for labels that have a strong candidate."""
     for label in labels:
         found = candidates(label)
-        if every or label.id in always or any(each.verbatim or each.strength >= _STRONG for each in found):
+        if every or any(each.verbatim or each.strength >= _STRONG for each in found):
             yield {
                 "id": label.id,
                 "repository": label.repository,

@@ -19,6 +19,7 @@ from natlang_envs.autoexplore.dataset.catalogue import catalogue
 from natlang_envs.autoexplore.dataset.labels import (
     DIFFICULTIES,
     KINDS,
+    PARTS,
     Difficulty,
     Evidence,
     Kind,
@@ -31,6 +32,7 @@ from natlang_envs.autoexplore.dataset.labels import (
     read_object,
 )
 from natlang_envs.autoexplore.dataset.locations import data_folder
+from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 
 Edition = Literal[1, 2]
@@ -212,3 +214,37 @@ def quotation_of(text: str, evidence: Evidence) -> Quotation:
     start = text.index(evidence.text)
     digest = hashlib.sha256(evidence.text.encode()).hexdigest()
     return Quotation(evidence.path, start, len(evidence.text), digest)
+
+
+def part_named(name: str) -> Part:
+    """Return a part by name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    for part in PARTS:
+        if part == name:
+            return part
+    raise UsageError(f"unknown split {name!r}: choose one of {', '.join(PARTS)}")
+
+
+def edition_named(number: int) -> Edition:
+    """Return an edition by its number.
+
+    Raises:
+        UsageError: There is none.
+    """
+    for edition in EDITIONS:
+        if edition == number:
+            return edition
+    raise UsageError(f"there is no edition {number}: choose one of {', '.join(map(str, EDITIONS))}")
+
+
+def digest(edition: Edition) -> str:
+    """Return the SHA-256 of an edition: of the list of repositories and of the labels' files, in order."""
+    total = hashlib.sha256()
+    amended = (amendments_file(),) if edition == 2 else ()
+    for path in (data_folder() / "repositories.toml", *(part_file(part) for part in PARTS), *amended):
+        content = path.read_bytes() if path.exists() else b""
+        total.update(f"{hashlib.sha256(content).hexdigest()} {path.name}\n".encode())
+    return total.hexdigest()
