@@ -30,8 +30,8 @@ class _Board:
 
     edition: Edition
     wording: Wording
-    family: str = ""
-    paper: str = ""
+    family: str
+    paper: str
 
     @property
     def whole(self) -> str:
@@ -58,9 +58,9 @@ class _Board:
 
 
 _BOARDS = (
-    _Board(1, "hard", paper="paper"),
-    _Board(2, "natural", paper="paper2"),
-    _Board(2, "hard", family="-hard"),
+    _Board(1, "hard", "", "paper"),
+    _Board(2, "natural", "", "paper2"),
+    _Board(2, "hard", "-hard", "paper2"),
 )
 _ASKED = {1: "", 2: ", in the {} wording"}
 
@@ -82,16 +82,15 @@ def _protocols_of(board: _Board) -> Iterator[Protocol]:
         every = board.episodes(board.whole, depth)
         if len(every) < _LEAST:
             raise UsageError(f"the test split has {len(every)} labels of depth {depth}: {_LEAST} are needed")
-        if board.paper:
-            yield Protocol(
-                f"{name}/{board.paper}",
-                board.env_id(depth),
-                board.kwargs,
-                _HORIZON,
-                _PAPER_RUNS,
-                board.episodes("paper", depth)[:_PAPER_QUERIES],
-                f"The paper's 44 queries and 10 runs, here about repositories that no training split holds{asked}.",
-            )
+        yield Protocol(
+            f"{name}/{board.paper}",
+            board.env_id(depth),
+            board.kwargs,
+            _HORIZON,
+            _PAPER_RUNS,
+            board.episodes("paper", depth)[:_PAPER_QUERIES],
+            f"The paper's 44 queries and 10 runs, here about repositories that no training split holds{asked}.",
+        )
         text = f"Every question of this depth about the repositories of the test split{asked}, {len(every)} of them."
         yield Protocol(f"{name}/{board.whole}", board.env_id(depth), board.kwargs, _HORIZON, 1, every, text)
     every = board.episodes(board.whole, None)

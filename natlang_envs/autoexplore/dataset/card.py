@@ -8,7 +8,7 @@ from functools import partial
 from importlib import resources
 
 from natlang_envs.autoexplore.dataset.blind_review import agreement, read_readings, readings_file
-from natlang_envs.autoexplore.dataset.catalogue import catalogue
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
 from natlang_envs.autoexplore.dataset.editions import Edition, amendments, digest, load_labels
 from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Part, Wording
 from natlang_envs.autoexplore.dataset.licences import RESTRICTIONS
@@ -23,15 +23,17 @@ from natlang_envs.autoexplore.dataset.report import (
 )
 
 _META = re.compile(
-    r"^[^/]+$|(^|/)(\.github|\.circleci|ci|requirements|scripts?|release|changelog|changes|news|whatsnew)(/|\.|$)"
-    r"|contribut|changelog|(^|/)(history|authors|news|changes)[^/]*$",
+    r"^[^/]+\.(md|rst|txt|toml|cfg|ini|ya?ml|in|py)$|^[^/.]+$|^\."
+    r"|(^|/)(ci|requirements|scripts?|news|whatsnew)(/|\.|$)"
+    r"|contribut|changelog|release|(^|/)(history|authors|news|changes|security|licen[cs]e|copyright|faq)[^/]*$",
     re.IGNORECASE,
-)
+)  # paths: top-level files of a project, hidden ones, CI and its scripts, changes and releases, licences
 
 
 def is_about_project(label: Label) -> bool:
-    """Return whether the nearest target is about the project: a top-level file, changes, CI, releases."""
-    return bool(_META.search(label.path[-1].removeprefix("id ")))
+    """Return whether the nearest target is about the project itself, judged by its path."""
+    nearest = min(label.targets, key=lambda path: (path.count("/"), path))
+    return label.repository != COFFEE and bool(_META.search(nearest))
 
 
 def card(parts: Parts, edition: Edition | None, source_digest: str) -> str:
@@ -169,8 +171,8 @@ def _slice_rows(part: str, labels: Sequence[Label]) -> Iterator[list[str]]:
     slices: list[tuple[str, Callable[[Label], bool]]] = [
         ("evidence in the first 2,000 characters", lambda label: seen_by_players([label]) == 1),
         ("evidence later in its file", lambda label: seen_by_players([label]) != 1),
-        ("about the project (changes, CI, licences, top level)", is_about_project),
-        ("about what the project does", lambda label: not is_about_project(label)),
+        ("about the project itself", is_about_project),
+        ("about what it does", lambda label: not is_about_project(label)),
     ]
     for name, holds in slices:
         chosen = [label for label in labels if holds(label)]

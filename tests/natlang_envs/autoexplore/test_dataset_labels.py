@@ -342,6 +342,15 @@ def test_the_export_is_read_back(coffee: Repository, tmp_path: Path) -> None:
         write_export(out, parts, 2, "d1gest")
 
 
+def test_the_hugging_face_library_loads_the_export(coffee: Repository, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    labels = [label_of(coffee, "Which words do we use for our drinks and machines?", "GLOSSARY.md", "# Glossary")]
+    write_export(tmp_path / "out", {"train": labels}, None, "d1gest")
+    loaded = datasets.load_dataset(str(tmp_path / "out"), split="train", cache_dir=str(tmp_path / "cache"))
+    assert loaded["id"] == [label.id for label in labels]
+    assert loaded[0]["targets"] == ["GLOSSARY.md"]
+
+
 def test_a_second_reading_counts_what_was_read(shop: Repository, tmp_path: Path) -> None:
     labels = [soap(shop, question=f"Is it a good idea to wash number {number}?") for number in range(25)]
     chosen = sample(labels)
