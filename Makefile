@@ -92,7 +92,7 @@ oldest: $(OLDEST_INSTALLED)
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/$(PIP_INSTALL) -c constraints.txt setuptools
-	$(BIN)/$(PIP_INSTALL) -c constraints.txt --no-build-isolation -e ".[agent,eight-bit,data,explore,leaderboard,docs,dev]"
+	$(BIN)/$(PIP_INSTALL) -c constraints.txt --no-build-isolation -e ".[agent,eight-bit,data,explore,leaderboard,ray,docs,dev]"
 	touch $@
 
 $(OLDEST_INSTALLED): pyproject.toml constraints-oldest.txt

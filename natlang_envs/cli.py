@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from rich import box
@@ -17,12 +17,13 @@ from typer.main import get_group
 
 from natlang_envs.cli_support import make_env, printable, run_app
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import find_agent
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
 from natlang_envs.evaluation.runner import evaluate, score_run
 from natlang_envs.evaluation.runs import Run, prepare_folder, provenance, read_run
 from natlang_envs.evaluation.statistics import Score
+from natlang_envs.evaluation.workers import Backend, Workers
 from natlang_envs.registration import ENVIRONMENTS
 from natlang_envs.tasks import SPLITS
 from natlang_envs.trajectory import Trajectory, difference, replay
@@ -201,11 +202,20 @@ def evaluate_command(
     batch: Annotated[int, typer.Option(min=1, help="The largest number of episodes in step.")] = 64,
     concurrency: Annotated[int, typer.Option(min=1, help="Episodes at a time, for agents behind an endpoint.")] = 1,
     episodes: Annotated[int | None, typer.Option(min=1, help="Play only the first so many, for a try.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Play in so many other processes.")] = None,
+    backend: Annotated[str, typer.Option(help="Where they are: processes (of this machine) or ray.")] = "processes",
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster: auto, host:6379 or ray://host:10001.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the unfinished run in --out.")] = False,
 ) -> None:
     """Evaluate an agent on a protocol, or on labels of a repository of your own, and keep the run."""
     chosen = _protocol(protocol, labels, repository)
     player, origin = find_agent(agent)
+    one_of("backend", backend, ("processes", "ray"))
+    crew = None
+    if workers is not None or backend == "ray":
+        crew = Workers(workers or 1, cast("Backend", backend), address, agent)
+    elif address is not None:
+        raise UsageError("--address is of a Ray cluster: add --backend ray")
     prepare_folder(out, resume=resume)
     argument = agent.partition(":")[2]
     checkpoint = Path(argument) if origin == "entry point" and argument else None
@@ -221,6 +231,7 @@ def evaluate_command(
             concurrency=concurrency,
             episodes=episodes,
             resume=resume,
+            workers=crew,
             source=provenance(origin, agent, checkpoint),
             progress=lambda done, total: progress.update(bar, completed=done, total=total),
         )

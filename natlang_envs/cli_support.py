@@ -22,6 +22,7 @@ _EXTRAS = {
     "bitsandbytes": "eight-bit",
     **dict.fromkeys(("pydantic", "jinja2"), "leaderboard"),
     "openai": "explore",
+    "ray": "ray",
     **dict.fromkeys(("unearth", "pyarrow"), "data"),
     **dict.fromkeys(("alfworld", "textworld"), "alfworld"),
 }

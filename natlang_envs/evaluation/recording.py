@@ -10,8 +10,8 @@ from typing import Any
 import gymnasium
 
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.playing import bounded
 from natlang_envs.evaluation.protocols import Episode, Protocol, load_protocol
-from natlang_envs.evaluation.runner import bounded
 from natlang_envs.evaluation.runs import Journal, Played, Run, hardware, installed_versions, prepare_folder, provenance
 from natlang_envs.trajectory import Recorder
 

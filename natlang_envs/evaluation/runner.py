@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import gymnasium
-import numpy as np
-
-from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import (
-    Agent,
-    AgentInput,
-    Decision,
-    decide,
-    is_privileged,
-    is_sampling,
-    name_of,
-)
-from natlang_envs.evaluation.protocols import Episode, Protocol, load_protocol
+from natlang_envs.evaluation.agents import Agent, BatchAgent, is_privileged, is_sampling, name_of
+from natlang_envs.evaluation.playing import Place, Threads, play_in_step, play_with
+from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.runs import (
     RUN_FILE,
     TRAJECTORIES_FILE,
@@ -38,14 +24,8 @@ from natlang_envs.evaluation.runs import (
     read_run,
 )
 from natlang_envs.evaluation.statistics import Score, score
-from natlang_envs.prompt import PathStep
-from natlang_envs.trajectory import (
-    MAX_ACTION_CHARACTERS,
-    MAX_REFLECTION_BYTES,
-    Recorder,
-    Trajectory,
-    plan_length,
-)
+from natlang_envs.evaluation.workers import Workers
+from natlang_envs.trajectory import Trajectory, plan_length
 
 __all__ = [
     "RUN_FILE",
@@ -60,7 +40,6 @@ __all__ = [
 ]
 
 Progress = Callable[[int, int], None]
-_Place = tuple[int, Episode, int]  # the position in the run, the episode, and which of its runs
 
 
 def evaluate(
@@ -73,6 +52,7 @@ def evaluate(
     concurrency: int = 1,
     episodes: int | None = None,
     resume: bool = False,
+    workers: Workers | None = None,
     source: Provenance | None = None,
     progress: Progress | None = None,
 ) -> tuple[Run, list[Trajectory]]:
@@ -90,6 +70,8 @@ def evaluate(
             wait for an endpoint. The recording is the same.
         episodes: Play only so many of the protocol's episodes, for a try; the run is then no run of the protocol.
         resume: Go on with the unfinished run in `out`, if there is one.
+        workers: Play in other processes, each with as many episodes at a time as `concurrency` says. The recording is
+            the same.
         source: Where the agent came from, for `run.json`.
         progress: Called with (episodes done, episodes in all).
 
@@ -115,11 +97,15 @@ def evaluate(
     todo = [place for place in places if place[0] not in journal.played]
     if progress and journal.played:
         progress(len(journal.played), len(places))
-    play = (
-        _play_in_step(agent, protocol, todo, batch)
-        if concurrency == 1
-        else _play_in_threads(agent, protocol, todo, concurrency)
-    )
+    # One at a time where that costs nothing, so that as little as possible is in hand when something fails.
+    together = batch if concurrency == 1 and (workers is None or isinstance(agent, BatchAgent)) else 1
+    units = [todo[first : first + together] for first in range(0, len(todo), together)]
+    if workers is not None:
+        play = play_with(workers.crew(agent, protocol, concurrency), units)
+    elif concurrency > 1:
+        play = play_with(Threads(agent, protocol, concurrency), units)
+    else:
+        play = _play_here(agent, protocol, units)
     for played in play:
         journal.append(played)
         if progress:
@@ -141,104 +127,14 @@ def evaluate(
     return run, journal.trajectories()
 
 
-def _play_in_step(agent: Agent, protocol: Protocol, todo: list[_Place], batch: int) -> Iterator[Played]:
-    """Play in batches whose episodes take their steps together."""
-    envs = [protocol.make_env() for _ in range(min(batch, len(todo)))]
+def _play_here(agent: Agent, protocol: Protocol, units: Sequence[list[Place]]) -> Iterator[Played]:
+    envs = [protocol.make_env() for _ in range(max(map(len, units), default=0))]
     try:
-        for first in range(0, len(todo), batch):
-            started = time.perf_counter()
-            places = todo[first : first + batch]
-            games = [_Game(env, place, is_privileged(agent)) for env, place in zip(envs, places, strict=False)]
-            while playing := [game for game in games if not game.ended]:
-                for game, decision in zip(playing, decide(agent, [game.given for game in playing]), strict=True):
-                    game.step(decision)
-                for game in playing:
-                    if game.ended:
-                        now = time.perf_counter()
-                        yield game.played(now - started)
-                        started = now
+        for unit in units:
+            yield from play_in_step(agent, envs, unit)
     finally:
         for env in envs:
             env.close()
-
-
-def _play_in_threads(agent: Agent, protocol: Protocol, todo: list[_Place], concurrency: int) -> Iterator[Played]:
-    """Play several episodes at a time. When one fails, the others in flight are still played to their end."""
-    failed = threading.Event()
-
-    def play(place: _Place) -> Played:
-        started = time.perf_counter()
-        env = protocol.make_env()
-        try:
-            game = _Game(env, place, is_privileged(agent))
-            while not game.ended:
-                game.step(decide(agent, [game.given])[0])
-            return game.played((time.perf_counter() - started) / concurrency)
-        except BaseException:
-            failed.set()
-            raise
-        finally:
-            env.close()
-
-    waiting = iter(todo)
-    errors: list[BaseException] = []
-    with ThreadPoolExecutor(concurrency) as pool:
-        running: set[Future[Played]] = set()
-        while True:
-            while len(running) < concurrency and not failed.is_set() and (place := next(waiting, None)) is not None:
-                running.add(pool.submit(play, place))
-            if not running:
-                break
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for each in done:
-                error = each.exception()
-                if error is None:
-                    yield each.result()
-                else:
-                    errors.append(error)
-    if errors:
-        raise errors[0]
-
-
-class _Game:
-    """One episode in play: what the agent is given next, and what was recorded so far."""
-
-    def __init__(self, env: gymnasium.Env[str, str], place: _Place, privileged: bool) -> None:
-        self._env = env
-        self._position, episode, run = place
-        observation, info = env.reset(seed=episode.seed, options={"task_id": episode.task_id})
-        self._recorder = Recorder(episode.task_id, episode.seed, run, observation)
-        self._tokens = 0
-        self.ended = False
-        rng = np.random.default_rng([episode.seed, run])
-        inner = unwrap(env) if privileged else None
-        self.given = AgentInput(info["task"], (), observation, info["admissible_commands"], rng, inner)
-
-    def step(self, decision: Decision) -> None:
-        """Play what an agent decided. Texts beyond the limits of a recording are cut before they are played."""
-        action, reflection = bounded(decision.action, decision.reflection)
-        observation, reward, terminated, truncated, info = self._env.step(action)
-        success: bool = info["success"]
-        self._recorder.add(action, reflection, observation, float(reward), terminated, truncated, success)
-        self._tokens += decision.tokens
-        self.ended = terminated or truncated
-        given = self.given
-        path = (*given.path, PathStep(action, info["feedback"]))
-        self.given = AgentInput(given.task, path, observation, info["admissible_commands"], given.rng, given.env)
-
-    def played(self, seconds: float) -> Played:
-        """Return the episode that has ended."""
-        return Played(self._position, self._recorder.trajectory(), self._tokens, seconds)
-
-
-def bounded(action: str, reflection: str | None) -> tuple[str, str | None]:
-    """Return an action and a reflection cut to what a recording may hold."""
-    # A lone surrogate is recorded as six characters, so the limit is kept for what is recorded.
-    if reflection is not None:
-        reflection = reflection.encode("utf-8", "backslashreplace")[:MAX_REFLECTION_BYTES].decode("utf-8", "ignore")
-    if len(action) > MAX_ACTION_CHARACTERS // 6:
-        action = action.encode("utf-8", "backslashreplace").decode()[:MAX_ACTION_CHARACTERS]
-    return action, reflection
 
 
 def plan_lengths(protocol: Protocol) -> dict[str, int]:

@@ -1,0 +1,167 @@
+"""Plays episodes with an agent: several in step, for agents that decide for many at a time, by one or more players."""
+
+from __future__ import annotations
+
+import threading
+import time
+import typing
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
+from itertools import chain
+
+import gymnasium
+import numpy as np
+
+from natlang_envs.env import unwrap
+from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, decide, is_privileged
+from natlang_envs.evaluation.protocols import Episode, Protocol
+from natlang_envs.evaluation.runs import Played
+from natlang_envs.prompt import PathStep
+from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, Recorder
+
+Place = tuple[int, Episode, int]  # the position in the run, the episode, and which of its runs
+Answer = tuple[list[Played], Exception | None]  # the episodes that have ended, and what stopped the others
+
+
+def play_in_step(agent: Agent, envs: Sequence[gymnasium.Env[str, str]], unit: Sequence[Place]) -> Iterator[Played]:
+    """Play a unit of episodes, each in an environment of its own, that take their steps together."""
+    started = time.perf_counter()
+    playing: list[Game] = [Game(env, place, is_privileged(agent)) for env, place in zip(envs, unit, strict=False)]
+    while playing:
+        for game, decision in zip(playing, decide(agent, [game.given for game in playing]), strict=True):
+            game.step(decision)
+        for game in playing:
+            if game.ended:
+                now = time.perf_counter()
+                yield game.played(now - started)
+                started = now
+        playing = [game for game in playing if not game.ended]
+
+
+_Envs = dict[int, list[gymnasium.Env[str, str]]]
+
+
+class Crew(typing.Protocol):
+    """Players that each play one unit of episodes at a time: threads, processes, or actors of a Ray cluster."""
+
+    slots: int
+
+    def submit(self, unit: list[Place]) -> Future[Answer]:
+        """Have a unit played, as `play_unit` does, by a player that is free."""
+        ...
+
+    def close(self) -> None:
+        """Let all players go."""
+        ...
+
+
+class Threads:
+    """Players in threads of this process, for agents that wait for an endpoint.
+
+    Args:
+        agent: The agent, which must bear being asked from several threads.
+        protocol: What is played.
+        slots: How many threads.
+    """
+
+    def __init__(self, agent: Agent, protocol: Protocol, slots: int) -> None:
+        self.slots = slots
+        self._pool = ThreadPoolExecutor(slots)
+        self._envs: _Envs = {}
+        self._play = partial(play_unit, agent, protocol, self._envs)
+
+    def submit(self, unit: list[Place]) -> Future[Answer]:
+        """Have a unit played."""
+        return self._pool.submit(self._play, unit)
+
+    def close(self) -> None:
+        """Wait for the threads."""
+        self._pool.shutdown()
+        for env in chain.from_iterable(self._envs.values()):
+            env.close()
+
+
+def play_unit(
+    agent: Agent, protocol: Protocol, envs: dict[int, list[gymnasium.Env[str, str]]], unit: list[Place]
+) -> Answer:
+    """Play a unit of episodes in step; return those that have ended, and what the agent or an environment raised.
+
+    Args:
+        agent: The agent.
+        protocol: What is played.
+        envs: The environments of each thread, kept from unit to unit.
+        unit: The episodes.
+    """
+    done: list[Played] = []
+    own = envs.setdefault(threading.get_ident(), [])
+    try:
+        own += [protocol.make_env() for _ in range(len(unit) - len(own))]
+        done.extend(play_in_step(agent, own, unit))
+    except Exception as error:
+        return done, error
+    return done, None
+
+
+def play_with(crew: Crew, units: Iterable[list[Place]]) -> Iterator[Played]:
+    """Play units with a crew; when one fails, those in flight are still played to their end, and then it is raised."""
+    waiting = iter(units)
+    errors: list[BaseException] = []
+    running: set[Future[Answer]] = set()
+    try:
+        while True:
+            while len(running) < crew.slots and not errors and (unit := next(waiting, None)) is not None:
+                running.add(crew.submit(unit))
+            if not running:
+                break
+            ended, running = wait(running, return_when=FIRST_COMPLETED)
+            for each in ended:
+                played, error = each.result()
+                yield from played
+                if error is not None:
+                    errors.append(error)
+    finally:
+        crew.close()
+    if errors:
+        raise errors[0]
+
+
+class Game:
+    """One episode in play: what the agent is given next, and what was recorded so far."""
+
+    def __init__(self, env: gymnasium.Env[str, str], place: Place, privileged: bool) -> None:
+        self._env = env
+        self._position, episode, run = place
+        observation, info = env.reset(seed=episode.seed, options={"task_id": episode.task_id})
+        self._recorder = Recorder(episode.task_id, episode.seed, run, observation)
+        self._tokens = 0
+        self.ended = False
+        rng = np.random.default_rng([episode.seed, run])
+        inner = unwrap(env) if privileged else None
+        self.given = AgentInput(info["task"], (), observation, info["admissible_commands"], rng, inner)
+
+    def step(self, decision: Decision) -> None:
+        """Play what an agent decided. Texts beyond the limits of a recording are cut before they are played."""
+        action, reflection = bounded(decision.action, decision.reflection)
+        observation, reward, terminated, truncated, info = self._env.step(action)
+        success: bool = info["success"]
+        self._recorder.add(action, reflection, observation, float(reward), terminated, truncated, success)
+        self._tokens += decision.tokens
+        self.ended = terminated or truncated
+        given = self.given
+        path = (*given.path, PathStep(action, info["feedback"]))
+        self.given = AgentInput(given.task, path, observation, info["admissible_commands"], given.rng, given.env)
+
+    def played(self, seconds: float) -> Played:
+        """Return the episode that has ended."""
+        return Played(self._position, self._recorder.trajectory(), self._tokens, seconds)
+
+
+def bounded(action: str, reflection: str | None) -> tuple[str, str | None]:
+    """Return an action and a reflection cut to what a recording may hold."""
+    # A lone surrogate is recorded as six characters, so the limit is kept for what is recorded.
+    if reflection is not None:
+        reflection = reflection.encode("utf-8", "backslashreplace")[:MAX_REFLECTION_BYTES].decode("utf-8", "ignore")
+    if len(action) > MAX_ACTION_CHARACTERS // 6:
+        action = action.encode("utf-8", "backslashreplace").decode()[:MAX_ACTION_CHARACTERS]
+    return action, reflection
