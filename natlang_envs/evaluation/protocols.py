@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import resources
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 import gymnasium
 
 from natlang_envs.errors import one_of
+from natlang_envs.registration import make_pinned
 
 
 class Episode(NamedTuple):
@@ -66,9 +66,7 @@ class Protocol:
     def make_env(self, **kwargs: Any) -> gymnasium.Env[str, str]:
         """Return one environment of the protocol."""
         arguments: dict[str, Any] = {**self.kwargs, **self.local, "horizon": self.horizon, **kwargs}
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*is out of date")  # a protocol pins its version
-            return gymnasium.make(self.env_id, **arguments)
+        return make_pinned(self.env_id, **arguments)
 
     def to_json(self) -> str:
         """Return the file's text: one episode a line."""

@@ -1,7 +1,8 @@
 """Takes what readers found about the labels into the amendments, which make the second edition.
 
 A reader writes one JSON object a line: `id`, and any of `add` (`path`, `text`: a span of a further file that answers),
-`drop` with `why`, `answer` (the corrected one), `elsewhere` (files that hold evidence and do not answer) and `natural`.
+`drop` with `why`, `answer` (the corrected one), `elsewhere` (why other files that hold the evidence do
+not answer) and `natural`.
 Each span is looked up in its file. What does not hold is told and left out.
 """
 
@@ -43,7 +44,7 @@ class Finding:
     drop: bool = False
     why: str = ""
     answer: str = ""
-    elsewhere: tuple[Elsewhere, ...] = ()
+    elsewhere: str = ""
     natural: str = ""
 
 
@@ -69,7 +70,7 @@ def _finding(value: object) -> Finding:
         drop=bool(content.get("drop")),
         why=" ".join(str(content.get("why") or "").split()),
         answer=" ".join(str(content.get("answer") or "").split()),
-        elsewhere=tuple(Elsewhere(each["path"], each["why"]) for each in content.get("elsewhere") or ()),
+        elsewhere=" ".join(str(content.get("elsewhere") or "").split()),
         natural=" ".join(str(content.get("natural") or "").split()),
     )
 
@@ -129,12 +130,11 @@ def _completed(repository: Repository, label: Label, amendment: Amendment, findi
     path = shortest_path(repository, plain.targets)
     difficulty = difficulty_of(label.question, plain.targets)
     kind = label.kind if path[-1] == label.path[-1] else _kinds()[PurePosixPath(path[-1]).suffix]
-    reasons = {each.path: each.why for each in (*amendment.elsewhere, *finding.elsewhere)}
-    judged = f"a reader found that it does not answer: {finding.why}"[:_WHY] if finding.why else ""
+    reasons = {each.path: each.why for each in amendment.elsewhere}
     elsewhere = [
         Elsewhere(each, why)
         for each in evidence_elsewhere(repository, plain.targets, plain.evidence)
-        if (why := reasons.get(each) or judged)
+        if (why := finding.elsewhere or reasons.get(each))
     ]
     return replace(
         amendment,
