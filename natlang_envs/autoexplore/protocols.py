@@ -59,8 +59,8 @@ class _Board:
 
 _BOARDS = (
     _Board(1, "hard", "", "paper"),
-    # _Board(2, "natural", "", "paper2"),
-    # _Board(2, "hard", "-hard", "paper2"),
+    _Board(2, "natural", "", "paper2"),
+    _Board(2, "hard", "-hard", "paper2"),
 )
 _ASKED = {1: "", 2: ", in the {} wording"}
 

@@ -343,7 +343,7 @@ def test_the_export_is_read_back(coffee: Repository, tmp_path: Path) -> None:
 
 
 def test_the_hugging_face_library_loads_the_export(coffee: Repository, tmp_path: Path) -> None:
-    datasets = pytest.importorskip("datasets")
+    datasets = pytest.importorskip("datasets.load")  # `datasets` alone may be the folder of this checkout
     labels = [label_of(coffee, "Which words do we use for our drinks and machines?", "GLOSSARY.md", "# Glossary")]
     write_export(tmp_path / "out", {"train": labels}, None, "d1gest")
     loaded = datasets.load_dataset(str(tmp_path / "out"), split="train", cache_dir=str(tmp_path / "cache"))
