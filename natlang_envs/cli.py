@@ -37,6 +37,7 @@ _IMPORTED_LATE = {
     "explore": ("natlang_envs.autoexplore.explore_cli", "explore_command"),
     "data": ("natlang_envs.autoexplore.dataset.cli", "data_app"),
     "alfworld": ("natlang_envs.alfworld.textworld.export", "export_app"),
+    "doctor": ("natlang_envs.doctor", "doctor_command"),
     "check-sandbox": ("natlang_envs.autoexplore.sandbox.attacks.cli", "check_sandbox_command"),
 }
 
@@ -47,7 +48,7 @@ class _Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return all names, in the order of the help."""
         own = [name for name in super().list_commands(ctx) if name not in _IMPORTED_LATE]
-        return ["explore", *own, "data", "alfworld", "check-sandbox"]
+        return ["explore", *own, "data", "alfworld", "doctor", "check-sandbox"]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command. A name that none has imports them all, for the message then suggests the closest."""

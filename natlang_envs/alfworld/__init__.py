@@ -9,6 +9,8 @@ plans                reference plans, made with full knowledge
 expert               an expert that sees only what an agent sees,
 observation_memory   which remembers the texts, and
 usual_locations      knows where objects usually are
+compat               the alfworld package's `AlfredTWEnv`, for scripts written for it
+exemplars            won games as examples for a prompt
 subgoals             a wrapper that pays for subgoals
 protocols            writes the evaluation protocols
 """
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 from natlang_envs.alfworld.engine import Game, GameText, World, parse_game, read_game_file
 from natlang_envs.alfworld.env import ALFWorldEnv
+from natlang_envs.alfworld.exemplars import exemplar
 from natlang_envs.alfworld.expert import Expert, ExpertAgent
 from natlang_envs.alfworld.subgoals import SubgoalReward
 
@@ -28,6 +31,7 @@ __all__ = [
     "GameText",
     "SubgoalReward",
     "World",
+    "exemplar",
     "parse_game",
     "read_game_file",
 ]

@@ -324,3 +324,18 @@ def test_an_extra_that_is_not_installed_is_named_in_one_line(
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith(f"{missing} is not installed: pip install 'natlang-envs[{extra}]'")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_doctor_says_what_works_and_what_is_missing(tmp_path: Path) -> None:
+    done = natlang("doctor", "--json")
+    assert done.returncode == 0, done.stderr
+    found = {each["what"]: each for each in json.loads(done.stdout)}
+    assert found["environments"]["state"] == "works"
+    assert {"extra agent", "isolation", "repositories", "official ALFWorld games", "cache"} <= set(found)
+    given = {**environment(), "NATLANG_CACHE": str(tmp_path / "cache"), "ALFWORLD_DATA": str(tmp_path / "none")}
+    bare = subprocess.run([*COMMAND, "doctor"], capture_output=True, text=True, env=given, timeout=60)
+    assert bare.returncode == 0, bare.stderr
+    said = " ".join(bare.stdout.split())
+    assert "natlang data fetch" in said
+    assert "generated games need nothing" in said
+    assert not (tmp_path / "cache").exists()

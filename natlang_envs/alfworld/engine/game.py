@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import itemgetter
+from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
@@ -137,14 +138,18 @@ class Game:
         return ways
 
 
-def parse_game(text: GameText) -> Game:
+def parse_game(text: GameText, numbers: Random | None = None) -> Game:
     """Read a game.
+
+    Args:
+        text: The game.
+        numbers: If given, what things of a kind draw their numbers from; officially they follow from the problem.
 
     Raises:
         UsageError: The problem is truncated, not of ALFWorld's domain, or cannot be solved; the grammar is unknown.
     """
     grammar = BY_NAME[one_of("grammar", text.grammar, GRAMMARS)]
-    facts = ProblemFacts(text.problem)
+    facts = ProblemFacts(text.problem, numbers)
     names, goal = facts.names, parse_goal(facts.goal)
     types = {each: type_name(kind) for name in ("receptacletype", "objecttype") for each, kind in facts.pairs(name)}
     places = facts.pairs("receptacleatlocation")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from random import Random
 from sys import intern
 
 from natlang_envs.errors import UsageError
@@ -29,6 +30,7 @@ class ProblemFacts:
 
     Args:
         problem: A problem in PDDL, of ALFWorld's domain.
+        numbers: If given, what things of a kind draw their numbers from.
 
     Attributes:
         goal: The text of the goal, in lower case.
@@ -38,7 +40,7 @@ class ProblemFacts:
         UsageError: The problem is truncated, or states what ALFWorld's domain does not know.
     """
 
-    def __init__(self, problem: str) -> None:
+    def __init__(self, problem: str, numbers: Random | None = None) -> None:
         lines = (line.partition(";")[0] for line in problem.splitlines()) if ";" in problem else (problem,)
         text = "\n".join(lines).lower()
         begin, end = text.find("(:init"), text.find("(:goal")
@@ -54,7 +56,7 @@ class ProblemFacts:
             elif predicate not in _NUMBERS:
                 raise UsageError(f"this game is not of ALFWorld's domain: its problem begins with ({found[:60]})")
         self.goal = text[end:]
-        self.names = _names({each for facts in rows.values() for row in facts for each in row})
+        self.names = _names({each for facts in rows.values() for row in facts for each in row}, numbers)
         self._pairs = {predicate: [(row[0], row[1]) for row in rows[predicate]] for predicate in _PAIRS}
         self._singles = {predicate: [row[0] for row in rows[predicate]] for predicate in _SINGLES}
 
@@ -72,12 +74,15 @@ def type_name(id: str) -> str:
     return intern(id.removesuffix("type"))
 
 
-def _names(ids: set[str]) -> dict[str, str]:
-    """Return the names: the kind, and a number that falls in the order of the ids.
+def _names(ids: set[str], numbers: Random | None) -> dict[str, str]:
+    """Return the names: the kind, and a number that falls in the order of the ids, or is drawn.
 
     Whatever has no position in its id keeps the id as its name, and a space for the number it does not get.
     """
-    kinds = {each: _kind(each) for each in sorted(ids)}
+    ordered = sorted(ids)
+    if numbers is not None:
+        numbers.shuffle(ordered)
+    kinds = {each: _kind(each) for each in ordered}
     left: dict[str, int] = defaultdict(int)
     for kind in kinds.values():
         left[kind] += 1

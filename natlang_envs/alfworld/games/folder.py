@@ -34,18 +34,28 @@ def folder_games(folder: Path) -> tuple[FolderGame, ...]:
     Raises:
         UsageError: The folder is missing or holds no game, or one of its games is not ALFWorld's.
     """
+    return tuple(
+        sorted(
+            FolderGame(f"{PREFIX}/{path.parent.relative_to(folder).as_posix()}", _goal(path))
+            for path in game_paths(folder)
+        )
+    )
+
+
+def game_paths(folder: Path) -> list[Path]:
+    """Return the files of the games below a folder that the alfworld package plays too, sorted.
+
+    Raises:
+        UsageError: The folder is missing or holds no such game.
+    """
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder: pass one that holds games, each in a {GAME}")
     paths = [Path(place, GAME) for place, _, names in os.walk(folder) if GAME in names]
-    found = [
-        FolderGame(f"{PREFIX}/{path.parent.relative_to(folder).as_posix()}", _goal(path))
-        for path in paths
-        if _is_known(path.relative_to(folder)) and is_solvable(path)
-    ]
+    found = sorted(path for path in paths if _is_known(path.relative_to(folder)) and is_solvable(path))
     if not found:
         what = "no file says that its game can be solved" if paths else f"none is called {GAME}"
         raise UsageError(f"{folder} holds no game to play ({what}): pass another folder")
-    return tuple(sorted(found))
+    return found
 
 
 def folder_text(folder: Path, task_id: str) -> GameText:

@@ -123,12 +123,12 @@ def _tree_ids(folder: Path, split: OfficialSplit) -> tuple[str, ...]:
         for trial in _folders(task):
             path = Path(trial.path, GAME)
             if is_solvable(path):
-                _check_kind(path, kinds)
+                check_kind(path, kinds)
                 found.append(f"{PREFIX}/{split}/{task.name}/{trial.name}")
     return tuple(sorted(found))
 
 
-def _check_kind(path: Path, kinds: set[bytes]) -> None:
+def check_kind(path: Path, kinds: set[bytes]) -> None:
     """Refuse a file with rules or texts of another game. Those that differ in the task's sentence only are read once.
 
     Raises:

@@ -35,7 +35,10 @@ def put(folder: Path, task_id: str, people: list[str] | None = None, **fields: A
     text = generate(task_id)
     content = {**FILE, "pddl_problem": text.problem, "grammar": FILE["grammar"].replace(SENTENCE, f'{text.task}"')}
     (folder / "game.tw-pddl").write_text(json.dumps({**content, **fields}), encoding="utf-8")
-    notes = {"turk_annotations": {"anns": [{"task_desc": each} for each in people or []]}}
+    notes = {
+        "task_type": task_id.split("/")[2],
+        "turk_annotations": {"anns": [{"task_desc": each} for each in people or []]},
+    }
     (folder / "traj_data.json").write_text(json.dumps(notes), encoding="utf-8")
 
 
