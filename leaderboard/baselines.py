@@ -1,12 +1,14 @@
-"""Makes the entries of the built-in agents on every protocol again: they always stand in the tables.
+"""Makes the entries of the built-in agents again: they always stand in the tables.
 
-python -m leaderboard.baselines
+python -m leaderboard.baselines [PROTOCOL ...]
 """
 
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 from leaderboard.badges import BADGES_FILE, Badges, read_badges, write_badges
@@ -42,13 +44,14 @@ def baselines() -> list[tuple[str, str]]:
     ]
 
 
-def make_baselines(submissions: Path) -> list[Path]:
+def make_baselines(submissions: Path, only: Collection[str] = ()) -> list[Path]:
     """Run the agents of `baselines`, and write the entries in place of those that are there.
 
     Maintainers who call this have run the agents themselves, so `badges.json` beside the folder names these entries.
 
     Args:
         submissions: The folder of all entries.
+        only: The protocols that are played; all by default.
 
     Returns:
         The entries' folders.
@@ -56,6 +59,8 @@ def make_baselines(submissions: Path) -> list[Path]:
     entries: list[Path] = []
     with tempfile.TemporaryDirectory() as temporary:
         for protocol, name in baselines():
+            if only and protocol not in only:
+                continue
             run = Path(temporary) / protocol / name
             agent = load_agent(name)
             evaluate(agent, protocol, name=name, out=run, source=provenance("built-in", name))
@@ -89,7 +94,7 @@ def _note_rerun(submissions: Path, entries: list[Path]) -> None:
 
 def main() -> None:
     """Write the entries beside this file."""
-    for entry in make_baselines(Path(__file__).parent / "submissions"):
+    for entry in make_baselines(Path(__file__).parent / "submissions", sys.argv[1:]):
         print(entry)
 
 

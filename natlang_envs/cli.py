@@ -28,6 +28,8 @@ from natlang_envs.tasks import SPLITS
 from natlang_envs.trajectory import Trajectory, difference, replay
 
 _SHOWN_PROBLEMS = 10
+LabelsOption = Annotated[Path | None, typer.Option("--labels", help="Of AutoExplore: labels of your own.")]
+RepositoryOption = Annotated[Path | None, typer.Option("--repository", help="The folder that --labels is about.")]
 
 # By name, so that the core imports no environment's package, and lazily, so that no other command waits for them.
 _IMPORTED_LATE = {
@@ -116,8 +118,10 @@ def protocols_command() -> None:
 @app.command("evaluate")
 def evaluate_command(
     agent: Annotated[str, typer.Option(help="An agent's name, name:argument, or module:function.")],
-    protocol: Annotated[str, typer.Option(help="A protocol's name: see natlang protocols.")],
     out: Annotated[Path, typer.Option(help="The folder for the run.")],
+    protocol: Annotated[str | None, typer.Option(help="A protocol's name: see natlang protocols.")] = None,
+    labels: LabelsOption = None,
+    repository: RepositoryOption = None,
     name: Annotated[str | None, typer.Option(help="What to call the agent; by default as --agent does.")] = None,
     batch: Annotated[int, typer.Option(min=1, help="The largest number of episodes in step.")] = 64,
     concurrency: Annotated[int, typer.Option(min=1, help="Episodes at a time, for agents behind an endpoint.")] = 1,
@@ -127,8 +131,8 @@ def evaluate_command(
     address: Annotated[str | None, typer.Option(help="Of a Ray cluster: auto, host:6379 or ray://host:10001.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the unfinished run in --out.")] = False,
 ) -> None:
-    """Evaluate an agent on a protocol and keep the run."""
-    chosen = load_protocol(protocol)
+    """Evaluate an agent on a protocol, or on labels of a repository of your own, and keep the run."""
+    chosen = _protocol(protocol, labels, repository)
     player, origin = find_agent(agent)
     one_of("backend", backend, ("processes", "ray"))
     crew = None
@@ -141,7 +145,7 @@ def evaluate_command(
     checkpoint = Path(argument) if origin == "entry point" and argument else None
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        bar = progress.add_task(protocol, total=None)
+        bar = progress.add_task(chosen.name, total=None)
         run, trajectories = evaluate(
             player,
             chosen,
@@ -156,6 +160,15 @@ def evaluate_command(
             progress=lambda done, total: progress.update(bar, completed=done, total=total),
         )
     _print_score(run, score_run(chosen, trajectories), out)
+
+
+def _protocol(name: str | None, labels: Path | None, repository: Path | None) -> Protocol:
+    """Return the protocol of this name, or the one of labels about a folder of the user's own."""
+    if name is not None and labels is None and repository is None:
+        return load_protocol(name)
+    if name is None and labels is not None and repository is not None:
+        return import_module("natlang_envs.autoexplore.protocols").own_protocol(labels, repository)
+    raise UsageError("say what is played: --protocol NAME, or --labels FILE and --repository FOLDER together")
 
 
 def _print_score(run: Run, score: Score, out: Path) -> None:
@@ -176,10 +189,15 @@ def _print_score(run: Run, score: Score, out: Path) -> None:
 
 
 @app.command("replay")
-def replay_command(folder: Annotated[Path, typer.Argument(help="A folder that natlang evaluate wrote.")]) -> None:
+def replay_command(
+    folder: Annotated[Path, typer.Argument(help="A folder that natlang evaluate wrote.")],
+    labels: LabelsOption = None,
+    repository: RepositoryOption = None,
+) -> None:
     """Replay a run and say whether every observation hash and reward holds."""
     run, trajectories = read_run(folder)
-    problems = _replay_problems(run, load_protocol(run.protocol), trajectories)
+    own = labels is not None or repository is not None
+    problems = _replay_problems(run, _protocol(None if own else run.protocol, labels, repository), trajectories)
     if problems:
         for problem in problems[:_SHOWN_PROBLEMS]:
             typer.echo(printable(problem))

@@ -13,7 +13,7 @@ import typer
 
 from natlang_envs.env import NatLangEnv, unwrap
 from natlang_envs.errors import UsageError, one_of
-from natlang_envs.registration import ENVIRONMENTS
+from natlang_envs.registration import ENVIRONMENTS, make_pinned
 
 # The extra that brings each optional package.
 _EXTRAS = {
@@ -97,7 +97,7 @@ def make_env(id: str, **kwargs: Any) -> NatLangEnv:
     if ":" not in id and id not in gymnasium.registry:
         one_of("environment", id, [entry.id for entry in ENVIRONMENTS])
     try:
-        return unwrap(gymnasium.make(id, **kwargs))
+        return unwrap(make_pinned(id, **kwargs))
     except (ModuleNotFoundError, gymnasium.error.Error) as error:
         raise UsageError(f"{id} cannot be made: {error}") from None
     except TypeError as error:

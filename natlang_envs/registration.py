@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -43,8 +44,9 @@ def _taxi(name: str, stage: str, horizon: int, summary: str) -> Registration:
     return Registration(f"NatLang/{name}-v0", _TAXI, summary, {"stage": stage, "horizon": horizon}, _TAXI_ARRAYS)
 
 
-def _explore(name: str, depth: int | None, summary: str) -> Registration:
-    return Registration(f"NatLang/{name}-v0", _EXPLORE, summary, {"depth": depth, "horizon": 15})
+def _explore(name: str, depth: int | None, version: int, summary: str) -> Registration:
+    kwargs: dict[str, Any] = {"depth": depth, "horizon": 15} | ({"edition": version + 1} if version else {})
+    return Registration(f"NatLang/{name}-v{version}", _EXPLORE, summary, kwargs)
 
 
 def _alfworld(name: str, kwargs: dict[str, Any], summary: str) -> Registration:
@@ -60,9 +62,15 @@ ENVIRONMENTS: tuple[Registration, ...] = (
         "DangerousTaxi-Dropoff", "dropoff", 30, "Pick up and deliver, both are paid; one illegal command ends the game."
     ),
     _taxi("DangerousTaxi", "delivery", 30, "Deliver, only that is paid; one illegal command ends the game."),
-    _explore("AutoExplore-Depth1", 1, "Find the file that answers a question, at most one folder below the top."),
-    _explore("AutoExplore-Depth2", 2, "Find the file that answers a question, two folders below the top."),
-    _explore("AutoExplore", None, "Find the file of a repository that answers a question, wherever it is."),
+    *(
+        _explore(name, depth, version, f"{summary}{', first edition of the labels' * (not version)}.")
+        for version in (1, 0)
+        for name, depth, summary in (
+            ("AutoExplore-Depth1", 1, "Find the file that answers a question, at most one folder below the top"),
+            ("AutoExplore-Depth2", 2, "Find the file that answers a question, two folders below the top"),
+            ("AutoExplore", None, "Find the file of a repository that answers a question, wherever it is"),
+        )
+    ),
     _alfworld("ALFWorld-TomatoMicrowave", _TOMATO, "Find a tomato in a kitchen and put it into the microwave."),
     _alfworld("ALFWorld", {"horizon": 50}, "Do a household task: find things, clean, heat or cool them, place them."),
 )
@@ -95,6 +103,13 @@ def register(entry: Registration) -> None:
     if hasattr(pettingzoo, "register"):
         pettingzoo.register("aec", entry.id, partial(_two_player, "aec_env", entry.id))
         pettingzoo.register("parallel", entry.id, partial(_two_player, "parallel_env", entry.id))
+
+
+def make_pinned(env_id: str, **kwargs: Any) -> gymnasium.Env[Any, Any]:
+    """Make an environment of the version that is named, without Gymnasium's advice to take a newer one."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*is out of date")
+        return gymnasium.make(env_id, **kwargs)
 
 
 def register_all() -> None:

@@ -22,6 +22,7 @@ from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import History, PathStep, check_history, policy_prompt, reflection_prompt, state_prompt
+from natlang_envs.registration import make_pinned
 from natlang_envs.spaces import UnicodeText, escape_surrogates
 
 REFLECTOR, POLICY = "reflector_0", "policy_0"
@@ -150,7 +151,7 @@ def aec_env(id: str, history: History = "full", **kwargs: Any) -> AECEnv[str, di
         history: How much of the previous path p(s) shows.
         **kwargs: For `gymnasium.make`.
     """
-    return OrderEnforcingWrapper(TwoPlayerEnv(gymnasium.make(id, **kwargs), history))
+    return OrderEnforcingWrapper(TwoPlayerEnv(make_pinned(id, **kwargs), history))
 
 
 def parallel_env(id: str, history: History = "full", **kwargs: Any) -> Any:

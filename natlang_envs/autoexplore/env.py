@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from natlang_envs.autoexplore.dataset.editions import Edition
+from natlang_envs.autoexplore.dataset.labels import Wording
 from natlang_envs.autoexplore.episode import GOAL_REWARD, Episode
 from natlang_envs.autoexplore.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
 from natlang_envs.autoexplore.repository.tree import Repository
@@ -60,20 +62,25 @@ class AutoExploreEnv(NatLangEnv):
     `admissible_commands`, `success`, `task_id`, `task`, `feedback`: see `NatLangEnv`.
 
     ## Arguments
-    - `depth`: 1 for targets in the top folder or one below, 2 for targets two folders below, None for any. The three
+    - `depth`: 1 for targets in the top folder or one below, 2 for targets two folders below, None for any. The
       registered ids set it.
+    - `edition`: of the labels; the registered ids set it: 1 in v0, 2 in v1.
+    - `wording`: of the labels' questions. `"natural"`, as a user of the repository would ask, is v1's default; `"hard"`
+      shares no words with the evidence and is v0's only one.
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository; of the labelled dataset also
       `"test_seen"`, held-out files of the repositories in train.
     - `dataset`: `"labelled"`, real repositories that `natlang data fetch` brings; the name of one of them;
       `"embedded"`, small ones in the package. Without it a named split is of the labelled dataset, and `"all"` draws
       from the embedded repositories, which need no download, and accepts any task's id.
     - `repository`, `question`, `target`: a folder of your own, what is asked, and the path of the file that answers it
-      (or a list of paths, any of which is right). The folder is indexed once per process.
+      (or a list of paths, any of which is right). The folder is indexed once per process. Or `repository` and, as
+      `dataset`, a file of labels about it, such as `natlang data label` writes.
     - `horizon`: 15 steps.
     - `file_budget`: 2,000 characters.
     - `render_mode`: None.
 
     ## Version History
+    - v1: the second edition of the labels: more targets, some questions dropped, and a natural wording.
     - v0: initial version.
     """
 
@@ -92,9 +99,11 @@ class AutoExploreEnv(NatLangEnv):
         horizon: int = 15,
         file_budget: int = FILE_BUDGET,
         render_mode: str | None = None,
+        edition: Edition = 1,
+        wording: Wording | None = None,
     ) -> None:
         self._budget = check_budget(file_budget)
-        self._tasks = make_tasks(depth, split, dataset, repository, question, target)
+        self._tasks = make_tasks(depth, split, dataset, repository, question, target, edition, wording)
         super().__init__(
             tasks=self._tasks,
             horizon=horizon,

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
-from natlang_envs.autoexplore.dataset.labels import PARTS, Part, load_labels
+from natlang_envs.autoexplore.dataset.editions import Edition, load_labels
+from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Part, Wording, read_labels
 from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.repository.names import same
 from natlang_envs.autoexplore.repository.texts import clean_question
@@ -72,18 +73,29 @@ class RepositoryTasks:
         depth: 1, 2 or None for any: see `DEPTHS`.
         dataset: `"embedded"`, `"labelled"`, or the name of a repository for its labels alone. None draws embedded tasks
             in the split `"all"`, where it accepts the ids of labels too, and labels in any other.
+        edition: Of the labels.
+        wording: Of the labels' questions.
 
     Raises:
         UsageError: There is no such split, depth or dataset, or no task of this kind.
     """
 
-    def __init__(self, split: str, depth: int | None, dataset: str | None = EMBEDDED) -> None:
+    def __init__(
+        self,
+        split: str,
+        depth: int | None,
+        dataset: str | None = EMBEDDED,
+        edition: Edition = 1,
+        wording: Wording = "hard",
+    ) -> None:
         _check_depth(depth)
         drawn = dataset or (EMBEDDED if split == "all" else LABELLED)
-        tables = _tables(drawn)
+        tables = _tables(drawn, edition, wording)
         one_of("split", split, dict.fromkeys((*SPLITS, *tables)))
         self.split = split
         self._depth = depth
+        self._edition: Edition = edition
+        self._wording: Wording = wording
         self._known = tables
         self.pool = tuple(
             sorted(
@@ -108,14 +120,16 @@ class RepositoryTasks:
         if task is None:
             raise UsageError(f"unknown task {str(task_id)!a}: an id reads like {self.pool[0]!r}")
         if not _is_of_depth(task, self._depth):
-            raise UsageError(f"task {task_id!r} has a target of depth {task.depth}: {_other_id(task.depth)}")
+            raise UsageError(
+                f"task {task_id!r} has a target of depth {task.depth}: {_other_id(task.depth, self._edition)}"
+            )
         if self.split not in ("all", part):
             raise UsageError(f"task {task_id!r} is in the split {part!r}, not {self.split!r}: pass split={part!r}")
 
     def _find(self, task_id: str) -> tuple[str, ExploreTask | None]:
         tables = self._known
         if self._accepts_labels and not any(task_id in tasks for tasks in tables.values()):
-            tables = _tables(LABELLED)
+            tables = _tables(LABELLED, self._edition, self._wording)
         return next(((part, tasks[task_id]) for part, tasks in tables.items() if task_id in tasks), ("", None))
 
     def ids(self) -> Iterator[str]:
@@ -175,12 +189,16 @@ class OwnTask(OneTask):
         target: The file that answers it, relative to the folder; or several of which any is right.
         depth: As in `RepositoryTasks`.
 
+        edition: Of the environment, which a message names.
+
     Raises:
         UsageError: The folder cannot be used, the question is empty, a target is no file of the folder, or the depth
             does not fit.
     """
 
-    def __init__(self, repository: str, question: str, target: str | Sequence[str], depth: int | None) -> None:
+    def __init__(
+        self, repository: str, question: str, target: str | Sequence[str], depth: int | None, edition: Edition = 1
+    ) -> None:
         _check_depth(depth)
         given = (target,) if isinstance(target, str) else tuple(target)
         if not given:
@@ -188,7 +206,56 @@ class OwnTask(OneTask):
         task = own_task(Path(repository), question, tuple(sorted({_target(repository, each) for each in given})))
         super().__init__(task)
         if not _is_of_depth(task, depth):
-            raise UsageError(f"target {task.targets[0]!r} has depth {task.depth}: {_other_id(task.depth)}")
+            raise UsageError(f"target {task.targets[0]!r} has depth {task.depth}: {_other_id(task.depth, edition)}")
+
+
+class LabelFileTasks:
+    """The labels of a file of the user's own, such as `natlang data label` writes, about one folder.
+
+    Args:
+        labels: The file.
+        repository: The folder; it may lie elsewhere than when the labels were made.
+        depth: As in `RepositoryTasks`.
+        wording: As in `RepositoryTasks`; a label without a natural wording is asked as it stands.
+
+    Raises:
+        UsageError: The file cannot be read, a line of it is no label, the folder cannot be used, no label fits the
+            depth, or a label's target is no file of the folder.
+    """
+
+    def __init__(self, labels: Path, repository: Path, depth: int | None, wording: Wording = "natural") -> None:
+        _check_depth(depth)
+        known = open_repository(repository)
+        tasks = [_task_of(label, repository, wording) for label in read_labels(labels)]
+        for task in tasks:
+            for path in task.targets:
+                if known.kind(path) != "file":
+                    raise UsageError(f"{labels}: {path}, which answers {task.id}, is no file of {repository}")
+        self._tasks = {task.id: task for task in tasks if _is_of_depth(task, depth)}
+        self._pool = tuple(sorted(self._tasks))
+        if not self._pool:
+            raise UsageError(f"{labels} has no label{'' if depth is None else ' of this depth'}: choose another file")
+
+    def draw(self, uniform: Callable[[], float]) -> str:
+        """Return the id of a task, uniformly."""
+        return self._pool[int(uniform() * len(self._pool))]
+
+    def check(self, task_id: str) -> None:
+        """Raise `UsageError` unless a label has this id."""
+        if task_id not in self._tasks:
+            raise UsageError(f"unknown task {str(task_id)!a}: an id reads like {self._pool[0]!r}")
+
+    def ids(self) -> Iterator[str]:
+        """Yield the id of every label of the depth."""
+        yield from self._pool
+
+    def load(self, task_id: str) -> ExploreTask:
+        """Return a task."""
+        return self._tasks[task_id]
+
+
+def _task_of(label: Label, folder: Path, wording: Wording) -> ExploreTask:
+    return ExploreTask(label.id, folder, label.asked(wording), label.targets)
 
 
 @lru_cache(maxsize=256)  # one text and one path for all the environments that ask the same
@@ -210,22 +277,39 @@ def make_tasks(
     repository: str | None,
     question: str | None,
     target: str | Sequence[str] | None,
+    edition: Edition = 1,
+    wording: Wording | None = None,
 ) -> ExploreTasks:
     """Return the tasks that the arguments of an environment describe.
 
     Raises:
-        UsageError: They are incomplete or do not fit together; see `RepositoryTasks` and `OwnTask`.
+        UsageError: They are incomplete or do not fit together; see `RepositoryTasks`, `OwnTask` and `LabelFileTasks`.
     """
+    chosen = _wording(wording, edition)
     if repository is None and question is None and target is None:
-        return RepositoryTasks(split, depth, dataset)
-    if repository is None or question is None or target is None:
-        raise UsageError("a repository of your own needs all three of repository, question and target")
-    if dataset is not None:
-        raise UsageError(f"a repository of your own is in no dataset {dataset!r}: leave dataset out")
+        return RepositoryTasks(split, depth, dataset, edition, chosen)
     one_of("split", split, SPLITS)
     if split != "all":
         raise UsageError(f"a repository of your own has no split {split!r}: leave split out")
-    return OwnTask(repository, question, target, depth)
+    if repository is not None and question is None and target is None and dataset is not None:
+        return LabelFileTasks(Path(dataset), Path(repository), depth, chosen)
+    if repository is None or question is None or target is None:
+        raise UsageError(
+            "a repository of your own needs all three of repository, question and target, or labels as dataset"
+        )
+    if dataset is not None:
+        raise UsageError(f"a repository of your own is in no dataset {dataset!r}: leave dataset out")
+    return OwnTask(repository, question, target, depth, edition)
+
+
+def _wording(wording: str | None, edition: Edition) -> Wording:
+    """Return the wording that is meant: the natural one where the edition has it."""
+    if wording is None:
+        return "hard" if edition == 1 else "natural"
+    one_of("wording", wording, WORDINGS)
+    if edition == 1 and wording == "natural":
+        raise UsageError("the first edition has no natural wording: use NatLang/AutoExplore-v1")
+    return "natural" if wording == "natural" else "hard"
 
 
 def _target(repository: str, given: str) -> str:
@@ -251,10 +335,10 @@ def _is_of_depth(task: ExploreTask, depth: int | None) -> bool:
     return depth is None or task.depth in DEPTHS[depth]
 
 
-def _other_id(depth: int) -> str:
+def _other_id(depth: int, edition: Edition) -> str:
     """Return which environment has targets of a depth."""
-    fitting = [f"NatLang/AutoExplore-Depth{name}-v0" for name, depths in DEPTHS.items() if depth in depths]
-    return f"use {' or '.join([*fitting, 'NatLang/AutoExplore-v0'])}"
+    fitting = [f"Depth{name}-" for name, depths in DEPTHS.items() if depth in depths]
+    return f"use {' or '.join(f'NatLang/AutoExplore-{name}v{edition - 1}' for name in (*fitting, ''))}"
 
 
 @cache
@@ -269,7 +353,7 @@ def _embedded() -> dict[str, ExploreTask]:
     return tasks
 
 
-def _tables(dataset: str) -> dict[str, dict[str, ExploreTask]]:
+def _tables(dataset: str, edition: Edition, wording: Wording) -> dict[str, dict[str, ExploreTask]]:
     """Return the tasks of a dataset by split and id.
 
     Raises:
@@ -277,8 +361,10 @@ def _tables(dataset: str) -> dict[str, dict[str, ExploreTask]]:
     """
     if dataset == EMBEDDED:
         return _embedded_by_split()
+    if dataset.endswith(".jsonl"):
+        raise UsageError(f"the labels of {dataset} are about a folder of yours: name it, repository=…")
     one_of("dataset", dataset, (EMBEDDED, LABELLED, *catalogue()))
-    tables = {part: _labelled(part) for part in PARTS}
+    tables = {part: _labelled(part, edition, wording) for part in PARTS}
     if dataset == LABELLED:
         return tables
     return {
@@ -296,6 +382,6 @@ def _embedded_by_split() -> dict[str, dict[str, ExploreTask]]:
 
 
 @cache
-def _labelled(part: Part) -> dict[str, ExploreTask]:
+def _labelled(part: Part, edition: Edition, wording: Wording) -> dict[str, ExploreTask]:
     """Return the labelled tasks of a part; where their files are is asked when one is loaded."""
-    return {each.id: ExploreTask(each.id, Path(), each.question, each.targets) for each in load_labels(part)}
+    return {each.id: _task_of(each, Path(), wording) for each in load_labels(part, edition)}

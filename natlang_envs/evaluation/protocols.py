@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import gymnasium
 
 from natlang_envs.errors import one_of
+from natlang_envs.registration import make_pinned
 
 
 class Episode(NamedTuple):
@@ -38,6 +39,8 @@ class Protocol:
         runs: How often an agent that samples plays every episode; an agent that does not plays it once.
         episodes: The episodes, in order.
         description: One or two sentences for people.
+        local: Further arguments for `gymnasium.make`, which hold on this machine alone, such as paths: no part of the
+            digest or of the file.
     """
 
     name: str
@@ -47,12 +50,13 @@ class Protocol:
     runs: int
     episodes: tuple[Episode, ...]
     description: str
+    local: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of everything but the description."""
+        """The SHA-256 of everything but the description and what is local."""
         content = asdict(self)
-        del content["description"]
+        del content["description"], content["local"]
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def plays(self, runs: int) -> list[tuple[Episode, int]]:
@@ -61,13 +65,14 @@ class Protocol:
 
     def make_env(self, **kwargs: Any) -> gymnasium.Env[str, str]:
         """Return one environment of the protocol."""
-        arguments: dict[str, Any] = {**self.kwargs, "horizon": self.horizon, **kwargs}
-        return gymnasium.make(self.env_id, **arguments)
+        arguments: dict[str, Any] = {**self.kwargs, **self.local, "horizon": self.horizon, **kwargs}
+        return make_pinned(self.env_id, **arguments)
 
     def to_json(self) -> str:
         """Return the file's text: one episode a line."""
         content = asdict(self)
         episodes = content.pop("episodes")
+        del content["local"]
         head = json.dumps(content, indent=2, ensure_ascii=False)[:-2]
         rows = ",\n".join(f"    {json.dumps(each)}" for each in episodes)
         return f'{head},\n  "episodes": [\n{rows}\n  ]\n}}\n'

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from natlang_envs.autoexplore.dataset.labels import load_labels
+from natlang_envs.autoexplore.dataset.editions import load_labels
 from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.repository.navigation import navigation_of
 from natlang_envs.autoexplore.repository.texts import FILE_BUDGET

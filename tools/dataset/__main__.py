@@ -1,29 +1,40 @@
 """Commands for who maintains the labelled dataset: `python -m tools.dataset`.
 
 A label begins as a draft, one JSON object a line. `draft` fills in what a command can know and says what is wrong;
-`assemble` makes the files of the splits; `sample` writes a sheet for a blind second review; `card` writes the card;
-`pin` writes the Coffee Company's digest into the catalogue.
+`assemble` makes the files of the splits; `sample` writes a sheet for a blind second review; `pool` writes files
+that may answer besides, and `amend` takes in what readers of it found; `card` writes the card; `pin` writes the Coffee
+Company's digest into the catalogue.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from natlang_envs.autoexplore.dataset.blind_review import sample, write_readings
+from natlang_envs.autoexplore.dataset.card import card
 from natlang_envs.autoexplore.dataset.catalogue import data_folder
-from natlang_envs.autoexplore.dataset.export import card
-from natlang_envs.autoexplore.dataset.labels import load_labels
+from natlang_envs.autoexplore.dataset.editions import (
+    amendments,
+    amendments_file,
+    digest,
+    load_labels,
+    part_named,
+    write_amendments,
+)
 from natlang_envs.autoexplore.dataset.report import all_parts
 from natlang_envs.cli_support import printable, run_app
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
+from tools.dataset.amend import read_findings, take
 from tools.dataset.assemble import assemble, drafts_folder, write_parts
 from tools.dataset.drafts import Filled, fill_file, write_filled
 from tools.dataset.pin import main as pin
+from tools.dataset.pool import pool, write_pool
 
 app = typer.Typer(help="Maintain the labelled dataset.", pretty_exceptions_enable=False)
 Out = Annotated[Path, typer.Option("-o", "--out", help="The file to write.")]
@@ -35,7 +46,8 @@ def card_command(
 ) -> None:
     """Write the dataset card, with counts and measurements filled in."""
     path = data_folder() / "README.md" if out is None else out
-    write_whole(path, card(all_parts(load_labels)).encode())
+    parts = all_parts(partial(load_labels, edition=2))
+    write_whole(path, card(parts, 2, digest(2)).encode())
     typer.echo(str(path))
 
 
@@ -96,6 +108,29 @@ def sample_command(out: Out) -> None:
     chosen = sample(label for labels in all_parts(load_labels).values() for label in labels)
     write_readings(out, chosen)
     typer.echo(f"{len(chosen)} questions are in {out}: write the path of a file into each line's file.")
+
+
+@app.command("pool")
+def pool_command(
+    split: Annotated[str, typer.Argument(help="train, validation, test or test_seen.")],
+    out: Out,
+    strong: Annotated[bool, typer.Option("--strong", help="Only labels that have a strong candidate.")] = False,
+) -> None:
+    """Write the files that may answer each question beside its targets, for a reader to judge."""
+    pooled = write_pool(out, pool(load_labels(part_named(split)), every=not strong))
+    typer.echo(f"{pooled} labels with their candidates are in {out}.")
+
+
+@app.command("amend")
+def amend_command(
+    findings: Annotated[list[Path], typer.Argument(help="Files of what readers found, one JSON object a line.")],
+) -> None:
+    """Take what readers found into the amendments, and say what does not hold and was left out."""
+    made = take(read_findings(findings), amendments())
+    write_amendments(amendments_file(), made.amendments.values())
+    for problem in made.problems:
+        typer.echo(printable(problem))
+    typer.echo(f"{len(made.amendments)} labels are amended; {len(made.problems)} remarks.")
 
 
 @app.command("pin")

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
-from natlang_envs.autoexplore.dataset.labels import PARTS, Label, Part, part_file, write_labels
+from natlang_envs.autoexplore.dataset.editions import part_file
+from natlang_envs.autoexplore.dataset.labels import PARTS, Label, Part, write_labels
 from natlang_envs.autoexplore.dataset.locations import data_folder
 from natlang_envs.errors import UsageError
 from natlang_envs.tasks import hash_fraction

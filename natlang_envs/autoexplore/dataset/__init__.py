@@ -5,11 +5,21 @@ catalogue          the repositories, pinned; locations, repositories: their fold
 package_index      a file from the packaging index that pip is set to
 fetch, unpack      fetches archives, and unpacks what nobody trusts
 labels             a question, its targets, and the evidence
+editions           the labels as first published, and with their amendments
+chosen             the labels that a command is about: an edition, or a user's own
+licences           files whose text may not be quoted
 checks             the rules that every label satisfies
 near_duplicates    questions that are nearly the same
 report             checks, counts and simple searchers over all labels
 blind_review       a second reading that does not know the answers
-export             state-action pairs, Parquet files, the dataset card
+export, card       state-action pairs, the published form, the dataset card
 llm_labels         labels of your own repository, by a model
 coffee_company/    builds the one repository that is not fetched
 """
+
+from __future__ import annotations
+
+from natlang_envs.autoexplore.dataset.editions import load_labels
+from natlang_envs.autoexplore.dataset.labels import Evidence, Label, Verdict
+
+__all__ = ["Evidence", "Label", "Verdict", "load_labels"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from natlang_envs.autoexplore.baselines import LARGEST, bm25_of, question_words, words_of
 from natlang_envs.autoexplore.dataset.labels import RANKED, Difficulty, Evidence, Label
+from natlang_envs.autoexplore.dataset.licences import licence_of_quotes
 from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
 from natlang_envs.autoexplore.repository.navigation import navigation_of
 from natlang_envs.autoexplore.repository.texts import FILE_BUDGET, MAX_QUESTION
@@ -85,12 +86,16 @@ def _names(paths: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str], froz
     return dotted, plain, frozenset(whole)
 
 
-def evidence_problems(targets: Sequence[str], evidence: Sequence[Evidence]) -> Iterator[str]:
-    """Yield what is wrong with the evidence, without the files."""
+def evidence_problems(
+    targets: Sequence[str], evidence: Sequence[Evidence], withheld: Callable[[str], bool] = lambda path: False
+) -> Iterator[str]:
+    """Yield what is wrong with the evidence, without the files; where text is withheld, it may be empty."""
     for path, text in evidence:
         if path not in targets:
             yield f"evidence is from {path}, which is no target"
-        if not SHORTEST_EVIDENCE <= len(text) <= LONGEST_EVIDENCE:
+        if not (text or withheld(path)):
+            yield f"the evidence in {path} has no text"
+        elif text and not SHORTEST_EVIDENCE <= len(text) <= LONGEST_EVIDENCE:
             yield (
                 f"the evidence {text[:30]!r}… has {len(text)} characters, not {SHORTEST_EVIDENCE} to {LONGEST_EVIDENCE}"
             )
@@ -107,6 +112,30 @@ def file_problems(repository: Repository, targets: Sequence[str], evidence: Sequ
             yield f"the evidence {text[:40]!r} is not in {path}"
 
 
+def evidence_elsewhere(repository: Repository, targets: Sequence[str], evidence: Sequence[Evidence]) -> tuple[str, ...]:
+    """Return the files that hold a span of the evidence word for word, spaces aside, and are no targets; sorted."""
+    texts, whole = _texts(repository)
+    spans = {span for each in evidence if (span := " ".join(each.text.split()))}
+    own = [text for path in targets if (text := texts.get(path))]
+    spans = {span for span in spans if whole.count(span) > sum(text.count(span) for text in own)}
+    return tuple(path for path, text in texts.items() if path not in targets and any(span in text for span in spans))
+
+
+@lru_cache(maxsize=2)
+def _texts(repository: Repository) -> tuple[dict[str, str], str]:
+    """Return every file's text, its words joined by single spaces, and all of them as one."""
+    texts = {path: " ".join(text_of(repository, path).split()) for path in repository.files}
+    return texts, "\n".join(texts.values())
+
+
+def natural_problems(label: Label) -> Iterator[str]:
+    """Yield what is wrong with the natural wording of a label, without the files."""
+    for problem in question_problems(label.natural):
+        yield f"natural wording: {problem}"
+    if label.natural == label.question:
+        yield "natural wording: it is the hard one"
+
+
 def text_of(repository: Repository, path: str) -> str:
     """Return a file as text, its lines ended by line feeds."""
     return repository.part(path, 0, LARGEST * 8).decode("utf-8", "replace").replace("\r\n", "\n")
@@ -115,6 +144,8 @@ def text_of(repository: Repository, path: str) -> str:
 def label_problems(label: Label) -> Iterator[str]:
     """Yield what is wrong with a label, as far as that can be seen without the files."""
     yield from question_problems(label.question)
+    if label.natural:
+        yield from natural_problems(label)
     if not label.answer.strip():
         yield "there is no answer"
     if not label.targets:
@@ -122,7 +153,9 @@ def label_problems(label: Label) -> Iterator[str]:
         return
     if list(label.targets) != sorted(set(label.targets)):
         yield "the targets are not sorted, or one stands there twice"
-    yield from evidence_problems(label.targets, label.evidence)
+    yield from evidence_problems(
+        label.targets, label.evidence, lambda path: licence_of_quotes(label.repository, path) is not None
+    )
     if names := named_files(label.question, label.targets):
         yield f"the question names a file: {', '.join(names)}"
     if label.depth != depth_of(label.targets):
@@ -149,8 +182,9 @@ def repository_problems(repository: Repository, label: Label) -> Iterator[str]:
     """Yield what the files of its repository show to be wrong with a label."""
     problems = list(file_problems(repository, label.targets, label.evidence))
     yield from problems
-    if names := named_files(label.question, repository.files):
-        yield f"the question names a file: {', '.join(names)}"
+    for what, question in (("question", label.question), ("natural wording", label.natural)):
+        if names := named_files(question, repository.files):
+            yield f"the {what} names a file: {', '.join(names)}"
     if not label.targets or any(repository.kind(path) != "file" for path in label.targets):
         return
     if label.path != (path := shortest_path(repository, label.targets)):

@@ -1,22 +1,29 @@
-"""What is derived from the labels: state-action pairs, Parquet files, and the dataset card."""
+"""What is derived from the labels: state-action pairs, and the published form of the dataset.
+
+The published form holds no text that may not be quoted: such evidence has `start`, `length` and `sha256` in place of
+`text`, in characters of the file with its lines ended by line feeds.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import resources
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from natlang_envs.autoexplore.dataset.blind_review import agreement, read_readings, readings_file
-from natlang_envs.autoexplore.dataset.catalogue import catalogue
-from natlang_envs.autoexplore.dataset.labels import PARTS, Label, Part, part_file
+from natlang_envs.autoexplore.dataset.card import card
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
+from natlang_envs.autoexplore.dataset.checks import text_of
+from natlang_envs.autoexplore.dataset.editions import Edition, quotation_of
+from natlang_envs.autoexplore.dataset.labels import Evidence, Label
+from natlang_envs.autoexplore.dataset.licences import licence_of_quotes
 from natlang_envs.autoexplore.dataset.locations import data_folder
-from natlang_envs.autoexplore.dataset.report import DEPTHS, Parts, bm25_right, counts, depth_first_right, rates
+from natlang_envs.autoexplore.dataset.report import Parts
 from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.episode import Episode
 from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
+from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
@@ -24,6 +31,7 @@ from natlang_envs.files import write_whole
 from natlang_envs.prompt import PathStep, state_prompt
 
 HORIZON = 15
+_LICENCE_FILES = ("LICENSE", "LICENCE", "COPYING", "NOTICE")
 
 
 class StateAction(NamedTuple):
@@ -69,11 +77,21 @@ def write_state_actions(path: Path, labels: Iterable[Label]) -> int:
     return len(lines)
 
 
-def write_parquet(folder: Path, parts: Parts) -> list[Path]:
-    """Write a Parquet file for each part that has labels, and the card, as the Hugging Face library loads them.
+def write_export(folder: Path, parts: Parts, edition: Edition | None, digest: str) -> list[Path]:
+    """Write the published form: a Parquet file and JSON lines for each part, the card, and all hashes.
+
+    An edition of the dataset comes with its list of repositories, the licence texts of those that are here, the second
+    reading, the amendments, and the Coffee Company.
+
+    Args:
+        folder: A new or empty folder.
+        parts: The labels.
+        edition: Of the dataset; None for labels of a user's own.
+        digest: Of the files that the labels come from.
 
     Raises:
-        UsageError: pyarrow is not installed, or the folder holds something.
+        UsageError: pyarrow is not installed, the folder holds something, or files are not here that spans are to be
+            found in.
     """
     try:
         import pyarrow as arrow  # pyright: ignore[reportMissingImports, reportMissingTypeStubs]
@@ -87,6 +105,7 @@ def write_parquet(folder: Path, parts: Parts) -> list[Path]:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is not empty: choose another folder")
     text, texts = pa.string(), pa.list_(pa.string())
+    span = {"path": text, "text": text, "start": pa.int64(), "length": pa.int64(), "sha256": text}
     schema = pa.schema(
         {
             "id": text,
@@ -94,121 +113,64 @@ def write_parquet(folder: Path, parts: Parts) -> list[Path]:
             "question": text,
             "answer": text,
             "targets": texts,
-            "evidence": pa.list_(pa.struct({"path": text, "text": text})),
+            "evidence": pa.list_(pa.struct(span)),
             "path": texts,
             "depth": pa.int32(),
             "kind": text,
             "difficulty": text,
             "bm25": pa.list_(pa.struct({"path": text, "answers": pa.bool_(), "why": text})),
+            "natural": text,
         }
     )
-    written: list[Path] = []
-    folder.mkdir(parents=True, exist_ok=True)
+    content: dict[str, bytes] = {"README.md": card(parts, edition, digest).encode()}
     for part, labels in parts.items():
         if labels:
-            rows = [{"id": label.id, **json.loads(label.to_json())} for label in labels]
+            rows = [_row(label, published=edition is not None) for label in labels]
             sink = pa.BufferOutputStream()
             pq.write_table(pa.Table.from_pylist(rows, schema=schema), sink)
-            path = folder / f"{part}.parquet"
-            write_whole(path, sink.getvalue().to_pybytes())
-            written.append(path)
-    write_whole(folder / "README.md", card(parts).encode())
-    return written
+            content[f"{part}.parquet"] = sink.getvalue().to_pybytes()
+            lines = (f"{json.dumps(each, ensure_ascii=False)}\n" for each in rows)
+            content[f"raw/{part}.jsonl"] = "".join(lines).encode()
+    if edition is not None:
+        content |= _company({label.repository for labels in parts.values() for label in labels})
+    sums = (f"{hashlib.sha256(each).hexdigest()}  {name}\n" for name, each in sorted(content.items()))
+    content["SHA256SUMS"] = "".join(sums).encode()
+    for name, each in content.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / name, each)
+    return [folder / name for name in content]
 
 
-def digest() -> str:
-    """Return the SHA-256 of the dataset: of the list of repositories and of the labels' files, in order."""
-    total = hashlib.sha256()
-    for path in (data_folder() / "repositories.toml", *(part_file(part) for part in PARTS)):
-        content = path.read_bytes() if path.exists() else b""
-        total.update(f"{hashlib.sha256(content).hexdigest()} {path.name}\n".encode())
-    return total.hexdigest()
+def _row(label: Label, *, published: bool) -> dict[str, Any]:
+    """Return a label as it is published."""
+    content: dict[str, Any] = {"id": label.id, **json.loads(label.to_json())}
+    content.setdefault("natural", "")
+    content["evidence"] = [_span(label.repository, each, published) for each in label.evidence]
+    return content
 
 
-def card(parts: Parts) -> str:
-    """Return the dataset card: its template with what the labels say filled in."""
-    template = resources.files("natlang_envs.autoexplore").joinpath("prompts/dataset_card.md")
-    everything = {label.id: label for labels in parts.values() for label in labels}
-    values = {
-        "labels": f"{len(everything):,}",
-        "repositories": str(len({label.repository for label in everything.values()})),
-        "data_files": "\n".join(
-            f"      - split: {part}\n        path: {part}.parquet" for part, labels in parts.items() if labels
-        ),
-        "digest": digest(),
-        "licences": _licences(parts),
-        "by_repository": _counted(parts, [(name, name) for name in catalogue()], _repository),
-        "by_depth": _counted(parts, [(str(depth), f"depth {depth}") for depth in _depths(everything.values())], _depth),
-        "by_kind": _counted(parts, [(kind, kind) for kind in counts(parts, _kind)], _kind),
-        "by_difficulty": _counted(parts, [(each, each) for each in counts(parts, _difficulty)], _difficulty),
-        "searchers": searchers_table(parts),
-        "agreement": str(agreement(read_readings(readings_file()), everything)),
+def _span(repository: str, evidence: Evidence, published: bool) -> dict[str, Any]:
+    if not (published and licence_of_quotes(repository, evidence.path)):
+        return {**evidence._asdict(), "start": None, "length": None, "sha256": None}
+    text = text_of(open_repository(repository_folder(repository)), evidence.path)
+    return {"text": None, **quotation_of(text, evidence)._asdict()}
+
+
+def _company(repositories: Collection[str]) -> dict[str, bytes]:
+    """Return what comes with the labels, by its name in the folder."""
+    content = {
+        name: (data_folder() / name).read_bytes()
+        for name in ("repositories.toml", "second_reading.jsonl", "amendments.jsonl")
+        if (data_folder() / name).exists()
     }
-    text = template.read_text(encoding="utf-8")
-    for name, value in values.items():
-        text = text.replace("{" + name + "}", value)
-    return text
-
-
-def _repository(label: Label) -> str:
-    return label.repository
-
-
-def _kind(label: Label) -> str:
-    return label.kind
-
-
-def _difficulty(label: Label) -> str:
-    return label.difficulty
-
-
-def _depth(label: Label) -> str:
-    return str(label.depth)
-
-
-def _depths(labels: Iterable[Label]) -> list[int]:
-    return sorted({label.depth for label in labels})
-
-
-def _counted(parts: Parts, rows: Sequence[tuple[str, str]], of: Callable[[Label], str]) -> str:
-    table = counts(parts, of)
-    lines = [f"| | {' | '.join(PARTS)} |", f"| --- |{' ---: |' * len(PARTS)}"]
-    lines += [
-        f"| {name} | {' | '.join(str(table[key][part]) for part in PARTS)} |" for key, name in rows if key in table
-    ]
-    return "\n".join(lines)
-
-
-def _licences(parts: Parts) -> str:
-    used = {label.repository for labels in parts.values() for label in labels}
-    lines = ["| repository | version | licence | split |", "| --- | --- | --- | --- |"]
-    lines += [
-        f"| {each.name} | {each.version} | {each.licence} | {each.split} |"
-        for each in catalogue().values()
-        if each.name in used
-    ]
-    return "\n".join(lines)
-
-
-def searchers_table(parts: Parts) -> str:
-    """Return the rates of BM25 and of the depth-first searcher, for each part and group of depths, as Markdown."""
-    lines = [
-        "| split | depth | BM25 ranks a target first | depth-first, within 15 steps |",
-        "| --- | --- | --- | --- |",
-    ]
-    for part, labels in parts.items():
-        first, search = rates(labels, bm25_right), rates(labels, depth_first_right)
-        lines += [f"| {part} | {depth} | {first[depth]} | {search[depth]} |" for depth in DEPTHS]
-    return "\n".join(lines)
-
-
-def part_named(name: str) -> Part:
-    """Return a part by name.
-
-    Raises:
-        UsageError: There is none.
-    """
-    for part in PARTS:
-        if part == name:
-            return part
-    raise UsageError(f"unknown split {name!r}: choose one of {', '.join(PARTS)}")
+    for name in sorted(repositories):
+        entry = catalogue()[name]
+        if name == COFFEE:
+            folder = repository_folder(name)
+            files = sorted(path for path in folder.rglob("*") if path.is_file())
+            content |= {f"coffee_company/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in files}
+        elif entry.is_cached:
+            for path in sorted(entry.folder.iterdir()):
+                if path.is_file() and path.name.upper().startswith(_LICENCE_FILES):
+                    content[f"licences/{name}/{path.name}"] = path.read_bytes()
+    return content

@@ -10,14 +10,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from natlang_envs.autoexplore.dataset.blind_review import agreement, read_readings, readings_file
-from natlang_envs.autoexplore.dataset.export import digest, part_named, write_parquet, write_state_actions
-from natlang_envs.autoexplore.dataset.labels import load_labels
+from natlang_envs.autoexplore.dataset.chosen import EditionOption, LabelsOption, RepositoryOption, chosen_labels
+from natlang_envs.autoexplore.dataset.editions import edition_named, load_labels, part_named
+from natlang_envs.autoexplore.dataset.export import write_export, write_state_actions
+from natlang_envs.autoexplore.dataset.labels import WORDINGS
 from natlang_envs.autoexplore.dataset.llm_labels import journal_of, make_labels
 from natlang_envs.autoexplore.dataset.report import (
     DEPTHS,
     Checked,
     Parts,
-    all_parts,
     bm25_right,
     check,
     counts,
@@ -52,12 +53,18 @@ def _progress() -> Progress:
     return Progress(*columns, console=Console(stderr=True))
 
 
-def check_command() -> None:
+def check_command(labels: LabelsOption = None, repository: RepositoryOption = None, edition: EditionOption = 2) -> None:
     """Check every label; what needs the files of a repository is skipped, and said, where they are not here."""
-    parts = all_parts(load_labels)
+    chosen = chosen_labels(labels, repository, edition)
+    parts = chosen.parts
     with _progress() as progress:
         bar = progress.add_task("labels", total=None)
-        found = check(parts, lambda done, total: progress.update(bar, completed=done, total=total))
+        found = check(
+            parts,
+            lambda done, total: progress.update(bar, completed=done, total=total),
+            folders=chosen.folders,
+            explained=chosen.explained,
+        )
     _print_problems(found)
     total = sum(map(len, parts.values()))
     if found.skipped:
@@ -67,7 +74,7 @@ def check_command() -> None:
     if found.problems:
         typer.echo(f"{len(found.problems)} problems in {total:,} labels.")
         raise typer.Exit(1)
-    typer.echo(f"{total:,} labels, nothing wrong. Digest {digest()}")
+    typer.echo(f"{total:,} labels, nothing wrong. Digest {chosen.digest}")
 
 
 def _print_problems(found: Checked) -> None:
@@ -77,21 +84,27 @@ def _print_problems(found: Checked) -> None:
         typer.echo(f"and {len(found.problems) - _SHOWN_PROBLEMS} more")
 
 
-def stats_command() -> None:
+def stats_command(labels: LabelsOption = None, repository: RepositoryOption = None, edition: EditionOption = 2) -> None:
     """Count the labels, and say how far BM25 and a depth-first searcher come, with 95% intervals."""
-    parts = all_parts(load_labels)
-    everything = [label for labels in parts.values() for label in labels]
-    typer.echo(f"{len(everything):,} labels: " + ", ".join(f"{part} {len(labels)}" for part, labels in parts.items()))
+    chosen = chosen_labels(labels, repository, edition)
+    parts = chosen.parts
+    everything = [label for given in parts.values() for label in given]
+    typer.echo(f"{len(everything):,} labels: " + ", ".join(f"{part} {len(given)}" for part, given in parts.items()))
     if not everything:
         return
     _print_counts_of(parts)
-    for part, labels in parts.items():
-        first, search = rates(labels, bm25_right), rates(labels, depth_first_right)
-        for group in DEPTHS:
-            typer.echo(f"{part}, depth {group}: BM25's first file {first[group]}; depth-first search {search[group]}")
-    typer.echo(f"Evidence in the first 2,000 characters of a file: {seen_by_players(everything):.0%} of the labels.")
-    readings = read_readings(readings_file())
-    typer.echo(f"Second reading: {agreement(readings, {label.id: label for label in everything})}")
+    for wording in WORDINGS if any(label.natural for label in everything) else ("hard",):
+        for part, given in parts.items():
+            first = rates(given, lambda label, wording=wording: bm25_right(label, wording, chosen.folders))
+            search = rates(given, lambda label, wording=wording: depth_first_right(label, wording, chosen.folders))
+            for group in DEPTHS:
+                shown = f"BM25's first file {first[group]}; depth-first search {search[group]}"
+                typer.echo(f"{part}, {wording} wording, depth {group}: {shown}")
+    seen = seen_by_players(everything, chosen.folders)
+    typer.echo(f"Evidence in the first 2,000 characters of a file: {seen:.0%} of the labels.")
+    if chosen.edition is not None:
+        readings = read_readings(readings_file())
+        typer.echo(f"Second reading: {agreement(readings, {label.id: label for label in everything})}")
 
 
 def _print_counts_of(parts: Parts) -> None:
@@ -143,15 +156,23 @@ def label_command(
 
 
 def states_command(
-    out: Out, split: Annotated[str, typer.Option(help="train, validation, test or test_seen.")] = "train"
+    out: Out,
+    split: Annotated[str, typer.Option(help="train, validation, test or test_seen.")] = "train",
+    edition: EditionOption = 1,
 ) -> None:
     """Write the state-action pairs of the shortest ways, one a line: for supervised training."""
-    labels = load_labels(part_named(split))
+    labels = load_labels(part_named(split), edition_named(edition))
     pairs = write_state_actions(out, labels)
     typer.echo(f"{pairs:,} state-action pairs of {len(labels):,} questions are in {out}.")
 
 
-def export_command(folder: Annotated[Path, typer.Argument(help="A new or empty folder.")]) -> None:
+def export_command(
+    folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
+    labels: LabelsOption = None,
+    repository: RepositoryOption = None,
+    edition: EditionOption = 2,
+) -> None:
     """Write Parquet files and the card, as the Hugging Face library datasets loads them."""
-    for path in write_parquet(folder, all_parts(load_labels)):
+    chosen = chosen_labels(labels, repository, edition)
+    for path in write_export(folder, chosen.parts, chosen.edition, chosen.digest):
         typer.echo(str(path))

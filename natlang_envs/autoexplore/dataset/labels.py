@@ -1,6 +1,7 @@
 """Labels: a question about a repository, the files that answer it, and what shows that they do.
 
-One JSON object a line. What a labeller writes and what a command fills in stand in one object: see `Label`.
+One JSON object a line. What a labeller writes and what a command fills in stand in one object: see `Label`. Those
+of the dataset come from `editions`.
 """
 
 from __future__ import annotations
@@ -9,11 +10,9 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
-from natlang_envs.autoexplore.dataset.locations import data_folder
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 
@@ -21,9 +20,11 @@ T = TypeVar("T")
 Kind = Literal["documentation", "code", "data"]
 Difficulty = Literal["shares", "no words shared with the path"]
 Part = Literal["train", "validation", "test", "test_seen"]
+Wording = Literal["natural", "hard"]
 KINDS: tuple[Kind, ...] = ("documentation", "code", "data")
 DIFFICULTIES: tuple[Difficulty, ...] = ("shares", "no words shared with the path")
 PARTS: tuple[Part, ...] = ("train", "validation", "test", "test_seen")
+WORDINGS: tuple[Wording, ...] = ("natural", "hard")
 RANKED = 5  # files of BM25's ranking that stand in a label with a verdict
 
 WRITTEN = ("repository", "question", "answer", "targets", "evidence", "kind")  # what a labeller writes
@@ -51,7 +52,7 @@ class Label:
 
     Attributes:
         repository: Its name in `repositories.toml`.
-        question: One line.
+        question: One line; where there is a natural wording too, this is the hard one.
         answer: What the files say.
         targets: All files that answer it, sorted.
         evidence: At least one span for each target.
@@ -59,7 +60,8 @@ class Label:
         depth: The folders to enter for it.
         kind: Of the nearest target.
         difficulty: Whether the question shares a word with the path of a target.
-        bm25: The files that BM25 ranks highest, best first.
+        bm25: The files that BM25 ranks highest for `question`, best first.
+        natural: The question as a user of the repository would ask it; empty where there is but one wording.
     """
 
     repository: str
@@ -72,15 +74,22 @@ class Label:
     kind: Kind
     difficulty: Difficulty
     bm25: tuple[Verdict, ...]
+    natural: str = ""
 
     @property
     def id(self) -> str:
         """The id of its task: the repository, and 8 hex digits of the question; other labels do not change it."""
         return f"{self.repository}/{hashlib.sha256(self.question.encode()).hexdigest()[:8]}"
 
+    def asked(self, wording: Wording) -> str:
+        """Return the question in a wording."""
+        return self.natural or self.question if wording == "natural" else self.question
+
     def to_json(self) -> str:
         """Return its line."""
         content = asdict(self)
+        if not self.natural:
+            del content["natural"]
         content["evidence"] = [each._asdict() for each in self.evidence]
         content["bm25"] = [each._asdict() for each in self.bm25]
         return json.dumps(content, ensure_ascii=False)
@@ -92,8 +101,9 @@ def parse(value: object) -> Label:
     Raises:
         ValueError: Something in it is missing, unknown, or of another type; the message names it.
     """
-    content = _object(value, (*WRITTEN, *MADE), "a label")
-    for name in ("repository", "question", "answer", "kind", "difficulty"):
+    content = read_object(value, (*WRITTEN, *MADE), "a label", optional=("natural",))
+    content.setdefault("natural", "")
+    for name in ("repository", "question", "answer", "kind", "difficulty", "natural"):
         _check(content[name], str, name)
     _check(content["depth"], int, "depth")
     _member(content["kind"], KINDS, "kind")
@@ -111,12 +121,12 @@ def evidence_of(value: object) -> Evidence:
     Raises:
         ValueError: It is none.
     """
-    content = _object(value, ("path", "text"), "evidence")
+    content = read_object(value, ("path", "text"), "evidence")
     return Evidence(_check(content["path"], str, "evidence's path"), _check(content["text"], str, "evidence's text"))
 
 
 def _verdict(value: object) -> Verdict:
-    content = _object(value, ("path", "answers", "why"), "a file of bm25")
+    content = read_object(value, ("path", "answers", "why"), "a file of bm25")
     return Verdict(
         _check(content["path"], str, "bm25's path"),
         _check(content["answers"], bool, "bm25's answers"),
@@ -124,11 +134,16 @@ def _verdict(value: object) -> Verdict:
     )
 
 
-def _object(value: object, names: Iterable[str], what: str) -> dict[str, Any]:
+def read_object(value: object, names: Iterable[str], what: str, optional: Iterable[str] = ()) -> dict[str, Any]:
+    """Return a JSON object that has exactly these keys.
+
+    Raises:
+        ValueError: It is none, or a key is missing or unknown; the message names it.
+    """
     if not isinstance(value, dict):
         raise ValueError(f"{what} is a JSON object, not {json.dumps(value)[:60]}")
     content = dict(cast("dict[str, Any]", value))
-    missing, unknown = sorted(set(names) - set(content)), sorted(set(content) - set(names))
+    missing, unknown = sorted(set(names) - set(content)), sorted(set(content) - {*names, *optional})
     if missing or unknown:
         raise ValueError(f"{what} has exactly the keys {', '.join(names)}; missing {missing}, unknown {unknown}")
     return content
@@ -180,19 +195,3 @@ def read_labels(path: Path) -> list[Label]:
 def write_labels(path: Path, labels: Iterable[Label]) -> None:
     """Write one label a line."""
     write_whole(path, "".join(f"{label.to_json()}\n" for label in labels).encode())
-
-
-def part_file(part: Part) -> Path:
-    """Return the file of a part."""
-    return data_folder() / f"{part}.jsonl"
-
-
-@cache
-def load_labels(part: Part) -> tuple[Label, ...]:
-    """Return the labels of a part of the dataset.
-
-    Raises:
-        UsageError: A line is no label; the message names the file and the line's number.
-    """
-    path = part_file(part)
-    return tuple(read_labels(path)) if path.exists() else ()

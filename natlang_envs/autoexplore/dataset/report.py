@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -13,11 +14,13 @@ from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
 from natlang_envs.autoexplore.dataset.checks import (
     HORIZON,
     duplicate_problems,
+    evidence_elsewhere,
     label_problems,
+    ranked_paths,
     repository_problems,
     text_of,
 )
-from natlang_envs.autoexplore.dataset.labels import PARTS, Label, Part
+from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Part, Wording
 from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.episode import Episode
 from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
@@ -26,7 +29,8 @@ from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.evaluation.statistics import Interval, wilson
 
-Parts = dict[Part, Sequence[Label]]
+Parts = Mapping[str, Sequence[Label]]  # by the name of the part
+Folders = Callable[[str], Path | None]  # a repository's files by its name; None where they are not here
 DEPTHS = ("0-1", "2", "3+", "any")
 
 
@@ -42,28 +46,50 @@ class Checked(NamedTuple):
     skipped: tuple[str, ...]
 
 
-def check(parts: Parts, progress: Callable[[int, int], None] = lambda done, total: None) -> Checked:
-    """Check every label of all parts, against the files as far as they are here."""
+def folder_here(name: str) -> Path | None:
+    """Return the folder of a repository of the dataset, if it is here."""
+    here = name == COFFEE or (name in catalogue() and catalogue()[name].is_cached)
+    return repository_folder(name) if here else None
+
+
+def check(
+    parts: Parts,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    *,
+    folders: Folders = folder_here,
+    explained: Callable[[Label], Collection[str]] | None = None,
+) -> Checked:
+    """Check every label of all parts, against the files as far as they are here.
+
+    Args:
+        parts: The labels.
+        progress: Told how many are done, of how many.
+        folders: Where the files of a repository are.
+        explained: Returns the files that may hold a label's evidence without being targets; None looks for none.
+    """
     everything = [(part, number, label) for part in parts for number, label in enumerate(parts[part], 1)]
     problems = leaks(parts)
-    near = duplicate_problems([label.question for _, _, label in everything])
     found: dict[int, list[str]] = {}
-    for at, problem in near:
-        found.setdefault(at, []).append(problem)
-    names = {label.repository for *_, label in everything}
-    here = {name for name in names if name in catalogue() and (name == COFFEE or catalogue()[name].is_cached)}
+    for wording in WORDINGS:
+        for at, problem in duplicate_problems([label.asked(wording) for _, _, label in everything]):
+            found.setdefault(at, []).append(problem)
+    here = {label.repository: folders(label.repository) for *_, label in everything}
     for at, (part, number, label) in enumerate(everything):
         progress(at, len(everything))
         lines = [*label_problems(label), *found.get(at, ())]
-        if label.repository in here:
-            lines += repository_problems(open_repository(repository_folder(label.repository)), label)
-        problems += [f"{part}.jsonl, line {number}: {line}" for line in dict.fromkeys(lines)]
-    return Checked(tuple(problems), tuple(name for name in catalogue() if name in names - here))
+        if folder := here[label.repository]:
+            repository = open_repository(folder)
+            lines += repository_problems(repository, label)
+            if explained is not None:
+                stands = set(evidence_elsewhere(repository, label.targets, label.evidence)) - set(explained(label))
+                lines += [f"evidence stands in {path} too: make it a target, or explain" for path in sorted(stands)]
+        problems += [f"{part}.jsonl, line {number} ({label.id}): {line}" for line in dict.fromkeys(lines)]
+    return Checked(tuple(problems), tuple(name for name, folder in here.items() if folder is None))
 
 
-def counts(parts: Parts, of: Callable[[Label], str]) -> dict[str, Counter[Part]]:
+def counts(parts: Parts, of: Callable[[Label], str]) -> dict[str, Counter[str]]:
     """Return how many labels of each part there are of each value, sorted by value."""
-    table: dict[str, Counter[Part]] = {}
+    table: dict[str, Counter[str]] = {}
     for part, labels in parts.items():
         for label in labels:
             table.setdefault(of(label), Counter())[part] += 1
@@ -96,20 +122,22 @@ class Rate:
         return f"{shown}, {self.missing} without files" if self.missing else shown
 
 
-def bm25_right(label: Label) -> bool:
-    """Return whether the file that BM25 ranks first is a target."""
-    return bool(label.bm25) and label.bm25[0].path in label.targets
+def bm25_right(label: Label, wording: Wording = "hard", folders: Folders = folder_here) -> bool | None:
+    """Return whether the file that BM25 ranks first is a target; None where that takes files that are not here."""
+    if label.asked(wording) == label.question:
+        return bool(label.bm25) and label.bm25[0].path in label.targets
+    folder = folders(label.repository)
+    return None if folder is None else ranked_paths(open_repository(folder), label.asked(wording))[0] in label.targets
 
 
-def depth_first_right(label: Label) -> bool | None:
+def depth_first_right(label: Label, wording: Wording = "hard", folders: Folders = folder_here) -> bool | None:
     """Return whether the depth-first searcher names a target within the horizon; None if the files are not here."""
-    entry = catalogue()[label.repository]
-    if not entry.is_cached and label.repository != COFFEE:
+    folder = folders(label.repository)
+    if folder is None:
         return None
-    episode = Episode(
-        ExploreTask(label.id, repository_folder(label.repository), label.question, label.targets), FILE_BUDGET
-    )
-    search = DepthFirstSearch(label.question)
+    question = label.asked(wording)
+    episode = Episode(ExploreTask(label.id, folder, question, label.targets), FILE_BUDGET)
+    search = DepthFirstSearch(question)
     for step in range(HORIZON):
         command = search.choose(episode.place.commands, HORIZON - step)
         outcome = episode.act(command, step + 1 == HORIZON)
@@ -132,12 +160,12 @@ def rates(labels: Iterable[Label], right: Callable[[Label], bool | None]) -> dic
     }
 
 
-def seen_by_players(labels: Sequence[Label]) -> float:
+def seen_by_players(labels: Sequence[Label], folders: Folders = folder_here) -> float:
     """Return the share of labels with evidence among the first characters of a file, which `cat` shows."""
     seen: list[bool] = []
     for label in labels:
-        if label.repository == COFFEE or catalogue()[label.repository].is_cached:
-            repository = open_repository(repository_folder(label.repository))
+        if folder := folders(label.repository):
+            repository = open_repository(folder)
             seen.append(any(text in text_of(repository, path)[:FILE_BUDGET] for path, text in label.evidence))
     return float(np.mean(seen)) if seen else float("nan")
 
@@ -147,12 +175,12 @@ def all_parts(load: Callable[[Part], Sequence[Label]]) -> Parts:
     return {part: load(part) for part in PARTS}
 
 
-def leaks(parts: dict[Part, Sequence[Label]]) -> list[str]:
+def leaks(parts: Parts) -> list[str]:
     """Return in one line each what stands in two parts that must not share it: a file, or a repository."""
-    files: dict[tuple[str, str], Part] = {}
+    files: dict[tuple[str, str], str] = {}
     problems: list[str] = []
     for part, labels in parts.items():
-        for label in labels:
+        for label in labels if part in PARTS else ():
             split = catalogue()[label.repository].split if label.repository in catalogue() else None
             if split != ("train" if part == "test_seen" else part):
                 problems.append(f"{part}: {label.id} is of a repository of the split {split}")

@@ -19,7 +19,8 @@ from typing import Any, Literal, NamedTuple
 from natlang_envs.autoexplore.baselines import LARGEST, question_words, stem
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
 from natlang_envs.autoexplore.dataset.checks import difficulty_of, named_files
-from natlang_envs.autoexplore.dataset.labels import PARTS, load_labels
+from natlang_envs.autoexplore.dataset.editions import load_labels
+from natlang_envs.autoexplore.dataset.labels import PARTS
 from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
 from natlang_envs.autoexplore.dataset.package_index import Index
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository

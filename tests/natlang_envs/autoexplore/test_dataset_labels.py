@@ -14,6 +14,7 @@ import pytest
 
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.dataset.blind_review import Reading, agreement, read_readings, sample, write_readings
+from natlang_envs.autoexplore.dataset.card import card
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE
 from natlang_envs.autoexplore.dataset.checks import (
     difficulty_of,
@@ -23,7 +24,7 @@ from natlang_envs.autoexplore.dataset.checks import (
     repository_problems,
     shortest_path,
 )
-from natlang_envs.autoexplore.dataset.export import card, state_actions, write_parquet
+from natlang_envs.autoexplore.dataset.export import state_actions, write_export
 from natlang_envs.autoexplore.dataset.labels import Evidence, Label, Verdict, parse, read_labels, write_labels
 from natlang_envs.autoexplore.dataset.near_duplicates import NEAR, letter_groups, near_pairs, share
 from natlang_envs.autoexplore.dataset.report import bm25_right, check, depth_first_right, leaks, rates
@@ -264,7 +265,10 @@ def test_splits_hold_every_finished_draft_once(coffee: Repository, tmp_path: Pat
     shared = {**parts, "test_seen": [*parts["test_seen"], replace(parts["train"][0], question="Another one, please?")]}
     assert any("is in train and in test_seen" in line for line in leaks(shared))
     broken = replace(parts["train"][0], depth=7)
-    assert any(line.startswith("train.jsonl, line 1: depth is 7") for line in check({"train": [broken]}).problems)
+    assert any(
+        line.startswith(f"train.jsonl, line 1 ({broken.id}): depth is 7")
+        for line in check({"train": [broken]}).problems
+    )
     path.write_text(path.read_text() + json.dumps(draft_lines(coffee, 1)[0] | {"answer": ""}))
     with pytest.raises(UsageError, match=r"line 31: .*see python -m tools.dataset draft"):
         assemble(tmp_path)
@@ -310,18 +314,41 @@ def test_the_export_is_read_back(coffee: Repository, tmp_path: Path) -> None:
     path = tmp_path / "drafts" / f"{COFFEE}.jsonl"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in draft_lines(coffee, 12)))
     parts = assemble(judged(path).parent, [])
-    written = write_parquet(tmp_path / "out", parts)
-    for file in written:
-        labels = next(labels for part, labels in parts.items() if part == file.stem)
-        rows = parquet.read_table(file).to_pylist()
+    out = tmp_path / "out"
+    written = write_export(out, parts, 2, "d1gest")
+    for part in (part for part, labels in parts.items() if labels):
+        labels = parts[part]
+        rows = parquet.read_table(out / f"{part}.parquet").to_pylist()
+        raw = [json.loads(line) for line in (out / "raw" / f"{part}.jsonl").read_text().splitlines()]
+        assert raw == rows
         assert [row.pop("id") for row in rows] == [label.id for label in labels]
+        for row in rows:
+            row["evidence"] = [{name: each[name] for name in ("path", "text")} for each in row["evidence"]]
         assert [parse(row) for row in rows] == labels
-    text = (tmp_path / "out" / "README.md").read_text()
-    assert text == card(parts)
+    text = (out / "README.md").read_text()
+    assert text == card(parts, 2, "d1gest")
     assert "path: train.parquet" in text
+    assert "d1gest" in text
     assert "{" not in text
+    sums = dict(reversed(line.split("  ")) for line in (out / "SHA256SUMS").read_text().splitlines())
+    assert sums == {
+        path.relative_to(out).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in written
+        if path.name != "SHA256SUMS"
+    }
+    for name in ("repositories.toml", "second_reading.jsonl", "amendments.jsonl", "coffee_company/README.md"):
+        assert name in sums
     with pytest.raises(UsageError, match="is not empty"):
-        write_parquet(tmp_path / "out", parts)
+        write_export(out, parts, 2, "d1gest")
+
+
+def test_the_hugging_face_library_loads_the_export(coffee: Repository, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets.load")  # `datasets` alone may be the folder of this checkout
+    labels = [label_of(coffee, "Which words do we use for our drinks and machines?", "GLOSSARY.md", "# Glossary")]
+    write_export(tmp_path / "out", {"train": labels}, None, "d1gest")
+    loaded = datasets.load_dataset(str(tmp_path / "out"), split="train", cache_dir=str(tmp_path / "cache"))
+    assert loaded["id"] == [label.id for label in labels]
+    assert loaded[0]["targets"] == ["GLOSSARY.md"]
 
 
 def test_a_second_reading_counts_what_was_read(shop: Repository, tmp_path: Path) -> None:

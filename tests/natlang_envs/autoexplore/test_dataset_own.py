@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium
 import pytest
 
 import natlang_envs
@@ -16,6 +18,8 @@ from natlang_envs.autoexplore.dataset.checks import label_problems, repository_p
 from natlang_envs.autoexplore.dataset.labels import Label, read_labels
 from natlang_envs.autoexplore.dataset.llm_labels import files_to_ask, journal_of, make_labels
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
+from natlang_envs.env import unwrap
+from natlang_envs.evaluation import read_run
 from tests.natlang_envs.autoexplore.folders import write
 from tests.natlang_envs.autoexplore.test_dataset_labels import FILES
 from tests.natlang_envs.chat_server import Body, Chat, completion, serve
@@ -166,9 +170,13 @@ def test_files_without_text_are_left_out(tmp_path: Path) -> None:
 
 
 def run(chat: Chat | None, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return natlang("data", "label", *arguments, chat=chat)
+
+
+def natlang(*arguments: str, chat: Chat | None = None) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "AZURE"))}
     environment["OPENAI_BASE_URL"] = chat.url if chat else "http://127.0.0.1:9/v1"
-    command = [sys.executable, "-m", "natlang_envs.cli", "data", "label", *arguments]
+    command = [sys.executable, "-m", "natlang_envs.cli", *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, cwd=ROOT, check=False)
 
 
@@ -196,6 +204,83 @@ def test_the_command_with_a_real_endpoint(shop: Repository, tmp_path: Path) -> N
     assert model.asked == list(shop.files[finished:])
     assert journal_of(out).is_file()
     assert {path: open_repository(shop.path, again=True).read(path) for path in shop.files} == before
+
+
+def test_labels_of_ones_own_are_played_checked_exported_and_evaluated(shop: Repository, tmp_path: Path) -> None:
+    labels, folder = tmp_path / "labels.jsonl", str(shop.path)
+    with serve(lambda prompt: completion(Labeller().reply(prompt))) as chat:
+        assert run(chat, "--repo", folder, "-o", str(labels), "--model", "m", "--questions", "1").returncode == 0
+    env = gymnasium.make("NatLang/AutoExplore-v1", dataset=str(labels), repository=folder)
+    asked = {label.id: label for label in read_labels(labels)}
+    for seed in range(5):
+        _, info = env.reset(seed=seed)
+        assert asked[info["task_id"]].question in info["task"]
+        for command in unwrap(env).demonstration():
+            _, _, _, _, info = env.step(command)
+        assert info["success"]
+
+    about = ("--labels", str(labels), "--repository", folder)
+    assert "6 labels, nothing wrong. Digest" in natlang("data", "check", *about).stdout
+    stats = natlang("data", "stats", *about).stdout
+    assert "labels, hard wording, depth any: BM25's first file " in stats
+    assert "6 labels); depth-first search " in stats
+    exported = natlang("data", "export", str(tmp_path / "out"), *about)
+    assert exported.returncode == 0, exported.stderr
+    rows = [json.loads(line) for line in (tmp_path / "out" / "raw" / "labels.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in rows] == list(asked)
+    assert (tmp_path / "out" / "labels.parquet").is_file()
+
+    first, second = str(tmp_path / "first"), str(tmp_path / "second")
+    done = natlang("evaluate", "--agent", "oracle", *about, "--out", first)
+    assert done.returncode == 0, done.stderr
+    assert "100.0%" in done.stdout
+    assert "holds: 6 episodes" in natlang("replay", first, *about).stdout
+    # Elsewhere on the machine it is the same protocol; with another file in the folder it is not.
+    shutil.copytree(shop.path, tmp_path / "moved")
+    about = ("--labels", str(labels), "--repository", str(tmp_path / "moved"))
+    natlang("evaluate", "--agent", "bm25", *about, "--out", second)
+    assert read_run(Path(first))[0].protocol == read_run(Path(second))[0].protocol
+    assert "holds: 6 episodes" in natlang("replay", first, *about).stdout
+    (tmp_path / "moved" / "new").write_text("x")
+    assert "the protocol's digest is" in natlang("replay", first, *about).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"dataset": "none.jsonl", "repository": "shop"}, "none.jsonl cannot be read"),
+        ({"dataset": "labels.jsonl"}, "about a folder of yours: name it, repository="),
+        ({"dataset": "labels.jsonl", "repository": "other"}, "LICENSE, which answers shop/.* is no file of"),
+        ({"dataset": "labels.jsonl", "repository": "shop", "split": "test"}, "has no split 'test'"),
+        ({"dataset": "labels.jsonl", "repository": "shop", "depth": 7}, "unknown depth 7"),
+        ({"dataset": "empty.jsonl", "repository": "shop"}, "has no label: choose another file"),
+        ({"dataset": "labels.jsonl", "repository": "shop", "wording": "plain"}, "unknown wording 'plain'"),
+    ],
+)
+def test_wrong_labels_of_ones_own_are_named(
+    shop: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: dict[str, str], words: str
+) -> None:
+    make_labels(shop, Labeller(), tmp_path / "labels.jsonl", count=1)
+    (tmp_path / "empty.jsonl").write_text("")
+    write(tmp_path / "other", {"a": "b"})
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=words):
+        gymnasium.make("NatLang/AutoExplore-v1", **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("data", "check", "--labels", "x"), "--labels and --repository belong together"),
+        (("data", "check", "--edition", "3"), "there is no edition 3: choose one of 1, 2"),
+        (("evaluate", "--agent", "oracle", "--labels", "x", "--out", "y"), "--labels FILE and --repository FOLDER"),
+        (("evaluate", "--agent", "oracle", "--out", "y"), "say what is played: --protocol NAME, or"),
+    ],
+)
+def test_options_that_do_not_fit_are_named(arguments: tuple[str, ...], words: str) -> None:
+    done = natlang(*arguments)
+    assert done.returncode == 2
+    assert words in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, entry_of
-from natlang_envs.autoexplore.dataset.labels import PARTS, load_labels
+from natlang_envs.autoexplore.dataset.editions import load_labels
+from natlang_envs.autoexplore.dataset.labels import PARTS
 from natlang_envs.autoexplore.dataset.report import DEPTHS, all_parts, bm25_right, check, rates
 from natlang_envs.autoexplore.repository.tree import Repository
 from natlang_envs.autoexplore.tasks import LABELLED, RepositoryTasks

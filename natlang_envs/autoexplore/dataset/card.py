@@ -1,0 +1,184 @@
+"""The dataset card: its template with what the labels say filled in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from importlib import resources
+
+from natlang_envs.autoexplore.dataset.blind_review import agreement, read_readings, readings_file
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
+from natlang_envs.autoexplore.dataset.editions import Edition, amendments, digest, load_labels
+from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Part, Wording
+from natlang_envs.autoexplore.dataset.licences import RESTRICTIONS
+from natlang_envs.autoexplore.dataset.report import (
+    DEPTHS,
+    Parts,
+    bm25_right,
+    counts,
+    depth_first_right,
+    rates,
+    seen_by_players,
+)
+
+_META = re.compile(
+    r"^[^/]+\.(md|rst|txt|toml|cfg|ini|ya?ml|in|py)$|^[^/.]+$|^\."
+    r"|(^|/)(ci|requirements|scripts?|news|whatsnew)(/|\.|$)"
+    r"|contribut|changelog|release|(^|/)(history|authors|news|changes|security|licen[cs]e|copyright|faq)[^/]*$",
+    re.IGNORECASE,
+)  # paths: top-level files of a project, hidden ones, CI and its scripts, changes and releases, licences
+
+
+def is_about_project(label: Label) -> bool:
+    """Return whether the nearest target is about the project itself, judged by its path."""
+    nearest = min(label.targets, key=lambda path: (path.count("/"), path))
+    return label.repository != COFFEE and bool(_META.search(nearest))
+
+
+def card(parts: Parts, edition: Edition | None, source_digest: str) -> str:
+    """Return the card of an edition, or the shorter one of labels of a user's own.
+
+    Args:
+        parts: The labels.
+        edition: Of the dataset; None for labels of a user's own.
+        source_digest: Of the files that the labels come from.
+    """
+    everything = {label.id: label for labels in parts.values() for label in labels}
+    values = {
+        "labels": f"{len(everything):,}",
+        "data_files": "\n".join(
+            f"      - split: {part}\n        path: {part}.parquet" for part, labels in parts.items() if labels
+        ),
+        "size": _size(len(everything)),
+        "digest": source_digest,
+    }
+    if edition is None:
+        return _filled("own_card.md", values)
+    values |= {
+        "edition": str(edition),
+        "first_digest": digest(1),
+        "repositories": str(len({label.repository for label in everything.values()})),
+        "changes": _changes(parts),
+        "licences": _licences(parts),
+        "restrictions": _restrictions(parts),
+        "by_repository": _counted(parts, [(name, name) for name in catalogue()], lambda label: label.repository),
+        "by_depth": _counted(parts, _depths(everything.values()), lambda label: str(label.depth)),
+        "by_kind": _counted(parts, _names(parts, lambda label: label.kind), lambda label: label.kind),
+        "by_difficulty": _counted(parts, _names(parts, lambda label: label.difficulty), lambda label: label.difficulty),
+        "searchers": _searchers(parts),
+        "slices": _slices(parts),
+        "agreement": str(agreement(read_readings(readings_file()), everything)),
+    }
+    return _filled("dataset_card.md", values)
+
+
+def _filled(name: str, values: dict[str, str]) -> str:
+    text = resources.files("natlang_envs.autoexplore").joinpath(f"prompts/{name}").read_text(encoding="utf-8")
+    for key, value in values.items():
+        text = text.replace("{" + key + "}", value)
+    return text
+
+
+def _size(labels: int) -> str:
+    """Return the size in the classes that the Hugging Face hub knows."""
+    return "n<1K" if labels < 1_000 else "1K<n<10K" if labels < 10_000 else "10K<n<100K"
+
+
+def _depths(labels: Iterable[Label]) -> list[tuple[str, str]]:
+    return [(str(depth), f"depth {depth}") for depth in sorted({label.depth for label in labels})]
+
+
+def _names(parts: Parts, of: Callable[[Label], str]) -> list[tuple[str, str]]:
+    return [(each, each) for each in counts(parts, of)]
+
+
+def _counted(parts: Parts, rows: Sequence[tuple[str, str]], of: Callable[[Label], str]) -> str:
+    table = counts(parts, of)
+    shown = [(name, [str(table[key][part]) for part in PARTS]) for key, name in rows if key in table]
+    return _table(["", *PARTS], [[name, *numbers] for name, numbers in shown])
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
+    return "\n".join((*lines, *(f"| {' | '.join(row)} |" for row in rows)))
+
+
+def _changes(parts: Parts) -> str:
+    """Return what the second edition changed, in numbers."""
+    first: dict[Part, set[str]] = {part: {label.id for label in load_labels(part)} for part in PARTS}
+    known = amendments()
+
+    def number(part: Part, holds: Callable[[str], object]) -> str:
+        return str(sum(bool(holds(name)) for name in first[part] if name in known))
+
+    rows: list[tuple[str, Callable[[str], object]]] = [
+        ("labels that gained a target", lambda name: known[name].added and not known[name].dropped),
+        ("answers corrected", lambda name: known[name].answer and not known[name].dropped),
+        ("labels dropped", lambda name: known[name].dropped),
+        ("labels whose evidence stands elsewhere, explained", lambda name: known[name].elsewhere),
+        ("natural wordings", lambda name: known[name].natural and not known[name].dropped),
+    ]
+    table = [[what, *(number(part, holds) for part in PARTS)] for what, holds in rows]
+    before = ["labels of the first edition", *(str(len(first[part])) for part in PARTS)]
+    after = ["labels of the second", *(str(len(parts.get(part, ()))) for part in PARTS)]
+    return _table(["", *PARTS], [before, *table, after])
+
+
+def _licences(parts: Parts) -> str:
+    used = {label.repository for labels in parts.values() for label in labels}
+    lines = ["| repository | version | licence | split |", "| --- | --- | --- | --- |"]
+    lines += [
+        f"| {each.name} | {each.version} | {each.licence} | {each.split} |"
+        for each in catalogue().values()
+        if each.name in used
+    ]
+    return "\n".join(lines)
+
+
+def _restrictions(parts: Parts) -> str:
+    lines = ["| repository | files | licence | spans |", "| --- | --- | --- | ---: |"]
+    for each in RESTRICTIONS:
+        spans = sum(
+            each.covers(label.repository, path)
+            for labels in parts.values()
+            for label in labels
+            for path, _ in label.evidence
+        )
+        patterns = ", ".join(f"`{pattern}`" for pattern in each.files)
+        lines.append(f"| {each.repository} | {patterns} | {each.licence}, © {each.holder} | {spans} |")
+    return "\n".join(lines)
+
+
+def _searchers(parts: Parts) -> str:
+    """Return the rates of BM25 and of the depth-first searcher, for each part, wording and group of depths."""
+    rows: list[list[str]] = []
+    for part, labels in parts.items():
+        for wording in WORDINGS:
+            first = rates(labels, partial(bm25_right, wording=wording))
+            search = rates(labels, partial(depth_first_right, wording=wording))
+            rows += [[part, wording, depth, str(first[depth]), str(search[depth])] for depth in DEPTHS]
+    return _table(["split", "wording", "depth", "BM25 ranks a target first", "depth-first, within 15 steps"], rows)
+
+
+def _slices(parts: Parts) -> str:
+    """Return how many labels each slice holds, and how far BM25 comes on it."""
+    rows = [row for part, labels in parts.items() for row in _slice_rows(part, labels)]
+    return _table(["split", "slice", "labels", "BM25, natural", "BM25, hard"], rows)
+
+
+def _slice_rows(part: str, labels: Sequence[Label]) -> Iterator[list[str]]:
+    slices: list[tuple[str, Callable[[Label], bool]]] = [
+        ("evidence in the first 2,000 characters", lambda label: seen_by_players([label]) == 1),
+        ("evidence later in its file", lambda label: seen_by_players([label]) != 1),
+        ("about the project itself", is_about_project),
+        ("about what it does", lambda label: not is_about_project(label)),
+    ]
+    for name, holds in slices:
+        chosen = [label for label in labels if holds(label)]
+        share = f"{len(chosen)} ({len(chosen) / (len(labels) or 1):.0%})"
+        yield [part, name, share, *(_bm25(chosen, wording) for wording in WORDINGS)]
+
+
+def _bm25(labels: Sequence[Label], wording: Wording) -> str:
+    return str(rates(labels, partial(bm25_right, wording=wording))["any"])

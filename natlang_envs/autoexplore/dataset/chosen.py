@@ -1,0 +1,65 @@
+"""The labels that a command of `natlang data` is about: an edition of the dataset, or a file of the user's own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from natlang_envs.autoexplore.dataset.editions import Edition, amendments, digest, edition_named, load_labels
+from natlang_envs.autoexplore.dataset.labels import Label, read_labels
+from natlang_envs.autoexplore.dataset.report import Folders, Parts, all_parts, folder_here
+from natlang_envs.autoexplore.repository.tree import open_repository
+from natlang_envs.errors import UsageError
+
+LabelsOption = Annotated[Path | None, typer.Option("--labels", help="A file of labels of your own.")]
+RepositoryOption = Annotated[Path | None, typer.Option("--repository", help="The folder that --labels is about.")]
+EditionOption = Annotated[int, typer.Option("--edition", help="Of the dataset: 1 or 2.")]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Labels, and where the files that they are about lie.
+
+    Attributes:
+        parts: The labels by part.
+        folders: Where the files of a repository are.
+        edition: Of the dataset; None for labels of the user's own.
+        digest: Of the files that the labels come from.
+    """
+
+    parts: Parts
+    folders: Folders
+    edition: Edition | None
+    digest: str
+
+    @property
+    def explained(self) -> Callable[[Label], Collection[str]] | None:
+        """Which files may hold a label's evidence without being targets; None where nobody has looked."""
+        return _explained if self.edition == 2 else None
+
+
+def chosen_labels(labels: Path | None, repository: Path | None, edition: int) -> Chosen:
+    """Return the labels that the options of a command name.
+
+    Raises:
+        UsageError: One of labels and repository is missing, or one cannot be read, or there is no such edition.
+    """
+    if (labels is None) != (repository is None):
+        raise UsageError("--labels and --repository belong together: name the file and the folder that it is about")
+    if labels is not None and repository is not None:
+        folder = open_repository(repository).path
+        parts = {labels.stem: read_labels(labels)}
+        return Chosen(parts, lambda name: folder, None, hashlib.sha256(labels.read_bytes()).hexdigest())
+    known = edition_named(edition)
+    return Chosen(all_parts(partial(load_labels, edition=known)), folder_here, known, digest(known))
+
+
+def _explained(label: Label) -> Collection[str]:
+    amendment = amendments().get(label.id)
+    return [each.path for each in amendment.elsewhere] if amendment else ()
