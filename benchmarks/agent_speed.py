@@ -32,8 +32,8 @@ from taxi import HEADINGS, Row, processor
 from natlang_envs.env import unwrap
 from natlang_envs.evaluation.runner import hardware
 from natlang_envs.prompt import PathStep, reflection_prompt, state_prompt
-from reference_agent.config import Config, ModelConfig, RLConfig, StageConfig
-from reference_agent.curriculum import stages_of
+from reference_agent.config import Config, ModelConfig, RLConfig
+from reference_agent.curriculum import Stage
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import SayCanPolicy
 from reference_agent.models.start import model_source
@@ -93,8 +93,8 @@ def play_plainly(
     policy: LanguageModel, reflector: LanguageModel, task_id: str, episode: Episode, config: Config
 ) -> int:
     """Play an episode again, action for action; return in how many steps the reflection came out the same."""
-    stage = config.curriculum[0]
-    env = gymnasium.make(stage.env, **config.arguments(stage))
+    stage = config.stages[0]
+    env = stage.make()
     observation, info = env.reset(options={"task_id": task_id})
     path: list[PathStep] = []
     agreed = 0
@@ -111,7 +111,7 @@ def play_plainly(
 
 
 def rollout(policy: LanguageModel, reflector: LanguageModel, config: Config, plain_episodes: int) -> tuple[Row, str]:
-    envs: Any = make_envs(stages_of(config)[0], config.rl.batch)
+    envs: Any = make_envs(config.stages[0], config.rl.batch)
     rng = np.random.default_rng(config.seed)
     drawn = [envs.unwrapped.tasks.draw(rng.random) for _ in range(config.rl.batch // config.rl.group)]
     task_ids = [task_id for task_id in drawn for _ in range(config.rl.group)]
@@ -162,7 +162,7 @@ def score_plainly(policy: LanguageModel, prompt: str, actions: Sequence[str]) ->
 
 @torch.no_grad()
 def choice(policy: LanguageModel, count: int, seed: int) -> tuple[list[Row], str]:
-    scorer = SayCanPolicy(policy, "token")
+    scorer = SayCanPolicy(policy)
     times: list[tuple[float, float, float]] = []
     apart = 0.0
 
@@ -227,7 +227,7 @@ def main() -> None:
         env_kwargs={"horizon": chosen.horizon},
         reflection_tokens=chosen.reflection_tokens,
         rl=RLConfig(batch=chosen.episodes, group=chosen.group),
-        curriculum=(StageConfig(env=ALFWORLD),),
+        curriculum=(Stage(env=ALFWORLD),),
     )
     rows, on_choice = choice(policy, chosen.choices, chosen.seed)
     row, on_rollout = rollout(policy, reflector, config, chosen.plain_episodes)

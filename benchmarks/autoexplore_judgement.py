@@ -139,7 +139,7 @@ def main() -> None:
     names = [f"autoexplore-depth{depth}/{chosen.version}" for depth in depths]
     started = time.process_time()
     config = ModelConfig(name=chosen.model, precision=chosen.precision)
-    model = SayCanPolicy(LanguageModel.load(model_source(chosen.model), config), "sum")
+    model = SayCanPolicy(LanguageModel.load(model_source(chosen.model), config), ends=False)
     rows = [row for depth in depths for row in rows_of(model, depth, chosen.version, chosen.repositories)]
     minutes = (time.process_time() - started) / 60
     publish(

@@ -16,7 +16,6 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from natlang_envs.cli_support import make_env, printable, run_app
-from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import find_agent
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
@@ -33,8 +32,10 @@ _SHOWN_PROBLEMS = 10
 # By name, so that the core imports no environment's package, and lazily, so that no other command waits for them.
 _IMPORTED_LATE = {
     "explore": ("natlang_envs.autoexplore.explore_cli", "explore_command"),
+    "play": ("natlang_envs.play_cli", "play_command"),
     "data": ("natlang_envs.autoexplore.dataset.cli", "data_app"),
     "alfworld": ("natlang_envs.alfworld.textworld.export", "export_app"),
+    "doctor": ("natlang_envs.doctor", "doctor_command"),
     "check-sandbox": ("natlang_envs.autoexplore.sandbox.attacks.cli", "check_sandbox_command"),
 }
 
@@ -45,7 +46,7 @@ class _Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return all names, in the order of the help."""
         own = [name for name in super().list_commands(ctx) if name not in _IMPORTED_LATE]
-        return ["explore", *own, "data", "alfworld", "check-sandbox"]
+        return ["explore", *own[:2], "play", *own[2:], "data", "alfworld", "doctor", "check-sandbox"]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command. A name that none has imports them all, for the message then suggests the closest."""
@@ -110,83 +111,6 @@ def protocols_command() -> None:
         counts = (str(len(protocol.episodes)), str(protocol.runs), str(protocol.horizon))
         table.add_row(name, *counts, protocol.description)
     Console().print(table)
-
-
-@app.command("play")
-def play_command(
-    id: Annotated[str, typer.Argument(help="The environment, for example NatLang/DangerousTaxi-Pickup-v0.")],
-    task: Annotated[str | None, typer.Option(help="The id of a task; without it one is drawn.")] = None,
-    split: Annotated[str | None, typer.Option(help="train, validation, test or all.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="Of AutoExplore: embedded, labelled or a repository.")] = None,
-    map: Annotated[str | None, typer.Option(help="The kind of map, where the environment has several.")] = None,
-    source: Annotated[str | None, typer.Option(help="Of ALFWorld: generated, mixed, official or folder.")] = None,
-    folder: Annotated[str | None, typer.Option(help="Of ALFWorld: a folder of games, for --source folder.")] = None,
-    grammar: Annotated[str | None, typer.Option(help="Of ALFWorld: json_2.1.1 or 0.4.2.")] = None,
-    game: Annotated[str | None, typer.Option(help="Of ALFWorld: a game.tw-pddl of your own.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Draws the same task again.")] = None,
-    hints: Annotated[bool, typer.Option("--hints", help="Let ? show the next step of the environment's plan.")] = False,
-) -> None:
-    """Play an environment yourself."""
-    given = {"split": split, "dataset": dataset, "map": map, "source": source, "folder": folder}
-    given |= {"grammar": grammar, "game": game}
-    arguments = {name: value for name, value in given.items() if value is not None}
-    env = make_env(id, **arguments)
-    if "ansi" in env.metadata["render_modes"]:
-        env = make_env(id, render_mode="ansi", **arguments)
-    observation, info = env.reset(seed=seed, options=None if task is None else {"task_id": task})
-    plan = len(env.reference())
-    # Nothing is shown twice: ALFWorld's first observation tells the task, and each later one is the answer alone.
-    said = info["task"] if observation.endswith(info["task"]) else ""
-    typer.echo(f"Task {info['task_id']}" + ("" if said else f": {printable(info['task'])}"))
-    typer.echo("Type the number or the text of an action, q to quit" + (", ? for a hint." if hints else "."))
-    rewards: list[float] = []
-    ended = False
-    while not ended:
-        commands: tuple[str, ...] = info["admissible_commands"]
-        _show(env, "" if observation == said else observation, commands)
-        command = _ask(env, commands, hints)
-        if command is None:
-            typer.echo(f"Stopped after {len(rewards)} steps.")
-            return
-        observation, reward, terminated, truncated, info = env.step(command)
-        rewards.append(reward)
-        ended = terminated or truncated
-        said = info["feedback"]
-        typer.echo(f"\n{printable(said)} (reward {reward:g})")
-    _show(env, "" if observation == said else observation, ())
-    result = "Success" if info["success"] else "No success"
-    plan_text = f"the environment's own plan has {plan}"
-    typer.echo(f"{result}: return {sum(rewards):g} in {len(rewards)} steps; {plan_text}.")
-
-
-def _show(env: NatLangEnv, observation: str, commands: tuple[str, ...]) -> None:
-    typer.echo("")
-    if env.render_mode == "ansi":
-        typer.echo(printable(str(env.render())))
-    if observation:
-        typer.echo(printable(observation))
-    for number, command in enumerate(commands, 1):
-        typer.echo(f"{number:3}. {printable(command)}")
-
-
-def _ask(env: NatLangEnv, commands: tuple[str, ...], hints: bool) -> str | None:
-    """Return the command a person chooses, or None when they quit or there is no more input."""
-    while True:
-        try:
-            answer = input("> ").strip()
-        except EOFError:
-            typer.echo("")
-            return None
-        if answer in commands:
-            return answer
-        if answer == "q":
-            return None
-        if answer == "?" and hints:
-            typer.echo(f"The plan goes on with: {printable(env.reference()[0])}")
-        elif answer.isascii() and answer.isdigit() and 1 <= int(answer) <= len(commands):
-            return commands[int(answer) - 1]
-        else:
-            typer.echo(f"Not listed: {printable(answer)!r}. Type a number from 1 to {len(commands)} or an action.")
 
 
 @app.command("evaluate")

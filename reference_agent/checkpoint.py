@@ -1,7 +1,7 @@
-"""Checkpoints of fine-tuning: weights and optimizer as safetensors, progress and random state as JSON.
+"""Checkpoints of training: weights and optimizer as safetensors, progress and random state as JSON.
 
 A checkpoint is a folder that is renamed into place when it is complete, so a killed write leaves the previous one.
-Resuming gives the same weights, bit for bit, as never having stopped.
+Resuming gives the same weights, bit for bit, as an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,150 +23,154 @@ from natlang_envs.errors import UsageError
 from reference_agent.models.language_model import LanguageModel, check_finite
 
 PREFIX = "iteration-"
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where RL fine-tuning stands.
-
-    Attributes:
-        stage: Number of the stage of the curriculum.
-        iteration: Iterations done in it.
-        random: State of the generator that draws tasks, labels and actions.
-        reflections: The reflector's answers so far, by prompt: the cache.
-        curve: One row an iteration.
-        replay: The successes that are kept for replay.
-    """
-
-    stage: int
-    iteration: int
-    random: dict[str, Any]
-    reflections: dict[str, str]
-    curve: list[dict[str, float]]
-    replay: list[Any] = field(default_factory=list[Any])
-
-    @property
-    def name(self) -> str:
-        """What its checkpoint is called; later ones have larger numbers."""
-        return f"{PREFIX}{self.stage}-{self.iteration:06d}"
-
-
-@dataclass(frozen=True)
-class Steps:
-    """Where supervised fine-tuning stands.
-
-    Attributes:
-        step: Updates done.
-        random: States of the generators that draw examples and labels.
-        order: Numbers of the examples that come next.
-    """
-
-    step: int
-    random: list[dict[str, Any]]
-    order: list[int]
-
-    @property
-    def name(self) -> str:
-        """What its checkpoint is called; later ones have larger numbers."""
-        return f"{PREFIX}{self.step:06d}"
+SECONDS = 120.0  # between the checkpoints of many short steps; the result does not depend on it
+_KEPT = 2  # checkpoints, the newest ones
 
 
 @dataclass
-class Lessons:
-    """Where the warm-up of a tiny model stands.
+class Progress:
+    """The point that a training has reached.
 
     Attributes:
-        lesson: Its number.
-        step: Updates done in it.
-        levels: Levels that were mastered, by the lesson's name; none where there is no entry.
-        recent: What the last steps of the level reported.
-        random: State of the generator that draws prompts.
+        part: Number of the stage of the curriculum, or of the lesson.
+        step: Iterations or updates done in it.
+        random: States of the generators, as JSON values.
     """
 
-    lesson: int
+    part: int
     step: int
-    levels: dict[str, int]
-    recent: list[float]
-    random: dict[str, Any]
+    random: list[dict[str, Any]]
 
     @property
     def name(self) -> str:
-        """What its checkpoint is called; later ones have larger numbers."""
-        return f"{PREFIX}{self.lesson}-{self.step:06d}"
+        """The name of its checkpoint; later ones have larger numbers."""
+        return f"{PREFIX}{self.part}-{self.step:06d}"
 
 
-P = TypeVar("P", Progress, Steps, Lessons)
-Q = TypeVar("Q", Steps, Lessons)
-SECONDS = 120.0  # between the checkpoints of what takes many short steps; the result does not depend on it
+@dataclass
+class Iterations(Progress):
+    """Progress of RL fine-tuning.
+
+    Attributes:
+        reflections: The reflector's cache: its answers so far, by prompt.
+        curve: One row an iteration.
+    """
+
+    reflections: dict[str, str]
+    curve: list[dict[str, float]]
+
+
+@dataclass
+class Steps(Progress):
+    """Progress of supervised fine-tuning.
+
+    Attributes:
+        order: Numbers of the examples that come next.
+    """
+
+    order: list[int]
+
+
+@dataclass
+class Lessons(Progress):
+    """Progress of the warm-up of a tiny model.
+
+    Attributes:
+        levels: Levels that were mastered, by the lesson's name; none where there is no entry.
+        recent: Accuracies or losses of the last steps of the level.
+    """
+
+    levels: dict[str, int]
+    recent: list[float]
+
+
+P = TypeVar("P", Iterations, Steps, Lessons)
 
 
 class Checkpoints:
-    """Checkpoints of what takes many short steps: one every two minutes.
+    """The checkpoints of one training; the newest two are kept.
 
     Args:
-        folder: Where they go; None for none.
-        model: What learns.
-        optimizer: Its optimizer.
+        folder: Their folder; None keeps none.
+        model: The model that is trained.
+        critic: A value head that is trained with it.
     """
 
-    def __init__(self, folder: Path | None, model: LanguageModel, optimizer: torch.optim.Optimizer) -> None:
-        self._folder, self._model, self._optimizer = folder, model, optimizer
+    def __init__(self, folder: Path | None, model: LanguageModel, critic: torch.nn.Module | None = None) -> None:
+        self._folder, self._model, self._critic = folder, model, critic
         self._saved = time.monotonic()
 
-    def resume(self, kind: type[Q]) -> Q | None:
-        """Put the newest checkpoint into model and optimizer, and return where it stands; None without one.
+    @property
+    def last(self) -> Path | None:
+        """The newest finished checkpoint; None without one."""
+        return newest(self._folder) if self._folder else None
+
+    def resume(self, kind: type[P]) -> P | None:
+        """Load the newest checkpoint's weights, and return its progress; None without one.
 
         Raises:
             UsageError: It is damaged or of another model.
         """
-        last = newest(self._folder) if self._folder else None
+        last = self.last
         if last is None:
             return None
-        progress = load_progress(last, kind)
-        load_weights(last, self._model)
-        load_optimizer(last, self._optimizer)
+        try:
+            progress = kind(**json.loads((last / "progress.json").read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            raise UsageError(f"{last} is no checkpoint ({error}): delete it to go back to the one before") from None
+        try:
+            self._model.restore(last)
+        except RuntimeError:
+            raise UsageError(
+                f"{last} is a checkpoint of another model or tokenizer: choose another --out for this config"
+            ) from None
+        if self._critic is not None:
+            self._critic.load_state_dict(_tensors(last / "critic.safetensors"))
         return progress
 
-    def save(self, progress: Steps | Lessons, now: bool = False) -> None:
-        """Write a checkpoint, if it is time for one or `now` is set.
+    def load_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
+        """Load the newest checkpoint's moments into `optimizer`.
+
+        Raises:
+            UsageError: The file is damaged.
+        """
+        last = self.last
+        assert last is not None
+        state: dict[int, dict[str, torch.Tensor]] = {}
+        for name, value in _tensors(last / "optimizer.safetensors").items():
+            index, key = name.split(".", 1)
+            state.setdefault(int(index), {})[key] = value
+        optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+
+    def save_sometimes(self, progress: Progress, optimizer: torch.optim.Optimizer) -> None:
+        """Write a checkpoint if the last one is two minutes old; errors as `save`."""
+        if time.monotonic() - self._saved >= SECONDS:
+            self.save(progress, optimizer)
+
+    def save(self, progress: Progress, optimizer: torch.optim.Optimizer) -> None:
+        """Write a checkpoint, and delete all but the newest two.
 
         Raises:
             NotFinite: A weight is not; the checkpoint before stays.
         """
-        if self._folder is not None and (now or time.monotonic() - self._saved >= SECONDS):
-            check_finite(self._optimizer)
-            save(self._folder, self._model, self._optimizer, progress)
-            self._saved = time.monotonic()
-
-
-def save(
-    folder: Path,
-    model: LanguageModel,
-    optimizer: torch.optim.Optimizer,
-    progress: Progress | Steps | Lessons,
-    keep: int = 2,
-    critic: torch.nn.Module | None = None,
-) -> Path:
-    """Write a checkpoint below `folder` and delete all but the newest `keep`."""
-    unfinished = folder / f".{progress.name}"
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    model.save(unfinished)
-    moments = {
-        f"{index}.{key}": value
-        for index, state in optimizer.state_dict()["state"].items()
-        for key, value in state.items()
-    }
-    save_file(moments, unfinished / "optimizer.safetensors")
-    if critic is not None:
-        save_file(critic.state_dict(), unfinished / "critic.safetensors")
-    (unfinished / "progress.json").write_text(json.dumps(asdict(progress)), encoding="utf-8")
-    finished = folder / progress.name
-    shutil.rmtree(finished, ignore_errors=True)
-    unfinished.rename(finished)
-    for old in sorted(folder.glob(f"{PREFIX}*"), key=_order)[:-keep]:
-        shutil.rmtree(old)
-    return finished
+        if self._folder is None:
+            return
+        check_finite(optimizer)
+        unfinished, finished = self._folder / f".{progress.name}", self._folder / progress.name
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        self._model.save(unfinished)
+        states = optimizer.state_dict()["state"].items()
+        moments = {f"{index}.{key}": value for index, state in states for key, value in state.items()}
+        save_file(moments, unfinished / "optimizer.safetensors")
+        if self._critic is not None:
+            save_file(self._critic.state_dict(), unfinished / "critic.safetensors")
+        (unfinished / "progress.json").write_text(json.dumps(asdict(progress)), encoding="utf-8")
+        shutil.rmtree(finished, ignore_errors=True)
+        unfinished.rename(finished)
+        for old in sorted(self._folder.glob(f"{PREFIX}*"), key=_order)[:-_KEPT]:
+            shutil.rmtree(old)
+        self._saved = time.monotonic()
 
 
 def newest(folder: Path) -> Path | None:
@@ -175,67 +179,15 @@ def newest(folder: Path) -> Path | None:
 
 
 def _order(checkpoint: Path) -> list[int]:
-    """Return the numbers in a checkpoint's name; by name alone, stage 10 would stand before stage 9."""
+    """Return the numbers in a checkpoint's name; by name alone, stage 10 would come before stage 9."""
     return [int(number) for number in checkpoint.name.removeprefix(PREFIX).split("-") if number.isdecimal()]
 
 
-def load_progress(checkpoint: Path, kind: type[P]) -> P:
-    """Return where a checkpoint stands.
-
-    Raises:
-        UsageError: It is damaged.
-    """
+def _tensors(file: Path) -> dict[str, torch.Tensor]:
     try:
-        return kind(**json.loads((checkpoint / "progress.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        raise UsageError(f"{checkpoint} is no checkpoint ({error}): delete it to go back to the one before") from None
-
-
-def load_weights(checkpoint: Path, model: LanguageModel) -> None:
-    """Put a checkpoint's weights into `model`.
-
-    Raises:
-        UsageError: They are of another model.
-    """
-    try:
-        model.restore(checkpoint)
-    except RuntimeError:
-        raise UsageError(
-            f"{checkpoint} is a checkpoint of another model or tokenizer: choose another --out for this config"
-        ) from None
-
-
-def load_critic(checkpoint: Path, critic: torch.nn.Module) -> None:
-    """Put a checkpoint's value head into `critic`.
-
-    Raises:
-        UsageError: The file is damaged or missing.
-    """
-    with _undamaged(checkpoint):
-        critic.load_state_dict(load_file(checkpoint / "critic.safetensors"))
-
-
-def load_optimizer(checkpoint: Path, optimizer: torch.optim.Optimizer) -> None:
-    """Put a checkpoint's moments into `optimizer`.
-
-    Raises:
-        UsageError: The file is damaged.
-    """
-    with _undamaged(checkpoint):
-        moments = load_file(checkpoint / "optimizer.safetensors")
-    state: dict[int, dict[str, torch.Tensor]] = {}
-    for name, value in moments.items():
-        index, key = name.split(".", 1)
-        state.setdefault(int(index), {})[key] = value
-    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
-
-
-@contextmanager
-def _undamaged(checkpoint: Path) -> Iterator[None]:
-    try:
-        yield
+        return load_file(file)
     except Exception as error:  # safetensors raises its own classes
-        raise UsageError(f"{checkpoint} is damaged ({error}): delete it to go back to the one before") from None
+        raise UsageError(f"{file.parent} is damaged ({error}): delete it to go back to the one before") from None
 
 
 def random_state(rng: np.random.Generator) -> dict[str, Any]:
@@ -243,16 +195,9 @@ def random_state(rng: np.random.Generator) -> dict[str, Any]:
     return dict(rng.bit_generator.state)
 
 
-def restore_random(state: dict[str, Any]) -> np.random.Generator:
-    """Return a generator in a saved state."""
-    rng = np.random.default_rng()
-    rng.bit_generator.state = state
-    return rng
-
-
 @contextmanager
 def dropout_seed(*numbers: int) -> Iterator[None]:
-    """Let dropout, which torch draws from its global generator only, depend on these numbers and disturb nobody."""
+    """Seed dropout, which draws from torch's global generator, by these numbers; the generator is left as it was."""
     with torch.random.fork_rng():
         torch.manual_seed(int(np.random.SeedSequence(numbers).generate_state(1)[0]))
         yield

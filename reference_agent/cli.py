@@ -72,21 +72,25 @@ def train(
     out: Annotated[Path, typer.Option(help="The run's folder. A run that was stopped there is resumed.")] = Path(
         "runs/reflect-rl"
     ),
+    model: Annotated[
+        str | None, typer.Option(help="A preset of a model over the config, for example qwen2.5-0.5b.")
+    ] = None,
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="key=value, for example rl.batch=64; repeatable.")
     ] = None,
 ) -> None:
     """Run Algorithm 1: warm up (tiny model), collect, fine-tune both players, reinforce the policy, draw the curve."""
     # Imported here: torch takes seconds, and `--help` should not.
-    from reference_agent.config_file import load_config
+    from reference_agent.config_file import EXPERIMENTS, load_config
     from reference_agent.paper.experiments import protocol_of
     from reference_agent.paper.plots import draw_curves, read_curve
     from reference_agent.pipeline import CONFIG, read_config
     from reference_agent.pipeline import train as run_training
     from reference_agent.rlft import Stopped
 
-    resuming = config is None and not setting and (out / CONFIG).exists()
-    settings = read_config(out) if resuming else load_config(config, setting)
+    resuming = config is None and not (setting or model) and (out / CONFIG).exists()
+    over = EXPERIMENTS / "presets" / f"{model}.toml" if model else None
+    settings = read_config(out) if resuming else load_config(config, setting, over)
     with bars() as progress:
         try:
             policy = run_training(settings, out, Bars(progress))
@@ -109,7 +113,9 @@ def train(
 
 @app.command()
 def reproduce(
-    target: Annotated[str, typer.Argument(help="table2, figure2, figure3, figure4, appendix-a or appendix-e2.")],
+    target: Annotated[
+        str, typer.Argument(help="table2, figure2 to figure4, algorithms, appendix-a, appendix-e2 or gain.")
+    ],
     out: Annotated[Path, typer.Option(help="Where everything goes. A stopped run there resumes.")],
     preset: Annotated[
         str,

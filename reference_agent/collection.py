@@ -36,8 +36,7 @@ _TRIES = 10  # tasks played, at most, for each trajectory that is wanted
 _REPEATS = 10_000  # draws of known tasks in a row after which a split is taken to have no other
 
 Report = Callable[[str, int, int, float], None]  # stage, step, steps, value
-# Composes p(s) from task, path, observation and commands, and says how many of the newest steps it shows.
-Fit = Callable[[str, Sequence[PathStep], str, Sequence[str]], tuple[str, int]]
+Fit = Callable[[str, Sequence[PathStep], str, Sequence[str]], str]  # p(s) of task, path, observation and commands
 
 
 @dataclass(frozen=True)
@@ -98,25 +97,22 @@ class Source(NamedTuple):
 
 
 def plain(history: History) -> Fit:
-    """Return how p(s) is composed for a model whose context holds it anyway."""
-
-    def fit(task: str, path: Sequence[PathStep], observation: str, _: Sequence[str]) -> tuple[str, int]:
-        shown = len(path) if history == "full" else 0 if history == "none" else min(history, len(path))
-        return state_prompt(task, path, observation, history=history), shown
-
-    return fit
+    """Return a function that composes p(s) for a model whose context holds it anyway."""
+    return lambda task, path, observation, _: state_prompt(task, path, observation, history=history)
 
 
 def cut_to_context(reader: PromptReader, spoken: int, history: History) -> Fit:
-    """Return how p(s) is cut to a model's context, less the `spoken` tokens of a reflection."""
+    """Return a function that cuts p(s) to a model's context, less the `spoken` tokens of a reflection."""
+    return lambda task, path, observation, commands: fit_state(
+        reader, reader, spoken, task, path, observation, commands, history
+    )
 
-    def fit(task: str, path: Sequence[PathStep], observation: str, commands: Sequence[str]) -> tuple[str, int]:
-        state = fit_state(reader, reader, spoken, task, path, observation, commands, history)
-        most = len(path) if history == "full" else 0 if history == "none" else min(history, len(path))
-        shown = (each for each in range(most, 0, -1) if state_prompt(task, path, observation, history=each) == state)
-        return state, next(shown, 0)
 
-    return fit
+def _shown(state: str, task: str, path: Sequence[PathStep], observation: str) -> tuple[PathStep, ...]:
+    """Return the steps of the path that p(s) shows."""
+    steps = range(len(path), 0, -1)
+    count = next((n for n in steps if state_prompt(task, path, observation, history=n) == state), 0)
+    return tuple(path[len(path) - count :])
 
 
 def collect(
@@ -176,7 +172,7 @@ def gather(
         UsageError: As `collect`, or the chat model cannot be reached.
     """
     source = Source(
-        lambda: teachers_env(config),
+        config.demonstrations.make,
         lambda env, rng: make_teacher(env, rng, config.teacher),
         config.collect,
         config.seed,
@@ -255,12 +251,6 @@ def _play_with_chat(
     return [each.result() for each in waiting], model.meter()
 
 
-def teachers_env(config: Config) -> NatLangEnv:
-    """Return the environment where the teacher of a run plays."""
-    env_id, kwargs = config.demonstrations
-    return make_environment(env_id, **{"split": config.split, **kwargs})
-
-
 def _new_task(env: NatLangEnv, rng: np.random.Generator, seen: dict[str, None]) -> str:
     """Draw a task that is not among the seen ones, and add it to them."""
     for _ in range(_REPEATS):
@@ -277,6 +267,7 @@ def _play(source: Source, env: NatLangEnv, teacher: Teacher, task_id: str, rng: 
     """Play one task with the teacher's actions, trying wrong ones beside each (lines 4 to 18)."""
     settings = source.settings
     restarts, idles = getattr(teacher, "restarts", False), getattr(teacher, "idles", False)
+    limit = 0.0 if isinstance(teacher, ChatTeacher) else settings.timeout  # its requests have limits of their own
     examples: list[Example] = []
     skipped = 0
 
@@ -288,10 +279,10 @@ def _play(source: Source, env: NatLangEnv, teacher: Teacher, task_id: str, rng: 
             told = () if restart else tuple(path)
             mistake = None if restart else wrong
             commands = info["admissible_commands"]
-            state, count = source.fit(info["task"], told, observation, commands)
-            shown = told[len(told) - count :]
+            state = source.fit(info["task"], told, observation, commands)
+            shown = _shown(state, info["task"], told, observation)
             for wording in range(settings.wordings):
-                lesson = ask(teacher, Moment(env, state, told, shown, observation, info, mistake, wording))
+                lesson = ask(teacher, Moment(env, state, told, shown, observation, info, mistake, wording), limit)
                 action = lesson.action
                 if lesson.reflection is not None:
                     negative = mistake is not None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from natlang_envs.errors import UsageError, one_of
-from reference_agent.algorithm_names import check_algorithm
+from reference_agent.algorithms import check_algorithm
+from reference_agent.curriculum import Stage
 from reference_agent.number_checks import at_least, positive, shares
 
 
@@ -22,7 +23,6 @@ class ModelConfig:
         inner: Size of its feed-forward layers.
         heads: Number of its attention heads.
         positions: Its context length in tokens.
-        initializer_range: Standard deviation of its untrained weights.
         mimetic: Whether its attention starts with mimetic initialisation (Trockman and Kolter, 2023) and one
             previous-token head, so that it copies from context before it has learned anything.
         lora_rank: Rank of the LoRA adapters trained on the frozen model; 0 trains all weights.
@@ -41,7 +41,6 @@ class ModelConfig:
     inner: int = 344
     heads: int = 4
     positions: int = 512
-    initializer_range: float = 0.08
     mimetic: bool = False
     lora_rank: int = 0
     lora_alpha: int = 16
@@ -138,6 +137,7 @@ class CollectConfig:
         wordings: Number of reflections requested for each state, in different words.
         policy_negatives: Whether the policy also learns from the negative examples of its trajectories.
         failures: Whether to keep trajectories that miss their goal; otherwise more tasks are played in their place.
+        timeout: Largest number of seconds that a teacher takes for an answer; 0 for any. A chat model has its own.
     """
 
     env: str = ""
@@ -149,12 +149,13 @@ class CollectConfig:
     wordings: int = 1
     policy_negatives: bool = False
     failures: bool = False
+    timeout: float = 300.0
 
     def __post_init__(self) -> None:
         """Check what types cannot say."""
         shares("collect.", self, "detours")
         at_least("collect.", self, trajectories=1, wordings=1)
-        at_least("collect.", self, negatives=0, policy_trajectories=0)
+        at_least("collect.", self, negatives=0, policy_trajectories=0, timeout=0)
 
 
 @dataclass(frozen=True)
@@ -203,32 +204,6 @@ class PolicySFTConfig(SFTConfig):
 
 
 @dataclass(frozen=True)
-class StageConfig:
-    """One stage of the curriculum: an environment, and how long to train in it.
-
-    Attributes:
-        env: The environment's id.
-        iterations: Largest number of iterations.
-        advance_at: Mean success of the last batches, 0 to 1, at which the stage ends early; 0 for never.
-        advance_after: Number of batches in that mean.
-        env_kwargs: Further arguments of this stage's environment, such as ALFWorld's `{"task_types": [...]}`.
-        longest_plan: Longest reference plan of the tasks that are drawn; 0 for any.
-    """
-
-    env: str = ""
-    iterations: int = 150
-    advance_at: float = 0.0
-    advance_after: int = 5
-    env_kwargs: dict[str, Any] = field(default_factory=dict[str, Any])
-    longest_plan: int = 0
-
-    def __post_init__(self) -> None:
-        """Check what types cannot say."""
-        if self.advance_after < 1:
-            raise UsageError(f"curriculum.advance_after is {self.advance_after}: give 1 or more")
-
-
-@dataclass(frozen=True)
 class RLConfig:
     """RL fine-tuning (lines 23 to 35).
 
@@ -242,7 +217,6 @@ class RLConfig:
         ratio: PPO's clipping range.
         target_kl: KL(sampling policy || current policy), in nats, at which PPO ends an iteration early; 0 for never.
         critic: Whether PPO has a value head, whose advantages replace `baseline`.
-        replay: Earlier successes imitated after each update; 0 for none.
         dropout: Where the model's dropout is on: `"off"`, in `"updates"`, or `"always"`, as in the authors' rollouts.
         dropout_rate: Attention dropout during RL, for a model without its own; 0 leaves the model as it is.
         learning_rate: Peak learning rate of AdamW, decaying linearly to a tenth over a stage.
@@ -251,8 +225,7 @@ class RLConfig:
         entropy: Weight of the entropy bonus.
         reward_scale: Divisor of the rewards.
         group: Group size: episodes of each task in a batch.
-        baseline: Baseline of the reward-to-go: `"none"`, `"step"` (the batch's mean at the same step) or `"state"` (its
-            mean in the same p(s); for a p(s) met once, at the same step).
+        baseline: Baseline of the reward-to-go: `"none"` or `"step"`, the batch's mean at the same step.
         checkpoint_every: Iterations between checkpoints.
     """
 
@@ -264,7 +237,6 @@ class RLConfig:
     ratio: float = 0.2
     target_kl: float = 0.03
     critic: bool = False
-    replay: int = 0
     dropout: str = "off"
     dropout_rate: float = 0.0
     learning_rate: float = 4e-4
@@ -280,7 +252,7 @@ class RLConfig:
         """Check what types cannot say."""
         check_algorithm(self.algorithm)
         one_of("rl.dropout", self.dropout, ("off", "updates", "always"))
-        one_of("rl.baseline", self.baseline, ("none", "step", "state"))
+        one_of("rl.baseline", self.baseline, ("none", "step"))
         if self.group < 1 or self.batch % self.group:
             raise UsageError(f"rl.group {self.group} does not divide rl.batch {self.batch}: change one of them")
         if self.algorithm in ("rloo", "gigpo") and self.group < 2:
@@ -289,7 +261,7 @@ class RLConfig:
             raise UsageError(f"rl.critic is PPO's, not {self.algorithm!r}'s: set rl.algorithm to 'ppo'")
         if not 0 <= self.dropout_rate <= 1:
             raise UsageError(f"rl.dropout_rate is {self.dropout_rate}: give a number from 0 to 1")
-        at_least("rl.", self, batch=1, minibatch=1, microbatch=0, epochs=1, replay=0, checkpoint_every=1)
+        at_least("rl.", self, batch=1, minibatch=1, microbatch=0, epochs=1, checkpoint_every=1)
         positive("rl.", self, "learning_rate", "reward_scale")
 
 
@@ -309,8 +281,6 @@ class Config:
         reflections: `"greedy"`, or `"sampled"` at temperature 1 (line 28).
         reflection_tokens: Largest number of tokens of a reflection.
         head: Choice of an action: `"labels"` (all actions in one prompt, one label each) or `"saycan"` (saycan.py).
-        normalisation: Score of an action under `"saycan"`: its log-probability as it is (`"sum"`), per `"token"`, per
-            `"word"`, or with the end of the text (`"whole"`).
         threads: Torch's threads; the result depends on their number.
         curriculum: The stages, in order.
     """
@@ -324,7 +294,6 @@ class Config:
     reflections: str = "greedy"
     reflection_tokens: int = 48
     head: str = "labels"
-    normalisation: str = "token"
     threads: int = 1
     model: ModelConfig = ModelConfig()
     warmup: WarmupConfig = WarmupConfig()
@@ -333,12 +302,11 @@ class Config:
     sft_reflector: SFTConfig = SFTConfig()
     sft_policy: PolicySFTConfig = PolicySFTConfig()
     rl: RLConfig = RLConfig()
-    curriculum: tuple[StageConfig, ...] = ()
+    curriculum: tuple[Stage, ...] = ()
 
     def __post_init__(self) -> None:
         """Check what types cannot say."""
         one_of("head", self.head, ("labels", "saycan"))
-        one_of("normalisation", self.normalisation, ("sum", "token", "word", "whole"))
         one_of("reflections", self.reflections, ("greedy", "sampled"))
         one_of("players", self.players, ("two", "adapters", "one", "one-frozen"))
         at_least("", self, history=0, threads=1)
@@ -351,9 +319,8 @@ class Config:
         if self.one_model and self.head != "labels":
             raise UsageError(f"players {self.players!r} choose by labels: set head = 'labels', or players = 'two'")
         for stage in self.curriculum:
-            both = sorted(stage.env_kwargs.keys() & self.env_kwargs.keys())
-            if both:
-                raise UsageError(f"{both[0]!r} is in env_kwargs and in a stage's: keep it in one of them")
+            for name in sorted(stage.env_kwargs.keys() & self.env_kwargs.keys()):
+                raise UsageError(f"{name!r} is in env_kwargs and in a stage's: keep it in one of them")
         if self.collect.policy_trajectories > self.collect.trajectories:
             raise UsageError("collect.policy_trajectories is larger than collect.trajectories: lower it")
 
@@ -363,24 +330,20 @@ class Config:
         return self.players in ("one", "one-frozen")
 
     @property
-    def stages(self) -> tuple[StageConfig, ...]:
-        """The stages of the curriculum.
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages of the curriculum, with all arguments of their environments.
 
         Raises:
             UsageError: There is none, or one has no environment.
         """
         if not self.curriculum or not all(each.env for each in self.curriculum):
             raise UsageError("curriculum has no stage: give at least one [[curriculum]] with an env, or name a preset")
-        return self.curriculum
+        common = {"split": self.split, **self.env_kwargs}
+        return tuple(replace(each, env_kwargs={**common, **each.env_kwargs}) for each in self.curriculum)
 
     @property
-    def demonstrations(self) -> tuple[str, dict[str, Any]]:
-        """Id and further arguments of the environment where the teacher plays."""
+    def demonstrations(self) -> Stage:
+        """The environment where the teacher plays."""
         if self.collect.env:
-            return self.collect.env, self.env_kwargs
-        stage = self.stages[0]
-        return stage.env, self.env_kwargs | stage.env_kwargs
-
-    def arguments(self, stage: StageConfig) -> dict[str, Any]:
-        """Return the arguments of a stage's environment."""
-        return {"split": self.split, **self.env_kwargs, **stage.env_kwargs}
+            return Stage(self.collect.env, 0, env_kwargs={"split": self.split, **self.env_kwargs})
+        return Stage(self.stages[0].env, 0, env_kwargs=self.stages[0].env_kwargs)

@@ -6,10 +6,11 @@ import json
 import tomllib
 from dataclasses import asdict, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from natlang_envs.errors import UsageError, one_of
-from reference_agent.config import Config, StageConfig, TeacherConfig
+from reference_agent.config import Config, TeacherConfig
+from reference_agent.curriculum import Stage
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
 
@@ -17,9 +18,9 @@ EXPERIMENTS = Path(__file__).parent / "experiments"
 def load_config(path: Path | None, settings: list[str] | None = None, over: Path | None = None) -> Config:
     """Read a config file or a preset, then apply the file `over` and `key=value` settings such as `rl.batch=64`.
 
-    A preset is a file in `experiments/`, named without its ending, or TASK/ROW, which is `experiments/rows/ROW.toml`
-    applied to `experiments/TASK/best.toml`. A file with `base = "other.toml"` (relative to it) states only what
-    differs from that file; `base` may also be a list, in which later files win.
+    A preset is a file in `experiments/`, named without its ending, or TASK/METHOD, which is
+    `experiments/methods/METHOD.toml` applied to `experiments/TASK/best.toml`. A file with `base = "other.toml"`
+    (relative to it) states only what differs from that file; `base` may also be a list, in which later files win.
 
     Raises:
         UsageError: The file or its base is missing or no TOML, a key is unknown, a value has the wrong type.
@@ -45,7 +46,7 @@ def load_config(path: Path | None, settings: list[str] | None = None, over: Path
 def preset_files(name: Path) -> tuple[Path, ...]:
     """Return the files of a preset, later ones winning; empty if there is no such preset."""
     file = EXPERIMENTS / f"{name}.toml"
-    pair = (file.parent / "best.toml", EXPERIMENTS / "rows" / file.name)
+    pair = (file.parent / "best.toml", EXPERIMENTS / "methods" / file.name)
     return (file,) if file.exists() else pair if all(each.exists() for each in pair) else ()
 
 
@@ -102,12 +103,11 @@ def _changed(default: Any, content: Any, where: str) -> Any:
         raise UsageError(f"{where or 'the config'} must be a table of settings, not {content!r}")
     if isinstance(default, TeacherConfig):
         content = _with_options(content)
-    hints = get_type_hints(type(default))
     known = [f"{where}{each.name}" for each in fields(default)]
     values: dict[str, Any] = {}
     for key, value in content.items():
         one_of("config key", f"{where}{key}", sorted(known))
-        values[key] = _value(hints[key], getattr(default, key), value, f"{where}{key}")
+        values[key] = _value(getattr(default, key), value, f"{where}{key}")
     return replace(default, **values)
 
 
@@ -118,48 +118,14 @@ def _with_options(content: dict[str, Any]) -> dict[str, Any]:
     return {**{key: content[key] for key in ("name",) if key in content}, "options": {**options, **beside}}
 
 
-# Settings of runs made by earlier versions: their old names with the defaults they had, and their new tables.
-_TEACHERS = {
-    **{"regret": "first", "walls": False, "aloud": False, "model": "", "hint": True, "workers": 4, "attempts": 3},
-    **{"timeout": 120.0, "price_read": 0.0, "price_written": 0.0},
-}
-_GONE: dict[str, dict[str, Any]] = {
-    "model": {"lora_dropout": 0.0},
-    "sft_reflector": {"smoothing": 0.0, "doubt": 0.0},
-    "rl": {"skip": 1.0, "value_weight": 0.5, "gae": 0.95, "step_weight": 1.0, "replay_size": 256, "explore": 0.0},
-}
-
-
-def migrate(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a run by their present names; settings of earlier versions had others.
-
-    Raises:
-        UsageError: A setting that is gone had another value than the one that is now fixed.
-    """
-    collect = dict(content.get("collect", {}))
-    if "teacher" not in collect:
-        return content
-    name = collect.pop("teacher")
-    given = {key: collect.pop(key, default) for key, default in _TEACHERS.items()}
-    options = {key: value for key, value in given.items() if value != _TEACHERS[key]}
-    moved = {**content, "collect": collect, "teacher": {"name": name, "options": options}}
-    for table, gone in _GONE.items():
-        settings = dict(moved.get(table, {}))
-        for key, fixed in gone.items():
-            if settings.pop(key, fixed) != fixed:
-                raise UsageError(f"{table}.{key} is {fixed} for all runs now: use the version that made this run")
-        moved[table] = settings
-    return moved
-
-
-def _value(hint: Any, default: Any, value: Any, where: str) -> Any:
+def _value(default: Any, value: Any, where: str) -> Any:
     if is_dataclass(default):
         return _changed(default, value, f"{where}.")
-    if hint == tuple[StageConfig, ...]:
+    if isinstance(default, tuple):
         if not isinstance(value, list):
             raise UsageError(f"{where} must be a list of stages, not {value!r}")
-        return tuple(_changed(StageConfig(), each, f"{where}.") for each in value)
-    wanted = dict if hint == dict[str, Any] else hint
+        return tuple(_changed(Stage(), each, f"{where}.") for each in value)
+    wanted = type(default)
     if wanted is float and type(value) is int:
         value = float(value)
     if type(value) is not wanted:

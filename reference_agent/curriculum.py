@@ -17,7 +17,6 @@ from natlang_envs.cli_support import make_env
 from natlang_envs.env import NatLangEnv
 from natlang_envs.episodes import EpisodesVectorEnv
 from natlang_envs.errors import UsageError
-from reference_agent.config import Config
 
 _DRAWS = 1000
 
@@ -38,41 +37,38 @@ class Stage:
     """One stage of a curriculum: an environment, and how long to train in it.
 
     Attributes:
-        env: An environment's id, or a function that makes one.
+        env: An environment's id, or a function that makes one; in a config an id.
         iterations: Largest number of iterations.
         advance_at: Mean success of the last batches, 0 to 1, at which the stage ends early; 0 for never.
         advance_after: Number of batches in that mean.
         longest_plan: Longest reference plan of the tasks that are drawn; 0 for any.
-        arguments: Arguments of the environment, if it is given by its id.
+        env_kwargs: Arguments of an environment that is given by its id, such as ALFWorld's `{"task_types": [...]}`.
     """
 
-    env: Environment
+    env: Environment = ""
     iterations: int = 100
     advance_at: float = 0.0
     advance_after: int = 5
     longest_plan: int = 0
-    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+    env_kwargs: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        """Check what types cannot say."""
+        if self.advance_after < 1:
+            raise UsageError(f"curriculum.advance_after is {self.advance_after}: give 1 or more")
 
     def make(self) -> NatLangEnv:
         """Return one environment of the stage."""
-        return make_environment(self.env, **self.arguments)
+        return make_environment(self.env, **self.env_kwargs)
 
     def make_many(self, count: int) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
         """Return `count` environments of the stage that step together."""
         name = self.env.rpartition(":")[2] if isinstance(self.env, str) else ""
         if isinstance(self.env, str) and getattr(gymnasium.registry.get(name), "vector_entry_point", None):
             return gymnasium.make_vec(
-                self.env, count, vectorization_mode="vector_entry_point", autoreset_mode="NextStep", **self.arguments
+                self.env, count, vectorization_mode="vector_entry_point", autoreset_mode="NextStep", **self.env_kwargs
             )
         return EpisodesVectorEnv(self.make(), count)
-
-
-def stages_of(config: Config) -> tuple[Stage, ...]:
-    """Return the curriculum of a run."""
-    return tuple(
-        Stage(each.env, each.iterations, each.advance_at, each.advance_after, each.longest_plan, config.arguments(each))
-        for each in config.stages
-    )
 
 
 def passed(stage: Stage, number: int, curve: Sequence[dict[str, float]]) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from natlang_envs import __version__
 from natlang_envs.errors import UsageError
 from reference_agent.config import Config
 
@@ -19,7 +19,7 @@ class Played:
 
     Attributes:
         task_id: Its task.
-        steps: How many steps it took.
+        steps: Its length.
         success: Whether it reached its goal.
         positive: Examples on its way.
         negative: Examples after a wrong action.
@@ -37,7 +37,7 @@ class Played:
 
 
 class Meter(NamedTuple):
-    """What a chat model did.
+    """A chat model's usage.
 
     Attributes:
         endpoint: Its address.
@@ -60,66 +60,50 @@ class Meter(NamedTuple):
 
 @dataclass(frozen=True)
 class Card:
-    """What is in a data set.
+    """Contents and origin of a data set.
 
     Attributes:
-        teacher: Who reflected: "oracle", or "openai" and the model's name.
+        teacher: Name of the teacher; for a chat model with the model's name.
         environment: The environment's id.
-        env_kwargs: Its further arguments.
-        split: Where its tasks come from.
-        seed: On it depend the tasks, the wrong actions and the wordings.
-        history: How many steps of the path p(s) shows.
-        collect: The settings of collecting.
-        examples: How many there are.
-        positive: Those on the teacher's way.
-        negative: Those after a wrong action.
-        restarts: Those of them, of both kinds, whose p(s) has no path.
-        skipped: Wrong actions that were tried and not kept.
-        trajectories: The trajectories, by the number that the examples give.
+        env_kwargs: Its further arguments, the split among them.
+        seed: Seed of the tasks, the wrong actions and the wordings.
+        history: Number of the path's steps that p(s) shows.
+        collect: The settings of collecting, and the teacher's options.
+        trajectories: Each `Played`, by the number that the examples give.
         failed: Trajectories that did not reach their goal, and are not in the data.
-        chat: What the chat model did; None for the oracle.
+        chat: The `Meter` of a chat model; None for other teachers.
         natlang_envs: The version of the package.
     """
 
     teacher: str
     environment: str
     env_kwargs: dict[str, Any]
-    split: str
     seed: int
     history: int
     collect: dict[str, Any]
-    examples: int
-    positive: int
-    negative: int
-    restarts: int
-    skipped: int
     trajectories: list[dict[str, Any]]
     failed: list[dict[str, Any]]
     chat: dict[str, Any] | None
-    natlang_envs: str
+    natlang_envs: str = __version__
+
+    def total(self, name: str) -> int:
+        """Return the sum of a number of `Played` over the trajectories, such as `"negative"`."""
+        return sum(each[name] for each in self.trajectories)
 
 
 def make_card(config: Config, kept: Sequence[Played], failed: Sequence[Played], meter: Meter | None) -> Card:
     """Return the card of a collection."""
-    positive, negative = sum(each.positive for each in kept), sum(each.negative for each in kept)
-    environment, env_kwargs = config.demonstrations
+    stage = config.demonstrations
     return Card(
-        teacher=" ".join([config.teacher.name, *([config.teacher.options["model"]] if meter else [])]),
-        environment=environment,
-        env_kwargs=env_kwargs,
-        split=config.split,
-        seed=config.seed,
-        history=config.history,
-        collect={**asdict(config.collect), "teacher": config.teacher.options},
-        examples=positive + negative,
-        positive=positive,
-        negative=negative,
-        restarts=sum(each.restarts for each in kept),
-        skipped=sum(each.skipped for each in kept),
-        trajectories=[asdict(each) for each in kept],
-        failed=[asdict(each) for each in failed],
-        chat=meter._asdict() if meter else None,
-        natlang_envs=_version(),
+        " ".join([config.teacher.name, *([config.teacher.options["model"]] if meter else [])]),
+        str(stage.env),
+        stage.env_kwargs,
+        config.seed,
+        config.history,
+        {**asdict(config.collect), "teacher": config.teacher.options},
+        [asdict(each) for each in kept],
+        [asdict(each) for each in failed],
+        meter._asdict() if meter else None,
     )
 
 
@@ -142,12 +126,13 @@ def read_card(path: Path) -> Card:
 
 def describe(card: Card) -> str:
     """Return a card in a few lines of words."""
+    positive, negative = card.total("positive"), card.total("negative")
     lines = [
-        f"{card.examples} examples of the teacher {card.teacher} in {card.environment}"
-        f" ({card.split}, seed {card.seed}):",
-        f"{card.positive} on the way of {len(card.trajectories)} trajectories, {card.negative} after a mistake; "
-        f"{card.restarts} of them without their path.",
-        f"{card.skipped} wrong actions were skipped, {len(card.failed)} trajectories did not reach their goal.",
+        f"{positive + negative} examples of the teacher {card.teacher} in {card.environment}"
+        f" ({card.env_kwargs['split']}, seed {card.seed}):",
+        f"{positive} on the way of {len(card.trajectories)} trajectories, {negative} after a mistake; "
+        f"{card.total('restarts')} of them without their path.",
+        f"{card.total('skipped')} wrong actions were skipped, {len(card.failed)} trajectories missed their goal.",
     ]
     if card.chat:
         meter = Meter(**card.chat)
@@ -157,10 +142,3 @@ def describe(card: Card) -> str:
             f"{meter.written:,} written, cost {meter.cost:.2f}. Lessons left out: {left_out}."
         )
     return "\n".join(lines)
-
-
-def _version() -> str:
-    try:
-        return version("natlang-envs")
-    except PackageNotFoundError:  # run from a checkout that is not installed
-        return "not installed"

@@ -35,8 +35,7 @@ from reference_agent.collection import (
     write_collection,
 )
 from reference_agent.config import Config
-from reference_agent.config_file import dump_config, migrate, parse_config
-from reference_agent.curriculum import stages_of
+from reference_agent.config_file import dump_config, parse_config
 from reference_agent.folders import finished
 from reference_agent.models.backbone import memory_advice
 from reference_agent.models.language_model import LanguageModel
@@ -100,7 +99,7 @@ def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageMode
     """Return the policy after RL fine-tuning, and its learning curve."""
     policy = load_player(config, out, "policy-sft")
     reflector = load_reflector(config, out, policy)
-    stages = stages_of(config)
+    stages = config.stages
 
     def on_row(row: Row) -> None:
         done = sum(stage.iterations for stage in stages[: int(row["stage"])]) + int(row["iteration"])
@@ -160,7 +159,7 @@ def read_config(out: Path) -> Config:
         UsageError: There is no run.
     """
     try:
-        return parse_config(migrate(json.loads((out / CONFIG).read_text(encoding="utf-8"))))
+        return parse_config(json.loads((out / CONFIG).read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise UsageError(f"{out} holds no run: train one with `reflect-rl train --out {out}`") from None
     except ValueError as error:

@@ -183,7 +183,7 @@ def decide(
         reflector: The reflector, or None.
         states: p(s) of each episode.
         commands: A(s) of each episode.
-        rng: Samples labels and choices (temperature 1); without it labels are in order and decoding is greedy.
+        rng: Samples labels and choices at temperature 1; without it labels are in order and decoding is greedy.
         own: Each episode's own generator, which samples its choice instead of `rng`, so that episodes do not depend on
             one another; labels are in order.
         known: The policy's answers so far, valid while its weights stay; new ones are added.

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reference_agent.collection import teachers_env
 from reference_agent.config import Config
-from reference_agent.curriculum import stages_of
 from reference_agent.models.backbone import check_backbone, load_tokenizer
 from reference_agent.models.start import model_source
 from reference_agent.models.tokenizer import check_labels, label_tokens
@@ -31,12 +29,12 @@ def check_environments(config: Config) -> int:
     Raises:
         UsageError: There is no such environment or teacher, or it does not take its arguments.
     """
-    env = teachers_env(config)
+    env = config.demonstrations.make()
     make_teacher(env, np.random.default_rng(0), config.teacher)
     if config.teacher.name == CHAT:
         chat_options(config.teacher)
     env.close()
-    envs = [stage.make() for stage in stages_of(config)]
+    envs = [stage.make() for stage in config.stages]
     for env in envs:
         env.close()
     return max(env.max_commands for env in envs)

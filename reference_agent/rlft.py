@@ -20,13 +20,10 @@ from torch.utils.tensorboard import SummaryWriter
 
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import History
-from reference_agent import checkpoint as checkpoints
 from reference_agent import processes
-from reference_agent.algorithm_names import load_algorithm
-from reference_agent.algorithms import ppo
+from reference_agent.algorithms import load_algorithm, ppo
 from reference_agent.algorithms.policy_gradient import Learner, Update
-from reference_agent.algorithms.replay import Replay
-from reference_agent.checkpoint import Progress
+from reference_agent.checkpoint import Checkpoints, Iterations, dropout_seed, random_state
 from reference_agent.config import RLConfig
 from reference_agent.curriculum import Stage, Tasks, passed
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
@@ -79,33 +76,28 @@ def reinforce(
     stages = [stages] if isinstance(stages, Stage) else stages
     if reflector is not None and reflector.model is not policy:
         reflector.freeze()
-    progress = Progress(0, 0, checkpoints.random_state(np.random.default_rng([seed, 4])), {}, [])
-    last = checkpoints.newest(folder)
-    if last is not None:
-        progress = checkpoints.load_progress(last, Progress)
-        checkpoints.load_weights(last, policy)
-    rng = checkpoints.restore_random(progress.random)
-    if reflector is not None:
-        reflector.cache.update(progress.reflections)
-    curve = list(progress.curve)
-    replay = Replay(settings, progress.replay)
     critic = ppo.make_critic(policy) if settings.critic else None
     for module in policy.model.modules() if settings.dropout_rate else ():
         if hasattr(module, "attention_dropout"):
             module.attention_dropout = settings.dropout_rate
-    if last is not None and critic is not None:
-        checkpoints.load_critic(last, critic)
+    checkpoints, rng = Checkpoints(folder, policy, critic), np.random.default_rng([seed, 4])
+    resumed = checkpoints.resume(Iterations)
+    progress = resumed or Iterations(0, 0, [random_state(rng)], {}, [])
+    (rng.bit_generator.state,) = progress.random
+    if reflector is not None:
+        reflector.cache.update(progress.reflections)
+    curve = list(progress.curve)
     trained = [*policy.parameters(), *(critic.parameters() if critic is not None else ())]
     update: Algorithm = load_algorithm(settings.algorithm)
     frozen = _fingerprint(reflector)
     writes = processes.number() == 0
     with _interruptible() as interrupted, _events(folder, len(curve)) as record:
-        for number in range(progress.stage, len(stages)):
+        for number in range(progress.part, len(stages)):
             stage = stages[number]
             optimizer = torch.optim.AdamW(trained, lr=settings.learning_rate, weight_decay=settings.weight_decay)
-            done = progress.iteration if number == progress.stage else 0
-            if last is not None and done:
-                checkpoints.load_optimizer(last, optimizer)
+            done = progress.step if number == progress.part else 0
+            if done:
+                checkpoints.load_optimizer(optimizer)
             envs, tasks = make_envs(stage, settings.batch), Tasks(stage)
             learner = Learner(policy, optimizer, settings, rng, critic)
             for iteration in range(done, stage.iterations):  # line 23
@@ -114,10 +106,11 @@ def reinforce(
                 for group in optimizer.param_groups:
                     group["lr"] = settings.learning_rate * (1 - 0.9 * iteration / stage.iterations)
                 try:
-                    with checkpoints.dropout_seed(seed, 5, number, iteration):
-                        row = _iterate(envs, tasks, learner, reflector, history, update, replay)
+                    with dropout_seed(seed, 5, number, iteration):
+                        row = _iterate(envs, tasks, learner, reflector, history, update)
                 except NotFinite as error:
-                    raise _diverged(f"{error} in iteration {iteration + 1} of stage {number}", folder) from None
+                    what = f"{error} in iteration {iteration + 1} of stage {number}"
+                    raise _diverged(what, checkpoints.last) from None
                 if reflector is not None and not reflector.frozen:
                     reflector.cache.clear()  # after the update it would say something else
                 row |= {"stage": number, "iteration": iteration + 1}
@@ -128,8 +121,7 @@ def reinforce(
                 stop = processes.anyone(interrupted())
                 if writes and (finished or stop or (iteration + 1) % settings.checkpoint_every == 0):
                     cache = reflector.cache if reflector else {}
-                    state = Progress(number, iteration + 1, checkpoints.random_state(rng), cache, curve, replay.state())
-                    checkpoints.save(folder, policy, optimizer, state, critic=critic)
+                    checkpoints.save(Iterations(number, iteration + 1, [random_state(rng)], cache, curve), optimizer)
                 if stop:
                     raise Stopped
             envs.close()
@@ -139,8 +131,7 @@ def reinforce(
     return curve
 
 
-def _diverged(what: str, folder: Path) -> UsageError:
-    good = checkpoints.newest(folder)
+def _diverged(what: str, good: Path | None) -> UsageError:
     kept = f"the last good checkpoint is {good}" if good else "there is no checkpoint yet, and the warm start stays"
     return UsageError(f"{what}: lower rl.learning_rate and train with another --out; {kept}")
 
@@ -152,7 +143,6 @@ def _iterate(
     reflector: Reflector | None,
     history: History,
     update: Algorithm,
-    replay: Replay,
 ) -> Row:
     """Sample a batch of trajectories and update the policy with it (lines 24 to 34)."""
     settings = learner.config
@@ -169,8 +159,6 @@ def _iterate(
     episodes = processes.gather(played)
     model.train(settings.dropout != "off")
     result = update(learner, episodes)  # line 34
-    if settings.replay:
-        replay.update(learner, episodes)
     model.eval()
     check_finite(learner.optimizer)
     told = (

@@ -204,8 +204,9 @@ def _tune(
     """Train on batches that the first generator draws; `losses_of` may draw from all; `seed` is dropout's."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
     done, order = 0, list[int]()
-    checkpoints = Checkpoints(folder, model, optimizer)
+    checkpoints = Checkpoints(folder, model)
     if last := checkpoints.resume(Steps):
+        checkpoints.load_optimizer(optimizer)
         for rng, state in zip(random, last.random, strict=True):
             rng.bit_generator.state = state
         done, order = last.step, last.order
@@ -220,10 +221,11 @@ def _tune(
         try:
             with dropout_seed(seed, 6, step):
                 model.descend(optimizer, _noted(losses_of(batch), values), config.clip)
-            check = Steps(step + 1, [random_state(rng) for rng in random], order)
+            reached = Steps(0, step + 1, [random_state(rng) for rng in random], order)
             if step + 1 == config.steps:
                 check_finite(optimizer)
-            checkpoints.save(check, now=step + 1 == config.steps)
+                checkpoints.save(reached, optimizer)
+            checkpoints.save_sometimes(reached, optimizer)
         except NotFinite as error:
             raise UsageError(
                 f"{error} in step {step + 1} of {config.steps} of a supervised fine-tuning: lower its learning_rate "

@@ -14,7 +14,7 @@ from reference_agent.folders import alone, finished
 from reference_agent.models.start import VERSION, tiny_name
 
 _AFTER_SFT = frozenset({"rl", "curriculum"})
-_HEAD = frozenset({"head", "normalisation"})
+_HEAD = frozenset({"head"})
 _OF_POLICY = frozenset({"sft_policy", "reflect", "reflections", "reflection_tokens", "collect.policy_trajectories"})
 # Settings that a stage does not depend on. One that is forgotten here costs a stage made twice, never a wrong one.
 _FREE: dict[str, frozenset[str]] = {
@@ -35,7 +35,7 @@ def stage_key(config: Config, stage: str) -> str:
     free = _FREE[stage] if apart else _AFTER_SFT | {"reflections", "reflection_tokens"}
     settings = asdict(config)
     kept: dict[str, object] = {key: value for key, value in settings.items() if key not in free}
-    kept["env"] = config.demonstrations
+    kept["env"] = asdict(config.demonstrations)
     if config.model.name != "tiny":  # prompts are cut to the model's context, less what is reserved for reflections
         kept["context"] = [config.model.name, config.head, config.reflection_tokens if config.reflect else 0]
     if "players" in kept:

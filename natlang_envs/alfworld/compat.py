@@ -31,7 +31,7 @@ from natlang_envs.alfworld.engine.goals import TASK_TYPES
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.expert import Expert
 from natlang_envs.alfworld.games.folder import game_paths
-from natlang_envs.alfworld.games.official import check_kind
+from natlang_envs.alfworld.games.official import VARIABLE, check_kind
 from natlang_envs.alfworld.games.splits import check_task_types
 from natlang_envs.alfworld.plans import reference
 from natlang_envs.errors import UsageError, one_of
@@ -52,7 +52,10 @@ _KNOWN = {
     ),
     "dataset": (*_DATA.values(), "num_train_games", "num_eval_games"),
     "logic": ("domain", "grammar"),
+    "env.hybrid": ("start_eps", "thor_prob", "eval_mode"),
+    "env.thor": ("screen_width", "screen_height", "smooth_nav", "save_frames_to_disk", "save_frames_path"),
 }
+_IMAGES = ("env.hybrid", "env.thor")  # sections that may be there and are not read
 _METHODS = {"dqn": "rl", "dagger": "dagger"}  # training methods, and the sections that hold their number of steps
 _EXAMPLE = "alfworld's configs/base_config.yaml"
 _VISUAL = ("AlfredThorEnv", "AlfredHybrid")
@@ -97,6 +100,8 @@ class AlfredTWEnv:
         given = _value(config, "dataset", _DATA[train_eval])
         if not isinstance(given, str):
             raise UsageError(f"dataset.{_DATA[train_eval]} is {given!a}: set it to a folder of games")
+        if not os.environ.get(VARIABLE):
+            given = given.replace(f"${VARIABLE}", "~/.cache/alfworld")  # where the package looks then
         folder = Path(os.path.expandvars(given)).expanduser()
         checked: set[bytes] = set()
         paths = [path for path in game_paths(folder) if _task_type(path, checked) in kinds]
@@ -304,5 +309,9 @@ def _value(config: dict[str, Any], *keys: str, default: Any = _REQUIRED) -> Any:
 def _check_keys(config: dict[str, Any]) -> None:
     """Refuse keys that nothing reads; sections of trainers may hold what they like."""
     for section, known in _KNOWN.items():
-        for key in config.get(section) or ():
+        for key in _value(config, *section.split("."), default=None) or ():
+            if section in _IMAGES and key not in known:
+                raise UsageError(
+                    f"unknown key {section}.{key}; it would concern images, and here there are texts alone"
+                )
             one_of(f"key of the config's section {section}", str(key), known)

@@ -88,20 +88,13 @@ def rewards_to_go(rewards: Sequence[float], scale: float) -> NDArray[np.float64]
 def advantages(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
     """Return every step of every episode, last steps first, with its reward-to-go less `rl.baseline`."""
     returns = [rewards_to_go(each.rewards, config.reward_scale) for each in episodes]
-    groups: dict[object, list[float]] = {}
-    for episode, gained in zip(episodes, returns, strict=True):
-        for step, decision in enumerate(episode.decisions):
-            for key in (step, decision.state):
-                groups.setdefault(key, []).append(float(gained[step]))
-
-    def baseline(step: int, decision: Decision) -> float:
-        if config.baseline == "none":
-            return 0.0
-        same_state = groups[decision.state]
-        return float(np.mean(same_state if config.baseline == "state" and len(same_state) > 1 else groups[step]))
-
+    at_step: dict[int, list[float]] = {}
+    for gained in returns:
+        for step, value in enumerate(gained.tolist()):
+            at_step.setdefault(step, []).append(value)
+    means = {step: float(np.mean(values)) if config.baseline == "step" else 0.0 for step, values in at_step.items()}
     rows = [
-        Row(step, decision, float(gained[step]) - baseline(step, decision))
+        Row(step, decision, float(gained[step]) - means[step])
         for episode, gained in zip(episodes, returns, strict=True)
         for step, decision in enumerate(episode.decisions)
     ]

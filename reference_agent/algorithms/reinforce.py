@@ -1,8 +1,8 @@
 """REINFORCE on the reward-to-go for line 34 of Algorithm 1.
 
 The paper leaves the estimator open and updates the steps of a trajectory last to first, as this does. An optional
-baseline, the batch's mean reward-to-go in the same state or at the same step, reduces the variance; advantages with a
-baseline are divided by their standard deviation.
+baseline, the batch's mean reward-to-go at the same step, reduces the variance. Advantages with a baseline are divided
+by their standard deviation.
 """
 
 from __future__ import annotations

@@ -7,5 +7,5 @@ backbone        loading (precision, 8 bits, device), LoRA adapters, the tiny Lla
 generation      greedy and sampled decoding with a key/value cache
 tokenizer       a small tokenizer for the tiny model; labels that are single tokens
 start           the model that both players start from
-smollm2         SmolLM2-135M-Instruct from the package index
+packages        models from the packaging index: SmolLM2-135M-Instruct, all-MiniLM-L6-v2
 """

@@ -30,6 +30,7 @@ from reference_agent import processes
 from reference_agent.config import ModelConfig
 
 WEIGHTS = "adapter_model.safetensors"
+INITIALIZER_RANGE = 0.08  # of the tiny Llama
 _M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
 _SHARP = 10.0  # biases that make a head attend to one position: all others score about 12 lower
 _BASE = "base.sha256"  # beside an adapter: which base it belongs to
@@ -308,7 +309,7 @@ def tiny_llama(config: ModelConfig, vocabulary: int, end: int) -> Any:
             num_attention_heads=config.heads,
             intermediate_size=config.inner,
             # At the usual 0.02 so small a model stays at chance on reading the labels for hundreds of steps.
-            initializer_range=config.initializer_range,
+            initializer_range=INITIALIZER_RANGE,
             tie_word_embeddings=True,
             attention_bias=config.mimetic,
             bos_token_id=end,

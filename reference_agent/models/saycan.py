@@ -1,12 +1,10 @@
 """Action scoring in the manner of SayCan, the alternative that the paper's section 4.3 compares with.
 
 The prompt ends where the action belongs, and lists none. An action's score is the log-probability of its text there;
-the policy is the softmax of the scores over the admissible actions (Ahn et al., 2022: SayCan's language model). Longer
-texts have smaller sums, so TWOSOME (Tan et al., 2024) divides the sum by the action's number of tokens or of words.
-
-The prompt is computed once: the actions follow one another behind it, and each attends to the prompt and itself only.
-These scores leave out the end of the text, so a command that is a prefix of another never scores lower; `"whole"`
-includes the end and divides by nothing, like the fine-tuning.
+the policy is the softmax of the scores over the admissible actions (Ahn et al., 2022: SayCan's language model). The
+score includes the end of the text, as fine-tuning does; without it a command that is a prefix of another never scores
+lower. The prompt is computed once: the actions follow one another behind it, and each attends to the prompt and itself
+only.
 """
 
 from __future__ import annotations
@@ -30,18 +28,17 @@ class SayCanPolicy(TextReader, LanguageModel):
 
     Args:
         model: The model; both share its weights and settings.
-        normalisation: What a log-probability is divided by: `"sum"` (nothing), `"token"` or `"word"`; `"whole"` is an
-            undivided one with the end of the text.
+        ends: Whether a score includes the end of the text.
     """
 
-    def __init__(self, model: LanguageModel, normalisation: str) -> None:
+    def __init__(self, model: LanguageModel, ends: bool = True) -> None:
         self.__dict__.update(vars(model))
-        self.normalisation = normalisation
+        self.ends = ends
 
     def choice_logits_and_states(
         self, prompts: Sequence[str], labels: Sequence[Sequence[str]]
     ) -> tuple[Tensor, Tensor]:
-        """Return the normalised log-probabilities of the actions of each prompt; a softmax makes them the policy.
+        """Return the log-probabilities of the actions of each prompt; a softmax makes them the policy.
 
         Args:
             prompts: B prompts.
@@ -57,7 +54,7 @@ class SayCanPolicy(TextReader, LanguageModel):
         actions = [[self.encode(text) for text in each] for each in labels]
         if not all(all(each) for each in actions):
             raise UsageError("an action without text has no probability: list another, or set head to 'labels'")
-        if self.normalisation == "whole":
+        if self.ends:
             actions = [[(*action, self.end) for action in each] for each in actions]
         self._check_length([(*start, *max(each, key=len)) for start, each in zip(starts, actions, strict=True)])
         cache, shared = self._begin(starts, min(map(len, starts)) - 1)
@@ -75,8 +72,9 @@ class SayCanPolicy(TextReader, LanguageModel):
         wanted: list[int] = []
         owner: list[int] = []
         widest = max(map(len, labels))
-        divisors = np.full(len(starts) * widest, np.inf)
+        listed = torch.zeros(len(starts), widest, dtype=torch.bool)
         for row, (start, each) in enumerate(zip(starts, actions, strict=True)):
+            listed[row, : len(each)] = True
             end = len(start) - shared
             ids[row, :end] = start[shared:]
             positions[row, :end] = np.arange(shared, len(start))
@@ -90,7 +88,6 @@ class SayCanPolicy(TextReader, LanguageModel):
                 predicted += [(row, end - 1), *((row, at) for at in range(place, behind))]
                 wanted += action
                 owner += [row * widest + number] * len(action)
-                divisors[row * widest + number] = self._divisor(labels[row][number], len(action))
                 place = behind
 
         device = self.model.device
@@ -107,15 +104,11 @@ class SayCanPolicy(TextReader, LanguageModel):
         logits = self.model.get_output_embeddings()(output.last_hidden_state[rows, columns]).float()
         at = torch.tensor([places[each] for each in predicted], device=device)
         said = logits[at, torch.tensor(wanted, device=device)] - logits.logsumexp(dim=1)[at]
-        sums = torch.zeros(divisors.shape, device=device).index_add(0, torch.tensor(owner, device=device), said)
-        listed = torch.from_numpy(np.isfinite(divisors)).to(device)
-        scores = (sums / torch.from_numpy(divisors).float().to(device)).masked_fill(~listed, float("-inf"))
+        sums = torch.zeros(len(starts) * widest, device=device).index_add(0, torch.tensor(owner, device=device), said)
+        scores = sums.view(len(starts), widest).cpu().masked_fill(~listed, float("-inf"))
         ends = torch.tensor([len(start) - shared - 1 for start in starts], device=device)
         states = output.last_hidden_state[torch.arange(len(starts), device=device), ends]
-        return scores.view(len(starts), widest).cpu(), states.float().cpu()
-
-    def _divisor(self, action: str, tokens: int) -> int:
-        return {"sum": 1, "whole": 1, "token": tokens, "word": len(action.split())}[self.normalisation]
+        return scores, states.float().cpu()
 
     def _mask(self, holds: Tensor, shared: int) -> Tensor:
         """Return what is added to attention [B, 1, T, shared + T]: 0 where a place sees another, else the least."""
@@ -130,4 +123,4 @@ class SayCanPolicy(TextReader, LanguageModel):
 
 def with_head(policy: LanguageModel, config: Config) -> LanguageModel:
     """Return the policy with the head that the settings name."""
-    return SayCanPolicy(policy, config.normalisation) if config.head == "saycan" else policy
+    return SayCanPolicy(policy) if config.head == "saycan" else policy

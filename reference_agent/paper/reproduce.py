@@ -28,7 +28,7 @@ from natlang_envs.evaluation.runner import RUN_FILE
 from natlang_envs.files import write_whole
 from reference_agent.agent import ReflectRLAgent
 from reference_agent.folders import lock_file
-from reference_agent.paper.experiments import ROWS, UNTUNED, protocol_for
+from reference_agent.paper.experiments import METHODS, UNTUNED, protocol_for
 from reference_agent.paper.plan import Cell, Plan
 from reference_agent.paper.plots import draw_curves
 from reference_agent.paper.tables import Entry, entries, write_results
@@ -66,7 +66,7 @@ def reproduce(plan: Plan, jobs: int, report: Report, done: Callable[[Cell], None
                 done(cell)
         if jobs == 1:
             for cell in missing:
-                _make(cell, plan.out, lambda *row, name=cell.name: report(name, *row))
+                _make(cell, plan.out, lambda *told, name=cell.name: report(name, *told))
                 done(cell)
         elif missing:
             _make_all(missing, plan.out, jobs, report, done)
@@ -84,7 +84,7 @@ def draw(plan: Plan) -> list[Path]:
         runs: dict[str, list[Path]] = {}
         for cell in plan.cells:
             if cell.task == task and cell.iterations:
-                runs.setdefault(ROWS[cell.row].title, []).append(cell.folder)
+                runs.setdefault(METHODS[cell.method].title, []).append(cell.folder)
         if runs:
             suffix = "" if len(plan.tasks) == 1 else f"-{task}"
             pictures.append(draw_curves(runs, plan.out / f"{plan.target.name}{suffix}.png"))
@@ -123,9 +123,9 @@ def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None])
 
 def _agent(cell: Cell, stages: Path, report: Callable[[str, int, int, float], None]) -> Agent:
     if cell.config is None:
-        return load_agent(cell.row)
+        return load_agent(cell.method)
     torch.set_num_threads(cell.config.threads)
-    if cell.row == UNTUNED:
+    if cell.method == UNTUNED:
         return ZeroShotAgent(load_or_make_base(cell.config, cell.folder, report, stages), cell.config)
     train(cell.config, cell.folder, report, stages)
     return ReflectRLAgent(cell.folder)
@@ -174,7 +174,7 @@ def _relay(news: Any, report: Report) -> None:
 
 
 def _make_apart(cell: Cell, out: Path, news: Any) -> None:
-    _make(cell, out, lambda *row: news.put((cell.name, *row)))
+    _make(cell, out, lambda *told: news.put((cell.name, *told)))
 
 
 def _end_with_parent(parent: int) -> None:

@@ -7,6 +7,7 @@ of its episodes (Wilson's, or clustered by task if tasks are repeated), several 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from natlang_envs.evaluation import read_run
 from natlang_envs.evaluation.runner import score_run
 from natlang_envs.evaluation.statistics import Interval, over_seeds
 from natlang_envs.files import write_whole
-from reference_agent.paper.experiments import PAPER_ONLY, ROWS, TASKS, paper, protocol_for
+from reference_agent.paper.experiments import METHODS, PAPER_ONLY, TASKS, paper, protocol_for
 from reference_agent.paper.plan import Cell, Plan
 
 
@@ -25,7 +26,7 @@ class Entry:
 
     Attributes:
         task: The task, a column.
-        row: The method, or the name of an agent.
+        method: The method, or the name of an agent.
         drawn: Whether commands were sampled.
         rates: The success rate of each seed; empty if nothing was run.
         seeds: The training seeds; empty for agents.
@@ -35,6 +36,7 @@ class Entry:
         episodes: Episodes a seed.
         mean_return: Mean sum of rewards.
         mean_steps: Mean length.
+        regret: Mean number of steps beyond the environment's own plan, over successes; None without any.
         seconds: Training and playing, all seeds; None if an attempt was killed.
         hardware: The machine.
         paper: The paper's success in per cent; None if it gives none.
@@ -42,7 +44,7 @@ class Entry:
     """
 
     task: str
-    row: str
+    method: str
     drawn: bool = False
     rates: tuple[float, ...] = ()
     seeds: tuple[int, ...] = ()
@@ -52,6 +54,7 @@ class Entry:
     episodes: int = 0
     mean_return: float | None = None
     mean_steps: float | None = None
+    regret: float | None = None
     seconds: float | None = None
     hardware: str = ""
     paper: int | None = None
@@ -66,34 +69,35 @@ class Entry:
 
 
 def entries(plan: Plan) -> list[Entry]:
-    """Return the fields of a plan whose cells are whole: the agents first, then the rows, then the paper's alone."""
+    """Return the fields of a plan whose cells are whole: the agents first, then the methods, then the paper's alone."""
     table: list[Entry] = []
     for task in plan.tasks:
         made: dict[str, list[Cell]] = {}
         for cell in plan.cells:
             if cell.task == task:
-                made.setdefault(cell.row, []).append(cell)
-        names = [*TASKS[task].agents, *(row for row in ROWS if row in plan.target.rows), *PAPER_ONLY]
-        for row in names:
-            if row in made:
-                table.append(_entry(task, row, made[row], False))
-                if made[row][0].is_trained:
-                    table.append(_entry(task, row, made[row], True))
+                made.setdefault(cell.method, []).append(cell)
+        names = [*TASKS[task].agents, *(each for each in METHODS if each in plan.target.methods), *PAPER_ONLY]
+        for method in names:
+            if method in made:
+                table.append(_entry(task, method, made[method], False))
+                if made[method][0].is_trained:
+                    table.append(_entry(task, method, made[method], True))
             else:
-                note = plan.empty.get((task, row), "the paper's alone")
-                table.append(Entry(task, row, paper=paper(task, row), note=note))
+                note = plan.empty.get((task, method), "the paper's alone")
+                table.append(Entry(task, method, paper=paper(task, method), note=note))
     return table
 
 
-def _entry(task: str, row: str, cells: list[Cell], drawn: bool) -> Entry:
+def _entry(task: str, method: str, cells: list[Cell], drawn: bool) -> Entry:
     protocol = protocol_for(task, cells[0].split)
     runs = [read_run(cell.drawn if drawn and cell.drawn else cell.evaluation) for cell in cells]
     scores = [score_run(protocol, trajectories) for _, trajectories in runs]
     rates = tuple(each.success_rate for each in scores)
+    regrets = [each.mean_regret for each in scores if each.mean_regret is not None]
     seconds = [cell.seconds for cell in cells]
     return Entry(
         task,
-        row,
+        method,
         drawn,
         rates,
         tuple(cell.seed for cell in cells if cell.seed is not None),
@@ -103,33 +107,62 @@ def _entry(task: str, row: str, cells: list[Cell], drawn: bool) -> Entry:
         scores[0].episodes,
         float(np.mean([each.mean_return for each in scores])),
         float(np.mean([each.mean_steps for each in scores])),
+        float(np.mean(regrets)) if regrets else None,
         None if None in seconds else round(sum(each or 0.0 for each in seconds), 1),
         runs[0][0].hardware,
-        paper(task, row) if drawn else None,
+        paper(task, method) if drawn else None,
     )
 
 
-def title(row: str, drawn: bool) -> str:
-    """Return a row's name for people."""
-    if row in PAPER_ONLY:
-        return f"{row} (the paper's)"
-    return (ROWS[row].title if row in ROWS else row) + (", sampled" if drawn else "")
+def title(method: str, drawn: bool) -> str:
+    """Return a method's name for people."""
+    if method in PAPER_ONLY:
+        return f"{method} (the paper's)"
+    return (METHODS[method].title if method in METHODS else method) + (", sampled" if drawn else "")
 
 
 def lines(plan: Plan, table: list[Entry]) -> list[list[str]]:
-    """Return the table as texts, the heading first: for each task our success and the paper's."""
-    found = {(entry.task, entry.row, entry.drawn): entry for entry in table}
-    shown: list[list[str]] = [["row", *(text for task in plan.tasks for text in (TASKS[task].title, "paper"))]]
+    """Return the table as texts, the heading first: for each task our success and the paper's, or what RL adds."""
+    found = {(entry.task, entry.method, entry.drawn): entry for entry in table}
+    if plan.target.gain:
+        return _gains(plan, found)
+    shown: list[list[str]] = [["method", *(text for task in plan.tasks for text in (TASKS[task].title, "paper"))]]
     agents = [agent for task in plan.tasks for agent in TASKS[task].agents]
-    for row, drawn in dict.fromkeys([*((agent, False) for agent in agents), *((e.row, e.drawn) for e in table)]):
-        fields = [title(row, drawn)]
+    for method, drawn in dict.fromkeys([*((agent, False) for agent in agents), *((e.method, e.drawn) for e in table)]):
+        fields = [title(method, drawn)]
         for task in plan.tasks:
-            entry = found.get((task, row, drawn))
-            said = "" if entry is None or row in PAPER_ONLY else entry.shown
+            entry = found.get((task, method, drawn))
+            said = "" if entry is None or method in PAPER_ONLY else entry.shown
             fields += [said, "" if entry is None or entry.paper is None else f"{entry.paper}%"]
         if any(fields[1:]):
             shown.append(fields)
     return shown
+
+
+def _gains(plan: Plan, found: dict[tuple[str, str, bool], Entry]) -> list[list[str]]:
+    """Return a row for each method and each way of decoding: before RL, after it, and the difference of the two."""
+    shown = [["method", "decoding", "SFT", "SFT + RL", "gain, points", "steps", "regret"]]
+    for task in plan.tasks:
+        for method in [each for each in plan.target.methods if f"{each}-sft" in plan.target.methods]:
+            for drawn in (False, True):
+                before, after = (found.get((task, name, drawn)) for name in (f"{method}-sft", method))
+                if before and after and before.rates and after.rates:
+                    decoding = "sampled" if drawn else "greedy"
+                    steps = f"{before.mean_steps:.1f} to {after.mean_steps:.1f}"
+                    regrets = ("-" if each is None else f"{each:.2f}" for each in (before.regret, after.regret))
+                    row = [title(method, False), decoding, before.shown, after.shown, gain(before.rates, after.rates)]
+                    shown.append([*row, steps, " to ".join(regrets)])
+    return shown
+
+
+def gain(before: Sequence[float], after: Sequence[float]) -> str:
+    """Return the mean difference of two success rates in points, with Student's interval over paired seeds."""
+    each = [late - early for early, late in zip(before, after, strict=True)]
+    mean = f"{100 * float(np.mean(each)):+.0f}"
+    if len(each) < 2:
+        return mean
+    low, high = over_seeds([(1 + one) / 2 for one in each])  # which is for rates, from 0 to 1
+    return f"{mean} ({100 * (2 * low - 1):+.0f} to {100 * (2 * high - 1):+.0f})"
 
 
 def notes(plan: Plan, table: list[Entry]) -> list[str]:
@@ -143,13 +176,15 @@ def notes(plan: Plan, table: list[Entry]) -> list[str]:
         f"Success with its 95% interval ({kind}). Preset `{plan.preset.name}`, training seeds {seeds}.",
         "Sampled: commands are sampled at temperature 1, as in the paper (its Table 3); otherwise decoding is greedy.",
         *(f"{TASKS[task].title}: protocol `{protocol_for(task, plan.split).name}`." for task in plan.tasks),
-        "The paper's numbers are of its table 2 and section 6, GPT-2 XL where it trains.",
+        "Gain: of the same seeds and warm starts. Regret: steps beyond the shortest plan, of successes."
+        if plan.target.gain
+        else "The paper's numbers are of its table 2 and section 6, GPT-2 XL where it trains.",
     ]
     trained = [entry for entry in table if entry.seeds and entry.seconds is not None and not entry.drawn]
     if trained:
         minutes = sum(entry.seconds or 0.0 for entry in trained) / 60
-        said.append(f"{minutes:.0f} minutes of one core for all rows that are trained, on {trained[0].hardware}.")
-    reasons = {(entry.task, entry.note) for entry in table if entry.note and entry.row not in PAPER_ONLY}
+        said.append(f"{minutes:.0f} minutes of one core for all that is trained, on {trained[0].hardware}.")
+    reasons = {(entry.task, entry.note) for entry in table if entry.note and entry.method not in PAPER_ONLY}
     said += [f"Not run in {TASKS[task].title}: {note}." for task, note in sorted(reasons)]
     return said
 

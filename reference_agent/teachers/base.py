@@ -7,11 +7,12 @@ A teacher is told more than its students: that a plan is known (p_reflect), or t
 from __future__ import annotations
 
 import re
+import threading
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep
 
+T = TypeVar("T")
 FORBIDDEN = re.compile(r"optimal|spoiler", re.IGNORECASE)  # what no reflection says (the paper's C.1)
 
 
@@ -71,17 +73,21 @@ class Teacher(Protocol):
         ...
 
 
-def ask(teacher: Teacher, moment: Moment) -> Lesson:
-    """Return a teacher's lesson, checked.
+def ask(teacher: Teacher, moment: Moment, seconds: float = 0.0) -> Lesson:
+    """Return a teacher's lesson, checked, within so many seconds; 0 for no limit.
 
     Raises:
-        UsageError: The teacher failed, returned no pair of texts, or chose an action that is not listed.
+        UsageError: The teacher failed or hangs, returned no pair of texts, or chose an action that is not listed.
     """
     where = f"on task {moment.info['task_id']!r} after {len(moment.path)} steps"
     try:
-        told = teacher(moment)
+        told = within(seconds, lambda: teacher(moment)) if seconds else teacher(moment)
     except UsageError:
         raise
+    except Hanging:
+        raise UsageError(
+            f"the teacher gave no answer in {seconds:g} seconds {where}: mend the teacher, or raise collect.timeout"
+        ) from None
     except Exception as error:
         raise UsageError(f"the teacher failed {where} ({type(error).__name__}: {error}): mend the teacher") from error
     texts = isinstance(told, tuple) and len(told) == 2 and (told[0] is None or isinstance(told[0], str))
@@ -91,6 +97,39 @@ def ask(teacher: Teacher, moment: Moment) -> Lesson:
         listed = ", ".join(map(repr, moment.commands[:6]))
         raise UsageError(f"the teacher chose {told[1]!r} {where}, which is not listed: choose one of {listed} …")
     return Lesson(*told)
+
+
+class Hanging(Exception):  # noqa: N818 (named as what is seen)
+    """A call that has not ended in its time."""
+
+
+def within(seconds: float, call: Callable[[], T]) -> T:
+    """Return what a call returns, or raise what it raises; one that hangs is left behind in its thread.
+
+    Raises:
+        Hanging: It has not ended in so many seconds.
+    """
+    ended: list[Callable[[], T]] = []
+
+    def work() -> None:
+        try:
+            value = call()
+        except BaseException as error:
+            failure = error
+
+            def fail() -> T:
+                raise failure
+
+            ended.append(fail)
+        else:
+            ended.append(lambda: value)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not ended:
+        raise Hanging
+    return ended[0]()
 
 
 def plan(env: NatLangEnv) -> list[str] | None:

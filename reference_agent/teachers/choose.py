@@ -17,7 +17,7 @@ import numpy as np
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, one_of
 from reference_agent.config import TeacherConfig
-from reference_agent.teachers.base import Teacher, phrases
+from reference_agent.teachers.base import Lesson, Moment, Teacher, phrases
 
 GROUP = "natlang_envs.teachers"
 ORACLE, GENERIC, CHAT = "oracle", "generic", "openai"
@@ -49,12 +49,38 @@ def make_teacher(env: NatLangEnv, rng: np.random.Generator, config: TeacherConfi
     name = config.name
     if own:
         name = env.family if env.family in (*_registered(), *_BUILT_IN) else GENERIC
-    options = {} if config.name == CHAT else config.options
+    options = {} if config.name == CHAT else dict(config.options)
+    slips = options.pop("slips", 0.0)
+    if type(slips) not in (int, float) or not 0 <= slips < 1:
+        raise UsageError(f"teacher.slips is {slips!r}: give a number of at least 0 and below 1")
     factory = _load(name)
     arguments = signature(factory).parameters.values()
     known = {each.name: each.default for each in arguments if each.name not in ("env", "rng")}
     check_options(name, options, known)
-    return factory(env, rng, **options)
+    teacher: Teacher = factory(env, rng, **options)
+    return Slipping(teacher, slips, rng) if slips else teacher
+
+
+class Slipping:
+    """A teacher that says the right thing and now and then does another, as a chat model or a person may.
+
+    Args:
+        teacher: The teacher.
+        share: Probability that its action is a random other command.
+        rng: Draws when, and which.
+    """
+
+    def __init__(self, teacher: Teacher, share: float, rng: np.random.Generator) -> None:
+        self.restarts, self.idles = getattr(teacher, "restarts", False), getattr(teacher, "idles", False)
+        self._teacher, self._share, self._rng = teacher, share, rng
+
+    def __call__(self, moment: Moment) -> Lesson:
+        """Return the teacher's reflection, and its action or another."""
+        reflection, action = self._teacher(moment)
+        others = [each for each in moment.commands if each != action]
+        if others and self._rng.random() < self._share:
+            action = others[int(self._rng.integers(len(others)))]
+        return Lesson(reflection, action)
 
 
 def check_options(teacher: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> None:

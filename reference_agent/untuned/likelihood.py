@@ -83,7 +83,7 @@ class LikelihoodAgent:
     """
 
     def __init__(self, model: LanguageModel) -> None:
-        self._model = SayCanPolicy(model, "sum")
+        self._model = SayCanPolicy(model, ends=False)
         self._model.model.eval()
         self._listed: dict[tuple[str, ...], tuple[str, ...]] = {}  # by the question and the commands before
         self._known: dict[tuple[str, str], float] = {}  # the logarithm of a question behind a prompt

@@ -91,13 +91,14 @@ def warm_up(
     """
     rng = np.random.default_rng(config.seed)
     optimizer = torch.optim.AdamW(model.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
-    at = Lessons(0, 0, {}, [], {})
-    checkpoints = Checkpoints(folder, model, optimizer)
+    at = Lessons(0, 0, [], {}, [])
+    checkpoints = Checkpoints(folder, model)
     if last := checkpoints.resume(Lessons):
-        at, rng.bit_generator.state = last, last.random
+        at, (rng.bit_generator.state,) = last, last.random
+        checkpoints.load_optimizer(optimizer)
     lessons = _lessons(model, states, config, rng, said, cities)
     with _finite():
-        for lesson in lessons[at.lesson :]:
+        for lesson in lessons[at.part :]:
             while at.step < lesson.steps:
                 loss, value = lesson.loss(at.levels)
                 for group in optimizer.param_groups:
@@ -111,8 +112,8 @@ def warm_up(
                     at.recent = []
                     at.step = lesson.steps if level == lesson.levels else at.step
                 report(lesson.name, at.step, lesson.steps, mean)
-                checkpoints.save(replace(at, random=random_state(rng)))
-            at = Lessons(at.lesson + 1, 0, at.levels, [], {})
+                checkpoints.save_sometimes(replace(at, random=[random_state(rng)]), optimizer)
+            at = Lessons(at.part + 1, 0, [], at.levels, [])
         check_finite(optimizer)
 
 

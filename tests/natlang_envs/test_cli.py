@@ -71,7 +71,7 @@ def test_envs_lists_every_id() -> None:
 def test_commands_that_are_imported_late_are_listed_and_suggested_as_all_others() -> None:
     whole, data = (natlang(*arguments).stdout for arguments in (("--help",), ("data", "--help")))
     listed = re.findall(r"^│ (\w+) ", whole, re.MULTILINE)
-    assert listed == ["explore", "envs", "protocols", "play", "evaluate", "replay", "data", "alfworld"]
+    assert listed == ["explore", "envs", "protocols", "play", "evaluate", "replay", "data", "alfworld", "doctor"]
     assert {"list", "fetch", "verify", "check", "label", "export"} <= set(re.findall(r"^│ (\w+) ", data, re.MULTILINE))
     assert "--repo" in natlang("explore", "--help").stdout
     assert "No such command 'exploer'. Did you mean 'explore'?" in refused("exploer")
@@ -324,3 +324,60 @@ def test_an_extra_that_is_not_installed_is_named_in_one_line(
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith(f"{missing} is not installed: pip install 'natlang-envs[{extra}]'")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_person_plays_a_protocol_and_stops_in_between(tmp_path: Path) -> None:
+    """A scripted person: the first action, always, which soon ends each episode of the taxi."""
+    protocol, out = "dangerous-taxi-pickup/paper", tmp_path / "run"
+    first = natlang("play", protocol, "--record", str(out), "--name", "scripted", stdin="1\n" * 40 + "q\n")
+    assert "Go on with the same command" in first.stdout
+    left = re.findall(r"(\d+) episodes of", first.stdout)
+    assert int(left[0]) == len(load_protocol(protocol).episodes) > int(left[-1])
+    assert "Step 2 of" in first.stdout
+    last = natlang("play", protocol, "--record", str(out), "--name", "scripted", stdin="1\n" * 30_000)
+    assert re.findall(r"(\d+) episodes of", last.stdout)[0] == left[-1]
+    assert f"The run is in {out}" in last.stdout
+    run, trajectories = read_run(out)
+    assert (run.agent, run.runs, len(trajectories)) == ("scripted", 1, int(left[0]))
+    assert natlang("replay", str(out)).returncode == 0
+    assert "leave all options" in refused("play", protocol, "--record", str(tmp_path / "other"), "--hints")
+    assert "unknown protocol" in refused("play", PICKUP, "--record", str(tmp_path / "other"))
+
+
+def test_words_stay_whole_on_a_terminal() -> None:
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "play", "NatLang/ALFWorld-v0", "--seed", "1"], stdin=subprocess.PIPE, stdout=theirs,
+        env={**environment(), "COLUMNS": "40"},
+    ) as playing:  # fmt: skip
+        os.close(theirs)
+        playing.communicate(b"q\n", timeout=30)
+    said = b""
+    while True:
+        try:
+            more = os.read(ours, 1 << 16)
+        except OSError:
+            break
+        if not more:
+            break
+        said += more
+    os.close(ours)
+    room = said.decode().replace("\r", "").partition("-= Welcome")[2].partition("Your task")[0]
+    assert max(map(len, room.splitlines())) <= 40
+    assert not re.search(r"\b[a-z]\n", room.replace("a\n", ""))
+
+
+def test_the_doctor_says_what_works_and_what_is_missing(tmp_path: Path) -> None:
+    done = natlang("doctor", "--json")
+    assert done.returncode == 0, done.stderr
+    found = {each["what"]: each for each in json.loads(done.stdout)}
+    assert found["environments"]["state"] == "works"
+    assert {"extra agent", "isolation", "repositories", "official ALFWorld games", "cache"} <= set(found)
+    given = {**environment(), "NATLANG_CACHE": str(tmp_path / "cache"), "ALFWORLD_DATA": str(tmp_path / "none")}
+    bare = subprocess.run([*COMMAND, "doctor"], capture_output=True, text=True, env=given, timeout=60)
+    assert bare.returncode == 0, bare.stderr
+    said = " ".join(bare.stdout.split())
+    assert "natlang data fetch" in said
+    assert "generated games need nothing" in said
+    assert not (tmp_path / "cache").exists()

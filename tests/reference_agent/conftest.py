@@ -9,8 +9,9 @@ import pytest
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.prompt import policy_prompt
 from reference_agent.collection import Example, gather
-from reference_agent.config import Config, StageConfig
+from reference_agent.config import Config
 from reference_agent.config_file import load_config
+from reference_agent.curriculum import Stage
 from reference_agent.models.language_model import LanguageModel
 
 SHIPPED = Path("presets/shipped")  # smoothing, doubt and so on, as the shipped experiments have them
@@ -46,7 +47,7 @@ def quick_config(*settings: str, stages: tuple[int, ...] = (3,)) -> Config:
     """Return a config of seconds, with so many iterations in each stage (pickup, then dropoff)."""
     config = load_config(SHIPPED, [*QUICK, *settings])
     names = ("NatLang/DangerousTaxi-Pickup-v0", "NatLang/DangerousTaxi-Dropoff-v0")
-    curriculum = tuple(StageConfig(env=name, iterations=count) for name, count in zip(names, stages, strict=False))
+    curriculum = tuple(Stage(env=name, iterations=count) for name, count in zip(names, stages, strict=False))
     return type(config)(**{**vars(config), "curriculum": curriculum})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,12 +18,11 @@ from natlang_envs.errors import UsageError
 from reference_agent.algorithms import ppo, reinforce, rloo
 from reference_agent.algorithms.gigpo import credit
 from reference_agent.algorithms.policy_gradient import Learner, Row, Update, advantages, choices
-from reference_agent.algorithms.replay import Replay, imitation
 from reference_agent.algorithms.rloo import leave_one_out
-from reference_agent.checkpoint import PREFIX, Progress, newest, save
-from reference_agent.config import Config, RLConfig, StageConfig
+from reference_agent.checkpoint import PREFIX, Checkpoints, Iterations, newest
+from reference_agent.config import Config, RLConfig
 from reference_agent.config_file import load_config
-from reference_agent.curriculum import Stage, Tasks, passed, stages_of
+from reference_agent.curriculum import Stage, Tasks, passed
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Answers, Decision, Reflector, decide
 from reference_agent.rlft import Row as Row_
@@ -194,25 +192,6 @@ def test_the_critic_learns_what_states_are_worth_and_its_advantages_are_generali
     )  # type: ignore[union-attr]
 
 
-def test_replay_imitates_what_was_better_than_now_and_forgets_the_oldest(
-    model: LanguageModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    learner = learner_of(model, replay=4)
-    sampled_now = sampled(learner, 24)
-    good = [each for each in sampled_now if each.success]
-    monkeypatch.setattr("reference_agent.algorithms.replay.KEPT", 6)
-    replay = Replay(learner.config)
-    assert replay.update(learner, sampled_now) == 0
-    assert list(replay.episodes) == good[-6:]
-    again = Replay(learner.config, json.loads(json.dumps(replay.state())))
-    assert again.episodes == replay.episodes
-    before = chance(learner.policy, sampled_now)
-    failures = [each for each in sampled_now if not each.success]
-    assert replay.update(learner, failures) == 4
-    assert chance(learner.policy, sampled_now) > before
-    assert imitation(failures, good, 20.0) == []
-
-
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 DROPOFF = "NatLang/DangerousTaxi-Dropoff-v0"
 EVERY = {
@@ -221,7 +200,6 @@ EVERY = {
     "ppo": ("rl.algorithm='ppo'", "rl.target_kl=0.0", "rl.epochs=2"),
     "critic": ("rl.algorithm='ppo'", "rl.critic=true", "rl.epochs=2"),
     "gigpo": ("rl.algorithm='gigpo'",),
-    "replay": ("rl.replay=3", "env_kwargs={horizon=30}"),
     "dropout": ("rl.algorithm='ppo'", "rl.dropout='always'", "rl.dropout_rate=0.3"),
 }
 
@@ -235,7 +213,7 @@ def fine_tune(
 ) -> list[Row_]:
     """Do the RL of a run's settings."""
     rest = {"history": config.history, "seed": config.seed, "folder": folder, "report": report}
-    return fine_tune_by_reward(policy, reflector, stages_of(config), config.rl, **rest)  # type: ignore[arg-type]
+    return fine_tune_by_reward(policy, reflector, config.stages, config.rl, **rest)  # type: ignore[arg-type]
 
 
 def tuned(model: LanguageModel, config: Config, folder: Path, crash_at: int = 0) -> tuple[LanguageModel, list[Row_]]:
@@ -282,8 +260,8 @@ def test_dropout_matters_only_where_it_is_on(model: LanguageModel, out: Path) ->
 
 
 def test_a_stage_ends_early_where_it_succeeds_and_the_next_goes_on(model: LanguageModel, out: Path) -> None:
-    easy = StageConfig(PICKUP, iterations=4, advance_at=0.001, advance_after=2, longest_plan=2)
-    stages = (easy, StageConfig(DROPOFF, iterations=1))
+    easy = Stage(PICKUP, iterations=4, advance_at=0.001, advance_after=2, longest_plan=2)
+    stages = (easy, Stage(DROPOFF, iterations=1))
     # A policy that draws evenly meets some successes on plans of two steps within 48 games of 30 steps.
     config = replace(quick_config("rl.batch=48", "rl.group=1"), curriculum=stages)
     _, curve = tuned(model, config, out / "easy")
@@ -305,7 +283,7 @@ def test_passing_looks_at_the_last_batches_of_its_own_stage() -> None:
 
 
 def test_a_stage_narrows_its_tasks() -> None:
-    tasks = Tasks(Stage(DROPOFF, longest_plan=8, arguments={"split": "train", "map": "generated"}))
+    tasks = Tasks(Stage(DROPOFF, longest_plan=8, env_kwargs={"split": "train", "map": "generated"}))
     env = unwrap(gymnasium.make(DROPOFF, split="train", map="generated"))
     rng = np.random.default_rng(0)
     for _ in range(5):
@@ -352,8 +330,9 @@ def test_a_reflector_that_moves_in_training_is_found_out(model: LanguageModel, o
 def test_the_newest_checkpoint_is_that_of_the_largest_numbers(model: LanguageModel, out: Path) -> None:
     optimizer = torch.optim.AdamW(model.parameters())
     for stage, iteration in ((8, 40), (9, 5), (9, 40), (10, 1), (10, 20), (11, 1)):
-        last = save(out, model, optimizer, Progress(stage, iteration, {}, {}, []))
-        assert newest(out) == last
+        at = Iterations(stage, iteration, [], {}, [])
+        Checkpoints(out, model).save(at, optimizer)
+        assert newest(out) == out / at.name
     assert sorted(each.name for each in out.iterdir()) == ["iteration-10-000020", "iteration-11-000001"]
 
 

@@ -95,7 +95,7 @@ def test_two_requests_a_lesson_with_the_roles_of_the_paper_and_a_bill(model: typ
         assert card.chat["answers"] == len(model.asked) == 2 * len(examples)
         assert card.chat["cost"] == pytest.approx(len(model.asked) * (100 * 2.0 + 10 * 10.0) / 1e6)
         assert {each["system"] for each in model.asked} == {prompts.system}
-        assert sum(prompts.negative in each["prompt"] for each in model.asked) == card.negative
+        assert sum(prompts.negative in each["prompt"] for each in model.asked) == card.total("negative")
         assert sum(prompts.reflect in each["prompt"] for each in model.asked) == len(examples)
         for each in examples:
             assert each.reflection == f"So I {each.action}."

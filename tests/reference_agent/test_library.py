@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
+import time
+from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,12 @@ from reference_agent import (
     reinforce,
     success_rate,
 )
-from reference_agent.algorithm_names import load_algorithm
+from reference_agent.algorithms import load_algorithm
 from reference_agent.algorithms.policy_gradient import Learner, centred
 from reference_agent.algorithms.reinforce import update
 from reference_agent.collection import cut_to_context, gather
 from reference_agent.config import Config, TeacherConfig
-from reference_agent.config_file import load_config, migrate, parse_config
+from reference_agent.config_file import parse_config
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Decision, Reflector
 from reference_agent.rollout import Episode
@@ -108,6 +108,33 @@ def test_a_teacher_that_errs_is_named_in_one_line(teacher: Any, words: str) -> N
     assert "\n" not in str(caught.value)
 
 
+def test_a_teacher_that_hangs_is_named_in_one_line_and_a_slow_one_is_waited_for() -> None:
+    def hang(moment: Moment) -> tuple[str, str]:
+        time.sleep(20)
+        return guide(moment)
+
+    begun = time.monotonic()
+    with pytest.raises(UsageError, match=r"no answer in 0\.2 seconds on task .* after 0 steps: .* collect\.timeout"):
+        collect(Corridor, hang, replace(FEW, timeout=0.2))
+    assert time.monotonic() - begun < 5
+    assert collect(Corridor, guide, replace(FEW, timeout=20.0)) == collect(Corridor, guide, replace(FEW, timeout=0.0))
+
+
+def test_a_teacher_that_slips_says_the_right_thing_and_does_another() -> None:
+    env, rng = Corridor(), np.random.default_rng(0)
+    env.reset(seed=0)
+    for wrong in (1.0, -0.1, "often"):
+        with pytest.raises(UsageError, match=r"teacher\.slips is .*: give a number of at least 0 and below 1"):
+            make_teacher(env, rng, TeacherConfig(options={"slips": wrong}))
+    curriculum = [{"env": PICKUP}]
+    many = {"trajectories": 40, "policy_trajectories": 40, "failures": True}
+    config = parse_config({"curriculum": curriculum, "collect": many, "teacher": {"slips": 0.2}})
+    examples = gather(config).examples
+    right = [each.action in each.reflection for each in examples]
+    assert np.mean(right) == pytest.approx(0.8, abs=0.06)
+    assert all(each.action in each.commands for each in examples)
+
+
 def test_the_generic_teacher_follows_any_plan_in_phrases_of_ones_own(tmp_path: Path) -> None:
     examples = collect(Corridor, "oracle", FEW)
     assert all(each.reflection.count(each.action) == 1 for each in examples if not each.negative)
@@ -163,7 +190,7 @@ def test_other_packages_register_teachers_and_algorithms(monkeypatch: pytest.Mon
         return registered[group].select(**named)
 
     monkeypatch.setattr("reference_agent.teachers.choose.entry_points", entry_points)
-    monkeypatch.setattr("reference_agent.algorithm_names.entry_points", entry_points)
+    monkeypatch.setattr("reference_agent.algorithms.entry_points", entry_points)
     env = Corridor()
     rng = np.random.default_rng(0)
     assert make_teacher(env, rng, TeacherConfig("oracle", {"loud": True})) is guide, "its family's oracle"
@@ -225,16 +252,6 @@ def test_defaults_handicap_nobody_and_name_no_task() -> None:
     config = Config()
     assert (config.sft_policy.smoothing, config.sft_policy.doubt, config.rl.entropy) == (0.0, 0.0, 0.0)
     assert (config.rl.reward_scale, config.model.device, config.curriculum) == (1.0, "auto", ())
-
-
-@pytest.mark.parametrize("name", ["taxi-pickup/best", "alfworld/best", "smollm2"])
-def test_runs_of_earlier_versions_are_read_and_shipped_experiments_are_what_they_were(name: str) -> None:
-    earlier = json.loads((Path(__file__).parent / "data" / "earlier_settings.json").read_text())[name]
-    now = load_config(Path(name))
-    assert json.loads(json.dumps(asdict(parse_config(migrate(earlier))))) == json.loads(json.dumps(asdict(now)))
-    earlier["rl"]["explore"] = 0.5
-    with pytest.raises(UsageError, match=r"rl\.explore is 0\.0 for all runs now"):
-        migrate(earlier)
 
 
 def test_collection_cuts_prompts_to_the_context_as_play_does() -> None:

@@ -15,7 +15,6 @@ from safetensors.torch import load_file
 from natlang_envs.errors import UsageError
 from reference_agent import processes
 from reference_agent.config_file import dump_config
-from reference_agent.curriculum import stages_of
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.pipeline import CONFIG
 from reference_agent.rollout import make_envs
@@ -77,4 +76,4 @@ def test_parts_are_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parts == list(range(8))
     config = quick_config("rl.batch=2", "rl.group=1")
     with pytest.raises(UsageError, match=r"rl\.batch 2 is less than 3 processes: raise it"):
-        make_envs(stages_of(config)[0], config.rl.batch)
+        make_envs(config.stages[0], config.rl.batch)

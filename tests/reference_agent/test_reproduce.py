@@ -13,12 +13,13 @@ from typer.testing import CliRunner
 from natlang_envs.errors import UsageError
 from reference_agent.agent import ReflectRLAgent
 from reference_agent.cli import app
-from reference_agent.config import Config, StageConfig
+from reference_agent.config import Config
 from reference_agent.config_file import EXPERIMENTS, load_config
+from reference_agent.curriculum import Stage
 from reference_agent.folders import lock_file
 from reference_agent.paper.experiments import (
+    METHODS,
     PRESETS,
-    ROWS,
     TARGETS,
     TASKS,
     cell_config,
@@ -53,9 +54,9 @@ def changes(config: Config, other: Config) -> set[str]:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_experiment_is_a_config_of_a_known_row(path: Path) -> None:
     load_config(path)
-    assert path.parent.name in {*TASKS, "rows", "presets", "untuned"}
-    if path.parent.name != "untuned":  # named as agents are, by their models
-        assert path.stem in ({*PRESETS, "shipped"} if path.parent.name == "presets" else ROWS)
+    assert path.parent.name in {*TASKS, "methods", "presets", "untuned", "gain"}
+    if path.parent.name not in ("untuned", "gain"):  # named as agents are, by their models; and by its task
+        assert path.stem in ({*PRESETS, "shipped"} if path.parent.name == "presets" else METHODS)
 
 
 def test_taxis_demonstrations_are_of_the_environment_that_a_curriculum_ends_in() -> None:
@@ -63,7 +64,7 @@ def test_taxis_demonstrations_are_of_the_environment_that_a_curriculum_ends_in()
     for path in sorted(EXPERIMENTS.rglob("*.toml")):
         config = load_config(path)
         if config.curriculum and "DangerousTaxi" in config.curriculum[-1].env:
-            assert config.demonstrations[0] == config.curriculum[-1].env, path
+            assert config.demonstrations.env == config.curriculum[-1].env, path
     paper = load_config(EXPERIMENTS / "paper.toml").collect
     assert paper.policy_trajectories == paper.trajectories, "line 22 tunes the policy on all of D"
 
@@ -71,10 +72,10 @@ def test_taxis_demonstrations_are_of_the_environment_that_a_curriculum_ends_in()
 def test_every_row_of_a_table_is_a_config_of_its_tasks() -> None:
     for target in TARGETS.values():
         for task in target.tasks:
-            for row in target.rows:
+            for row in target.methods:
                 cell_config(task, row, SMOKE, 0, [])
     for task in TASKS:  # rows that stand in no table of a task can be trained as well
-        for file in (EXPERIMENTS / "rows").glob("*.toml"):
+        for file in (EXPERIMENTS / "methods").glob("*.toml"):
             if task.startswith("alfworld") and file.stem.startswith("same-model"):
                 continue  # its tiny model scores texts, one model for both players labels
             named = cell_config(task, file.stem, PRESETS["tiny"], 0, [])
@@ -94,7 +95,6 @@ def test_a_row_changes_only_what_it_names() -> None:
     assert changes(best, row("same-model")) == {"players"}
     assert changes(best, row("rloo")) == {"rl.algorithm", "rl.group"}
     assert changes(row("ppo"), row("gigpo")) == {"rl.algorithm", "rl.group"}
-    assert changes(best, row("replay")) == {"rl.replay"}
     faithful = row("faithful")
     assert (faithful.collect.negatives, faithful.rl.baseline, faithful.rl.entropy) == (1, "none", 0.0)
     assert changes(row("best", "taxi-dropoff"), row("no-curriculum", "taxi-dropoff")) == {"curriculum"}
@@ -120,7 +120,7 @@ def test_the_papers_numbers() -> None:
 def test_a_column_is_played_by_the_protocol_of_its_environment() -> None:
     for task in TASKS.values():
         assert protocol_of(cell_config(task.name, "best", SMOKE, 0, [])) == task.protocol
-    lamps = StageConfig("NatLang/ALFWorld-v0", env_kwargs={"task_types": ["look_at_obj_in_light"]})
+    lamps = Stage("NatLang/ALFWorld-v0", env_kwargs={"task_types": ["look_at_obj_in_light"]})
     assert protocol_of(replace(quick_config(), curriculum=(lamps,))) is None
     assert protocol_of(load_config(Path("autoexplore"))) == "autoexplore-depth2/paper", "there is none of any depth"
 
@@ -234,7 +234,7 @@ def test_a_figure_is_reproduced_again_where_it_was_killed(tmp_path: Path) -> Non
     timeless = [[replace(entry, seconds=None) for entry in entries] for entries in (again, table)]
     assert timeless[0] == timeless[1]
     assert "taxi-pickup random" in made
-    rows = {entry.row: entry for entry in table if not entry.drawn}
+    rows = {entry.method: entry for entry in table if not entry.drawn}
     assert rows["oracle"].rates == (1.0,)
     assert rows["best"].episodes == 100
     assert rows["best"].seeds == (0,)
@@ -277,11 +277,11 @@ def test_wrong_names_are_one_line(tmp_path: Path) -> None:
 
 def test_several_seeds_have_students_interval(tmp_path: Path) -> None:
     preset = replace(SMOKE, name="two", seeds=(0, 1))
-    target = replace(TARGETS["figure2"], rows=("rlft-only",))
+    target = replace(TARGETS["figure2"], methods=("rlft-only",))
     (entry,) = [
         entry
         for entry in reproduce(make_plan(target, preset, tmp_path / "out"), 1, silent, silent)
-        if entry.row == "rlft-only" and not entry.drawn
+        if entry.method == "rlft-only" and not entry.drawn
     ]
     assert entry.kind == "seeds"
     assert len(entry.rates) == 2

@@ -230,12 +230,11 @@ def test_the_card_counts_what_lies_beside_it(tmp_path: Path) -> None:
         write_collection(tmp_path / family, collection)
         card = read_card(tmp_path / family / "card.json")
         rows = [json.loads(line) for line in (tmp_path / family / "examples.jsonl").read_text().splitlines()]
-        assert card.examples == len(rows)
-        assert card.negative == sum(each["negative"] for each in rows)
-        assert card.positive == len(rows) - card.negative
-        assert card.restarts == sum(each["restart"] for each in rows)
+        assert card.total("negative") == sum(each["negative"] for each in rows)
+        assert card.total("positive") == len(rows) - card.total("negative")
+        assert card.total("restarts") == sum(each["restart"] for each in rows)
         assert [each["task_id"] for each in card.trajectories] == list(dict.fromkeys(each["task_id"] for each in rows))
-        assert (card.seed, card.split, card.teacher, card.failed) == (0, "train", "oracle", [])
+        assert (card.seed, card.env_kwargs["split"], card.teacher, card.failed) == (0, "train", "oracle", [])
     with pytest.raises(UsageError, match=r"card\.json is no card"):
         read_card(tmp_path / "card.json")
 

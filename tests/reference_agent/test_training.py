@@ -28,8 +28,9 @@ from reference_agent.algorithms.policy_gradient import Learner, advantages, rewa
 from reference_agent.algorithms.reinforce import update
 from reference_agent.checkpoint import newest
 from reference_agent.collection import Example
-from reference_agent.config import Config, PolicySFTConfig, RLConfig, SFTConfig, StageConfig
+from reference_agent.config import Config, PolicySFTConfig, RLConfig, SFTConfig
 from reference_agent.config_file import dump_config, load_config, parse_config
+from reference_agent.curriculum import Stage
 from reference_agent.models import start as base
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.pipeline import train
@@ -307,7 +308,7 @@ def test_ctrl_c_saves_says_how_to_go_on_and_loses_nothing(out: Path) -> None:
     saved = newest(out / "rl")
     assert saved is not None
     progress = json.loads((saved / "progress.json").read_text())
-    assert progress["iteration"] == len(progress["curve"]) >= 1
+    assert progress["step"] == len(progress["curve"]) >= 1
 
 
 def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -382,12 +383,12 @@ def test_configs_read_back_and_name_what_is_wrong() -> None:
     assert config.rl.learning_rate == 1.0
     assert config.env_kwargs == {"map": "generated"}
     assert parse_config(json.loads(dump_config(config))) == config
-    for nothing in (Config(curriculum=()), Config(curriculum=(StageConfig(iterations=1),))):
+    for nothing in (Config(curriculum=()), Config(curriculum=(Stage(iterations=1),))):
         with pytest.raises(UsageError, match="curriculum has no stage"):
             train(nothing, Path("nowhere"), silent)
     with pytest.raises(UsageError, match="unknown config key"):
         parse_config({"curriculum": [{"environment": "x"}]})
-    assert Config(curriculum=(StageConfig(iterations=1),)).curriculum[0].iterations == 1
+    assert Config(curriculum=(Stage(iterations=1),)).curriculum[0].iterations == 1
 
 
 def test_generated_maps_train_too(out: Path) -> None:

@@ -196,6 +196,7 @@ def test_bad_configs_are_refused_in_a_line(tmp_path: Path) -> None:
     assert "unknown key of the config's section env 'task_type': choose one of task_types" in refused(
         env__task_type=[1]
     )
+    assert "unknown key env.thor.size; it would concern images" in refused(env__thor={"size": 300})
     assert "dataset.eval_ood_data_path is None" in refused("eval_out_of_distribution")
     assert "unknown task type 7" in refused(env__task_types=[1, 7])
     assert "unknown general.training_method 'grpo': choose one of" in refused(general__training_method="grpo")

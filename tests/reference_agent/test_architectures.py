@@ -1,0 +1,103 @@
+"""Untrained models of the presets' architectures at a tiny size: each is a player, trained and played."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import (
+    AutoModelForCausalLM,
+    GPT2Config,
+    LlamaConfig,
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen3Config,
+)
+
+from natlang_envs.evaluation import evaluate, load_agent
+from reference_agent.config_file import EXPERIMENTS, load_config
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.paper.experiments import PRESETS
+from reference_agent.pipeline import train
+from tests.reference_agent.conftest import quick_config
+from tests.reference_agent.test_backbone import silent
+
+SIZES: dict[str, Any] = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,  # groups of heads share keys, as in all of them but GPT-2
+    "intermediate_size": 48,
+    "max_position_embeddings": 512,
+    "initializer_range": 0.3,
+}
+KINDS: dict[str, tuple[type[Any], dict[str, Any]]] = {
+    "smollm2": (LlamaConfig, SIZES | {"tie_word_embeddings": True}),
+    "llama-3.2": (
+        LlamaConfig,
+        SIZES
+        | {
+            "tie_word_embeddings": True,
+            "head_dim": 16,
+            "rope_parameters": {
+                **{"rope_type": "llama3", "rope_theta": 500_000.0, "factor": 32.0, "low_freq_factor": 1.0},
+                **{"high_freq_factor": 4.0, "original_max_position_embeddings": 256},
+            },
+        },
+    ),
+    "qwen2.5": (Qwen2Config, SIZES | {"tie_word_embeddings": True}),
+    "qwen3": (Qwen3Config, SIZES | {"tie_word_embeddings": False, "head_dim": 16}),
+    "gpt2": (GPT2Config, {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 512, "initializer_range": 0.3}),
+}
+
+
+@pytest.fixture
+def backbone(request: pytest.FixtureRequest, model: LanguageModel, tmp_path: Path) -> Path:
+    """A folder with an untrained model of an architecture, whose tokenizer has no pad token."""
+    kind, sizes = KINDS[request.param]
+    ends = {"bos_token_id": model.end, "eos_token_id": model.end}
+    torch.manual_seed(0)
+    folder = tmp_path / "backbone"
+    AutoModelForCausalLM.from_config(kind(**sizes, **ends, vocab_size=len(model.tokenizer))).save_pretrained(folder)
+    tokenizer: Any = PreTrainedTokenizerFast(
+        tokenizer_object=model.tokenizer.backend_tokenizer, eos_token=model.tokenizer.eos_token
+    )
+    assert tokenizer.pad_token_id is None
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("backbone", KINDS, indirect=True)
+def test_each_architecture_is_trained_and_played(backbone: Path, out: Path) -> None:
+    lora = ("model.lora_rank=2", "model.lora_targets='default'", "players='adapters'")
+    two = ("sft_reflector.steps=2", "sft_policy.steps=2", "collect.trajectories=2", "rl.learning_rate=1e-2")
+    train(quick_config(f"model.name='{backbone}'", *lora, *two, stages=(2,)), out, silent)
+    assert len(evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/paper", episodes=6)[1]) == 6
+
+
+@pytest.mark.parametrize("backbone", KINDS, indirect=True)
+def test_each_architecture_writes_and_chooses_as_transformers_computes_it(backbone: Path) -> None:
+    player = LanguageModel.load(backbone)
+    prompts = ["The taxi is at row 1.\nActions:\nA. move\nB. stop\nChoice:\n", "A street, a taxi. Choice:\n"]
+    for prompt, written in zip(prompts, player.write(prompts, 8), strict=True):
+        ids = torch.tensor([player.encode(prompt)])
+        plain = player.model.generate(ids, max_new_tokens=8, do_sample=False, pad_token_id=player.end)
+        expected = player.tokenizer.decode(plain[0, ids.shape[1] :], skip_special_tokens=True).strip()
+        assert written == expected
+        with torch.no_grad():
+            whole = player.model(ids).logits[0, -1]
+            chosen = player.choice_logits([prompt], [("A", "B")])[0]
+        wanted = whole[[player._label_ids["A"], player._label_ids["B"]]]
+        np.testing.assert_allclose(chosen.numpy(), wanted.numpy(), atol=1e-4)
+
+
+def test_every_preset_of_a_model_goes_with_every_task() -> None:
+    files = [path for path in sorted((EXPERIMENTS / "presets").glob("*.toml")) if path.stem != "shipped"]
+    assert {path.stem for path in files} <= PRESETS.keys()
+    for path in files:
+        config = load_config(Path("taxi-pickup/best"), over=path)
+        assert config.model.lora_rank
+        assert config.curriculum == load_config(Path("taxi-pickup/best")).curriculum
