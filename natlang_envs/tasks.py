@@ -101,11 +101,12 @@ class TaskRandom:
     """
 
     def __init__(self, key: str) -> None:
-        self._key = key
+        self._before = hashlib.sha256(f"{key}#".encode())
         self._count = 0
 
     def below(self, n: int) -> int:
         """Return a number in `range(n)`; the bias for the small `n` used here is under 2**-50."""
         self._count += 1
-        digest = hashlib.sha256(f"{self._key}#{self._count}".encode()).digest()
-        return int.from_bytes(digest[:8], "big") % n
+        hashed = self._before.copy()  # of the key, and of the count after it
+        hashed.update(b"%d" % self._count)
+        return int.from_bytes(hashed.digest()[:8], "big") % n

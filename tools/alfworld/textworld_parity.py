@@ -1,4 +1,4 @@
-"""The native engine against the real TextWorld, on the official games: every text, every command, every `won`.
+"""The native engine against the real TextWorld, on official and made games: every text, command and `won`.
 
 `python -m tools.alfworld.textworld_parity record FOLDER` plays what FOLDER does not hold yet with the real engine,
 which takes seconds a game and the extra `alfworld`; it can be stopped and started again, and run in shards. `… compare
@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from random import Random
 from typing import Annotated, NamedTuple
 
 import typer
@@ -25,9 +26,14 @@ from rich.table import Table
 
 import natlang_envs.alfworld
 from natlang_envs.alfworld.engine.game import GRAMMARS, parse_game
-from natlang_envs.alfworld.games.official import data_folder, official_ids, official_text
+from natlang_envs.alfworld.engine.game_file import GameText
+from natlang_envs.alfworld.games import official
+from natlang_envs.alfworld.games.generated_tasks import GeneratedTasks
+from natlang_envs.alfworld.games.official import data_folder
 from natlang_envs.alfworld.games.splits import OfficialSplit
+from natlang_envs.alfworld.games.synthetic_rooms import MixedTasks
 from natlang_envs.alfworld.textworld.backend import TextWorldWorld
+from natlang_envs.alfworld.textworld.export import game_of
 from natlang_envs.alfworld.textworld.files import MISSING
 from natlang_envs.cli_support import run_app
 from natlang_envs.errors import UsageError
@@ -46,7 +52,7 @@ from tools.alfworld.parity_recordings import (
 )
 from tools.alfworld.textworld_speed import faster
 
-TRAIN_GAMES = 500
+TRAIN_GAMES, MADE_GAMES = 500, 100
 _SPLITS: tuple[OfficialSplit, ...] = ("valid_seen", "valid_unseen", "train")
 _PACKAGES = ("textworld", "alfworld", "fast-downward-textworld")
 _UNSPED = "unsped"  # the folder of games played without the speed-up, beside the others
@@ -63,27 +69,42 @@ class Played(NamedTuple):
 
     @property
     def split(self) -> str:
-        """The official list the game is from."""
-        return self.name.split("/")[1]
+        """The official list the game is from, or the source of a made one."""
+        source, split, *_ = self.name.split("/")
+        return split if source == official.PREFIX else source
 
     def path(self, folder: Path) -> Path:
         """Return where its recording is."""
         return folder / self.grammar / f"{self.name.replace('/', '__')}.json.gz"
 
+    def text(self, data: Path) -> GameText:
+        """Return the game; `data` is where the official ones are."""
+        if self.name.startswith(official.PREFIX):
+            return official.official_text(data, self.name)._replace(grammar=self.grammar)
+        return game_of(self.name, self.grammar)
 
-def games(folder: Path, train: int = TRAIN_GAMES) -> tuple[Played, ...]:
-    """Return what is compared: all games of the two validation lists, and some of the training list, in each grammar.
+
+def games(
+    folder: Path, train: int = TRAIN_GAMES, made: int = MADE_GAMES, grammars: Sequence[str] = GRAMMARS
+) -> tuple[Played, ...]:
+    """Return what is compared: official games in each grammar, then generated games and games in synthetic rooms.
 
     Args:
         folder: The official games, as `official.data_folder` returns it.
-        train: How many training games; which ones depends on their names alone.
+        train: How many training games; which ones depends on their names alone. Those of the other lists are all there.
+        made: How many games of each of the two sources, each in one grammar.
+        grammars: The grammars.
 
     Raises:
         UsageError: The official games are not all there.
     """
-    names = {split: official_ids(folder, split) for split in _SPLITS}
+    names = {split: official.official_ids(folder, split) for split in _SPLITS}
     names["train"] = tuple(sorted(names["train"], key=hash_fraction)[:train])
-    return tuple(Played(name, grammar) for split in _SPLITS for name in names[split] for grammar in GRAMMARS)
+    listed = [Played(name, grammar) for split in _SPLITS for name in names[split] for grammar in grammars]
+    random = Random(made)
+    for tasks in (GeneratedTasks("all"), MixedTasks("all")):
+        listed += [Played(tasks.draw(random.random), grammars[number % len(grammars)]) for number in range(made)]
+    return tuple(listed)
 
 
 def versions() -> dict[str, str]:
@@ -103,17 +124,19 @@ def record(
     folder: Annotated[Path, typer.Argument(help="Where recordings are kept; what is there already is not done again.")],
     shard: Annotated[str, typer.Option(help="K/N: only every N-th game, from the K-th (the first is 0).")] = "0/1",
     train: Annotated[int, typer.Option(min=0, help="Games of the training list.")] = TRAIN_GAMES,
+    made: Annotated[int, typer.Option(min=0, help="Games generated, and as many in synthetic rooms.")] = MADE_GAMES,
+    grammar: Annotated[list[str], typer.Option(help="Only in these grammars.")] = list(GRAMMARS),  # noqa: B006
 ) -> None:
-    """Play the official games with the real TextWorld."""
+    """Play the games with the real TextWorld."""
     data = data_folder()
     first, step = _shard(shard)
-    mine, now = games(data, train)[first::step], versions()
+    mine, now = games(data, train, made, grammar)[first::step], versions()
     gc.disable()  # the translator makes millions of objects and no cycles
     for number, played in enumerate(mine, 1):
         path = played.path(folder)
         if _is_done(read_recording(path), now):
             continue
-        text = official_text(data, played.name)._replace(grammar=played.grammar)
+        text = played.text(data)
         begun = time.perf_counter()
         with faster():
             steps = play(TextWorldWorld(text), text, played.name)
@@ -140,7 +163,7 @@ def unsped(
         first, path = read_recording(played.path(folder)), played.path(folder / _UNSPED)
         again = read_recording(path)
         if first is not None and (again is None or again.versions != now):
-            text = official_text(data, played.name)._replace(grammar=played.grammar)
+            text = played.text(data)
             begun = time.perf_counter()
             steps = replay(TextWorldWorld(text), first.steps)
             again = Recording(played.name, played.grammar, now, round(time.perf_counter() - begun, 2), steps)
@@ -156,17 +179,19 @@ def compare(
     folder: Annotated[Path, typer.Argument(help="What `record` filled.")],
     report: Annotated[Path | None, typer.Option(help="A Markdown file to write the tables to.")] = None,
     train: Annotated[int, typer.Option(min=0, help="Games of the training list.")] = TRAIN_GAMES,
+    made: Annotated[int, typer.Option(min=0, help="Games generated, and as many in synthetic rooms.")] = MADE_GAMES,
+    grammar: Annotated[list[str], typer.Option(help="Only in these grammars.")] = list(GRAMMARS),  # noqa: B006
 ) -> int:
     """Compare our engine with all recordings; exit code 1 where anything differs or is not recorded."""
     data = data_folder()
     tally = Tally()
     begun = time.perf_counter()
-    for played in games(data, train):
+    for played in games(data, train, made, grammar):
         recording = read_recording(played.path(folder))
         if recording is None:
             tally.missing += 1
             continue
-        text = official_text(data, played.name)._replace(grammar=played.grammar)
+        text = played.text(data)
         tally.add(played, recording, list(differences(recording, parse_game(text))))
         again = read_recording(played.path(folder / _UNSPED))
         if again is not None:
@@ -222,7 +247,7 @@ class Tally:
         result = "The native engine equals TextWorld" if self.clean else "THE NATIVE ENGINE DOES NOT EQUAL TEXTWORLD"
         return (
             f"**{result}: {total['differences']:,} differences in {total['steps']:,} steps of {total['games']:,} "
-            f"official games**, in every text, {total['commands']:,} listed commands and every `won`."
+            f"games**, in every text, {total['commands']:,} listed commands and every `won`."
         )
 
     def lines(self) -> Iterator[str]:
@@ -230,7 +255,7 @@ class Tally:
         counted = ("games", "steps", "commands", "plans won", "differences")
         total: Counter[str] = sum(self._rows.values(), Counter[str]())
         table = Table("grammar", "list", *counted, box=box.MARKDOWN)
-        for (grammar, split), row in [*sorted(self._rows.items()), (("both", "all"), total)]:
+        for (grammar, split), row in [*sorted(self._rows.items()), (("all", "all"), total)]:
             table.add_row(grammar, split, *(f"{row[name]:,}" for name in counted))
         yield from _rendered(table)
         yield f"{self.missing} games are not recorded.\n"

@@ -6,11 +6,13 @@ them in; a set of things is one integer with a bit for each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from operator import itemgetter
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
 from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, Goal, parse_goal
@@ -23,6 +25,21 @@ if TYPE_CHECKING:
 
 __all__ = ["GRAMMARS", "Game", "GameText", "Receptacle", "Thing", "bits", "parse_game", "read_game_file"]
 
+# Sets of things, by the predicates of the domain that say what is in them.
+MARKS = {
+    "pickupable": "pickupable",
+    "cleanable": "cleanable",
+    "heatable": "heatable",
+    "coolable": "coolable",
+    "toggleable": "toggleable",
+    "sliceable": "sliceable",
+    "receptacle_things": "isreceptacleobject",
+    "hot": "ishot",
+    "cool": "iscool",
+    "clean": "isclean",
+    "toggled": "istoggled",
+    "sliced": "issliced",
+}
 _NEEDED = {CLEAN: {"sinkbasin"}, HEAT: {"microwave"}, COOL: {"fridge"}}
 
 
@@ -125,14 +142,16 @@ class Game:
     )
     lists: dict[int, str] = field(default_factory=dict[int, str], repr=False)
     found: dict[tuple[int, int, int], str] = field(default_factory=dict["tuple[int, int, int]", str], repr=False)
-    _ways: dict[int, tuple[str, ...]] = field(default_factory=dict[int, "tuple[str, ...]"], repr=False)
+    _ways: dict[tuple[int, ...], tuple[str, ...]] = field(
+        default_factory=dict["tuple[int, ...]", "tuple[str, ...]"], repr=False
+    )
 
     def ways(self, location: int) -> tuple[str, ...]:
         """Return the commands that go elsewhere from a location, sorted."""
-        ways = self._ways.get(location)
+        here = self.at[location]
+        ways = self._ways.get(here)
         if ways is None:
-            here = self.at[location]
-            ways = self._ways[location] = tuple(
+            ways = self._ways[here] = tuple(
                 command for command, receptacle in self.destinations.items() if receptacle not in here
             )
         return ways
@@ -167,9 +186,6 @@ def parse_game(text: GameText, numbers: Random | None = None) -> Game:
     def marked(predicate: str, numbers: dict[str, int] = things) -> int:
         return _set(numbers[each] for each in facts.singles(predicate) if each in numbers)
 
-    def of_type(kind: str, numbers: dict[str, int] = things) -> int:
-        return _set(number for each, number in numbers.items() if kind and types.get(each) == kind)
-
     def by_place(predicate: str, places: dict[str, int]) -> tuple[int, ...]:
         sets = [0] * len(places)
         for each, place in facts.pairs(predicate):
@@ -177,12 +193,8 @@ def parse_game(text: GameText, numbers: Random | None = None) -> Game:
                 sets[places[place]] |= 1 << things[each]
         return tuple(sets)
 
-    at: list[list[int]] = [[] for _ in locations]
-    for each, number in receptacles.items():
-        at[locations[location_of[each]]].append(number)
     openable = marked("openable", receptacles)
-    able = {CLEAN: "cleanable", HEAT: "heatable", COOL: "coolable"}.get(goal.task_type)
-    game = Game(
+    return assemble(
         task=text.task,
         grammar=grammar,
         goal=goal,
@@ -193,40 +205,99 @@ def parse_game(text: GameText, numbers: Random | None = None) -> Game:
         things=tuple(Thing(names[each], types.get(each, "")) for each in things),
         locations=tuple(names[each] for each in locations),
         start=locations[starts[0]],
-        at=tuple(tuple(here) for here in at),
         can_contain=_shared(frozenset((type_name(a), type_name(b)) for a, b in facts.pairs("cancontain"))),
-        pickupable=marked("pickupable"),
-        cleanable=marked("cleanable"),
-        heatable=marked("heatable"),
-        coolable=marked("coolable"),
-        toggleable=marked("toggleable"),
-        sliceable=marked("sliceable"),
-        receptacle_things=marked("isreceptacleobject"),
+        marks={field: marked(predicate) for field, predicate in MARKS.items()},
         inside=by_place("inreceptacleobject", things),
         contents=by_place("inreceptacle", receptacles),
         things_at=by_place("objectatlocation", locations),
         opened=marked("opened", receptacles),
-        hot=marked("ishot"),
-        cool=marked("iscool"),
-        clean=marked("isclean"),
-        toggled=marked("istoggled"),
-        sliced=marked("issliced"),
-        wanted=of_type(goal.object_type) & (marked(able) if able else -1),
-        wanted_in=tuple(bits(of_type(goal.receptacle_type, receptacles))),
-        lamps=of_type(goal.toggle_type) & marked("toggleable"),
-        knives=of_type("knife") | of_type("butterknife"),
-        loose_lamps=bool(marked("toggleable") & marked("pickupable")),
-        room=MIDDLE_OF_THE_ROOM.format(listing(f"a {names[each]}" for each in receptacles)),
+    )
+
+
+def assemble(
+    *,
+    task: str,
+    grammar: Grammar,
+    goal: Goal,
+    receptacles: tuple[Receptacle, ...],
+    things: tuple[Thing, ...],
+    locations: tuple[str, ...],
+    start: int,
+    can_contain: frozenset[tuple[str, str]],
+    marks: Mapping[str, int],
+    inside: tuple[int, ...],
+    contents: tuple[int, ...],
+    things_at: tuple[int, ...],
+    opened: int = 0,
+) -> Game:
+    """Return a game of its facts, which are named as the attributes of `Game`, with all that follows from them.
+
+    `marks` holds the sets of things that `MARKS` names; those left out are empty.
+
+    Raises:
+        UsageError: The game cannot be solved.
+    """
+    at: list[list[int]] = [[] for _ in locations]
+    doors = [0] * len(locations)
+    for number, receptacle in enumerate(receptacles):
+        at[receptacle.location].append(number)
+        doors[receptacle.location] |= receptacle.openable << number
+    kinds: dict[str, int] = defaultdict(int)
+    for number, (_, kind) in enumerate(things):
+        kinds[kind] |= 1 << number
+    able = {CLEAN: "cleanable", HEAT: "heatable", COOL: "coolable"}.get(goal.task_type)
+    sets: dict[str, Any] = {field: marks.get(field, 0) for field in MARKS}
+    toggleable, pickupable = marks.get("toggleable", 0), marks.get("pickupable", 0)
+    room, destinations, ways = _directions(tuple(each.name for each in receptacles))
+    game = Game(
+        task=task,
+        grammar=grammar,
+        goal=goal,
+        receptacles=receptacles,
+        things=things,
+        locations=locations,
+        start=start,
+        at=tuple(map(tuple, at)),
+        can_contain=can_contain,
+        inside=inside,
+        contents=contents,
+        things_at=things_at,
+        opened=opened,
+        wanted=kinds[goal.object_type] & (marks.get(able, 0) if able else -1) if goal.object_type else 0,
+        wanted_in=tuple(
+            number
+            for number, each in enumerate(receptacles)
+            if goal.receptacle_type and each.type == goal.receptacle_type
+        ),
+        lamps=kinds[goal.toggle_type] & toggleable if goal.toggle_type else 0,
+        knives=kinds["knife"] | kinds["butterknife"],
+        loose_lamps=bool(toggleable & pickupable),
+        room=room,
         arrivals=tuple(
-            f"You arrive at {names[location_of[each]] if grammar.names_location else names[each]}. "
+            f"You arrive at {locations[each.location] if grammar.names_location else each.name}. "
             for each in receptacles
         ),
-        destinations=dict(sorted((f"go to {names[each]}", number) for each, number in receptacles.items())),
-        doors=tuple(_set(here) & openable for here in at),
-        contents_here=tuple(itemgetter(*here) if here else _nothing for here in at),
+        destinations=destinations,
+        doors=tuple(doors),
+        contents_here=tuple(_picker(tuple(here)) for here in at),
+        _ways=ways,
+        **sets,
     )
     _check_solvable(game)
     return game
+
+
+@lru_cache(maxsize=256)
+def _directions(names: tuple[str, ...]) -> tuple[str, dict[str, int], dict[tuple[int, ...], tuple[str, ...]]]:
+    """Return what games with these receptacles share: the view from the middle, where each `go to` leads, `_ways`."""
+    room = MIDDLE_OF_THE_ROOM.format(listing(f"a {name}" for name in names))
+    return room, dict(sorted((f"go to {name}", number) for number, name in enumerate(names))), {}
+
+
+@lru_cache(maxsize=256)
+def _picker(here: tuple[int, ...]) -> Callable[[list[int]], Any]:
+    """Return what picks the contents of some receptacles out of those of all."""
+    return cast("Callable[[list[int]], Any]", itemgetter(*here)) if here else _nothing
 
 
 def _numbers(ids: Iterable[str]) -> dict[str, int]:

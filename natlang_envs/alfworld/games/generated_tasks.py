@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from natlang_envs.alfworld.engine.game import Game, parse_game
+from natlang_envs.alfworld.engine.game import Game
 from natlang_envs.alfworld.engine.game_file import GameText
 from natlang_envs.alfworld.engine.grammar import GRAMMARS
 from natlang_envs.alfworld.games.generator import (
@@ -13,11 +13,12 @@ from natlang_envs.alfworld.games.generator import (
     aim_of,
     draw_task_id,
     generate,
+    generated_game,
     parse_task_id,
     rooms_for,
     task_ids,
 )
-from natlang_envs.alfworld.games.size_limits import GAMES_KEPT, within_limits
+from natlang_envs.alfworld.games.size_limits import GAMES_KEPT
 from natlang_envs.alfworld.games.splits import UNSEEN_PLANS, OfficialSplit, check_task_types, generated_split
 from natlang_envs.errors import UsageError
 
@@ -108,7 +109,7 @@ def _split_of(room: int, number: int) -> OfficialSplit:
 
 @lru_cache(maxsize=GAMES_KEPT)
 def _game(task_id: str, grammar: str) -> Game:
-    return within_limits(parse_game(generate(task_id, grammar)))
+    return generated_game(task_id).game(grammar)
 
 
 @lru_cache(maxsize=32)

@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from natlang_envs.alfworld.engine.game import GRAMMARS, GameText
+from natlang_envs.alfworld.engine.game import GRAMMARS, Game, GameText
 from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, TASK_TYPES
 from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room, room_numbers
-from natlang_envs.alfworld.games.layout import lay_out, places_for
+from natlang_envs.alfworld.games.game_builder import build_game
+from natlang_envs.alfworld.games.layout import Layout, lay_out, places_for
 from natlang_envs.alfworld.games.pddl_writer import problem_text
 from natlang_envs.alfworld.games.sentences import sentence
+from natlang_envs.alfworld.games.size_limits import within_limits
 from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.tasks import TaskRandom
@@ -114,20 +116,45 @@ def _aim_random(task_id: str) -> TaskRandom:
 
 
 def generate(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
-    """Return the game of a task id.
+    """Return the game of a task id, as it is written down.
 
     Raises:
         UsageError: No generated game has this id, or there is no such grammar.
     """
+    return generated_game(task_id).text(one_of("grammar", grammar, GRAMMARS))
+
+
+class GeneratedGame(NamedTuple):
+    """A game before it is written down or played."""
+
+    room: Room
+    layout: Layout
+    aim: Aim
+    task: str
+
+    def text(self, grammar: str) -> GameText:
+        """Return it as it is written down."""
+        return GameText(problem_text(self.room, self.layout, self.aim), self.task, grammar)
+
+    def game(self, grammar: str) -> Game:
+        """Return it as it is played: what parsing its text gives."""
+        return within_limits(build_game(self.room, self.layout, self.aim, self.task, grammar))
+
+
+def generated_game(task_id: str) -> GeneratedGame:
+    """Return the game of a task id.
+
+    Raises:
+        UsageError: No generated game has this id.
+    """
     task = parse_task_id(task_id)
-    one_of("grammar", grammar, GRAMMARS)
-    return game_in(room(task.room), aim_of(task), TaskRandom(f"alfworld/game/{task_id}"), grammar)
+    return game_in(room(task.room), aim_of(task), TaskRandom(f"alfworld/game/{task_id}"))
 
 
-def game_in(here: Room, aim: Aim, random: TaskRandom, grammar: str) -> GameText:
+def game_in(here: Room, aim: Aim, random: TaskRandom) -> GeneratedGame:
     """Return a game in a room, whose objects are laid out anew."""
-    words = sentence(aim, random.below(2))
-    return GameText(problem_text(here, lay_out(here, aim, random), aim), words, grammar)
+    task = sentence(aim, random.below(2))
+    return GeneratedGame(here, lay_out(here, aim, random), aim, task)
 
 
 @cache

@@ -35,22 +35,28 @@ class Layout(NamedTuple):
 
 def lay_out(here: Room, aim: Aim, random: TaskRandom) -> Layout:
     """Return a layout that is drawn anew; the objects that the task is about are all within reach."""
+    known, receptacles = floor_plans(), here.receptacles
+    types = tuple(each.type for each in receptacles)
+    area = _area(here)
     taken = {(thing.type, thing.spot) for thing in here.fixtures}
     objects: list[Object] = []
     full: set[int] = set()
     for kind in here.movable:
+        sought = kind == aim.object_type
+        loose = known.loose.get(kind, 0)
+        places = _places(kind, types, _barred(kind, aim))
         for _ in range(_number(kind, aim).draw(random)):
-            chosen = _place(kind, here, aim, full, random)
-            if chosen >= 0 and here.receptacles[chosen].type in floor_plans().single:
+            # Officially too, some objects lie where nobody can take them.
+            chosen = -1 if not sought and random.below(1000) < loose else _place(places, full, sought, random)
+            if chosen >= 0 and types[chosen] in known.single:
                 full.add(chosen)
-            while True:
-                spot = _spot(here, chosen, random)
-                if (kind, spot) not in taken:
-                    break
+            while (kind, (spot := _spot(here, chosen, random))) in taken:
+                pass
             taken.add((kind, spot))
-            location = here.locations[here.receptacles[chosen].location] if chosen >= 0 else _stand(here, _DOWN, random)
+            location = here.locations[receptacles[chosen].location] if chosen >= 0 else _stand(area, _DOWN, random)
             objects.append(Object(kind, spot, location, chosen))
-    while (start := _stand(here, _LEVEL, random)) in here.locations or any(start == each.location for each in objects):
+    reached = {each.location for each in objects}.union(here.locations)
+    while (start := _stand(area, _LEVEL, random)) in reached:
         pass
     return Layout(tuple(objects), start)
 
@@ -61,8 +67,11 @@ def places_for(kind: str, here: Room, aim: Aim) -> WeightedChoice[int]:
     What is to be brought somewhere lies elsewhere, as in the official games, unless it has to be cleaned, heated or
     cooled before.
     """
-    sought = kind == aim.object_type and aim.task_type in (PLACE, TWO)
-    return _places(kind, tuple(each.type for each in here.receptacles), aim.target_type if sought else None)
+    return _places(kind, tuple(each.type for each in here.receptacles), _barred(kind, aim))
+
+
+def _barred(kind: str, aim: Aim) -> str | None:
+    return aim.target_type if kind == aim.object_type and aim.task_type in (PLACE, TWO) else None
 
 
 @lru_cache(maxsize=_KEPT)
@@ -83,15 +92,11 @@ def _numbers(task_type: str | None, kind: str | None) -> WeightedChoice[int]:
     return WeightedChoice(enumerate(known, 1))
 
 
-def _place(kind: str, here: Room, aim: Aim, full: set[int], random: TaskRandom) -> int:
-    """Return the receptacle for an object, -1 for none: officially too, some objects lie where nobody can take them."""
-    chances = places_for(kind, here, aim)
-    sought = kind == aim.object_type
-    if not sought and random.below(1000) < floor_plans().loose.get(kind, 0):
-        return -1
-    if all(place in full for place in chances.outcomes):
-        return chances.draw(random) if sought else -1
-    while (chosen := chances.draw(random)) in full:
+def _place(places: WeightedChoice[int], full: set[int], sought: bool, random: TaskRandom) -> int:
+    """Return the receptacle for an object; without room in any, -1, or for what is sought one that is full."""
+    if all(place in full for place in places.outcomes):
+        return places.draw(random) if sought else -1
+    while (chosen := places.draw(random)) in full:
         pass
     return chosen
 
@@ -105,8 +110,13 @@ def _spot(here: Room, receptacle: int, random: TaskRandom) -> Spot:
     )
 
 
-def _stand(here: Room, horizon: int, random: TaskRandom) -> Location:
-    """Return a place to stand somewhere among those of the room's receptacles."""
+def _area(here: Room) -> tuple[int, int, int, int]:
+    """Return the lowest x of a room's locations and the number of xs, and the same of z."""
     xs, zs = [each.x for each in here.locations], [each.z for each in here.locations]
-    x, z = (min(each) + random.below(max(each) - min(each) + 1) for each in (xs, zs))
-    return Location(x, z, random.below(4), horizon)
+    return min(xs), max(xs) - min(xs) + 1, min(zs), max(zs) - min(zs) + 1
+
+
+def _stand(area: tuple[int, int, int, int], horizon: int, random: TaskRandom) -> Location:
+    """Return a place to stand somewhere among those of the room's receptacles."""
+    x, width, z, depth = area
+    return Location(x + random.below(width), z + random.below(depth), random.below(4), horizon)

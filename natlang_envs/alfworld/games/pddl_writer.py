@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from natlang_envs.alfworld.engine.goals import LOOK, Goal, goal_text
-from natlang_envs.alfworld.games.floor_plans import Aim, FloorPlanReceptacle, Location, Room, Spot, floor_plans
-from natlang_envs.alfworld.games.layout import Layout
+from natlang_envs.alfworld.games.floor_plans import Aim, Fixture, FloorPlanReceptacle, Location, Room, Spot, floor_plans
+from natlang_envs.alfworld.games.layout import Layout, Object
 
 # The types that the domain's actions name: they must be declared even in a room that has none.
 _TYPES_OF_THINGS = ("Knife", "ButterKnife", "Sink")
@@ -16,15 +17,11 @@ _TYPES_OF_RECEPTACLES = ("SinkBasin", "Microwave", "Fridge")
 def problem_text(here: Room, layout: Layout, aim: Aim) -> str:
     """Return the problem that a room, the layout of its objects and what the task is about make."""
     receptacles = [receptacle_id(each) for each in here.receptacles]
-    locations = [_location_id(each) for each in here.locations]
-    start = _location_id(layout.start)
-    things = [
-        *((_id(each.type, each.spot), each.type, locations[each.location], each.receptacle) for each in here.fixtures),
-        *(
-            (_id(each.type, each.spot), each.type, _location_id(each.location), each.receptacle)
-            for each in layout.objects
-        ),
-    ]
+    locations = [location_id(each) for each in here.locations]
+    start = location_id(layout.start)
+    placed: list[tuple[Fixture | Object, str]] = [(each, locations[each.location]) for each in here.fixtures]
+    placed += [(each, location_id(each.location)) for each in layout.objects]
+    things = [(thing_id(each.type, each.spot), each.type, at, each.receptacle) for each, at in placed]
     types = sorted({kind for _, kind, _, _ in things})
     kinds = sorted({each.type for each in here.receptacles})
     initial = [
@@ -51,13 +48,14 @@ def problem_text(here: Room, layout: Layout, aim: Aim) -> str:
             "(:init",
             *initial,
             ")",
-            goal_text(_goal(aim)),
+            goal_text(goal_of(aim)),
             ")\n",
         ]
     )
 
 
-def _goal(aim: Aim) -> Goal:
+def goal_of(aim: Aim) -> Goal:
+    """Return what wins a game, its types spelled as in the aim."""
     if aim.task_type == LOOK:
         return Goal(aim.task_type, aim.object_type, toggle_type=aim.target_type)
     return Goal(aim.task_type, aim.object_type, receptacle_type=aim.target_type)
@@ -94,18 +92,23 @@ def _thing_facts(here: Room, things: list[tuple[str, str, str, int]], receptacle
 
 def receptacle_id(each: FloorPlanReceptacle) -> str:
     """Return the name that a receptacle has in a problem."""
-    name = _id(each.base, each.spot)
+    name = thing_id(each.base, each.spot)
     return name if each.base == each.type else f"{name}_bar_{each.type}"
 
 
-def _id(kind: str, spot: Spot) -> str:
-    return "_bar_".join((kind, *map(_metres, spot)))
+def thing_id(kind: str, spot: Spot) -> str:
+    """Return the name that an object has in a problem."""
+    x, y, z = spot
+    return f"{kind}_bar_{_metres(x)}_bar_{_metres(y)}_bar_{_metres(z)}"
 
 
-def _location_id(location: Location) -> str:
+@lru_cache(maxsize=10_000)  # of made-up rooms there is no end
+def location_id(location: Location) -> str:
+    """Return the name that a location has in a problem."""
     return "_bar_".join(("loc", *(f"_minus_{-each}" if each < 0 else str(each) for each in location)))
 
 
+@lru_cache(maxsize=50_000)
 def _metres(millimetres: int) -> str:
     sign = "_plus_" if millimetres > 0 else "_minus_" if millimetres < 0 else ""
     return f"{sign}{abs(millimetres) // 1000:02}_dot_{abs(millimetres) % 1000 // 10:02}"

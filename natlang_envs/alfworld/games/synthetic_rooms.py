@@ -14,11 +14,12 @@ from functools import cache, lru_cache
 from itertools import accumulate, product
 from typing import TypeVar
 
-from natlang_envs.alfworld.engine.game import Game, GameText, parse_game
+from natlang_envs.alfworld.engine.game import Game, GameText
 from natlang_envs.alfworld.engine.grammar import GRAMMARS
 from natlang_envs.alfworld.games.floor_plans import Fixture, FloorPlanReceptacle, Room, room, room_numbers
 from natlang_envs.alfworld.games.generator import (
     GAMES,
+    GeneratedGame,
     draw_task_id,
     game_in,
     parse_task_id,
@@ -26,7 +27,7 @@ from natlang_envs.alfworld.games.generator import (
     weighted_aims,
 )
 from natlang_envs.alfworld.games.pddl_writer import receptacle_id
-from natlang_envs.alfworld.games.size_limits import GAMES_KEPT, within_limits
+from natlang_envs.alfworld.games.size_limits import GAMES_KEPT
 from natlang_envs.alfworld.games.splits import OfficialSplit, check_task_types, generated_split
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.tasks import TaskRandom
@@ -108,7 +109,7 @@ def synthetic_game(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
     Raises:
         UsageError: No such game has this id, or there is no such grammar.
     """
-    return _made(task_id, grammar)[0]
+    return _made(task_id, grammar)[0].text(grammar)
 
 
 def _parts(task_id: str) -> tuple[str, int, int]:
@@ -121,8 +122,8 @@ def _parts(task_id: str) -> tuple[str, int, int]:
 
 
 @lru_cache(maxsize=GAMES_KEPT)
-def _made(task_id: str, grammar: str) -> tuple[GameText, Game]:
-    """Return a game as it is written down, and parsed: only then is it known whether it is too large."""
+def _made(task_id: str, grammar: str) -> tuple[GeneratedGame, Game]:
+    """Return a game before and when it is played: only then is it known whether it is too large."""
     task_type, number, _ = _parts(task_id)
     one_of("grammar", grammar, GRAMMARS)
     random = TaskRandom(f"alfworld/{task_id}")
@@ -130,12 +131,12 @@ def _made(task_id: str, grammar: str) -> tuple[GameText, Game]:
         here = mix(room(number), random)
         aims = weighted_aims(task_type, here)
         if aims.outcomes:
-            text = game_in(here, aims.draw(random), random, grammar)
+            made = game_in(here, aims.draw(random), random)
             with suppress(UsageError):
-                return text, within_limits(parse_game(text))
+                return made, made.game(grammar)
     here = room(number)
-    text = game_in(here, weighted_aims(task_type, here).draw(random), random, grammar)
-    return text, within_limits(parse_game(text))
+    made = game_in(here, weighted_aims(task_type, here).draw(random), random)
+    return made, made.game(grammar)
 
 
 @cache

@@ -21,6 +21,7 @@ from natlang_envs.alfworld.engine.goals import TASK_TYPES
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.exemplars import exemplar
 from natlang_envs.alfworld.plans import reference
+from natlang_envs.alfworld.textworld.backend import borrowed
 from natlang_envs.alfworld.textworld.export import export_game, folder_of, game_of
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.alfworld.real import needs_textworld
@@ -272,16 +273,16 @@ def test_a_driver_with_a_ray_actor_for_each_environment() -> None:
 @needs_textworld
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_package_s_class_says_the_same(seed: int, tmp_path: Path) -> None:
-    real_class: Any = import_module("alfworld.agents.environment").get_environment("AlfredTWEnv")
+    with borrowed(), faster():
+        real_class: Any = import_module("alfworld.agents.environment").get_environment("AlfredTWEnv")
 
-    tasks = ("generated/seen/pick_clean_then_place_in_recep/401/007", "mixed/pick_two_obj_and_place/220/951")
-    for task_id in tasks:
-        export_game(game_of(task_id, "0.4.2"), tmp_path / folder_of(task_id))
-    settings = config(dataset__data_path=str(tmp_path), general__training_method="dqn")
-    theirs, ours = real_class(settings, "train"), AlfredTWEnv(settings, "train")
-    assert sorted(theirs.game_files) == ours.game_files
-    theirs.game_files = ours.game_files
-    with faster():
+        tasks = ("generated/seen/pick_clean_then_place_in_recep/401/007", "mixed/pick_two_obj_and_place/220/951")
+        for task_id in tasks:
+            export_game(game_of(task_id, "0.4.2"), tmp_path / folder_of(task_id))
+        settings = config(dataset__data_path=str(tmp_path), general__training_method="dqn")
+        theirs, ours = real_class(settings, "train"), AlfredTWEnv(settings, "train")
+        assert sorted(theirs.game_files) == ours.game_files
+        theirs.game_files = ours.game_files
         real, own = theirs.init_env(1), ours.init_env(1)
         real.seed(seed)
         own.seed(seed)
