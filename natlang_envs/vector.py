@@ -67,6 +67,8 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         self.num_envs = num_envs
         self.tasks = env.tasks
         self.horizon = env.horizon
+        self.max_commands = env.max_commands
+        self.reward_scale = env.reward_scale
         self.render_mode = env.render_mode
         self.autoreset_mode = mode
         self.metadata = {**env.metadata, "autoreset_mode": mode}

@@ -266,7 +266,9 @@ def test_a_killed_caller_leaves_nothing_on_the_disk_and_no_process(repo, delay):
     mark = f"killed-{uuid.uuid4().hex}"  # this test's own: others run beside it
     before = hostile.tree_hash(repo)
     around = left()
-    with subprocess.Popen([sys.executable, "-c", KILLED.replace("MARK", mark), repo], stdout=subprocess.PIPE, text=True) as caller:
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED.replace("MARK", mark), repo], stdout=subprocess.PIPE, text=True
+    ) as caller:
         assert caller.stdout is not None
         assert caller.stdout.readline() == "ready\n"
         time.sleep(delay)

@@ -1,0 +1,82 @@
+"""Texts as vectors, for learners without a language model: hashed words, sentences and whole texts.
+
+Small enough to learn the classic taxi from; nothing is trained here, and a text gives the same vector everywhere. What
+makes numbers of commands is in `natlang_envs.wrappers`; the vector forms of both are in `natlang_envs.vector_wrappers`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+from zlib import crc32
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
+
+from natlang_envs.errors import UsageError
+
+_WORD = re.compile(r"\w+")
+_END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+class TextEncoder:
+    """Hashes what a text consists of into a vector.
+
+    Pairs of neighbouring words, sentences, and the text as a whole each set one number. The sentences and the whole let
+    a learner tell states apart whose words are the same, such as the cells of a map. Each of the three groups has the
+    same weight, so that a long text does not drown what changes in it.
+
+    Args:
+        size: The length of the vectors. The more, the fewer different things share a number.
+
+    Raises:
+        UsageError: The size is less than 1.
+    """
+
+    def __init__(self, size: int = 2048) -> None:
+        if size < 1:
+            raise UsageError(f"size must be at least 1, not {size}")
+        self.size = size
+        self._vector = lru_cache(maxsize=4096)(self._hash)
+
+    def __call__(self, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """Return the vector of a text, float32 of shape (size,), no number of it above 3."""
+        return self._vector(text).copy()
+
+    def __getstate__(self) -> int:
+        return self.size
+
+    def __setstate__(self, size: int) -> None:
+        self.__init__(size)
+
+    def _hash(self, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+        words = _WORD.findall(text.lower())
+        groups = (set(pairwise(["", *words])), set(_END_OF_SENTENCE.split(text)), {text})
+        vector = np.zeros(self.size, np.float32)
+        for number, group in enumerate(groups):
+            places = [crc32(repr((number, part)).encode("utf-8", "surrogatepass")) % self.size for part in group]
+            np.add.at(vector, places, 1 / np.sqrt(max(1, len(group))))
+        return vector
+
+
+class EncodedObservations(gymnasium.ObservationWrapper[Any, Any, str], RecordConstructorArgs):
+    """Observations become the vectors of a `TextEncoder`: `Box(0, 3, (size,))`.
+
+    Args:
+        env: An environment whose observations are texts.
+        size: The length of the vectors.
+    """
+
+    def __init__(self, env: gymnasium.Env[str, Any], size: int = 2048) -> None:
+        RecordConstructorArgs.__init__(self, size=size)
+        super().__init__(env)
+        self._encode = TextEncoder(size)
+        self.observation_space = spaces.Box(0.0, 3.0, (size,), np.float32)
+
+    def observation(self, observation: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """Return the vector of an observation."""
+        return self._encode(observation)
