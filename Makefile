@@ -17,7 +17,7 @@ export OMP_NUM_THREADS := 1
 # The official ALFWorld games, where there are any.
 OFFICIAL = $(or $(ALFWORLD_DATA),$(wildcard $(CURDIR)/../shared/alfworld/official))
 
-.PHONY: demo test test-full lint format bench oldest clean bubblewrap data textworld conformance
+.PHONY: demo test test-full libraries lint format bench oldest clean bubblewrap data textworld conformance
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py
@@ -28,6 +28,14 @@ test: lint bubblewrap data textworld
 test-full: lint bubblewrap data textworld
 	$(BIN)/pytest -n $(WORKERS)
 	$(MAKE) conformance
+
+# The examples with other libraries, each in an environment with the versions that go together; writes docs/libraries.md.
+libraries:
+	for each in libraries rllib; do \
+		$(PYTHON) -m venv .venv-$$each && \
+		.venv-$$each/bin/$(PIP_INSTALL) -r examples/libraries/requirements-$$each.txt -e . && \
+		LIBRARIES_TABLE=docs/libraries.md .venv-$$each/bin/python -m pytest -q -p no:cacheprovider tests/libraries || exit 1; \
+	done
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check $(CODE)

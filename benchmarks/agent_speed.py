@@ -148,16 +148,16 @@ def rollout(policy: LanguageModel, reflector: LanguageModel, config: Config, pla
 
 @torch.no_grad()
 def score_plainly(policy: LanguageModel, prompt: str, actions: Sequence[str]) -> torch.Tensor:
-    """Return each action's log-probability a token, each in a whole prompt of its own, one padded batch."""
+    """Return the log-probability of each action and its end, each in a whole prompt of its own, one padded batch."""
     start = policy.encode(prompt)
-    endings = [policy.encode(action) for action in actions]
+    endings = [(*policy.encode(action), policy.end) for action in actions]
     width = len(start) + max(map(len, endings))
     ids = torch.full((len(actions), width), policy.end)
     for row, ending in enumerate(endings):
         ids[row, : len(start) + len(ending)] = torch.tensor([*start, *ending])
     states = policy.model.base_model(ids).last_hidden_state[:, len(start) - 1 : -1]
     told = torch.log_softmax(policy.model.get_output_embeddings()(states).float(), dim=2)
-    return torch.stack([told[row, range(len(each)), each].mean() for row, each in enumerate(endings)])
+    return torch.stack([told[row, range(len(each)), each].sum() for row, each in enumerate(endings)])
 
 
 @torch.no_grad()

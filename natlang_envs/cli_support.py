@@ -23,6 +23,7 @@ _EXTRAS = {
     **dict.fromkeys(("pydantic", "jinja2"), "leaderboard"),
     "openai": "explore",
     "ray": "ray",
+    **dict.fromkeys(("openenv", "uvicorn"), "serve"),
     **dict.fromkeys(("unearth", "pyarrow"), "data"),
     **dict.fromkeys(("alfworld", "textworld"), "alfworld"),
 }

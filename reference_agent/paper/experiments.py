@@ -139,32 +139,27 @@ _ALL_METHODS = (
 )
 
 
-def _after_imitation(name: str, title: str, *settings: str) -> tuple[Method, Method]:
+def _after_imitation(name: str, teacher: str, count: int, *settings: str) -> tuple[Method, Method]:
     """Return a method of the target `gain` without and with RL, from the same warm start."""
+    title = f"{teacher}, {count} demonstrations"
+    settings = (*settings, f"collect.trajectories={count}", f"collect.policy_trajectories={count}")
     no_rl = "curriculum=[{env='NatLang/DangerousTaxi-Pickup-v0', iterations=0}]"
     return (
-        Method(f"{name}-sft", f"SFT, {title}", "gain/pickup", (*settings, no_rl)),
-        Method(name, title, "gain/pickup", settings),
+        Method(f"{name}-{count}-sft", f"SFT, {title}", "gain/pickup", (*settings, no_rl)),
+        Method(f"{name}-{count}", title, "gain/pickup", settings),
     )
 
 
 _SLIPS = "teacher.slips=0.2"
-_GAIN_METHODS = (
-    *(
-        method
-        for name, title, settings in (("exact", "teacher without errors", ()), ("slips", "teacher slips", (_SLIPS,)))
-        for count in (5, 10, 25, 100)
-        for method in _after_imitation(
-            f"{name}-{count}",
-            f"{title}, {count} demonstrations",
-            *(f"collect.trajectories={count}", f"collect.policy_trajectories={count}", *settings),
-        )
-    ),
-    *_after_imitation(
-        "slips-100-silent",
-        "teacher slips, 100 demonstrations, no reflections",
-        *("collect.trajectories=100", "collect.policy_trajectories=100", _SLIPS, "reflect=false"),
-    ),
+_GAIN_METHODS = tuple(
+    method
+    for name, teacher, counts, settings in (
+        ("exact", "teacher without errors", (25, 100), ()),
+        ("slips", "teacher slips", (5, 10, 25, 100), (_SLIPS,)),
+        ("silent", "teacher slips, no reflections", (100,), (_SLIPS, "reflect=false")),
+    )
+    for count in counts
+    for method in _after_imitation(name, teacher, count, *settings)
 )
 METHODS = {method.name: method for method in (*_ALL_METHODS, *_GAIN_METHODS)}
 

@@ -30,7 +30,7 @@ from reference_agent.data_card import Meter
 from reference_agent.number_checks import at_least
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Teacher, ask, named_commands
 from reference_agent.teachers.choose import check_options
-from reference_agent.untuned.chat_model import OwnDriver
+from reference_agent.untuned.agents import OwnEndpoint
 
 _GONE = 20  # requests that fail in a row after which a server is given up
 _LABEL = re.compile(r"[\s(\[*`\"']*([A-Za-z]{1,2})[)\]*`\"']*[.:)]?\s*")
@@ -149,7 +149,7 @@ class ChatModel:
     def __init__(self, config: ChatOptions, folder: Path | None) -> None:
         self._config = config
         self._folder = folder
-        self._driver = OwnDriver(config.model, timeout=config.timeout, attempts=config.attempts)
+        self._driver = OwnEndpoint(config.model, timeout=config.timeout, attempts=config.attempts)
         self._lock = threading.Lock()
         self._asking: dict[str, threading.Lock] = defaultdict(threading.Lock)
         self._kept: dict[str, Answer] = {}

@@ -2,6 +2,5 @@
 
 agents      zero-shot (labels), zero-shot-chat (chat template) and react (a chat model behind an endpoint)
 chat_policy a chat template around the policy's prompt
-chat_model  a chat model behind an OpenAI-compatible endpoint
 likelihood  search of AutoExplore by how likely a file makes the question
 """

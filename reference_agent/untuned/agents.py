@@ -9,18 +9,19 @@ with the whole path as its memory; it needs no torch.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from math import ceil
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from natlang_envs.chat_endpoint import ChatEndpoint
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from reference_agent.config import Config
 from reference_agent.config_file import EXPERIMENTS, load_config
-from reference_agent.untuned.chat_model import OwnDriver
 
 UNTUNED_CONFIGS = EXPERIMENTS / "untuned"
 UNPARSABLE = "[unparsable] "
@@ -69,6 +70,18 @@ class ZeroShotAgent:
         ]
 
 
+class OwnEndpoint(threading.local):
+    """Each thread's own endpoint, made when the thread first asks: it counts its tokens by itself.
+
+    Args:
+        model: The chat model's name.
+        settings: Further arguments of `ChatEndpoint`.
+    """
+
+    def __init__(self, model: str, **settings: Any) -> None:
+        self.own = ChatEndpoint(model, **settings)
+
+
 class Answer(NamedTuple):
     """A model's thought and action; `known` says whether the action is one of the listed commands."""
 
@@ -107,7 +120,8 @@ class ReActAgent:
         self._instructions = resources.files("reference_agent").joinpath("data/react.txt").read_text(encoding="utf-8")
         self._pool = ThreadPoolExecutor(_AT_ONCE)
         limit = None if longest is None else ceil(longest)
-        self._driver = OwnDriver(model, timeout=timeout, agent="react", allow_more="NATLANG_TIMEOUT", max_tokens=limit)
+        settings = {"timeout": timeout, "agent": "react", "allow_more": "NATLANG_TIMEOUT", "max_tokens": limit}
+        self._endpoint = OwnEndpoint(model, **settings)
         self.answers = 0
         self.unparsable = 0
 
@@ -125,11 +139,11 @@ class ReActAgent:
 
     def _ask(self, view: AgentInput) -> tuple[str, int]:
         """Return what the model writes, and the tokens read and written for it."""
-        driver = self._driver.own
-        before = sum(driver.tokens)
+        endpoint = self._endpoint.own
+        before = sum(endpoint.tokens)
         listed = "\n".join(["Actions:", *(f"- {command}" for command in view.admissible_commands)])
-        text = driver.answer(self._instructions, f"{view.prompt()}\n{listed}")
-        return text, sum(driver.tokens) - before
+        text = endpoint.answer(self._instructions, f"{view.prompt()}\n{listed}")
+        return text, sum(endpoint.tokens) - before
 
 
 def parse(text: str, commands: Sequence[str]) -> Answer:

@@ -1,0 +1,57 @@
+"""An environment of the suite as a game of TextArena, wiring only: python examples/libraries/textarena_game.py"""
+
+from __future__ import annotations
+
+import gymnasium
+import textarena
+
+from natlang_envs import unwrap
+from natlang_envs.prompt import state_prompt
+
+
+class NatLangGame(textarena.Env):
+    """A game of one player, made of any environment of the suite."""
+
+    def __init__(self, env_id: str) -> None:
+        self.env = unwrap(gymnasium.make(env_id))
+
+    def reset(self, num_players: int = 1, seed: int | None = None) -> None:
+        observation, info = self.env.reset(seed=seed)
+        # Without the seed: TextArena would seed Python's global generator with it.
+        self.state = textarena.SinglePlayerState(num_players, max_turns=self.env.horizon)
+        text = state_prompt(info["task"], [], observation)
+        self.state.reset(game_state={}, player_prompt_function=lambda **_: text)
+        self._list(info)
+
+    def step(self, action: str) -> tuple[bool, dict]:
+        self.state.add_observation(action, textarena.ObservationType.PLAYER_ACTION, from_id=0)
+        observation, _, terminated, truncated, info = self.env.step(action)
+        self.state.add_observation(observation, textarena.ObservationType.GAME_MESSAGE)
+        self._list(info)
+        if terminated or truncated:
+            self.state.set_outcome(reward=float(info["success"]), reason=info["feedback"])
+        return self.state.step()
+
+    def _list(self, info: dict) -> None:
+        listed = "Actions: " + "; ".join(info["admissible_commands"])
+        self.state.add_observation(listed, textarena.ObservationType.GAME_BOARD)
+
+
+def main(env_id: str = "NatLang/DangerousTaxi-v0") -> float:
+    """Return the reward of the environment's own plan, played as a game of TextArena."""
+    if env_id not in textarena.envs.registration.ENV_REGISTRY:
+        textarena.register(env_id, NatLangGame, env_id=env_id)
+    game = textarena.envs.registration.ENV_REGISTRY[env_id].make()
+    game.reset(num_players=1, seed=0)
+    done = False
+    for command in game.env.reference():
+        player, seen = game.get_observation()
+        assert (player, bool(seen), done) == (0, True, False)
+        done, _ = game.step(command)
+    assert done
+    rewards, _ = game.close()
+    return rewards[0]
+
+
+if __name__ == "__main__":
+    print(f"reward of the plan: {main():.0f}")

@@ -1,0 +1,30 @@
+"""Let Minari keep the text spaces: call `register()` before recording and before loading a data set.
+
+Minari writes a space as JSON by its type. Without this a `UnicodeText` is kept as the `Text` of a single character.
+"""
+
+# Minari is no dependency of the suite.
+# pyright: basic, reportMissingImports=false
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from minari.serialization import deserialize_space, serialize_space
+
+from natlang_envs.spaces import CommandText, UnicodeText
+
+
+def register() -> None:
+    """Teach Minari to write and read `UnicodeText` and `CommandText`; calling it again changes nothing."""
+    serialize_space.register(UnicodeText, _write)
+    deserialize_space.register("UnicodeText")(lambda said: UnicodeText(said["max_length"]))
+    deserialize_space.register("CommandText")(lambda said: CommandText(said["max_length"], tuple(said["commands"])))
+
+
+def _write(space: UnicodeText, to_string: bool = True) -> dict[str, Any] | str:
+    said: dict[str, Any] = {"type": type(space).__name__, "max_length": space.max_length}
+    if isinstance(space, CommandText):
+        said["commands"] = list(space.commands)
+    return json.dumps(said) if to_string else said

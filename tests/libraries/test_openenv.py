@@ -1,0 +1,156 @@
+"""`natlang serve`, played by OpenEnv's own client."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import gymnasium
+import pytest
+
+pytest.importorskip("openenv", reason="OpenEnv is not installed: run `make libraries`")
+from openenv.core.generic_client import GenericEnvClient
+
+from natlang_envs import unwrap
+
+TAXI, HOUSE = "NatLang/DangerousTaxi-v0", "NatLang/ALFWorld-v0"
+TOKEN = "a-token-for-this-test"
+
+
+def command(*options: str) -> list[str]:
+    return [sys.executable, "-m", "natlang_envs.cli", "serve", *options]
+
+
+@contextmanager
+def served(*options: str, token: str | None = None) -> Iterator[str]:
+    environment = os.environ | ({"NATLANG_SERVE_TOKEN": token} if token else {})
+    with subprocess.Popen(
+        command(*options, "--port", "0"), stdout=subprocess.PIPE, text=True, env=environment
+    ) as server:
+        assert server.stdout
+        found = re.search(r"served at (\S+) ", server.stdout.readline())
+        assert found
+        try:
+            yield found[1]
+        finally:
+            server.terminate()
+
+
+def wait_for(url: str) -> GenericEnvClient:
+    for _ in range(100):
+        try:
+            return GenericEnvClient(base_url=url).sync().__enter__()
+        except ConnectionError:
+            time.sleep(0.1)
+    raise AssertionError(f"nothing listens at {url}")
+
+
+def test_a_client_of_openenv_plays_what_gymnasium_plays() -> None:
+    env = unwrap(gymnasium.make(TAXI))
+    with served(TAXI) as url:
+        client = wait_for(url)
+        task = "classic/2.3/red-green"
+        first = client.reset(task_id=task)
+        text, info = env.reset(options={"task_id": task})
+        assert first.observation["text"] == text
+        assert first.observation["admissible_commands"] == list(info["admissible_commands"])
+        for number, each in enumerate(env.reference(), start=1):
+            there = client.step({"command": each})
+            text, reward, terminated, truncated, info = env.step(each)
+            seen = there.observation
+            assert (seen["text"], there.reward, there.done) == (text, reward, terminated or truncated)
+            assert (seen["success"], seen["feedback"], seen["truncated"]) == (info["success"], info["feedback"], False)
+            assert client.state() == {"episode_id": None, "step_count": number, "task_id": task}
+        assert there.done
+        assert seen["success"]
+        client.close()
+
+
+def test_seeds_draw_the_same_tasks_and_wrong_requests_are_one_line() -> None:
+    env = unwrap(gymnasium.make(HOUSE))
+    with served(HOUSE) as url:
+        client = wait_for(url)
+        with pytest.raises(RuntimeError, match="step was asked for before reset"):
+            client.step({"command": "look"})
+        assert client.reset(seed=5).observation["task_id"] == env.reset(seed=5)[1]["task_id"]
+        with pytest.raises(RuntimeError, match=r"there is no task|unknown task"):
+            client.reset(task_id="no/such/task")
+        with pytest.raises(RuntimeError, match="Invalid message"):
+            client.step({"command": "x" * 5_000})
+        with pytest.raises(RuntimeError, match="Invalid message"):
+            client.step({"comand": "look"})
+        assert client.step({"command": "look"}).observation["feedback"]
+        client.close()
+
+
+def test_sessions_are_isolated_and_bounded() -> None:
+    with served(TAXI, "--sessions", "2") as url:
+        one, two = wait_for(url), wait_for(url)
+        starts = [each.reset(seed=seed).observation["text"] for seed, each in enumerate((one, two))]
+        assert starts[0] != starts[1]
+        one.step({"command": "move north"})
+        assert two.state()["step_count"] == 0
+        third = GenericEnvClient(base_url=url).sync()
+        # OpenEnv's server says so and closes; which of the two its client meets first is a race of its own.
+        third.connect()
+        with pytest.raises(Exception, match=r"CAPACITY|received 1000"):
+            third.reset()
+        one.close()
+        time.sleep(0.3)
+        assert wait_for(url).reset(seed=0).observation["text"] == starts[0]
+
+
+def test_other_addresses_than_loopback_need_the_token() -> None:
+    with served(TAXI, "--host", "0.0.0.0") as url:
+        assert re.fullmatch(r"http://0\.0\.0\.0:\d+/[\w-]{32}", url)
+    with served(TAXI, token=TOKEN) as url:
+        assert url.endswith(f"/{TOKEN}")
+        assert wait_for(url).reset(seed=0).observation["text"]
+        for wrong in (url.removesuffix(TOKEN), url[:-1] + "x", url.removesuffix(f"/{TOKEN}")):
+            with pytest.raises(ConnectionError):
+                GenericEnvClient(base_url=wrong).sync().__enter__()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["NatLang/Nothing-v0"], "Nothing"),
+        ([TAXI, "--split", "everything"], "everything"),
+        ([TAXI, "--sessions", "1000000000"], "1,000,000,000 sessions are more than the"),
+        ([TAXI, "--host", "203.0.113.7"], "nothing can listen at 203.0.113.7:8000 (Cannot assign requested address)"),
+    ],
+)
+def test_what_cannot_be_served_is_one_line(options: list[str], words: str) -> None:
+    done = subprocess.run(command(*options), capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_thousand_steps_a_second() -> None:
+    with served(HOUSE) as url:
+
+        def play(seed: int) -> int:
+            client = wait_for(url)
+            steps = 0
+            until = time.monotonic() + 3
+            while time.monotonic() < until:
+                client.reset(seed=seed)
+                for _ in range(40):
+                    client.step({"command": "look"})
+                    steps += 1
+            client.close()
+            return steps
+
+        begun = time.monotonic()
+        with ThreadPoolExecutor(4) as pool:
+            steps = sum(pool.map(play, range(4)))
+        rate = steps / (time.monotonic() - begun)
+        print(f"{rate:.0f} steps/s with 4 clients")
+        assert rate > 1_000
