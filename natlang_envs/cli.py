@@ -35,7 +35,7 @@ RepositoryOption = Annotated[Path | None, typer.Option("--repository", help="The
 _IMPORTED_LATE = {
     "explore": ("natlang_envs.autoexplore.explore_cli", "explore_command"),
     "play": ("natlang_envs.play_cli", "play_command"),
-    "serve": ("natlang_envs.serving", "serve_command"),
+    "serve": ("natlang_envs.serve_cli", "serve_command"),
     "data": ("natlang_envs.autoexplore.dataset.cli", "data_app"),
     "alfworld": ("natlang_envs.alfworld.textworld.export", "export_app"),
     "doctor": ("natlang_envs.doctor", "doctor_command"),

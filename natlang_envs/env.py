@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import gymnasium
 from gymnasium.error import ResetNeeded
@@ -64,6 +64,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         UsageError: The horizon or the render mode is not one the environment has.
     """
 
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}  # pyright: ignore[reportIncompatibleVariableOverride]
     family: str = ""
     reward_scale: float = 1.0  # the largest size of a reward; `wrappers.ScaleReward` divides by it
 
@@ -145,6 +146,13 @@ class NatLangEnv(gymnasium.Env[str, str]):
     def safe_commands(self) -> tuple[str, ...]:
         """Return the admissible commands that do not end the game as illegal (privileged knowledge)."""
         return self._admissible_commands()
+
+    def render(self) -> Any:
+        """Return the situation as a player would be shown it, as text in the mode `"ansi"`; otherwise None."""
+        if self.render_mode != "ansi" or self._task_id is None:
+            return None
+        listed = "; ".join(self._admissible_commands())
+        return f"{self.task}\n\n{self._observation}\n\n{self.steps_left} steps are left. Commands: {listed}"
 
     # What a user calls.
 

@@ -88,7 +88,11 @@ class EpisodesVectorEnv(NatLangVectorEnv):
 
     def render(self) -> tuple[Any, ...] | None:
         """Return a picture of every episode, as `render_mode` says."""
-        return None if self.render_mode is None else tuple(game.render() for game in self.games)
+        if self.render_mode is None:
+            return None
+        for game, seen in zip(self.games, self._observations, strict=True):
+            game._observation = seen  # kept here while the games are played through their hooks
+        return tuple(game.render() for game in self.games)
 
 
 def _make(

@@ -46,7 +46,7 @@ def play_command(
         _play_protocol(id, record, name)
         return
     env = make_env(id, **arguments)
-    if "ansi" in env.metadata["render_modes"]:
+    if "rgb_array" in env.metadata["render_modes"]:  # it has a picture besides its texts
         env = make_env(id, render_mode="ansi", **arguments)
     _play(env, env, hints, seed=seed, options=None if task is None else {"task_id": task})
 

@@ -6,12 +6,14 @@ build. These two are `Text` for everything that dispatches on it (batching, wrap
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NoReturn
 
 import numpy as np
 from gymnasium.error import CustomSpaceError
-from gymnasium.spaces import Text
+from gymnasium.spaces import Box, Text, flatten, flatten_space, unflatten  # pyright: ignore[reportUnknownVariableType]
 from gymnasium.vector.utils import create_shared_memory  # pyright: ignore[reportUnknownVariableType]
+from numpy.typing import NDArray
 
 # A sampled observation consists of these words: readable text beats noise.
 _SAMPLE_WORDS = ("a", "taxi", "waits", "at", "the", "corner", "of", "an", "open", "folder")
@@ -69,11 +71,6 @@ class UnicodeText(Text):
         """Return the constructor call."""
         return f"{type(self).__name__}({self.max_length})"
 
-    @property
-    def is_np_flattenable(self) -> bool:
-        """Always False: text of unknown characters has no fixed array form."""
-        return False
-
 
 class CommandText(UnicodeText):
     """A text space whose `sample` draws one of the commands that are admissible now.
@@ -102,3 +99,24 @@ class CommandText(UnicodeText):
 def _no_shared_memory(space: UnicodeText, n: int = 1, ctx: Any = None) -> NoReturn:  # pyright: ignore[reportUnusedFunction]
     # AsyncVectorEnv's default copies Text through shared memory and may hand back padding instead of the text.
     raise CustomSpaceError(f"{space} does not fit shared memory: pass shared_memory=False to AsyncVectorEnv")
+
+
+# Gymnasium's own forms of `Text` look characters up in the charset. Ours: code points plus one, filled up with zeros.
+
+
+@flatten_space.register(UnicodeText)
+def _flat_space(space: UnicodeText) -> Box:  # pyright: ignore[reportUnusedFunction]
+    return Box(0, sys.maxunicode + 1, (space.max_length,), np.int32)
+
+
+@flatten.register(UnicodeText)
+def _flatten(space: UnicodeText, x: str) -> NDArray[np.int32]:  # pyright: ignore[reportUnusedFunction]
+    flat = np.zeros(space.max_length, np.int32)
+    flat[: len(x)] = np.frombuffer(x.encode("utf-32-le"), "<i4") + 1
+    return flat
+
+
+@unflatten.register(UnicodeText)
+def _unflatten(space: UnicodeText, x: NDArray[np.integer[Any]]) -> str:  # pyright: ignore[reportUnusedFunction]
+    points: list[int] = x[x > 0].tolist()
+    return "".join(chr(point - 1) for point in points)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from natlang_envs.alfworld.backends import FIRST_COMMANDS, AnyWorld, Backend, native_twin, room_and_task, world_maker
 from natlang_envs.alfworld.engine.goals import Goal
@@ -68,13 +68,12 @@ class ALFWorldEnv(NatLangEnv):
     - `game`: the path of a `game.tw-pddl` of your own, which is then the only task.
     - `backend`: `"native"`, or `"textworld"`, which plays the same games with the real packages (extra `alfworld`).
     - `horizon`: 50 steps.
-    - `render_mode`: None.
+    - `render_mode`: `"ansi"` or None.
 
     ## Version History
     - v0: initial version.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # pyright: ignore[reportIncompatibleVariableOverride]
     family = FAMILY
 
     def __init__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from natlang_envs.autoexplore.dataset.editions import Edition
 from natlang_envs.autoexplore.dataset.labels import Wording
@@ -77,14 +77,13 @@ class AutoExploreEnv(NatLangEnv):
       `dataset`, a file of labels about it, such as `natlang data label` writes.
     - `horizon`: 15 steps.
     - `file_budget`: 2,000 characters.
-    - `render_mode`: None.
+    - `render_mode`: `"ansi"` or None.
 
     ## Version History
     - v1: the second edition of the labels: more targets, some questions dropped, and a natural wording.
     - v0: initial version.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # pyright: ignore[reportIncompatibleVariableOverride]
     family = FAMILY
     reward_scale = GOAL_REWARD
 

@@ -98,5 +98,3 @@ def test_rllib_trains_both_players(worked) -> None:
     module = example("rllib_two_players", "ray")
     assert all(-2 < each < 1 for each in module.main(iterations=2))
     worked("ray", module, "wiring only")
-
-

@@ -7,12 +7,17 @@ from collections import Counter
 from copy import deepcopy
 from typing import Any
 
+import gymnasium
+import numpy as np
 import pytest
 from gymnasium.error import CustomSpaceError
-from gymnasium.spaces import Dict, Text, Tuple
+from gymnasium.spaces import Box, Dict, Discrete, Text, Tuple, flatten, flatten_space, unflatten
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, create_shared_memory, iterate
+from gymnasium.wrappers import FlattenObservation
 from hypothesis import given
+from hypothesis import strategies as st
 
+import natlang_envs
 from natlang_envs.spaces import CommandText, UnicodeText, escape_surrogates
 from tests import strategies
 
@@ -101,8 +106,24 @@ def test_shared_memory_is_refused_with_the_remedy() -> None:
             create_shared_memory(space, n=2)
 
 
-def test_they_have_no_flat_form() -> None:
-    assert not UnicodeText(5).is_np_flattenable
+@given(st.text(st.characters(codec="utf-8"), max_size=12))
+def test_flat_forms_are_in_their_box_and_come_back(text: str) -> None:
+    space = Dict({"text": UnicodeText(12), "number": Discrete(3)})
+    flat = flatten(space, {"text": text, "number": np.int64(1)})
+    assert isinstance(flat, np.ndarray)
+    box = flatten_space(space)
+    assert isinstance(box, Box)
+    assert box.contains(flat.astype(box.dtype))
+    assert unflatten(space, flat)["text"] == text
+
+
+def test_gymnasiums_own_wrapper_flattens_observations() -> None:
+    for entry in natlang_envs.ENVIRONMENTS:
+        env = gymnasium.make(entry.id)
+        flat = FlattenObservation(env)
+        seen, _ = flat.reset(seed=0)
+        assert flat.observation_space.contains(seen)
+        assert unflatten(env.observation_space, seen) == env.reset(seed=0)[0]
 
 
 def test_a_large_bound_costs_nothing() -> None:

@@ -192,3 +192,22 @@ def test_wrong_actions_are_named_and_change_nothing() -> None:
 def test_wrong_arguments_are_named(kwargs: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         gymnasium.make_vec(DROPOFF, 2, vectorization_mode="vector_entry_point", **kwargs)
+
+
+@pytest.mark.parametrize("id", ["NatLang/ALFWorld-v0", "NatLang/AutoExplore-v1", "NatLang/DangerousTaxi-v0"])
+def test_ansi_shows_the_situation_in_both_forms(id: str) -> None:
+    single = gymnasium.make(id, render_mode="ansi")
+    many = gymnasium.make_vec(id, 2, render_mode="ansi")
+    assert many.metadata["render_modes"] == single.metadata["render_modes"]
+    seen, info = single.reset(seed=3)
+    many.reset(seed=[3, 4])
+    for _ in range(3):
+        first = many.render()[0]
+        assert first == single.render()
+        if "rgb_array" not in single.metadata["render_modes"]:
+            assert all(each in first for each in (seen, info["task"], *info["admissible_commands"]))
+        command = info["admissible_commands"][0]
+        seen, _, terminated, truncated, info = single.step(command)
+        many.step([command, command])
+        if terminated or truncated:
+            break
