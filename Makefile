@@ -17,7 +17,7 @@ export OMP_NUM_THREADS := 1
 # The official ALFWorld games, where there are any.
 OFFICIAL = $(or $(ALFWORLD_DATA),$(wildcard $(CURDIR)/../shared/alfworld/official))
 
-.PHONY: demo test test-full libraries lint format bench oldest clean bubblewrap data textworld conformance
+.PHONY: demo test test-full libraries docs lint format bench oldest clean bubblewrap data textworld conformance
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py
@@ -36,6 +36,11 @@ libraries:
 		.venv-$$each/bin/$(PIP_INSTALL) -r examples/libraries/requirements-$$each.txt -e . && \
 		LIBRARIES_TABLE=docs/libraries.md .venv-$$each/bin/python -m pytest -q -p no:cacheprovider tests/libraries || exit 1; \
 	done
+
+# The pages as a site that needs no server.
+docs: $(INSTALLED)
+	$(BIN)/python docs/site.py build/docs
+	@echo "open build/docs/index.html"
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check $(CODE)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import gymnasium
-from datasets import Dataset
 
+from datasets import Dataset
 from natlang_envs import unwrap
 from natlang_envs.prompt import PathStep, chat_messages, state_prompt
 

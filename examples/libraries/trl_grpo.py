@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import tempfile
 
-from datasets import Dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 
+from datasets import Dataset
 from natlang_envs.trl import reward, rollout, tasks
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
@@ -21,7 +21,8 @@ def main(model: str, steps: int = 2) -> list[float]:
             max_completion_length=128, report_to="none", use_cpu=True, bf16=False, beta=0.0, save_strategy="no",
         )  # fmt: skip
         trainer = GRPOTrainer(
-            AutoModelForCausalLM.from_pretrained(model), reward, config, Dataset.from_list(tasks(PICKUP, split="train")),
+            AutoModelForCausalLM.from_pretrained(model), reward, config,
+            Dataset.from_list(tasks(PICKUP, split="train")),
             processing_class=AutoTokenizer.from_pretrained(model, padding_side="left"),
             rollout_func=rollout(PICKUP, turns=4, split="train"),
         )  # fmt: skip

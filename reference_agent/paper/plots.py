@@ -39,7 +39,8 @@ def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Pat
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
+    long = any(len(name) > _LONG for name in runs)  # their legend stands beside the curves
+    figure, axes = pyplot.subplots(figsize=(10, 4) if long else (7, 4), layout="constrained")
     for name, run in runs.items():
         folders = [run] if isinstance(run, Path) else run
         curves = [read_curve(each) for each in folders]
@@ -54,15 +55,15 @@ def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Pat
         (line,) = axes.plot(played, 100 * means.mean(axis=0), label=name)
         if len(folders) > 1:
             low, high = 100 * np.array([over_seeds(each) for each in means.T.tolist()]).T
-            axes.fill_between(played, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+            axes.fill_between(played, low, high, color=line.get_color(), alpha=0.12, linewidth=0)
         changes = [i for i in range(1, len(curve)) if curve[i]["stage"] != curve[i - 1]["stage"]]
         for change in changes:
             axes.axvline(batch * (change + 0.5), color="0.7", linestyle=":")
     axes.set(xlabel="episodes", ylabel="success of sampled episodes, %", ylim=(0, 100))
     axes.grid(alpha=0.2)
-    columns = 2 if any(len(name) > _LONG for name in runs) else 3
     if axes.lines:
-        figure.legend(loc="outside upper center", ncols=columns, frameon=False)
+        place = {"loc": "outside right upper"} if long else {"loc": "outside upper center", "ncols": 3}
+        figure.legend(**place, frameon=False)
     content = io.BytesIO()
     figure.savefig(content, format="png", dpi=120)
     pyplot.close(figure)

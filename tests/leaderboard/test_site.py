@@ -31,12 +31,12 @@ from natlang_envs.evaluation.runner import TRAJECTORIES_FILE
 from natlang_envs.files import whole_folder
 from natlang_envs.trajectory import read_trajectories
 from tests.archives import needs_repositories
+from tests.chromium import needs_chromium, rendered
 from tests.leaderboard.conftest import NAME, Finished
 from tests.leaderboard.forge import PROTOCOL, Forged
 
 Command = Callable[..., Finished]
 COMMITTED = Path(__file__).parents[2] / "leaderboard" / "submissions"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PAYLOAD = "</script><img src=x onerror=\"document.title='taken'\"><!--<script>'&quot;{{ 7*7 }}"
 
 
@@ -458,19 +458,6 @@ def test_text_of_strangers_adds_no_tag(tmp_path: Path) -> None:
 
 
 # A real browser.
-
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium")
-
-
-def rendered(page: Path, profile: Path) -> str:
-    """Return the document of a page after its scripts ran in headless Chromium."""
-    assert CHROMIUM is not None
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
-    flags += ["--disable-background-networking", "--disable-component-update", f"--user-data-dir={profile}"]
-    ran = subprocess.run(
-        [CHROMIUM, *flags, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=60, check=True
-    )
-    return ran.stdout
 
 
 def with_click(page: Path, selector: str) -> Path:

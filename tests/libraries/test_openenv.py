@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import gymnasium
 import pytest
@@ -154,3 +155,12 @@ def test_a_thousand_steps_a_second() -> None:
         rate = steps / (time.monotonic() - begun)
         print(f"{rate:.0f} steps/s with 4 clients")
         assert rate > 1_000
+
+
+def test_the_code_of_the_page_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[2] / "docs/libraries.md").read_text(encoding="utf-8")
+    code = page.partition("```py\n")[2].partition("```")[0]
+    with served(HOUSE) as url:
+        wait_for(url).close()
+        exec(code.replace("http://127.0.0.1:8000", url))
+    assert "False" in capsys.readouterr().out

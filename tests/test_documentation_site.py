@@ -1,0 +1,94 @@
+"""The documentation as a site: it builds without a warning, its links hold, a real browser searches it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag
+
+import pytest
+
+from tests.chromium import needs_chromium, rendered
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("sphinx", reason="Sphinx is not installed: pip install -e '.[docs]'")
+    out = tmp_path_factory.mktemp("docs") / "site"
+    begun = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "docs/site.py"), str(out)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    assert time.monotonic() - begun < 120
+    return out
+
+
+class Addresses(HTMLParser):
+    """Collects what a page links to and loads, and the places in it that can be linked to."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.places: set[str] = set()
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.places |= {given.get("id") or ""}
+        if tag == "a" and given.get("href"):
+            self.links.append(given["href"] or "")
+        elif tag in ("img", "script") and given.get("src"):
+            self.loaded.append(given["src"] or "")
+        elif tag == "link" and given.get("rel") == "stylesheet":
+            self.loaded.append(given["href"] or "")
+
+
+def broken(site: Path) -> Iterator[str]:
+    pages = {page: Addresses(page) for page in site.rglob("*.html")}
+    for page, found in pages.items():
+        for address in (*found.links, *found.loaded):
+            if re.match(r"\w+:", address):
+                continue
+            name, place = urldefrag(address)
+            name = name.partition("?")[0]
+            there = (page.parent / unquote(name)).resolve() if name else page
+            if not there.exists() or (place and there in pages and unquote(place) not in pages[there].places):
+                yield f"{page.relative_to(site)}: {address}"
+
+
+def test_no_link_is_broken(site: Path) -> None:
+    assert list(broken(site)) == []
+
+
+def test_every_family_has_a_page_with_a_picture_a_game_and_scores(site: Path) -> None:
+    for name in ("DangerousTaxi", "AutoExplore", "ALFWorld"):
+        page = (site / f"environments/{name}.html").read_text(encoding="utf-8")
+        for words in ("The beginning of a game", "success: True", "Version History", "95% interval", ">random<"):
+            assert words in page, (name, words)
+
+
+def test_the_first_page_is_light_and_asks_nobody_else(site: Path) -> None:
+    page = site / "index.html"
+    loaded = [address.partition("?")[0] for address in Addresses(page).loaded]
+    assert not [address for address in loaded if re.match(r"\w+:|//", address)]
+    sizes = [page.stat().st_size, *((site / address).stat().st_size for address in loaded)]
+    assert sum(sizes) <= 500_000
+
+
+@needs_chromium
+def test_a_browser_reads_and_searches_it_without_a_server(site: Path, tmp_path: Path) -> None:
+    first = rendered(site / "index.html", tmp_path / "profile")
+    assert "Text environments for reinforcement learning" in first
+    assert "episode.gif" in first
+    found = rendered(site / "search.html", tmp_path / "profile", "?q=bubblewrap", wait=4_000)
+    assert "docs/sandbox.html" in found
