@@ -38,6 +38,9 @@ MODULES = (
     "enumeration",
     "two_player",
     "wrappers",
+    "learners",
+    "vector_wrappers",
+    "trl",
     "trajectory",
 )
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from importlib import import_module
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 from zlib import crc32
 
 import gymnasium
@@ -21,6 +22,16 @@ from natlang_envs.errors import UsageError
 
 _WORD = re.compile(r"\w+")
 _END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+class Encoder(Protocol):
+    """What makes a vector of a text."""
+
+    size: int
+
+    def __call__(self, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """Return the vector of a text, float32 of shape (size,)."""
+        ...
 
 
 class TextEncoder:
@@ -63,19 +74,44 @@ class TextEncoder:
         return vector
 
 
+class TransformerEncoder:
+    """Gives a text the mean of a transformer's last hidden states; needs the extra `agent`.
+
+    Args:
+        model: What `transformers.AutoModel` loads: a folder or a hub id.
+        tokens: The most tokens of a text; of a longer one the end is read, where the newest stands.
+    """
+
+    def __init__(self, model: str, tokens: int = 512) -> None:
+        transformers: Any = import_module("transformers")  # both are in an extra
+        self._torch: Any = import_module("torch")
+        self._tokenizer = transformers.AutoTokenizer.from_pretrained(model, truncation_side="left")
+        self._model = transformers.AutoModel.from_pretrained(model).eval()
+        self._tokens = tokens
+        self.size = int(self._model.config.hidden_size)
+
+    def __call__(self, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """Return the vector of a text, float32 of shape (size,)."""
+        given = self._tokenizer(text or " ", return_tensors="pt", truncation=True, max_length=self._tokens)
+        with self._torch.no_grad():
+            return self._model(**given).last_hidden_state[0].mean(0).float().numpy()
+
+
 class EncodedObservations(gymnasium.ObservationWrapper[Any, Any, str], RecordConstructorArgs):
-    """Observations become the vectors of a `TextEncoder`: `Box(0, 3, (size,))`.
+    """Observations become vectors: those of a `TextEncoder`, `Box(0, 3, (size,))`, or of another encoder.
 
     Args:
         env: An environment whose observations are texts.
-        size: The length of the vectors.
+        size: The length of a `TextEncoder`'s vectors.
+        encode: Another encoder, such as a `TransformerEncoder`: it has a `size` and is called with a text.
     """
 
-    def __init__(self, env: gymnasium.Env[str, Any], size: int = 2048) -> None:
-        RecordConstructorArgs.__init__(self, size=size)
+    def __init__(self, env: gymnasium.Env[str, Any], size: int = 2048, encode: Encoder | None = None) -> None:
+        RecordConstructorArgs.__init__(self, size=size, encode=encode)
         super().__init__(env)
-        self._encode = TextEncoder(size)
-        self.observation_space = spaces.Box(0.0, 3.0, (size,), np.float32)
+        self._encode = encode or TextEncoder(size)
+        high = 3.0 if encode is None else np.inf
+        self.observation_space = spaces.Box(0.0 if encode is None else -high, high, (self._encode.size,), np.float32)
 
     def observation(self, observation: str) -> np.ndarray[Any, np.dtype[np.float32]]:
         """Return the vector of an observation."""

@@ -7,7 +7,7 @@ environment's reward.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
@@ -20,7 +20,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # pyright: ignore[r
 
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.env import unwrap
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, one_of
 from natlang_envs.prompt import History, PathStep, check_history, policy_prompt, reflection_prompt, state_prompt
 from natlang_envs.registration import make_pinned
 from natlang_envs.spaces import UnicodeText, escape_surrogates
@@ -39,13 +39,28 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
     Args:
         env: The single-player environment.
         history: How much of the previous path p(s) shows; see `prompt.state_prompt`.
+        invalid: What an index does at which no command is listed: `"raise"`, or `"noop"` for learners without masks.
+            The environment is then told an empty command, which costs a step.
+        equal_spaces: Whether both players have the policy's observation space, for libraries that ask for one space.
+            The reflector's mask is then all zeros. Their actions differ in kind all the same.
+
+    Raises:
+        UsageError: `history` or `invalid` is none of what it can be.
     """
 
     metadata: dict[str, Any] = {"name": "natlang_two_player_v0", "render_modes": ["ansi", "rgb_array"]}  # noqa: RUF012
 
-    def __init__(self, env: gymnasium.Env[str, str], history: History = "full") -> None:
+    def __init__(
+        self,
+        env: gymnasium.Env[str, str],
+        history: History = "full",
+        invalid: Literal["raise", "noop"] = "raise",
+        equal_spaces: bool = False,
+    ) -> None:
         super().__init__()
         check_history(history)
+        self._invalid = one_of("invalid", invalid, ("raise", "noop"))
+        self._equal = equal_spaces
         self.env = env
         self.render_mode = env.render_mode
         self._history: History = history
@@ -55,11 +70,12 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
         bound = (inner.horizon + 2) * (inner.action_space.max_length + inner.observation_space.max_length)
         self.possible_agents = [REFLECTOR, POLICY]
         self.agents = []
+        policy = spaces.Dict(
+            {"text": UnicodeText(bound + MAX_REFLECTION), "action_mask": spaces.MultiBinary(self._slots)}
+        )
         self._observation_spaces: dict[str, spaces.Space[Any]] = {
-            REFLECTOR: spaces.Dict({"text": UnicodeText(bound)}),
-            POLICY: spaces.Dict(
-                {"text": UnicodeText(bound + MAX_REFLECTION), "action_mask": spaces.MultiBinary(self._slots)}
-            ),
+            REFLECTOR: policy if equal_spaces else spaces.Dict({"text": UnicodeText(bound)}),
+            POLICY: policy,
         }
         self._action_spaces: dict[str, spaces.Space[Any]] = {
             REFLECTOR: UnicodeText(MAX_REFLECTION),
@@ -107,9 +123,12 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
             self.agent_selection = POLICY
             return
         commands = self._info["admissible_commands"]
-        if not 0 <= int(action) < len(commands):
+        if 0 <= int(action) < len(commands):
+            command = commands[int(action)]
+        elif self._invalid == "noop" and 0 <= int(action) < self._slots:
+            command = ""
+        else:
             raise UsageError(f"the policy's action {action} is none of the {len(commands)} listed: see action_mask")
-        command = commands[int(action)]
         observation, reward, terminated, truncated, info = self.env.step(command)
         self._path.append(PathStep(command, info["feedback"]))
         for each in self.agents:
@@ -127,10 +146,11 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
 
     def observe(self, agent: str) -> dict[str, Any]:
         """Return what a player sees now; the policy sees the reflection once it is spoken."""
-        if agent == REFLECTOR:
-            return {"text": reflection_prompt(self._state)}
-        commands = self._info["admissible_commands"]
         mask = np.zeros(self._slots, dtype=np.int8)
+        if agent == REFLECTOR:
+            said: dict[str, Any] = {"text": reflection_prompt(self._state)}
+            return said | {"action_mask": mask} if self._equal else said
+        commands = self._info["admissible_commands"]
         mask[: len(commands)] = 1
         return {"text": policy_prompt(self._state, self._reflection, enumerate_actions(commands)), "action_mask": mask}
 
@@ -143,15 +163,23 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
         self.env.close()
 
 
-def aec_env(id: str, history: History = "full", **kwargs: Any) -> AECEnv[str, dict[str, Any], Any]:
+def aec_env(
+    id: str,
+    history: History = "full",
+    invalid: Literal["raise", "noop"] = "raise",
+    equal_spaces: bool = False,
+    **kwargs: Any,
+) -> AECEnv[str, dict[str, Any], Any]:
     """Return the two-player form of a registered environment.
 
     Args:
         id: A Gymnasium id of the suite.
         history: How much of the previous path p(s) shows.
+        invalid: What an index does at which no command is listed; see `TwoPlayerEnv`.
+        equal_spaces: Whether both players have one observation space; see `TwoPlayerEnv`.
         **kwargs: For `gymnasium.make`.
     """
-    return OrderEnforcingWrapper(TwoPlayerEnv(make_pinned(id, **kwargs), history))
+    return OrderEnforcingWrapper(TwoPlayerEnv(make_pinned(id, **kwargs), history, invalid, equal_spaces))
 
 
 def parallel_env(id: str, history: History = "full", **kwargs: Any) -> Any:

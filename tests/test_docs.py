@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 import runpy
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import natlang_envs
+from tests.natlang_envs.chat_server import serve
 
 ROOT = Path(__file__).parents[1]
 PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if path.exists()]
@@ -45,6 +47,31 @@ def test_python_blocks_run_and_print_what_is_shown(page: Path, tmp_path: Path, m
         shown = after is not None and after.group(1) == "text" and not text[block.end() : after.start()].strip()
         if shown and after is not None:
             assert printed.getvalue().rstrip() == after.group(2).rstrip(), f"{page.name}, line {line}"
+
+
+def test_the_first_agents_commands_run_as_printed(tmp_path: Path) -> None:
+    text = (ROOT / "docs/first_agent.md").read_text(encoding="utf-8")
+    blocks = list(BLOCK.finditer(text))
+    (tmp_path / "my_agent.py").write_text(blocks[0].group(2), encoding="utf-8")
+    (console,) = (block.group(2) for block in blocks if block.group(1) == "console")
+    for line in console.splitlines():
+        command = [sys.executable, "-m", "natlang_envs.cli", *line.removeprefix("$ natlang ").split()]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert "200 episodes" in done.stdout
+
+
+def test_the_endpoints_commands_run_as_printed(tmp_path: Path) -> None:
+    text = (ROOT / "docs/endpoint.md").read_text(encoding="utf-8")
+    console = next(block.group(2) for block in BLOCK.finditer(text) if block.group(1) == "console")
+    with serve(lambda prompt: "Thought: none.\nAction: look") as chat:
+        environment = {**os.environ, "OPENAI_BASE_URL": chat.url, "OPENAI_API_KEY": "none"}
+        for line in console.splitlines()[1:2]:  # the third plays 200 episodes; it differs by an option tested elsewhere
+            words = line.removeprefix("$ natlang ").replace("MODEL", "a-model").split()
+            command = [sys.executable, "-m", "natlang_envs.cli", *words]
+            done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+    assert "5 episodes" in done.stdout
 
 
 def test_the_pages_hold_code() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import natlang_envs
 from natlang_envs import UsageError, unwrap, vector_wrappers, wrappers
-from natlang_envs.learners import EncodedObservations, TextEncoder
+from natlang_envs.learners import EncodedObservations, TextEncoder, TransformerEncoder
 
 IDS = [entry.id for entry in natlang_envs.ENVIRONMENTS]
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
@@ -128,3 +128,17 @@ def test_wrong_numbers_are_named_with_their_environment() -> None:
     assert lenient.step([last, last])[-1]["feedback"].tolist() == ["Nothing happens."] * 2
     with pytest.raises(UsageError, match="no vector environment of the suite"):
         vector_wrappers.ScaleReward(gymnasium.make_vec("CartPole-v1", 2))
+
+
+def test_a_transformer_encodes_too() -> None:
+    pytest.importorskip("transformers")
+    from reference_agent.models.start import tiny_folder
+
+    encode = TransformerEncoder(str(tiny_folder()), tokens=32)
+    env = EncodedObservations(gymnasium.make(PICKUP), encode=encode)
+    first, _ = env.reset(seed=0)
+    assert first in env.observation_space
+    assert (first == encode(gymnasium.make(PICKUP).reset(seed=0)[0])).all()
+    assert first.shape == (encode.size,)
+    assert (encode("a" * 5_000) == encode("a" * 9_000)).all()  # the end is read
+    assert np.isfinite(encode("")).all()

@@ -187,3 +187,35 @@ def test_spaces_are_the_same_objects_each_time() -> None:
     for agent in (REFLECTOR, POLICY):
         assert env.observation_space(agent) is env.observation_space(agent)
         assert env.action_space(agent) is env.action_space(agent)
+
+
+@pytest.mark.parametrize("env_id", ["NatLang/ALFWorld-v0", "NatLang/DangerousTaxi-v0"])
+def test_learners_without_masks_can_play_to_the_end(env_id: str) -> None:
+    env = aec_env(env_id, invalid="noop")
+    env.reset(seed=0)
+    for agent in env.possible_agents:
+        env.action_space(agent).seed(0)
+    for agent in env.agent_iter():  # it draws any index, listed or not
+        ended = env.terminations[agent] or env.truncations[agent]
+        env.step(None if ended else env.action_space(agent).sample())
+    assert not env.agents
+    with pytest.raises(UsageError, match="invalid"):
+        aec_env(env_id, invalid="skip")  # pyright: ignore[reportArgumentType]
+    env = aec_env(env_id, invalid="noop")
+    env.reset(seed=0)
+    env.step("I do not know.")
+    space = env.action_space("policy_0")
+    last = int(space.n) - 1  # pyright: ignore[reportAttributeAccessIssue]
+    listed = len(env.infos["policy_0"]["admissible_commands"])
+    env.step(last)
+    if last >= listed:
+        assert env.infos["policy_0"]["feedback"] == "Nothing happens."
+
+
+def test_both_players_may_have_one_observation_space() -> None:
+    env = aec_env("NatLang/ALFWorld-v0", equal_spaces=True)
+    env.reset(seed=0)
+    assert env.observation_space("reflector_0") == env.observation_space("policy_0")
+    for agent in env.possible_agents:
+        assert env.observation_space(agent).contains(env.observe(agent))
+    assert not env.observe("reflector_0")["action_mask"].any()

@@ -154,3 +154,21 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     line = done.stderr.splitlines()[-1]  # before it stands the bar of progress
     assert "Traceback" not in done.stderr
     assert "no Ray cluster answers at 127.0.0.1:9" in line
+
+
+def test_a_node_with_another_version_is_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    other = tmp_path / "other" / "natlang_envs-0.0.1.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: natlang-envs\nVersion: 0.0.1\n")
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    try:
+        cluster.add_node(num_cpus=1, env_vars={"PYTHONPATH": f"{other.parent}{os.pathsep}{Path(__file__).parents[2]}"})
+        workers = Workers(1, "ray", cluster.address, f"{AGENTS}:drawing")
+        with pytest.raises(UsageError, match=r"^the cluster has natlang-envs 0\.0\.1 and this machine .*: install the"):
+            played(tmp_path / "run", f"{AGENTS}:drawing", workers=workers)
+        assert not (tmp_path / "run" / TRAJECTORIES_FILE).exists()
+    finally:
+        cluster.shutdown()
