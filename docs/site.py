@@ -32,17 +32,20 @@ from natlang_envs.registration import ENVIRONMENTS
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)")
 CONTENTS = {
-    "Begin": ["docs/first_agent", "docs/endpoint", "docs/libraries", "docs/scale_out"],
-    "Environments": ["docs/environments", "environments/*", "docs/autoexplore", "docs/alfworld", "docs/sandbox"],
-    "Guides": [
-        "docs/contract",
-        "docs/two_players",
-        "docs/evaluation",
+    "Tutorials": [
+        "docs/first_agent",
+        "docs/endpoint",
+        "docs/agent_library",
         "docs/new_environment",
-        "datasets/autoexplore/README",
+        "docs/own_repository",
+        "docs/submit",
+        "docs/scale_out",
+        "docs/libraries",
     ],
-    "Leaderboard": ["docs/leaderboard", "docs/submit", "docs/leaderboard_policy"],
-    "Reflect-RL": ["docs/agent_*"],
+    "Environments": ["docs/environments", "environments/*", "docs/autoexplore", "docs/alfworld", "docs/sandbox"],
+    "Guides": ["docs/contract", "docs/two_players", "docs/evaluation", "datasets/autoexplore/README"],
+    "Leaderboard": ["docs/leaderboard", "docs/leaderboard_policy"],
+    "Reflect-RL": ["docs/algorithm", "docs/agent_*"],
     "Results": ["benchmarks/results/*", "benchmarks/results/notes/*"],
     "Reference": ["docs/api", "docs/walk", "CONTRIBUTING", "CHANGELOG"],
 }

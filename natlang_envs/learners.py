@@ -84,7 +84,6 @@ class TransformerEncoder:
 
     def __init__(self, model: str, tokens: int = 512) -> None:
         transformers: Any = import_module("transformers")  # both are in an extra
-        self._torch: Any = import_module("torch")
         self._tokenizer = transformers.AutoTokenizer.from_pretrained(model, truncation_side="left")
         self._model = transformers.AutoModel.from_pretrained(model).eval()
         self._tokens = tokens
@@ -93,7 +92,8 @@ class TransformerEncoder:
     def __call__(self, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
         """Return the vector of a text, float32 of shape (size,)."""
         given = self._tokenizer(text or " ", return_tensors="pt", truncation=True, max_length=self._tokens)
-        with self._torch.no_grad():
+        torch: Any = import_module("torch")
+        with torch.no_grad():
             return self._model(**given).last_hidden_state[0].mean(0).float().numpy()
 
 

@@ -22,7 +22,6 @@ from openenv.core.env_server import (
     create_fastapi_app,
 )
 from openenv.core.env_server.types import EnvironmentMetadata
-from pydantic import Field
 
 from natlang_envs.env import MAX_COMMAND_LENGTH, NatLangEnv
 from natlang_envs.errors import UsageError
@@ -34,7 +33,7 @@ App = Callable[[Scope, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[N
 class CommandAction(Action):
     """A command, as it stands in the last observation's `admissible_commands`."""
 
-    command: str = Field(max_length=MAX_COMMAND_LENGTH)
+    command: str
 
 
 class TextObservation(Observation):
@@ -81,6 +80,8 @@ class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
         """Give one command."""
         if self._state.task_id is None:
             raise UsageError("step was asked for before reset")
+        if len(action.command) > MAX_COMMAND_LENGTH:
+            raise UsageError(f"a command has at most {MAX_COMMAND_LENGTH:,} characters, not {len(action.command):,}")
         text, reward, terminated, truncated, info = self._env.step(action.command)
         self._state.step_count += 1
         seen = self._seen(text, info)

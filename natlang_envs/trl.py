@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import islice
 from typing import Any
 
@@ -147,8 +148,7 @@ def _generate(
     going: list[_Episode], trainer: Any, max_new_tokens: int, listed_only: bool
 ) -> list[tuple[list[int], list[float]]]:
     """Return each episode's next line: its tokens and their log-probabilities."""
-    import torch
-
+    torch: Any = import_module("torch")  # natlang_envs itself does without
     model = trainer.accelerator.unwrap_model(trainer.model)
     end = trainer.processing_class.eos_token_id
     longest = max(len(each.context) for each in going)

@@ -32,37 +32,27 @@ class Players(MultiAgentEnv):
 
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[dict, dict]:
         self.game.reset(seed=seed)
-        return self._seen(), {}
+        return self._seen(REFLECTOR), {}
 
     def step(self, actions: dict[str, int]) -> tuple[dict, dict, dict, dict, dict]:
         ((player, action),) = actions.items()
         self.game.step(SENTENCES[action] if player == REFLECTOR else int(action))
         ended, cut = any(self.game.terminations.values()), any(self.game.truncations.values())
-        everyone = (REFLECTOR, POLICY)
-        seen = {each: self._vector(each) for each in everyone} if ended or cut else self._seen()
-        rewards = {each: self.game.rewards[each] / 20 for each in everyone} if player == POLICY else {}
+        rewards = {each: self.game.rewards[each] / 20 for each in self.agents} if player == POLICY else {}
+        seen = self._seen(*self.agents) if ended or cut else self._seen(self.game.agent_selection)
         return seen, rewards, {"__all__": ended}, {"__all__": cut}, {}
 
-    def _seen(self) -> dict:
-        return {self.game.agent_selection: self._vector(self.game.agent_selection)}
-
-    def _vector(self, player: str) -> np.ndarray:
-        return self.encode(self.game.observe(player)["text"])
+    def _seen(self, *players: str) -> dict:
+        return {each: self.encode(self.game.observe(each)["text"]) for each in players}
 
 
 def main(iterations: int = 2) -> list[float]:
     """Return the mean return of an episode in each iteration."""
-    config = (
-        PPOConfig()
-        .environment(Players)
-        .env_runners(num_env_runners=0)
-        .multi_agent(policies={REFLECTOR, POLICY}, policy_mapping_fn=lambda player, *_, **__: player)
-        .training(train_batch_size=512, minibatch_size=128, num_epochs=2)
-    )
+    config = PPOConfig().environment(Players).env_runners(num_env_runners=0)
+    config.multi_agent(policies={REFLECTOR, POLICY}, policy_mapping_fn=lambda player, *_, **__: player)
+    config.training(train_batch_size=512, minibatch_size=128, num_epochs=2)
     trainer = config.build_algo()
-    found = [float(trainer.train()["env_runners"]["episode_return_mean"]) for _ in range(iterations)]
-    trainer.stop()
-    return found
+    return [float(trainer.train()["env_runners"]["episode_return_mean"]) for _ in range(iterations)]
 
 
 if __name__ == "__main__":

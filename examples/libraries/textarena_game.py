@@ -10,7 +10,7 @@ from natlang_envs.prompt import state_prompt
 
 
 class NatLangGame(textarena.Env):
-    """A game of one player, made of any environment of the suite."""
+    """A game of one player, made of any environment of the suite; `textarena.register` takes it."""
 
     def __init__(self, env_id: str) -> None:
         self.env = unwrap(gymnasium.make(env_id))
@@ -39,16 +39,12 @@ class NatLangGame(textarena.Env):
 
 def main(env_id: str = "NatLang/DangerousTaxi-v0") -> float:
     """Return the reward of the environment's own plan, played as a game of TextArena."""
-    if env_id not in textarena.envs.registration.ENV_REGISTRY:
-        textarena.register(env_id, NatLangGame, env_id=env_id)
-    game = textarena.envs.registration.ENV_REGISTRY[env_id].make()
+    game = NatLangGame(env_id)
     game.reset(num_players=1, seed=0)
-    done = False
     for command in game.env.reference():
         player, seen = game.get_observation()
-        assert (player, bool(seen), done) == (0, True, False)
-        done, _ = game.step(command)
-    assert done
+        assert (player, bool(seen)) == (0, True)
+        game.step(command)
     rewards, _ = game.close()
     return rewards[0]
 

@@ -11,7 +11,7 @@ statistics  scores, their 95% intervals, and paired tests
 from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, load_agent
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
 from natlang_envs.evaluation.recording import record
-from natlang_envs.evaluation.runner import evaluate
+from natlang_envs.evaluation.runner import Progress, evaluate
 from natlang_envs.evaluation.runs import Run, read_run
 from natlang_envs.evaluation.statistics import Interval, Score, paired_p, score
 
@@ -20,6 +20,7 @@ __all__ = [
     "AgentInput",
     "Decision",
     "Interval",
+    "Progress",
     "Protocol",
     "Run",
     "Score",

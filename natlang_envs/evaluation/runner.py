@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Agent, BatchAgent, is_privileged, is_sampling, name_of
@@ -39,7 +40,21 @@ __all__ = [
     "score_run",
 ]
 
-Progress = Callable[[int, int], None]
+
+class Progress(NamedTuple):
+    """How far an evaluation is.
+
+    Attributes:
+        done: Episodes that have ended, those of an earlier start included.
+        total: Episodes in all.
+        won: Episodes that ended in success.
+        tokens: What the agent has read and written so far.
+    """
+
+    done: int
+    total: int
+    won: int
+    tokens: int
 
 
 def evaluate(
@@ -54,7 +69,7 @@ def evaluate(
     resume: bool = False,
     workers: Workers | None = None,
     source: Provenance | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> tuple[Run, list[Trajectory]]:
     """Play every episode of a protocol.
 
@@ -73,7 +88,7 @@ def evaluate(
         workers: Play in other processes, each with as many episodes at a time as `concurrency` says. The recording is
             the same.
         source: Where the agent came from, for `run.json`.
-        progress: Called with (episodes done, episodes in all).
+        progress: Called with a `Progress` whenever episodes have ended.
 
     Returns:
         The run and its episodes, in the protocol's order, run by run.
@@ -95,8 +110,10 @@ def evaluate(
     journal = Journal(out, protocol, name, runs)
     places = [(position, *place) for position, place in enumerate(protocol.plays(runs))]
     todo = [place for place in places if place[0] not in journal.played]
+    won = sum(each.trajectory.success for each in journal.played.values())
+    tokens = sum(each.tokens for each in journal.played.values())
     if progress and journal.played:
-        progress(len(journal.played), len(places))
+        progress(Progress(len(journal.played), len(places), won, tokens))
     # One at a time where that costs nothing, so that as little as possible is in hand when something fails.
     together = batch if concurrency == 1 and (workers is None or isinstance(agent, BatchAgent)) else 1
     units = [todo[first : first + together] for first in range(0, len(todo), together)]
@@ -108,8 +125,9 @@ def evaluate(
         play = _play_here(agent, protocol, units)
     for played in play:
         journal.append(played)
+        won, tokens = won + played.trajectory.success, tokens + played.tokens
         if progress:
-            progress(len(journal.played), len(places))
+            progress(Progress(len(journal.played), len(places), won, tokens))
     run = Run(
         protocol=protocol.name,
         protocol_digest=protocol.digest,
@@ -117,7 +135,7 @@ def evaluate(
         runs=runs,
         versions=installed_versions(),
         hardware=hardware(),
-        tokens=sum(each.tokens for each in journal.played.values()),
+        tokens=tokens,
         seconds=round(sum(each.seconds for each in journal.played.values()), 3),
         sampling=is_sampling(agent),
         privileged=is_privileged(agent),

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Pat
     axes.set(xlabel="episodes", ylabel="success of sampled episodes, %", ylim=(0, 100))
     axes.grid(alpha=0.2)
     if axes.lines:
-        place = {"loc": "outside right upper"} if long else {"loc": "outside upper center", "ncols": 3}
+        place: Any = {"loc": "outside right upper"} if long else {"loc": "outside upper center", "ncols": 3}
         figure.legend(**place, frameon=False)
     content = io.BytesIO()
     figure.savefig(content, format="png", dpi=120)

@@ -113,7 +113,7 @@ def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None])
                     protocol,
                     name=cell.name + (", sampled" if number else ""),
                     out=run,
-                    progress=lambda played, of: report("playing", played, of, played / of),
+                    progress=lambda now: report("playing", now.done, now.total, now.done / now.total),
                 )
     except UsageError as error:
         raise UsageError(f"{cell.name}: {error}") from None

@@ -15,9 +15,10 @@ import pytest
 
 import natlang_envs
 from natlang_envs import cli_support
+from natlang_envs.cli import _pace
 from natlang_envs.cli_support import printable
 from natlang_envs.evaluation import load_protocol, protocol_names, read_run
-from natlang_envs.evaluation.runner import RUN_FILE, TRAJECTORIES_FILE
+from natlang_envs.evaluation.runner import RUN_FILE, TRAJECTORIES_FILE, Progress
 from natlang_envs.trajectory import write_trajectories
 
 ROOT = Path(natlang_envs.__file__).parents[1]
@@ -381,3 +382,9 @@ def test_the_doctor_says_what_works_and_what_is_missing(tmp_path: Path) -> None:
     assert "natlang data fetch" in said
     assert "generated games need nothing" in said
     assert not (tmp_path / "cache").exists()
+
+
+def test_progress_tells_the_rate_the_tokens_and_the_cost() -> None:
+    first, now = Progress(10, 50, 3, 1_000), Progress(20, 50, 8, 2_500_000)
+    assert _pace(now, first, seconds=5.5, price=0.4) == "40% won, 2 episodes/s, 2,500,000 tokens, $1.00"
+    assert _pace(Progress(1, 2, 0, 0), Progress(1, 2, 0, 0), seconds=0.5, price=0) == "0% won, 2 episodes/s"

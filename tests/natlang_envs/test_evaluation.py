@@ -247,7 +247,7 @@ def test_the_batch_size_changes_nothing(agent: Agent, batch: int) -> None:
 
 def test_progress_counts_every_episode() -> None:
     counted: list[tuple[int, int]] = []
-    evaluate(OracleAgent(), SMALL, batch=4, progress=lambda done, total: counted.append((done, total)))
+    evaluate(OracleAgent(), SMALL, batch=4, progress=lambda now: counted.append((now.done, now.total)))
     assert counted == [(done, 11) for done in range(1, 12)]
 
 

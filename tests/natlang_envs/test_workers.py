@@ -13,6 +13,7 @@ import pytest
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
+from natlang_envs.evaluation.runner import Progress
 from natlang_envs.evaluation.runs import JOURNAL_FILE, TRAJECTORIES_FILE
 from natlang_envs.evaluation.workers import Workers
 
@@ -131,8 +132,8 @@ def test_a_ray_cluster_plays_the_same_bytes_when_a_node_dies(tmp_path: Path, clu
     assert played(tmp_path / "whole", f"{AGENTS}:drawing", workers=workers) == alone
     killed: list[bool] = []
 
-    def kill(done: int, total: int) -> None:
-        if done >= 3 and not killed:
+    def kill(now: Progress) -> None:
+        if now.done >= 3 and not killed:
             killed.append(True)
             found.remove_node(nodes[0], allow_graceful=False)
 
