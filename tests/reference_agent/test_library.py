@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import transformers
 
 import reference_agent
 from natlang_envs.errors import UsageError
@@ -322,19 +321,3 @@ def test_a_model_of_ones_own_needs_an_end_and_gets_its_padding() -> None:
     many = len(own.labels) + 1
     with pytest.raises(UsageError, match=f"^{many} commands need as many single-token labels, .* has {many - 1}:"):
         own.list_actions([f"command {number}" for number in range(many)], None)
-
-
-def test_the_trainer_of_transformers_runs_from_the_root_of_a_checkout(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The folder `datasets` there must not be taken for the Hugging Face library of that name."""
-    root = Path(reference_agent.__file__).parents[1]
-    assert (root / "datasets").is_dir()
-    monkeypatch.chdir(root)
-    monkeypatch.syspath_prepend(str(root))
-    sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
-    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(vocab_size=16, **sizes))
-    rows = [{"input_ids": torch.arange(4), "labels": torch.arange(4)}] * 4
-    quiet = {"report_to": [], "save_strategy": "no", "disable_tqdm": True}
-    settings = transformers.TrainingArguments(str(tmp_path), max_steps=2, use_cpu=True, **quiet)
-    assert transformers.Trainer(model, settings, train_dataset=rows).train().global_step == 2
