@@ -95,7 +95,7 @@ def main() -> None:
         same = sum(a == b for a, b in zip(said, told, strict=True))
         rows.append((str(number), len(states), reflector.written - before, ours, theirs, same))
     columns = list(zip(*rows, strict=True))[1:]
-    rows.append(("all", *(sum(each) for each in columns)))  # pyright: ignore[reportArgumentType]
+    rows.append(("all", *(sum(each) for each in columns)))
     cells = [
         (name, str(count), str(new), f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.1f}", f"{same} of {count}")
         for name, count, new, ours, theirs, same in rows
@@ -105,9 +105,9 @@ def main() -> None:
         chosen.out,
         "The reflector's speed beside transformers' `generate`",
         f"**Reflections are written {ratio} times as fast as by `generate` with a key/value cache**, for the same "
-        f"{cells[-1][1]} prompts, of which {cells[-1][2]} had to be answered: equal ones are "
-        f"answered once. In single steps it is {min(ratios)} to {max(ratios)} times: with few equal prompts `generate` may be "
-        "the faster.",
+        f"{cells[-1][1]} prompts, of which {cells[-1][2]} had to be answered: equal ones are answered once. In single "
+        f"steps it is {min(ratios, key=float)} to {max(ratios, key=float)} times: with few equal prompts `generate` "
+        "may be the faster.",
         [
             f"Written by `python benchmarks/reflection_speed.py {shlex.join(sys.argv[1:])}` on "
             f"{date.today().isoformat()}: {hardware()} ({processor()}), one thread, seconds of the processor; Python "
