@@ -10,7 +10,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import multiprocessing
+import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -33,6 +37,7 @@ from natlang_envs.files import whole_folder, write_whole
 from natlang_envs.trajectory import Trajectory, replay, stream_trajectories
 
 INDEX_FILE = "index.html"
+_WORTH_A_PROCESS = 20  # entries: starting one takes as long as writing so many
 _CHUNK = 10  # episodes in a piece that the viewer loads
 _MARK = '<meta name="generator" content="natlang-leaderboard">'
 
@@ -71,8 +76,7 @@ def _write(tables: list[Table], out: Path) -> None:
         for table in tables:
             page = _board_page(templates, table)
             write_whole(folder / "boards" / table.protocol.name / INDEX_FILE, page.encode())
-            for row in table.rows:
-                _write_entry(templates, row, folder / "entries" / row.path)
+        _write_entries([row for table in tables for row in table.rows], folder / "entries")
 
 
 class _Board:
@@ -112,13 +116,25 @@ def _check_out(out: Path) -> None:
         raise UsageError(one_line(f"{out} is there and is no site that this command wrote: choose another --out"))
 
 
-def _write_entry(templates: Environment, row: Row, folder: Path) -> None:
+def _write_entries(rows: list[Row], folder: Path) -> None:
+    """Write all entries' pages, where there are many with a process a core: each replays its episodes."""
+    cores = min(os.cpu_count() or 1, len(rows) // _WORTH_A_PROCESS)
+    if cores < 2:
+        for row in rows:
+            _write_entry(row, folder / row.path)
+        return
+    with ProcessPoolExecutor(cores, multiprocessing.get_context("spawn")) as pool:
+        for _ in pool.map(_write_entry, rows, [folder / row.path for row in rows], chunksize=4):
+            pass
+
+
+def _write_entry(row: Row, folder: Path) -> None:
     entry = row.entry
     packed = read_bounded(row.folder / TRAJECTORIES_FILE, MAX_TRAJECTORIES_BYTES)
     if sha256(packed) != entry.submission.trajectories_sha256:
         raise UsageError(one_line(f"{row.folder} was changed while the site was built: build it again"))
     page = _render(
-        templates,
+        _templates(),
         "entry.html.j2",
         scripts=("viewer.js",),
         row=row,
@@ -247,6 +263,7 @@ def _shared(one: str, other: str) -> int:
     return low
 
 
+@cache
 def _templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("leaderboard", "templates"),
