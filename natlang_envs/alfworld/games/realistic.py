@@ -2,8 +2,8 @@
 
 A task id reads `realistic/pick_heat_then_place_in_recep/Apple-Fridge/12/000345`: the task type, the goal, the floor
 plan and the number of the game, on all of which the game depends. Beside what the older generated games have, things
-lie in two receptacles or in other things, what is taken out of the fridge is cold, and how many objects of a type
-there are, and where, follows the official games of the same room. Every game can be won, and none is won at the
+lie in two receptacles or in other things, what is sought is cold where it lies in the fridge, and how many objects of a
+type there are, and where, follows the official games of the same room. Every game can be won, and none is won at the
 start.
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import suppress
+from hashlib import sha256
 from itertools import islice
 from typing import Any
 
@@ -50,6 +51,12 @@ def test_a_game_can_be_won_and_is_played_as_it_is_written_down(task_id: str) -> 
         world.step(command)
     assert world.won
     assert fields(parse_game(TASKS.text(task_id))) == fields(game)
+
+
+def test_games_stay_as_they_were_released(golden) -> None:
+    texts = ((task_id, TASKS.text(task_id)) for task_id in draw(TASKS, 40, seed=1))
+    digests = ((task_id, sha256(f"{text.task}\n{text.problem}".encode()).hexdigest()) for task_id, text in texts)
+    golden("alfworld_realistic_games.txt", "".join(f"{task_id} {digest}\n" for task_id, digest in digests))
 
 
 def test_games_have_what_official_games_have() -> None:
