@@ -170,7 +170,7 @@ def test_a_node_with_another_version_is_one_line(tmp_path: Path) -> None:
         # In a process of its own: here Ray may know another cluster.
         command = [sys.executable, "-m", "natlang_envs.cli", "evaluate", "--agent", "random", "--protocol", PROTOCOL]
         command += ["--out", str(tmp_path / "run"), "--backend", "ray", "--address", cluster.address]
-        # And in another folder than the checkout: Ray hands the driver's folder on, which holds this version's metadata.
+        # And in another folder: Ray hands on the driver's folder, and the checkout holds this version's metadata.
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 2
