@@ -27,6 +27,7 @@ from natlang_envs.autoexplore.sandbox.isolation.isolation import (
     Unsafe,
     find_isolation,
 )
+from natlang_envs.autoexplore.sandbox.isolation.namespaces import Namespaces, arguments, limited
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolation_or_skip
 
@@ -175,6 +176,21 @@ def running(mark: str) -> list[int]:
             if mark.encode() in said:
                 found.append(int(each.name))
     return found
+
+
+def test_a_program_whose_caller_is_gone_before_the_start_never_runs(isolation: Isolation) -> None:
+    assert isinstance(isolation, Bubblewrap)
+    root = os.geteuid() == 0
+    command = [*limited(Limits(), root), "/bin/echo", "ran"]
+    for wanted in (b"", b"ran\n"):
+        started = Namespaces(isolation.program, arguments(root, 4096, "", Limits()), command)
+        with started:
+            if wanted:
+                started.go()
+            else:  # the kernel closes what a dead caller had open
+                os.dup2(os.open(os.devnull, os.O_RDONLY), started._go)
+            assert started.process.stdout is not None
+            assert started.process.stdout.read() == wanted
 
 
 def test_nothing_outlives_the_caller(isolation: Isolation, folder: Path) -> None:
