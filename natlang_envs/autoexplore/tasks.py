@@ -65,6 +65,13 @@ def split_of_task(task_id: str) -> Split:
     return split_of(FAMILY, task_id.partition("/")[0], SHARES)
 
 
+def kinds_of_task(task_id: str, edition: Edition) -> dict[str, str]:
+    """Return the repository of a task and how many folders deep its target lies, as far as this edition knows them."""
+    tables = (_embedded_by_split(), {part: _labelled(part, edition, "hard") for part in PARTS})
+    task = next((tasks[task_id] for table in tables for tasks in table.values() if task_id in tasks), None)
+    return {} if task is None else {"Depth": str(task.depth), "Repository": task_id.partition("/")[0]}
+
+
 class RepositoryTasks:
     """The questions about the embedded repositories, or those of the labelled dataset, of one split.
 
