@@ -279,6 +279,8 @@ def _shortened(texts: list[str]) -> list[tuple[int, str]]:
 
 def _shared(one: str, other: str) -> int:
     """Return the number of characters that two texts begin with alike, by halving: slices compare at memory speed."""
+    if one == other:  # as lists of commands mostly are
+        return len(one)
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -104,6 +104,7 @@ class RepositoryTasks:
         self._edition: Edition = edition
         self._wording: Wording = wording
         self._known = tables
+        self._folders: dict[str, Path] = {}  # of the repositories asked for: to find one takes as long as some steps
         self.pool = tuple(
             sorted(
                 task.id
@@ -153,7 +154,10 @@ class RepositoryTasks:
         if task is None:
             raise KeyError(task_id)
         name = task_id.partition("/")[0]
-        return task if task.folder.is_relative_to(_EMBEDDED) else task._replace(folder=repository_folder(name))
+        if name not in self._folders:
+            embedded = task.folder.is_relative_to(_EMBEDDED)
+            self._folders[name] = task.folder if embedded else repository_folder(name)
+        return task._replace(folder=self._folders[name])
 
 
 class OneTask:
