@@ -47,9 +47,9 @@ READING = {
         "        if 'canary' in files: leak(open(folder + '/canary').read())"
     ),
     "packages of the machine": blocked(
-        "for top in ('/usr', '/opt/python'):\n"
-        "    for folder, folders, files in os.walk(top):\n"
-        "        if folder.endswith('-packages') and (folders or files): reached(folder)"
+        "import glob\n"
+        "for lib in ('/usr/lib', '/usr/local/lib', '/opt/python/lib', sys.prefix + '/lib'):\n"
+        "    for n in glob.glob(lib + '/python3*/*-packages/*', include_hidden=True): reached(n)"
     ),
     "password file": Attack("open('/etc/passwd').read(); reached('passwd')"),
     "environment": Attack("leak(json.dumps(dict(os.environ)))", control=False),  # unsafe cleans it too

@@ -74,11 +74,10 @@ class Interpreter(NamedTuple):
             with suppress(metadata.PackageNotFoundError):
                 package = metadata.distribution(name)
                 home = Path(str(package.locate_file(""))).resolve()
-                # Debian's packages list no files, others no top_level.txt.
-                tops = {file.parts[0] for file in package.files or ()} | set(
-                    (package.read_text("top_level.txt") or "").split()
-                )
-                yield from sorted(home / top for top in tops - {"__pycache__"} if top.isidentifier())
+                # Debian's packages list no files, others have no top_level.txt, and either may name what is not there.
+                tops = {file.parts[0] for file in package.files or ()}
+                tops.update((package.read_text("top_level.txt") or "").split())
+                yield from (home / top for top in sorted(tops) if (home / top / "__init__.py").is_file())
                 yield from sorted(home.glob(f"{name}-*-info"))
 
 
