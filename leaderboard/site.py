@@ -10,8 +10,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Iterator
-from itertools import takewhile
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,6 +24,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from leaderboard.downloads import as_csv, as_json, repacked
+from leaderboard.plots import size_against_success
 from leaderboard.references import with_references
 from leaderboard.schema import SUBMISSION_FILE, one_line, read_bounded
 from leaderboard.standings import Row, Table, standings
@@ -33,6 +37,7 @@ from natlang_envs.files import whole_folder, write_whole
 from natlang_envs.trajectory import Trajectory, replay, stream_trajectories
 
 INDEX_FILE = "index.html"
+_WORTH_A_PROCESS = 20  # entries: starting one takes as long as writing so many
 _CHUNK = 10  # episodes in a piece that the viewer loads
 _MARK = '<meta name="generator" content="natlang-leaderboard">'
 
@@ -64,13 +69,43 @@ def build(submissions: Path, out: Path, *, replay: bool = False, references: boo
 def _write(tables: list[Table], out: Path) -> None:
     templates = _templates()
     with whole_folder(out, replace=True) as folder:
-        page = _render(templates, "index.html.j2", script="sort.js", tables=tables)
+        page = _render(templates, "index.html.j2", scripts=("sort.js",), boards=[_Board(each) for each in tables])
         write_whole(folder / INDEX_FILE, page.encode())
         write_whole(folder / "leaderboard.json", as_json(tables))
         write_whole(folder / "leaderboard.csv", as_csv(tables))
         for table in tables:
-            for row in table.rows:
-                _write_entry(templates, row, folder / "entries" / row.path)
+            page = _board_page(templates, table)
+            write_whole(folder / "boards" / table.protocol.name / INDEX_FILE, page.encode())
+        _write_entries([row for table in tables for row in table.rows], folder / "entries")
+
+
+class _Board:
+    """A line of the overview: a table, and its best row of each kind."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.ranked, self.unranked, self.reference = (
+            next((row for row in table.rows if row.group == group), None)
+            for group in ("ranked", "unranked", "reference")
+        )
+
+
+def _board_page(templates: Environment, table: Table) -> str:
+    up = "../" * (table.protocol.name.count("/") + 2)
+    entries = [
+        {"name": row.entry.submission.name, "path": row.path, "outcomes": row.entry.result.outcomes}
+        for row in table.rows
+    ]
+    data = {"tasks": [each.task_id for each in table.protocol.episodes], "entries": entries, "up": up}
+    return _render(
+        templates,
+        "board.html.j2",
+        scripts=("sort.js", "board.js"),
+        table=table,
+        data=data,
+        up=up,
+        plot=size_against_success(table.rows),
+    )
 
 
 def _check_out(out: Path) -> None:
@@ -81,15 +116,27 @@ def _check_out(out: Path) -> None:
         raise UsageError(one_line(f"{out} is there and is no site that this command wrote: choose another --out"))
 
 
-def _write_entry(templates: Environment, row: Row, folder: Path) -> None:
+def _write_entries(rows: list[Row], folder: Path) -> None:
+    """Write all entries' pages, where there are many with a process a core: each replays its episodes."""
+    cores = min(os.cpu_count() or 1, len(rows) // _WORTH_A_PROCESS)
+    if cores < 2:
+        for row in rows:
+            _write_entry(row, folder / row.path)
+        return
+    with ProcessPoolExecutor(cores, multiprocessing.get_context("spawn")) as pool:
+        for _ in pool.map(_write_entry, rows, [folder / row.path for row in rows], chunksize=4):
+            pass
+
+
+def _write_entry(row: Row, folder: Path) -> None:
     entry = row.entry
     packed = read_bounded(row.folder / TRAJECTORIES_FILE, MAX_TRAJECTORIES_BYTES)
     if sha256(packed) != entry.submission.trajectories_sha256:
         raise UsageError(one_line(f"{row.folder} was changed while the site was built: build it again"))
     page = _render(
-        templates,
+        _templates(),
         "entry.html.j2",
-        script="viewer.js",
+        scripts=("viewer.js",),
         row=row,
         entry=entry,
         files=(SUBMISSION_FILE, TRAJECTORIES_FILE),
@@ -198,12 +245,25 @@ def _shortened(texts: list[str]) -> list[tuple[int, str]]:
     shortened: list[tuple[int, str]] = []
     before = ""
     for text in texts:
-        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, text, strict=False)))
+        shared = _shared(before, text)
         shortened.append((len(text[:shared].encode("utf-16-le")) // 2, text[shared:]))
         before = text
     return shortened
 
 
+def _shared(one: str, other: str) -> int:
+    """Return the number of characters that two texts begin with alike, by halving: slices compare at memory speed."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@cache
 def _templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("leaderboard", "templates"),
@@ -241,10 +301,11 @@ def _decimal(value: float | None) -> str:
     return "\u2013" if value is None else f"{value:.2f}".replace("-", "\u2212")
 
 
-def _render(templates: Environment, name: str, *, script: str, pieces: bool = False, **values: Any) -> str:
-    """Return a page; `script` names the one script it may run, beside the pieces in its own folder if it has any."""
+def _render(templates: Environment, name: str, *, scripts: Sequence[str], pieces: bool = False, **values: Any) -> str:
+    """Return a page; `scripts` are all that it may run, beside the pieces in its own folder if it has any."""
     assert templates.loader is not None
-    style, code = (templates.loader.get_source(templates, file)[0] for file in ("style.css", script))
+    style, *parts = (templates.loader.get_source(templates, file)[0] for file in ("style.css", *scripts))
+    code = "".join(parts)
     policy = (
         f"default-src 'none'; style-src '{_policy_hash(style)}'; "
         f"script-src '{_policy_hash(code)}'{' file: ' + chr(39) + 'self' + chr(39) if pieces else ''}; "

@@ -29,22 +29,19 @@ for (const table of document.querySelectorAll("table.standings")) {
   });
 }
 
-// Search and filter: "/" goes to the search field; the address keeps both, so that a view can be shared.
+// Search and filter: "/" goes to the search field.
 const search = document.getElementById("search"), group = document.getElementById("group");
 function narrow() {
   const words = search.value.toLowerCase().split(/\s+/).filter((each) => each !== "");
-  for (const section of document.querySelectorAll("main > section")) {
-    const rows = [...section.querySelectorAll("tbody tr")];
-    for (const row of rows) {
-      const text = `${section.id} ${row.textContent}`.toLowerCase();
-      const wanted = group.value === "all" || group.value.split(" ").includes(row.dataset.group);
-      row.hidden = !wanted || !words.every((each) => text.includes(each));
-    }
-    section.hidden = rows.length > 0 && rows.every((row) => row.hidden);
+  const groups = group ? group.value : "all";
+  for (const row of document.querySelectorAll("table.standings tbody tr")) {
+    const text = row.textContent.toLowerCase();
+    const wanted = groups === "all" || groups.split(" ").includes(row.dataset.group);
+    row.hidden = !wanted || !words.every((each) => text.includes(each));
   }
 }
 search.addEventListener("input", narrow);
-group.addEventListener("change", narrow);
+if (group) group.addEventListener("change", narrow);
 document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.target === search) return;
   event.preventDefault();

@@ -65,8 +65,9 @@ class AutoExploreEnv(NatLangEnv):
     - `depth`: 1 for targets in the top folder or one below, 2 for targets two folders below, None for any. The
       registered ids set it.
     - `edition`: of the labels; the registered ids set it: 1 in v0, 2 in v1.
-    - `wording`: of the labels' questions. `"natural"`, as a user of the repository would ask, is v1's default; `"hard"`
-      shares no words with the evidence and is v0's only one.
+    - `wording`: of the labels' questions. `"natural"`, as a user of the repository would ask, is v1's default; a
+      label without one is asked in the hard wording (only the test split has them all). `"hard"` shares few words with
+      the evidence and is v0's only one.
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository; of the labelled dataset also
       `"test_seen"`, held-out files of the repositories in train.
     - `dataset`: `"labelled"`, real repositories that `natlang data fetch` brings; the name of one of them;

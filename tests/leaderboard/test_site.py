@@ -11,17 +11,21 @@ import subprocess
 import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leaderboard.badges import ADJUDICATIONS_FILE, BADGES_FILE
 from leaderboard.baselines import baselines, make_baselines
 from leaderboard.pack import pack
+from leaderboard.plots import size_against_success
 from leaderboard.result import LEDGER_FILE, read_ledger
 from leaderboard.schema import SUBMISSION_FILE
-from leaderboard.site import build
-from leaderboard.standings import replay_all, standings
+from leaderboard.site import _shared, build
+from leaderboard.standings import Row, replay_all, standings
 from leaderboard.verify import verify
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
@@ -37,6 +41,7 @@ from tests.leaderboard.forge import PROTOCOL, Forged
 
 Command = Callable[..., Finished]
 COMMITTED = Path(__file__).parents[2] / "leaderboard" / "submissions"
+BOARD = f"boards/{PROTOCOL}/index.html"
 PAYLOAD = "</script><img src=x onerror=\"document.title='taken'\"><!--<script>'&quot;{{ 7*7 }}"
 
 
@@ -91,9 +96,10 @@ def test_committed_badges_are_current() -> None:
 @all_repositories
 def test_baselines_made_again_replace_those_that_are_there(tmp_path: Path) -> None:
     submissions = tmp_path / "submissions"
-    first = make_baselines(submissions)
+    some = ("alfworld-tomato/v1", "autoexplore-depth1/v2", PROTOCOL)
+    first = make_baselines(submissions, some)
     (first[0] / TRAJECTORIES_FILE).write_bytes(b"")
-    make_baselines(submissions)
+    make_baselines(submissions, some)
     assert all(row.rerun for table in standings(submissions) for row in table.rows)
 
 
@@ -146,7 +152,7 @@ def test_nothing_is_ranked_before_its_chooser_was_checked(submissions: Path, tmp
     (table,) = standings(submissions)
     assert [(row.rank, row.group) for row in table.rows] == [(None, "unranked")]
     build(submissions, tmp_path / "site")
-    page = (tmp_path / "site" / "index.html").read_text()
+    page = (tmp_path / "site" / BOARD).read_text()
     assert "not audited: replay proves what the actions earn, not who chose them" in page
 
 
@@ -305,7 +311,7 @@ def test_build_prints_the_index_and_is_the_same_twice(submissions: Path, tmp_pat
     build(submissions, two)
     assert files(one) == files(two)
     pieces = [f"episodes-{number}.js" for number in range(10)]
-    assert set(files(one)) == {"index.html", "leaderboard.csv", "leaderboard.json"} | {
+    assert set(files(one)) == {"index.html", BOARD, "leaderboard.csv", "leaderboard.json"} | {
         f"entries/{PROTOCOL}/{NAME}/{file}" for file in ("index.html", SUBMISSION_FILE, TRAJECTORIES_FILE, *pieces)
     }
     # What is offered for download verifies.
@@ -329,7 +335,7 @@ def test_every_build_has_reference_lines(submissions: Path, tmp_path: Path, comm
 def test_page_shows_the_derived_numbers(submissions: Path, entry: Path, tmp_path: Path) -> None:
     score = verify(entry).score
     build(submissions, tmp_path / "site")
-    for page in ("index.html", f"entries/{PROTOCOL}/{NAME}/index.html"):
+    for page in (BOARD, f"entries/{PROTOCOL}/{NAME}/index.html"):
         text = (tmp_path / "site" / page).read_text()
         assert f"{100 * score.success_rate:.1f}" in text
         assert f"{100 * score.interval.low:.1f} to {100 * score.interval.high:.1f}" in text
@@ -438,7 +444,7 @@ def site_of_stranger(tmp_path: Path, text: str) -> Path:
 
 def test_text_of_strangers_adds_no_tag(tmp_path: Path) -> None:
     harmless, attack = site_of_stranger(tmp_path, "harmless"), site_of_stranger(tmp_path, PAYLOAD)
-    for page in ("index.html", f"entries/{PROTOCOL}/stranger/index.html"):
+    for page in ("index.html", BOARD, f"entries/{PROTOCOL}/stranger/index.html"):
         assert tags(attack / page) == tags(harmless / page)
         text = (attack / page).read_text()
         assert "<img" not in text
@@ -508,12 +514,15 @@ def test_table_and_viewer_work_in_a_browser(submissions: Path, entry: Path, tmp_
     build(submissions, site)
     profile = tmp_path / "profile"
 
-    index = rendered(site / "index.html", profile)
-    assert text_of(index, "title") == ["natlang_envs leaderboard"]
+    overview = rendered(site / "index.html", profile)
+    assert text_of(overview, "title") == ["natlang_envs leaderboard"]
+    assert f'href="boards/{PROTOCOL}/index.html"' in overview
+    index = rendered(site / BOARD, profile)
+    assert text_of(index, "title") == [f"{PROTOCOL}, natlang_envs leaderboard"]
     assert len(text_of(index, "button")) == 11
     agents = [text.removesuffix(PAYLOAD) for text in text_of(index, "agent")]
     assert agents == [NAME, "stranger"]
-    resorted = rendered(with_click(site / "index.html", "th:nth-child(2) button"), profile)
+    resorted = rendered(with_click(site / BOARD, "th:nth-child(2) button"), profile)
     assert [text.removesuffix(PAYLOAD) for text in text_of(resorted, "agent")] == ["stranger", NAME]
 
     first, second = read_trajectories(entry / TRAJECTORIES_FILE)[:2]
@@ -526,6 +535,16 @@ def test_table_and_viewer_work_in_a_browser(submissions: Path, entry: Path, tmp_
     ]
     following = rendered(with_click(site / "entries" / PROTOCOL / NAME / "index.html", "#after"), profile)
     assert text_of(following, "seen") == observations(second.task_id, second.actions)
+
+    # Columns can be put away, and two entries be compared task by task.
+    narrower = rendered(with_click(site / BOARD, "#columns label:nth-of-type(3) input"), profile)
+    assert narrower.count("away") == index.count("away") + 3
+    compared = rendered(site / BOARD, profile, f"#compare=stranger&with={NAME}")
+    said = dict(each.split(": ") for each in text_of(compared, "summary") if ": " in each)
+    wins = sum(each.success for each in read_trajectories(entry / TRAJECTORIES_FILE))
+    assert int(said[f"{NAME} does better"]) + int(said["Both win"]) == wins
+    assert sum(map(int, said.values())) == len(read_trajectories(entry / TRAJECTORIES_FILE))
+    assert f"entries/{PROTOCOL}/{NAME}/index.html#episode=" in compared
 
     attacked = rendered(site / "entries" / PROTOCOL / "stranger" / "index.html", profile)
     assert text_of(attacked, "title") == [f"stranger on {PROTOCOL}"]
@@ -544,3 +563,26 @@ def test_score_has_no_field_in_a_submission(entry: Path) -> None:
     verified = verify(entry)
     stated = set(verified.submission.model_dump()) | set(verified.submission.run.model_dump())
     assert not stated & {each.name for each in dataclasses.fields(verified.score)}
+
+
+def test_sizes_are_drawn_where_two_rows_state_them(submissions: Path, entry: Path, tmp_path: Path) -> None:
+    (table,) = standings(submissions)
+    (row,) = table.rows
+    assert size_against_success([row]) == ""
+
+    def sized(parameters: int, name: str) -> Row:
+        submission = row.entry.submission.model_copy(update={"parameters": parameters, "name": name})
+        return dataclasses.replace(row, entry=dataclasses.replace(row.entry, submission=submission))
+
+    picture = size_against_success([sized(1_000_000, "<b>"), sized(135_000_000, "larger"), sized(0, "none")])
+    assert picture.count("<circle") == 2
+    assert "&lt;b&gt;: " in picture
+    assert "<b>" not in picture
+    assert "1 million" in picture
+
+
+@given(st.text(), st.text(), st.text())
+def test_what_texts_share_is_found_by_halving(shared: str, one: str, other: str) -> None:
+    first, second = shared + one, shared + other
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    assert _shared(first, second) == len(list(alike)) >= len(shared)

@@ -58,6 +58,8 @@ def card(parts: Parts, edition: Edition | None, source_digest: str) -> str:
     values |= {
         "edition": str(edition),
         "first_digest": digest(1),
+        "natural": f"{sum(map(_natural, parts.values())):,}",
+        "natural_by_part": ", ".join(f"{part} {_natural(labels)} of {len(labels)}" for part, labels in parts.items()),
         "repositories": str(len({label.repository for label in everything.values()})),
         "changes": _changes(parts),
         "licences": _licences(parts),
@@ -154,7 +156,7 @@ def _searchers(parts: Parts) -> str:
     """Return the rates of BM25 and of the depth-first searcher, for each part, wording and group of depths."""
     rows: list[list[str]] = []
     for part, labels in parts.items():
-        for wording in WORDINGS:
+        for wording in WORDINGS if _natural(labels) else ("hard",):
             first = rates(labels, partial(bm25_right, wording=wording))
             search = rates(labels, partial(depth_first_right, wording=wording))
             rows += [[part, wording, depth, str(first[depth]), str(search[depth])] for depth in DEPTHS]
@@ -180,5 +182,12 @@ def _slice_rows(part: str, labels: Sequence[Label]) -> Iterator[list[str]]:
         yield [part, name, share, *(_bm25(chosen, wording) for wording in WORDINGS)]
 
 
+def _natural(labels: Sequence[Label]) -> int:
+    """Return how many labels have a natural wording."""
+    return sum(bool(label.natural) for label in labels)
+
+
 def _bm25(labels: Sequence[Label], wording: Wording) -> str:
+    if wording == "natural" and not _natural(labels):
+        return "not written"
     return str(rates(labels, partial(bm25_right, wording=wording))["any"])
