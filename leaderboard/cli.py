@@ -163,8 +163,9 @@ def audit_command(
 
     found = audit(folder, load_agent(agent), beacon)
     typer.echo(
-        f"{found.same} of {found.steps} actions are the recorded ones; "
-        f"{found.recorded} successes in the recording, {found.again} again (p = {found.p:.2g})"
+        f"{found.same} of {found.steps} actions are the recorded ones, {found.drifted} more all but as likely; "
+        f"{found.recorded} successes in the recording, {found.again} again (p = {found.p:.2g}); "
+        f"{found.fresh} on tasks drawn afresh (p = {found.fresh_p:.2g})"
     )
     if found.problem:
         typer.echo(printable(f"{_NAME}: {folder} does not pass: {found.problem}"), err=True)

@@ -140,7 +140,7 @@ class ChatEndpoint:
 
     def _post(self, system: str, prompt: str) -> bytes:
         limit = None if self._max_tokens is None else {"max_tokens": self._max_tokens}
-        body = bytearray()
+        body, late = bytearray(), False
         deadline = time.monotonic() + self._timeout
         try:
             with self._client.chat.completions.with_streaming_response.create(
@@ -150,10 +150,13 @@ class ChatEndpoint:
             ) as response:
                 for piece in response.http_response.iter_raw():  # nothing packed is unpacked
                     body += piece
-                    if len(body) > MAX_BODY or time.monotonic() > deadline:
+                    late = time.monotonic() > deadline
+                    if late or len(body) > MAX_BODY:
                         break
         except Exception as error:
             raise _problem_of(error) from None
+        if late:
+            raise TimeoutError
         if len(body) > MAX_BODY:
             raise _Problem(f"answers with more than {MAX_BODY:,} bytes: is it an OpenAI-compatible endpoint?", None)
         return bytes(body)

@@ -16,7 +16,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from reference_agent.models.backbone import memory_advice
 from reference_agent.pipeline import CONFIG, load_player, load_reflector, read_config
-from reference_agent.players import Answers, decide, fitting_state
+from reference_agent.players import Answers, choice_chances, decide, fitting_state
 from reference_agent.players import Decision as Choice
 
 _REMEMBERED = 10_000  # answers of the policy
@@ -65,6 +65,13 @@ class ReflectRLAgent:
             Decision(listed[each.chosen], each.reflection, self._tokens(each))
             for listed, each in zip(commands, decided, strict=True)
         ]
+
+    def chances(self, view: AgentInput, reflection: str | None) -> list[float]:
+        """Return the policy's probability of each listed command at temperature 1, given a reflection."""
+        commands = view.admissible_commands
+        players = self._policy, self._reflector
+        state = fitting_state(*players, view.task, view.path, view.observation, commands, self._config.history)
+        return choice_chances(self._policy, state, commands, reflection, self._known)
 
     def _tokens(self, choice: Choice) -> int:
         """Count what both players read and wrote, as if nothing were remembered; a prompt of many actions once."""

@@ -215,6 +215,17 @@ def decide(
     ]
 
 
+def choice_chances(
+    policy: LanguageModel, state: str, commands: tuple[str, ...], reflection: str | None, known: Answers
+) -> list[float]:
+    """Return the probability of each command at temperature 1, with labels in order, after this reflection."""
+    asked = (state, commands, reflection)
+    if asked not in known:
+        _answer(policy, [asked], None, known)
+    chances: list[float] = torch.softmax(known[asked].logits.float(), 0).tolist()
+    return chances
+
+
 def _answer(policy: LanguageModel, new: Sequence[Question], rng: np.random.Generator | None, known: Answers) -> None:
     """Add the answers to new questions."""
     if not new:

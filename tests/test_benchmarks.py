@@ -20,6 +20,17 @@ def test_the_agents_speed_is_measured_and_written(tmp_path: Path) -> None:
     assert all(row.rstrip("| ").endswith(("yes", "NO")) for row in rows)
 
 
+def test_the_reflectors_speed_is_measured_and_its_texts_are_those_of_generate(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    small = ["--tasks", "1", "--group", "3", "--steps", "2", "--reflection-tokens", "4", "--out", str(page)]
+    command = [sys.executable, str(FOLDER / "reflection_speed.py"), "--model", "tiny", *small]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (first,) = [line for line in page.read_text().splitlines() if line.startswith("| 1 |")]
+    assert first.startswith("| 1 | 3 | 1 |")  # three episodes of one task begin alike: one prompt is answered
+    assert first.endswith("| 3 of 3 |")
+
+
 def test_the_lesson_on_lists_is_measured() -> None:
     small = ["--steps", "2", "--trajectories", "2", "--set", "model.layers=1"]
     command = [sys.executable, str(FOLDER / "lookup_lesson.py"), *small]

@@ -2,7 +2,8 @@
 
 env, tasks           the environment, and the games it draws from
 engine/              the rules and texts of a game, equal to TextWorld's
-games/               generated games, synthetic rooms, the official lists
+games/               generated and realistic games, synthetic rooms, the official lists
+difficulty           games of a chosen difficulty
 textworld/           the real TextWorld as a backend, and export for it
 backends             chooses between the two engines
 plans                reference plans, made with full knowledge

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from natlang_envs.alfworld.backends import FIRST_COMMANDS, AnyWorld, Backend, native_twin, room_and_task, world_maker
+from natlang_envs.alfworld.difficulty import Difficulty
 from natlang_envs.alfworld.engine.goals import Goal
+from natlang_envs.alfworld.games.realistic import Goals
 from natlang_envs.alfworld.games.size_limits import MAX_COMMANDS, MAX_OBSERVATION
 from natlang_envs.alfworld.games.splits import AlfredSplit
 from natlang_envs.alfworld.plans import reference
@@ -37,8 +39,9 @@ class ALFWorldEnv(NatLangEnv):
 
     ## Starting State
     The middle of the room of a task drawn from the split: `generated/seen|unseen/TASK_TYPE/FLOOR_PLAN/NUMBER`,
-    `mixed/TASK_TYPE/FLOOR_PLAN/NUMBER` or `official/SPLIT/TASK/TRIAL`, or for your own game `own/` and a number that
-    depends on its content alone, and for a folder of games `folder/` and the path in it.
+    `realistic/TASK_TYPE/GOAL/FLOOR_PLAN/NUMBER`, `mixed/TASK_TYPE/FLOOR_PLAN/NUMBER` or
+    `official/SPLIT/TASK/TRIAL`, or for your own game `own/` and a number that depends on its content alone, and for a
+    folder of games `folder/` and the path in it.
 
     ## Episode End
     Termination: the task is done. Truncation: after `horizon` steps.
@@ -57,7 +60,10 @@ class ALFWorldEnv(NatLangEnv):
       numbers from 1 to 6 in this order, as the alfworld package has them; None for all.
     - `goal`: only games for this object and this receptacle or lamp, for example `"Tomato-Microwave"`.
     - `source`: `"generated"` and `"mixed"` need no download; `"official"` reads the games that `alfworld-download` put
-      into `$ALFWORLD_DATA`. `"mixed"` is to train in: every game has a room of its own, mixed of the seen ones.
+      into `$ALFWORLD_DATA`. `"realistic"`, without a download too, has what official games have: things in two
+      receptacles or in each other, cold ones, and rooms with habits of their own. It alone has the split
+      `"validation_unseen"`: eight rooms that its train and validation do not have.
+      `"mixed"` is to train in: every game has a room of its own, mixed of the seen ones.
     - `grammar`: `"json_2.1.1"`, the words of the paper's time (`put tomato 1 in/on microwave 1`); `"0.4.2"`, those of
       the alfworld package of that version (`move tomato 1 to microwave 1`); `"json_2.1.2"`, what `alfworld-download`
       fetches today; or `"0.3.5"`. None is what the game's file says, for generated games `"json_2.1.1"`. Results in
@@ -65,6 +71,10 @@ class ALFWorldEnv(NatLangEnv):
     - `folder`: with `source="folder"`, where games lie, each in a `game.tw-pddl` as `alfworld-generate` writes it.
     - `human_goals`: ask in a sentence that a person wrote for the game, as its `traj_data.json` has it; only for
       official games and those of a folder. The task id decides which sentence.
+    - `goals`: with `source="realistic"`, `"official"`: pairs of an object and a receptacle that the official training
+      games ask for; `"new"`: all others that can be done; or `"all"`.
+    - `difficulty`: only games in these ranges, such as `{"distractors": (0, 20), "search_depth": (1, 3), "plan_length":
+      (1, 8)}`: things beside what is sought, receptacles that a search looks into, steps of the reference plan.
     - `game`: the path of a `game.tw-pddl` of your own, which is then the only task.
     - `backend`: `"native"`, or `"textworld"`, which plays the same games with the real packages (extra `alfworld`).
     - `horizon`: 50 steps.
@@ -89,8 +99,10 @@ class ALFWorldEnv(NatLangEnv):
         render_mode: str | None = None,
         folder: str | None = None,
         human_goals: bool = False,
+        goals: Goals = "official",
+        difficulty: Difficulty | None = None,
     ) -> None:
-        self._tasks = make_tasks(split, task_types, goal, source, grammar, game, folder, human_goals)
+        self._tasks = make_tasks(split, task_types, goal, source, grammar, game, folder, human_goals, goals, difficulty)
         self._make_world = world_maker(backend)
         super().__init__(
             tasks=self._tasks,

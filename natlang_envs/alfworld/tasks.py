@@ -1,4 +1,4 @@
-"""Tasks: generated games, synthetic rooms, the official games, or game files of the user's own."""
+"""Tasks: generated and realistic games, synthetic rooms, the official games, or game files of the user's own."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, get_args
 
+from natlang_envs.alfworld.difficulty import AlfredTasks, Difficulty, TasksOfDifficulty
 from natlang_envs.alfworld.engine.game import Game, parse_game
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
 from natlang_envs.alfworld.engine.grammar import GRAMMARS
@@ -15,27 +16,16 @@ from natlang_envs.alfworld.games import official
 from natlang_envs.alfworld.games.folder import folder_games, folder_text, folder_trajectory
 from natlang_envs.alfworld.games.generated_tasks import GeneratedTasks
 from natlang_envs.alfworld.games.human_goals import human_sentence
+from natlang_envs.alfworld.games.realistic import Goals, RealisticTasks
 from natlang_envs.alfworld.games.size_limits import within_limits
 from natlang_envs.alfworld.games.splits import AlfredSplit, check_task_types, official_split
 from natlang_envs.alfworld.games.synthetic_rooms import MixedTasks
 from natlang_envs.errors import UsageError, one_of
-from natlang_envs.tasks import SPLITS, Tasks
+from natlang_envs.tasks import SPLITS
 
-Source = Literal["generated", "mixed", "official", "folder"]
+Source = Literal["generated", "realistic", "mixed", "official", "folder"]
 FAMILY = "alfworld"
 _GAMES_KEPT = 4_096  # parsed games that one process keeps: all of an official list, in about 50 MiB
-
-
-class AlfredTasks(Tasks, Protocol):
-    """Tasks that are games."""
-
-    def text(self, task_id: str) -> GameText:
-        """Return the game of a task that `check` accepts, as it is written down."""
-        ...
-
-    def game(self, task_id: str) -> Game:
-        """Return the same game parsed, for all episodes in common."""
-        ...
 
 
 class GameFiles(NamedTuple):
@@ -236,8 +226,7 @@ class OwnGame:
         return self._game
 
 
-_DRAWN = {"generated": GeneratedTasks, "mixed": MixedTasks}
-_SOURCES: tuple[Source, ...] = ("generated", "mixed", "official", "folder")
+_DRAWN = {"generated": GeneratedTasks, "mixed": MixedTasks, "realistic": RealisticTasks}
 
 
 def make_tasks(
@@ -249,20 +238,46 @@ def make_tasks(
     game: str | None,
     folder: str | None = None,
     human_goals: bool = False,
+    goals: Goals = "official",
+    difficulty: Difficulty | None = None,
 ) -> AlfredTasks:
     """Return the tasks that the arguments of an environment describe.
 
     Raises:
         UsageError: One of them does not exist, or they do not fit together.
     """
-    one_of("source", source, _SOURCES)
+    tasks = _tasks(split, task_types, goal, source, grammar, game, folder, human_goals, goals)
+    return tasks if difficulty is None else TasksOfDifficulty(tasks, difficulty)
+
+
+def _tasks(
+    split: AlfredSplit,
+    task_types: Sequence[str | int] | None,
+    goal: str | None,
+    source: Source,
+    grammar: str | None,
+    game: str | None,
+    folder: str | None,
+    human_goals: bool,
+    goals: Goals,
+) -> AlfredTasks:
+    """Return the tasks of a source.
+
+    Raises:
+        UsageError: One of them does not exist, or they do not fit together.
+    """
+    one_of("source", source, get_args(Source))
     if grammar is not None:
         one_of("grammar", grammar, GRAMMARS)
     if (source == "folder") != (folder is not None):
         raise UsageError(f"source={source!r} and folder={folder!r} do not fit: pass source='folder' and folder=PATH")
     if human_goals and (game is not None or source in _DRAWN):
         raise UsageError("people wrote no sentences for these games: pass source='official', or leave human_goals out")
+    if goals != "official" and source != "realistic":
+        raise UsageError(f"only realistic games have goals={goals!r}: pass source='realistic', or leave goals out")
     if game is None and folder is None:
+        if source == "realistic":
+            return RealisticTasks(split, task_types, goal, grammar, goals)
         if source == "official":
             return OfficialTasks(split, task_types, goal, grammar, human_goals)
         return _DRAWN[source](split, task_types, goal, grammar)

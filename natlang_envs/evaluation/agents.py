@@ -69,6 +69,15 @@ class BatchAgent(Protocol):
         ...
 
 
+@runtime_checkable
+class HasChances(Protocol):
+    """An agent that can say how likely it was to choose each listed command; an audit then compares these."""
+
+    def chances(self, view: AgentInput, reflection: str | None) -> Sequence[float]:
+        """Return the probability of each listed command, given what was said before."""
+        ...
+
+
 Agent = Callable[[AgentInput], str | Decision] | BatchAgent
 
 

@@ -37,6 +37,7 @@ class OfficialGame(NamedTuple):
         receptacles: Receptacle to type.
         objects: Object to type.
         places: Object to the receptacles that hold it.
+        inside: Pairs of an object and the object that holds it.
         locations: Object or receptacle to the location it is reached from.
         openable: Receptacles that open and close.
         pickupable: Objects that can be picked up.
@@ -49,6 +50,7 @@ class OfficialGame(NamedTuple):
     receptacles: dict[str, str]
     objects: dict[str, str]
     places: dict[str, list[str]]
+    inside: list[tuple[str, ...]]
     locations: dict[str, str]
     openable: frozenset[str]
     pickupable: frozenset[str]
@@ -83,6 +85,7 @@ def official_game(task_id: str, problem: str) -> OfficialGame:
         receptacles=_types(facts["receptacleType"]),
         objects=_types(facts["objectType"]),
         places=dict(places),
+        inside=facts["inReceptacleObject"],
         locations={pair[0]: pair[1] for pair in facts["objectAtLocation"] + facts["receptacleAtLocation"]},
         openable=frozenset(each for (each,) in facts["openable"]),
         pickupable=frozenset(each for (each,) in facts["pickupable"]),

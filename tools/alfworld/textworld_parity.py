@@ -30,6 +30,7 @@ from natlang_envs.alfworld.engine.game_file import GameText
 from natlang_envs.alfworld.games import official
 from natlang_envs.alfworld.games.generated_tasks import GeneratedTasks
 from natlang_envs.alfworld.games.official import data_folder
+from natlang_envs.alfworld.games.realistic import RealisticTasks
 from natlang_envs.alfworld.games.splits import OfficialSplit
 from natlang_envs.alfworld.games.synthetic_rooms import MixedTasks
 from natlang_envs.alfworld.textworld.backend import TextWorldWorld
@@ -87,12 +88,12 @@ class Played(NamedTuple):
 def games(
     folder: Path, train: int = TRAIN_GAMES, made: int = MADE_GAMES, grammars: Sequence[str] = GRAMMARS
 ) -> tuple[Played, ...]:
-    """Return what is compared: official games in each grammar, then generated games and games in synthetic rooms.
+    """Return what is compared: official games in each grammar, then generated, mixed and realistic ones.
 
     Args:
         folder: The official games, as `official.data_folder` returns it.
         train: How many training games; which ones depends on their names alone. Those of the other lists are all there.
-        made: How many games of each of the two sources, each in one grammar.
+        made: How many games of each of the three sources, each in one grammar.
         grammars: The grammars.
 
     Raises:
@@ -102,7 +103,7 @@ def games(
     names["train"] = tuple(sorted(names["train"], key=hash_fraction)[:train])
     listed = [Played(name, grammar) for split in _SPLITS for name in names[split] for grammar in grammars]
     random = Random(made)
-    for tasks in (GeneratedTasks("all"), MixedTasks("all")):
+    for tasks in (GeneratedTasks("all"), MixedTasks("all"), RealisticTasks("all")):
         listed += [Played(tasks.draw(random.random), grammars[number % len(grammars)]) for number in range(made)]
     return tuple(listed)
 
@@ -124,7 +125,7 @@ def record(
     folder: Annotated[Path, typer.Argument(help="Where recordings are kept; what is there already is not done again.")],
     shard: Annotated[str, typer.Option(help="K/N: only every N-th game, from the K-th (the first is 0).")] = "0/1",
     train: Annotated[int, typer.Option(min=0, help="Games of the training list.")] = TRAIN_GAMES,
-    made: Annotated[int, typer.Option(min=0, help="Games generated, and as many in synthetic rooms.")] = MADE_GAMES,
+    made: Annotated[int, typer.Option(min=0, help="Games of each other source.")] = MADE_GAMES,
     grammar: Annotated[list[str], typer.Option(help="Only in these grammars.")] = list(GRAMMARS),  # noqa: B006
 ) -> None:
     """Play the games with the real TextWorld."""
@@ -179,7 +180,7 @@ def compare(
     folder: Annotated[Path, typer.Argument(help="What `record` filled.")],
     report: Annotated[Path | None, typer.Option(help="A Markdown file to write the tables to.")] = None,
     train: Annotated[int, typer.Option(min=0, help="Games of the training list.")] = TRAIN_GAMES,
-    made: Annotated[int, typer.Option(min=0, help="Games generated, and as many in synthetic rooms.")] = MADE_GAMES,
+    made: Annotated[int, typer.Option(min=0, help="Games of each other source.")] = MADE_GAMES,
     grammar: Annotated[list[str], typer.Option(help="Only in these grammars.")] = list(GRAMMARS),  # noqa: B006
 ) -> int:
     """Compare our engine with all recordings; exit code 1 where anything differs or is not recorded."""

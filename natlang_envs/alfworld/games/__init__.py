@@ -8,5 +8,7 @@ generated_tasks            the generated games of a split,
 generator, layout          each drawn from its id: an aim and a layout,
 sentences, pddl_writer     written as a sentence and as a PDDL problem
 synthetic_rooms            a new room for every game
+realistic, realistic_layout  games that are hardly told from the official ones,
+room_habits                and what is usual in each room
 weighted_choice            draws with integer weights
 """

@@ -45,12 +45,16 @@ class FloorPlanReceptacle(NamedTuple):
 
 
 class Fixture(NamedTuple):
-    """A thing that never moves, such as a lamp; `receptacle` counts in `Room.receptacles`, -1 beside them all."""
+    """A thing that never moves, such as a lamp; `receptacle` counts in `Room.receptacles`, -1 beside them all.
+
+    `also` counts the other receptacles that it lies in.
+    """
 
     type: str
     spot: Spot
     location: int
     receptacle: int
+    also: tuple[int, ...] = ()
 
 
 class Room(NamedTuple):

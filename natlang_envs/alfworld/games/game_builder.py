@@ -13,9 +13,19 @@ from typing import NamedTuple
 from natlang_envs.alfworld.engine.game import Game, Receptacle, Thing, assemble
 from natlang_envs.alfworld.engine.goals import Goal
 from natlang_envs.alfworld.engine.grammar import BY_NAME
-from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room
-from natlang_envs.alfworld.games.layout import Layout
+from natlang_envs.alfworld.games.floor_plans import Aim, Fixture, Room, floor_plans, room
+from natlang_envs.alfworld.games.layout import Layout, Object, receptacles_of
 from natlang_envs.alfworld.games.pddl_writer import goal_of, location_id, receptacle_id, thing_id
+
+
+class _Row(NamedTuple):
+    """A thing: its name in the problem, type, name of the location, receptacles, and place in the layout or -1."""
+
+    name: str
+    type: str
+    location: str
+    receptacles: tuple[int, ...]
+    place: int
 
 
 class _Parts(NamedTuple):
@@ -25,15 +35,15 @@ class _Parts(NamedTuple):
         receptacles: Name in the game, type, name of the location, and whether it has a door; in order.
         numbers: The number of each receptacle of the room.
         locations: The names of the locations that receptacles and fixtures are at.
-        fixtures: Name in the problem, type, name of the location, and number of the receptacle or -1.
+        fixtures: The things that never move.
         can_contain: Which (type of receptacle, type of thing) fit.
         marks: The sets of things that each type is in.
     """
 
     receptacles: tuple[tuple[str, str, str, bool], ...]
-    numbers: tuple[int, ...]
+    numbers: dict[int, int]
     locations: frozenset[str]
-    fixtures: tuple[tuple[str, str, str, int], ...]
+    fixtures: tuple[_Row, ...]
     can_contain: frozenset[tuple[str, str]]
     marks: dict[str, tuple[str, ...]]
 
@@ -52,26 +62,34 @@ def build_game(here: Room, layout: Layout, aim: Aim, task: str, grammar: str) ->
     start = location_id(layout.start)
     rows = list(parts.fixtures)
     names = {start, *parts.locations}
-    for kind, spot, location, receptacle in layout.objects:
-        at = location_id(location)
+    for place, each in enumerate(layout.objects):
+        at = location_id(each.location)
         names.add(at)
-        kind = kind.lower()
-        rows.append((thing_id(kind, spot), kind, at, parts.numbers[receptacle] if receptacle >= 0 else -1))
+        kind = each.type.lower()
+        rows.append(_Row(thing_id(kind, each.spot), kind, at, _numbered(each, parts.numbers), place))
     rows.sort()
+    number_of = {row.place: number for number, row in enumerate(rows)}
+    inside = [0] * len(rows)
     locations = {name: number for number, name in enumerate(sorted(names))}
     contents, things_at = [0] * len(parts.receptacles), [0] * len(locations)
     marks: dict[str, int] = defaultdict(int)
     left: dict[str, int] = defaultdict(int)
-    for _, kind, _, _ in rows:
-        left[kind] += 1
+    for row in rows:
+        left[row.type] += 1
     things: list[Thing] = []
-    for number, (_, kind, at, receptacle) in enumerate(rows):
+    for number, (_, kind, at, receptacles, place) in enumerate(rows):
         one = 1 << number
         things.append(Thing(intern(f"{kind} {left[kind]}"), kind))
         left[kind] -= 1
         things_at[locations[at]] |= one
-        if receptacle >= 0:
+        for receptacle in receptacles:
             contents[receptacle] |= one
+        if place >= 0:
+            holder = layout.objects[place].holder
+            if holder >= 0:
+                inside[number_of[holder]] |= one
+            if layout.objects[place].cool:
+                marks["cool"] |= one
         for mark in parts.marks[kind]:
             marks[mark] |= one
     goal = goal_of(aim)
@@ -85,10 +103,14 @@ def build_game(here: Room, layout: Layout, aim: Aim, task: str, grammar: str) ->
         start=locations[start],
         can_contain=parts.can_contain,
         marks=marks,
-        inside=(0,) * len(things),
+        inside=tuple(inside),
         contents=tuple(contents),
         things_at=tuple(things_at),
     )
+
+
+def _numbered(each: Fixture | Object, numbers: dict[int, int]) -> tuple[int, ...]:
+    return tuple(numbers[place] for place in receptacles_of(each))
 
 
 @cache
@@ -111,11 +133,12 @@ def _parts(here: Room) -> _Parts:
         left[kind] -= 1
         receptacles.append((name, intern(each.type.lower()), locations[each.location], each.openable))
     fixtures = tuple(
-        (
+        _Row(
             thing_id(each.type.lower(), each.spot),
             intern(each.type.lower()),
             locations[each.location],
-            numbers.get(each.receptacle, -1),
+            _numbered(each, numbers),
+            -1,
         )
         for each in here.fixtures
     )
@@ -123,8 +146,8 @@ def _parts(here: Room) -> _Parts:
     movable = frozenset(here.movable)
     return _Parts(
         receptacles=tuple(receptacles),
-        numbers=tuple(numbers[place] for place in range(len(ids))),
-        locations=frozenset((*(at for _, _, at, _ in receptacles), *(at for _, _, at, _ in fixtures))),
+        numbers=numbers,
+        locations=frozenset((*(at for _, _, at, _ in receptacles), *(each.location for each in fixtures))),
         fixtures=fixtures,
         can_contain=frozenset(
             (intern(kind.lower()), intern(each.lower()))

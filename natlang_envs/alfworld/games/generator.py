@@ -164,10 +164,11 @@ def _aims(task_type: str, number: int) -> WeightedChoice[Aim]:
 
 def weighted_aims(task_type: str, here: Room) -> WeightedChoice[Aim]:
     """Return what a task type can be about in a room, as often as in the official training games of all rooms."""
-    return WeightedChoice((aim, times) for aim, times in floor_plans().aims[task_type] if _is_possible(aim, here))
+    return WeightedChoice((aim, times) for aim, times in floor_plans().aims[task_type] if is_possible(aim, here))
 
 
-def _is_possible(aim: Aim, here: Room) -> bool:
+def is_possible(aim: Aim, here: Room) -> bool:
+    """Return whether a room has what a task is about, and what it takes."""
     if aim.object_type not in here.movable or not places_for(aim.object_type, here, aim).outcomes:
         return False
     types = {receptacle.type for receptacle in here.receptacles}
@@ -175,7 +176,7 @@ def _is_possible(aim: Aim, here: Room) -> bool:
     if aim.task_type == LOOK:
         ends = any(fixture.type == aim.target_type and fixture.receptacle >= 0 for fixture in here.fixtures)
     else:
-        ends = aim.target_type in types and aim.object_type in floor_plans().fits[aim.target_type]
+        ends = aim.target_type in types and aim.object_type in floor_plans().fits.get(aim.target_type, ())
     return ends and (station is None or station in types)
 
 

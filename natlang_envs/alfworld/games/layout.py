@@ -6,24 +6,42 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from natlang_envs.alfworld.engine.goals import PLACE, TWO
-from natlang_envs.alfworld.games.floor_plans import Aim, Location, Room, Spot, floor_plans
+from natlang_envs.alfworld.games.floor_plans import Aim, Fixture, Location, Room, Spot, floor_plans
 from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
 from natlang_envs.tasks import TaskRandom
 
 _CENTIMETRE = 10  # millimetres; ids tell no less apart
 _SPREAD = 30  # centimetres from the middle of a receptacle, to each side, at which things lie
 _RISE = 25  # and above it
-_LEVEL, _DOWN = 30, 60  # degrees
+LEVEL, DOWN = 30, 60  # degrees
 _KEPT = 50_000  # rooms times types of objects whose places are kept in mind; made-up rooms have no end
 
 
 class Object(NamedTuple):
-    """An object where a game begins; `receptacle` counts in `Room.receptacles`, -1 for one that is in none."""
+    """An object where a game begins.
+
+    Attributes:
+        type: What it is.
+        spot: Where its middle is.
+        location: Where it is reached from.
+        receptacle: Where it lies, counted in `Room.receptacles`; -1 for one that lies nowhere.
+        also: The other receptacles it lies in.
+        holder: The object that it lies in, counted in `Layout.objects`; -1 for none.
+        cool: Whether it is cold.
+    """
 
     type: str
     spot: Spot
     location: Location
     receptacle: int
+    also: tuple[int, ...] = ()
+    holder: int = -1
+    cool: bool = False
+
+
+def receptacles_of(each: Fixture | Object) -> tuple[int, ...]:
+    """Return all receptacles that something lies in."""
+    return (each.receptacle, *each.also) if each.receptacle >= 0 else ()
 
 
 class Layout(NamedTuple):
@@ -37,7 +55,7 @@ def lay_out(here: Room, aim: Aim, random: TaskRandom) -> Layout:
     """Return a layout that is drawn anew; the objects that the task is about are all within reach."""
     known, receptacles = floor_plans(), here.receptacles
     types = tuple(each.type for each in receptacles)
-    area = _area(here)
+    within = area(here)
     taken = {(thing.type, thing.spot) for thing in here.fixtures}
     objects: list[Object] = []
     full: set[int] = set()
@@ -50,13 +68,13 @@ def lay_out(here: Room, aim: Aim, random: TaskRandom) -> Layout:
             chosen = -1 if not sought and random.below(1000) < loose else _place(places, full, sought, random)
             if chosen >= 0 and types[chosen] in known.single:
                 full.add(chosen)
-            while (kind, (spot := _spot(here, chosen, random))) in taken:
+            while (kind, (at := spot(here, chosen, random))) in taken:
                 pass
-            taken.add((kind, spot))
-            location = here.locations[receptacles[chosen].location] if chosen >= 0 else _stand(area, _DOWN, random)
-            objects.append(Object(kind, spot, location, chosen))
+            taken.add((kind, at))
+            location = here.locations[receptacles[chosen].location] if chosen >= 0 else stand(within, DOWN, random)
+            objects.append(Object(kind, at, location, chosen))
     reached = {each.location for each in objects}.union(here.locations)
-    while (start := _stand(area, _LEVEL, random)) in reached:
+    while (start := stand(within, LEVEL, random)) in reached:
         pass
     return Layout(tuple(objects), start)
 
@@ -83,7 +101,12 @@ def _places(kind: str, receptacle_types: tuple[str, ...], barred: str | None) ->
 
 
 def _number(kind: str, aim: Aim) -> WeightedChoice[int]:
-    return _numbers(aim.task_type, None) if kind == aim.object_type else _numbers(None, kind)
+    return goal_number(aim) if kind == aim.object_type else _numbers(None, kind)
+
+
+def goal_number(aim: Aim) -> WeightedChoice[int]:
+    """Return how many objects there are of the type that a task is about."""
+    return _numbers(aim.task_type, None)
 
 
 @cache
@@ -101,7 +124,8 @@ def _place(places: WeightedChoice[int], full: set[int], sought: bool, random: Ta
     return chosen
 
 
-def _spot(here: Room, receptacle: int, random: TaskRandom) -> Spot:
+def spot(here: Room, receptacle: int, random: TaskRandom) -> Spot:
+    """Return where an object is that lies in a receptacle, or near any for -1."""
     middle = here.receptacles[receptacle if receptacle >= 0 else random.below(len(here.receptacles))].spot
     return Spot(
         _CENTIMETRE * (middle.x // _CENTIMETRE + random.below(2 * _SPREAD + 1) - _SPREAD),
@@ -110,13 +134,13 @@ def _spot(here: Room, receptacle: int, random: TaskRandom) -> Spot:
     )
 
 
-def _area(here: Room) -> tuple[int, int, int, int]:
+def area(here: Room) -> tuple[int, int, int, int]:
     """Return the lowest x of a room's locations and the number of xs, and the same of z."""
     xs, zs = [each.x for each in here.locations], [each.z for each in here.locations]
     return min(xs), max(xs) - min(xs) + 1, min(zs), max(zs) - min(zs) + 1
 
 
-def _stand(area: tuple[int, int, int, int], horizon: int, random: TaskRandom) -> Location:
+def stand(within: tuple[int, int, int, int], horizon: int, random: TaskRandom) -> Location:
     """Return a place to stand somewhere among those of the room's receptacles."""
-    x, width, z, depth = area
+    x, width, z, depth = within
     return Location(x + random.below(width), z + random.below(depth), random.below(4), horizon)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from natlang_envs.alfworld.engine.goals import LOOK, Goal, goal_text
 from natlang_envs.alfworld.games.floor_plans import Aim, Fixture, FloorPlanReceptacle, Location, Room, Spot, floor_plans
-from natlang_envs.alfworld.games.layout import Layout, Object
+from natlang_envs.alfworld.games.layout import Layout, Object, receptacles_of
 
 # The types that the domain's actions name: they must be declared even in a room that has none.
 _TYPES_OF_THINGS = ("Knife", "ButterKnife", "Sink")
@@ -21,13 +21,14 @@ def problem_text(here: Room, layout: Layout, aim: Aim) -> str:
     start = location_id(layout.start)
     placed: list[tuple[Fixture | Object, str]] = [(each, locations[each.location]) for each in here.fixtures]
     placed += [(each, location_id(each.location)) for each in layout.objects]
-    things = [(thing_id(each.type, each.spot), each.type, at, each.receptacle) for each, at in placed]
+    things = [(thing_id(each.type, each.spot), each.type, at, receptacles_of(each)) for each, at in placed]
     types = sorted({kind for _, kind, _, _ in things})
     kinds = sorted({each.type for each in here.receptacles})
     initial = [
         *_receptacle_facts(here, receptacles, locations),
         *_fitting_facts(kinds, types),
         *_thing_facts(here, things, receptacles),
+        *_facts_at_the_start(layout),
         f"(atLocation agent1 {start})",
     ]
     declared = [
@@ -76,18 +77,28 @@ def _fitting_facts(kinds: list[str], types: list[str]) -> Iterator[str]:
         yield from (f"(canContain {kind}Type {each}Type)" for each in types if each in allowed)
 
 
-def _thing_facts(here: Room, things: list[tuple[str, str, str, int]], receptacles: list[str]) -> Iterator[str]:
+def _thing_facts(
+    here: Room, things: list[tuple[str, str, str, tuple[int, ...]]], receptacles: list[str]
+) -> Iterator[str]:
     known, movable = floor_plans(), frozenset(here.movable)
-    for name, kind, location, receptacle in things:
+    for name, kind, location, places in things:
         yield f"(objectType {name} {kind}Type)"
         yield f"(objectAtLocation {name} {location})"
-        if receptacle >= 0:
-            yield f"(inReceptacle {name} {receptacles[receptacle]})"
+        yield from (f"(inReceptacle {name} {receptacles[place]})" for place in places)
         if kind in movable:
             yield f"(pickupable {name})"
         if kind in known.holders:
             yield f"(isReceptacleObject {name})"
         yield from (f"({action} {name})" for action, kinds in known.actions.items() if kind in kinds)
+
+
+def _facts_at_the_start(layout: Layout) -> Iterator[str]:
+    for each in layout.objects:
+        if each.holder >= 0:
+            holder = layout.objects[each.holder]
+            yield f"(inReceptacleObject {thing_id(each.type, each.spot)} {thing_id(holder.type, holder.spot)})"
+        if each.cool:
+            yield f"(isCool {thing_id(each.type, each.spot)})"
 
 
 def receptacle_id(each: FloorPlanReceptacle) -> str:

@@ -17,10 +17,14 @@ TaskType = Literal[
     "pick_two_obj_and_place",
 ]
 UNSEEN_PLANS = (10, 219, 308, 424)  # the floor plans of the official `valid_unseen`; all others are seen
+# Seen rooms, two of each kind, that the realistic games hold out of train and validation.
+HELD_OUT_PLANS = (11, 24, 223, 230, 316, 322, 408, 420)
+VALIDATION_UNSEEN = "validation_unseen"
 
 AlfredSplit = Literal[
     "train",
     "validation",
+    "validation_unseen",
     "test",
     "all",
     "valid_seen",
@@ -46,8 +50,10 @@ def official_split(split: str) -> OfficialSplit | None:
     """Return the official name of a split, or None for `"all"`.
 
     Raises:
-        UsageError: There is no such split.
+        UsageError: There is no such split, or only the realistic games have it.
     """
+    if split == VALIDATION_UNSEEN:
+        raise UsageError(f"only the realistic games have the split {split!r}: pass source='realistic'")
     return OFFICIAL_SPLITS.get(one_of("split", split, (*OFFICIAL_SPLITS, "all")))
 
 

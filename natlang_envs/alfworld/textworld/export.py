@@ -17,10 +17,10 @@ import typer
 
 from natlang_envs.alfworld.engine.game import GRAMMARS, GameText, parse_game
 from natlang_envs.alfworld.engine.grammar import TASK_PREFIX
-from natlang_envs.alfworld.games import synthetic_rooms
+from natlang_envs.alfworld.games import generator, realistic, synthetic_rooms
 from natlang_envs.alfworld.games.generator import generate
 from natlang_envs.alfworld.textworld.files import game_file
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, one_of
 from natlang_envs.files import write_whole
 
 GAME, TRAJECTORY = "game.tw-pddl", "traj_data.json"
@@ -51,28 +51,32 @@ def export_game(text: GameText, folder: Path, overwrite: bool = False) -> Path:
 
 
 def game_of(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
-    """Return a generated game, or one in a synthetic room.
+    """Return a generated or realistic game, or one in a synthetic room.
 
     Raises:
         UsageError: No such game has this id, or there is no such grammar.
     """
     if task_id.startswith(f"{synthetic_rooms.PREFIX}/"):
         return synthetic_rooms.synthetic_game(task_id, grammar)
+    if task_id.startswith(f"{realistic.PREFIX}/"):
+        return realistic.realistic_game(task_id).text(one_of("grammar", grammar, GRAMMARS))
     return generate(task_id, grammar)
 
 
 def folder_of(task_id: str) -> Path:
     """Return the folder of a game in the package's layout, such as `TASK-Apple-None-Fridge-12/trial_345`.
 
-    In a synthetic room the number of a game follows after `mixed_`.
+    The number of a game in a synthetic room follows after `mixed_`, that of a realistic one after `realistic_`.
 
     Raises:
         UsageError: No generated game has this id.
     """
     parts = _parts(game_of(task_id))
-    task_type, place, number = task_id.split("/")[-3:]
+    place, number = task_id.split("/")[-2:]
+    task_type = parse_game(game_of(task_id)).goal.task_type
     target = parts["parent_target"] or parts["toggle_target"]
-    name = f"mixed_{number}" if task_id.startswith(f"{synthetic_rooms.PREFIX}/") else number
+    source = task_id.partition("/")[0]
+    name = number if source == generator.PREFIX else f"{source}_{number}"
     return Path(f"{task_type}-{parts['object_target']}-None-{target}-{place}", f"trial_{name}")
 
 
@@ -110,7 +114,7 @@ def alfworld() -> None:
 @export_app.command("export")
 def export_command(
     folder: Annotated[Path, typer.Argument(help="Where the games go, a folder each.")],
-    task_ids: Annotated[list[str], typer.Argument(help="Ids of generated games, or of games in synthetic rooms.")],
+    task_ids: Annotated[list[str], typer.Argument(help="Ids of generated, realistic or mixed games.")],
     grammar: Annotated[str, typer.Option(help=f"One of {', '.join(GRAMMARS)}.")] = GRAMMARS[0],
     overwrite: Annotated[bool, typer.Option(help="Replace games that are there.")] = False,
 ) -> None:

@@ -231,7 +231,7 @@ def test_the_random_agent_is_nearly_always_lost_and_the_plan_never() -> None:
         ({"backend": "thor"}, "unknown backend 'thor': choose one of"),
         ({"game": "no/such/game.tw-pddl"}, "no/such/game.tw-pddl cannot be read"),
         ({"horizon": 0}, "horizon must be a whole number"),
-        ({"render_mode": "ansi"}, "unknown render_mode 'ansi'"),
+        ({"render_mode": "rgb_array"}, "unknown render_mode 'rgb_array'"),
     ],
 )
 def test_wrong_arguments_are_named_in_one_line(changed: dict[str, Any], words: str) -> None:

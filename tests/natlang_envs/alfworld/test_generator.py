@@ -253,7 +253,10 @@ def test_a_game_is_played_as_it_is_written_down(source: Literal["generated", "mi
 
     def facts(game: Game) -> dict[str, object]:
         known: dict[str, object] = {
-            each.name: getattr(game, each.name) for each in fields(Game) if not each.name.startswith("_")
+            each.name: getattr(game, each.name)
+            for each in fields(Game)
+            if not each.name.startswith("_")
+            and each.name not in ("actions_cache", "lists", "found")  # other tests play
         }
         shelves = list(range(len(game.receptacles)))
         known["contents_here"] = [pick(shelves) for pick in game.contents_here]

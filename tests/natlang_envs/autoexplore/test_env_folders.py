@@ -162,7 +162,7 @@ def test_an_own_folder_conforms(tmp_path: Path, check: Callable[[Case], None]) -
         ({"split": "tset"}, "unknown split 'tset'"),
         ({"horizon": 0}, "horizon must be a whole number"),
         ({"file_budget": 0}, "file_budget must be a whole number of at least 1"),
-        ({"render_mode": "ansi"}, "unknown render_mode 'ansi'"),
+        ({"render_mode": "human"}, "unknown render_mode 'human'"),
     ],
 )
 def test_wrong_arguments_are_named_in_one_line(tmp_path: Path, changed: dict[str, Any], words: str) -> None:

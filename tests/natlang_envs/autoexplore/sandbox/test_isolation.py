@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -178,40 +179,42 @@ def running(mark: str) -> list[int]:
 
 
 def test_nothing_outlives_the_caller(isolation: Isolation, folder: Path) -> None:
+    mark = uuid.uuid4().hex  # this test's own: others run beside it
     code = f"""
 from pathlib import Path
 from natlang_envs.autoexplore.sandbox.isolation.isolation import *
 from natlang_envs.autoexplore.sandbox.attacks.host_folder import HostFolder
-inside = "import time; time.sleep(60)  # {"outlives"}-" + "mark"
+inside = "import time; time.sleep(60)  # {mark[:16]}" + "{mark[16:]}"
 find_isolation().run(("python", "-c", inside), HostFolder(Path({str(folder)!r})), "", Limits(seconds=60))
 """
     environ = {**os.environ, "PYTHONPATH": str(Path(module.__file__).parents[4])}
     caller = subprocess.Popen([sys.executable, "-c", code], env=environ)
     try:
         begun = time.monotonic()
-        while not running("outlives-mark") and time.monotonic() - begun < 30:
+        while not running(mark) and time.monotonic() - begun < 30:
             time.sleep(0.05)
-        assert running("outlives-mark")
+        assert running(mark)
     finally:
         caller.kill()
         caller.wait()
     time.sleep(0.5)
-    assert not running("outlives-mark")
+    assert not running(mark)
 
 
 def test_an_interrupted_run_leaves_no_process_behind(isolation: Isolation, folder: Path) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
+    mark = uuid.uuid4().hex
     before = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 1.5)
     try:
         with pytest.raises(KeyboardInterrupt):
-            python(isolation, folder, "import time\ntime.sleep(60)  # interrupted-mark")
+            python(isolation, folder, f"import time\ntime.sleep(60)  # {mark}")
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert not running("interrupted-mark")
+    assert not running(mark)
 
 
 def test_pip_installs_what_is_in_the_sandbox(isolation: Isolation, folder: Path) -> None:

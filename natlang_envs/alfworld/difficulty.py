@@ -1,0 +1,122 @@
+"""Tasks of a chosen difficulty: distractors, depth of the search, and length of the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from natlang_envs.alfworld.engine.game import Game, bits
+from natlang_envs.alfworld.engine.game_file import GameText
+from natlang_envs.alfworld.engine.world import World
+from natlang_envs.alfworld.plans import reference
+from natlang_envs.alfworld.usual_locations import usual_locations
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.tasks import Tasks
+
+Difficulty = Mapping[str, Sequence[int]]
+_TRIES = 1_000
+
+
+class AlfredTasks(Tasks, Protocol):
+    """Tasks that are games."""
+
+    def text(self, task_id: str) -> GameText:
+        """Return the game of a task that `check` accepts, as it is written down."""
+        ...
+
+    def game(self, task_id: str) -> Game:
+        """Return the same game parsed, for all episodes in common."""
+        ...
+
+
+class Measured(NamedTuple):
+    """How difficult a game is.
+
+    Attributes:
+        distractors: The things within reach that are not of the type that the task is about.
+        search_depth: How many receptacles a search looks into that goes to the likeliest one first, until it finds what
+            the task is about; 1 where it is in the first.
+        plan_length: The steps of the reference plan, which knows where everything is.
+    """
+
+    distractors: int
+    search_depth: int
+    plan_length: int
+
+
+def measure(game: Game) -> Measured:
+    """Return how difficult a game is."""
+    reach = 0
+    for inside in game.contents:
+        reach |= inside
+    reach &= game.pickupable
+    known, sought = usual_locations(), game.goal.object_type
+    order = sorted(range(len(game.receptacles)), key=lambda n: (-known.weight(sought, game.receptacles[n].type), n))
+    depth = next(
+        (depth for depth, place in enumerate(order, 1) if game.contents[place] & game.wanted & reach), len(order)
+    )
+    others = sum(game.things[thing].type != sought for thing in bits(reach))
+    return Measured(others, depth, len(reference(World(game))))
+
+
+class TasksOfDifficulty:
+    """Those tasks whose games are as difficult as asked.
+
+    Args:
+        tasks: The tasks to choose from.
+        difficulty: The lowest and the highest value of any of `Measured`, such as `{"plan_length": (1, 8)}`.
+
+    Raises:
+        UsageError: There is no such measure, or a range is none.
+    """
+
+    def __init__(self, tasks: AlfredTasks, difficulty: Difficulty) -> None:
+        self._tasks = tasks
+        self._ranges = {name: _range(name, given) for name, given in difficulty.items()}
+
+    def draw(self, uniform: Callable[[], float]) -> str:
+        """Return the id of a task: others are drawn until one is as difficult as asked.
+
+        Raises:
+            UsageError: None of many was.
+        """
+        for _ in range(_TRIES):
+            task_id = self._tasks.draw(uniform)
+            if not self._wrong(task_id):
+                return task_id
+        raise UsageError(f"none of {_TRIES} games had {self._asked()}: widen the difficulty")
+
+    def check(self, task_id: str) -> None:
+        """Raise `UsageError` unless the task exists and is as difficult as asked."""
+        self._tasks.check(task_id)
+        wrong = self._wrong(task_id)
+        if wrong:
+            raise UsageError(f"task {task_id!r} has {wrong}, not {self._asked()}: leave difficulty out")
+
+    def ids(self) -> Iterator[str]:
+        """Yield every task id; every game of the source is made for it."""
+        return (task_id for task_id in self._tasks.ids() if not self._wrong(task_id))
+
+    def text(self, task_id: str) -> GameText:
+        """Return a game as it is written down."""
+        return self._tasks.text(task_id)
+
+    def game(self, task_id: str) -> Game:
+        """Return a game, parsed."""
+        return self._tasks.game(task_id)
+
+    def _wrong(self, task_id: str) -> str:
+        """Return what is not as asked; nothing where all is."""
+        found = measure(self._tasks.game(task_id))._asdict()
+        wrong = [name for name, (low, high) in self._ranges.items() if not low <= found[name] <= high]
+        return ", ".join(f"{name} {found[name]}" for name in wrong)
+
+    def _asked(self) -> str:
+        return ", ".join(f"{name} from {low} to {high}" for name, (low, high) in self._ranges.items())
+
+
+def _range(name: str, given: Sequence[int]) -> tuple[int, int]:
+    one_of("difficulty", name, Measured._fields)
+    if isinstance(given, str) or len(given) != 2 or not 0 <= given[0] <= given[1]:
+        raise UsageError(f"the difficulty {name} must be a lowest and a highest number, such as (1, 8), not {given!r}")
+    return int(given[0]), int(given[1])

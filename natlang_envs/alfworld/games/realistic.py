@@ -1,0 +1,276 @@
+"""Realistic games: generated ones that a classifier hardly tells from the official ones.
+
+A task id reads `realistic/pick_heat_then_place_in_recep/Apple-Fridge/12/000345`: the task type, the goal, the floor
+plan and the number of the game, on all of which the game depends. Beside what the older generated games have, things
+lie in two receptacles or in other things, what is sought is cold where it lies in the fridge, and how many objects of a
+type there are, and where, follows the official games of the same room. Every game can be won, and none is won at the
+start.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, lru_cache
+from typing import Literal, NamedTuple, get_args
+
+from natlang_envs.alfworld.engine.game import Game
+from natlang_envs.alfworld.engine.game_file import GameText
+from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, TASK_TYPES
+from natlang_envs.alfworld.engine.grammar import GRAMMARS
+from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room, room_numbers
+from natlang_envs.alfworld.games.generator import GeneratedGame, is_possible
+from natlang_envs.alfworld.games.realistic_layout import lay_out_realistically, possible
+from natlang_envs.alfworld.games.room_habits import second_places
+from natlang_envs.alfworld.games.sentences import sentence
+from natlang_envs.alfworld.games.size_limits import GAMES_KEPT
+from natlang_envs.alfworld.games.splits import (
+    HELD_OUT_PLANS,
+    UNSEEN_PLANS,
+    VALIDATION_UNSEEN,
+    OfficialSplit,
+    check_task_types,
+    generated_split,
+)
+from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.tasks import TaskRandom
+
+Goals = Literal["official", "new", "all"]
+PREFIX = "realistic"
+GAMES = 1_000_000  # for one goal in one room
+EXAMPLE = f"{PREFIX}/{HEAT}/Apple-Fridge/12/000345"
+_TASK_ID = re.compile(rf"{PREFIX}/(\w+)/([A-Za-z]+)-([A-Za-z]+)/([1-9][0-9]{{0,2}})/([0-9]{{6}})")
+_ABLE = {CLEAN: "cleanable", HEAT: "heatable", COOL: "coolable"}
+_Split = OfficialSplit | Literal["validation_unseen"] | None
+
+
+class TaskId(NamedTuple):
+    """The parts of a task id; `str` writes it."""
+
+    aim: Aim
+    room: int
+    number: int
+
+    def __str__(self) -> str:
+        """Return the id, from which `parse_task_id` reads the parts back."""
+        kind, thing, target = self.aim
+        return f"{PREFIX}/{kind}/{thing}-{target}/{self.room}/{self.number:06}"
+
+    @property
+    def split(self) -> _Split:
+        """The split that it is in."""
+        if self.room in UNSEEN_PLANS:
+            return "valid_unseen"
+        if self.room in HELD_OUT_PLANS:
+            return VALIDATION_UNSEEN
+        return "train" if self.number in _NUMBERS["train"] else "valid_seen"
+
+
+# The games of a goal and room, by number. The rooms of the two unseen splits are in no other one.
+_NUMBERS: dict[_Split, range] = {
+    "train": range(GAMES * 9 // 10),
+    "valid_seen": range(GAMES * 9 // 10, GAMES),
+    VALIDATION_UNSEEN: range(GAMES),
+    "valid_unseen": range(GAMES),
+    None: range(GAMES),
+}
+
+
+def parse_task_id(task_id: str) -> TaskId:
+    """Return the parts of a task id.
+
+    Raises:
+        UsageError: No realistic game has this id.
+    """
+    parts = _TASK_ID.fullmatch(str(task_id))
+    if parts is None:
+        raise UsageError(f"unknown task {str(task_id)[:200]!a}: the id of a realistic game reads like {EXAMPLE!r}")
+    task_type, thing, target, number, game = parts.groups()
+    aim = Aim(one_of("task type", task_type, TASK_TYPES), thing, target)
+    if aim not in aims(task_type, room(int(number)).number, "all").outcomes:
+        raise UsageError(f"unknown task {task_id!r}: floor plan {number} has no such task, choose another")
+    return TaskId(aim, int(number), int(game))
+
+
+@cache
+def aims(task_type: str, number: int, goals: Goals) -> WeightedChoice[Aim]:
+    """Return what a task type can be about in a floor plan.
+
+    Args:
+        task_type: One of `TASK_TYPES`.
+        number: The number of the floor plan.
+        goals: `"official"`, those of the official training games, as often as there; `"new"`, all others that can be
+            done; `"all"`, both, with half of the weight each.
+    """
+    here = room(number)
+    official = dict(floor_plans().aims[task_type])
+    new = [aim for aim in _doable(task_type, here) if aim not in official]
+    known = [(aim, times) for aim, times in official.items() if _can_be(aim, here)]
+    if goals == "official":
+        return WeightedChoice(known)
+    if goals == "new" or not known:
+        return WeightedChoice((aim, 1) for aim in new)
+    total = sum(times for _, times in known)
+    return WeightedChoice([(aim, times * max(1, len(new))) for aim, times in known] + [(aim, total) for aim in new])
+
+
+def _doable(task_type: str, here: Room) -> Iterator[Aim]:
+    """Yield everything that a task type can be about in a room."""
+    known = floor_plans()
+    lamps = {each.type for each in here.fixtures if each.type in known.actions["toggleable"]}
+    targets = lamps if task_type == LOOK else {each.type for each in here.receptacles}
+    able = known.actions[_ABLE[task_type]] if task_type in _ABLE else frozenset(here.movable)
+    for thing in here.movable:
+        for target in sorted(targets):
+            aim = Aim(task_type, thing, target)
+            if thing in able and _can_be(aim, here):
+                yield aim
+
+
+def _can_be(aim: Aim, here: Room) -> bool:
+    return is_possible(aim, here) and possible(here.number, aim)
+
+
+class RealisticTasks:
+    """The realistic games of one split.
+
+    Args:
+        split: As `splits.generated_split` takes it, or `"validation_unseen"`: eight of the seen rooms, two of each
+            kind, of which neither train nor validation has a game.
+        task_types: As `splits.check_task_types` takes it.
+        goal: Only games for this object and this receptacle or lamp, such as `"Tomato-Microwave"`.
+        grammar: One of `GRAMMARS`; the first by default.
+        goals: As `aims` takes it.
+
+    Raises:
+        UsageError: There is no such split or task type, or no game for this goal.
+    """
+
+    def __init__(
+        self,
+        split: str,
+        task_types: Sequence[str | int] | None = None,
+        goal: str | None = None,
+        grammar: str | None = None,
+        goals: Goals = "official",
+    ) -> None:
+        self._split: _Split = VALIDATION_UNSEEN if split == VALIDATION_UNSEEN else generated_split(split)
+        self._types = check_task_types(task_types)
+        one_of("goals", goals, get_args(Goals))
+        self._goals: Goals = goals
+        self._goal = goal
+        self._grammar = grammar or GRAMMARS[0]
+        self._numbers = _NUMBERS[self._split]
+        self._rooms = _rooms(self._split)
+        self._mix = _mix(self._types, self._rooms, self._goals, goal)
+
+    def draw(self, uniform: Callable[[], float]) -> str:
+        """Return the id of a game: types and kinds of rooms as often as officially, then a room, a goal, a number."""
+        task_type, places = self._mix.at(uniform())
+        number = places[int(uniform() * len(places))]
+        aim = _aims(task_type, number, self._goals, self._goal).at(uniform())
+        return str(TaskId(aim, number, self._numbers[int(uniform() * len(self._numbers))]))
+
+    def check(self, task_id: str) -> None:
+        """Raise `UsageError` unless the game exists, in this split and of this kind."""
+        task = parse_task_id(task_id)
+        if self._split not in (None, task.split):
+            raise UsageError(f"task {task_id!r} is in the split {task.split!r}: pass split={task.split!r}")
+        task_type = task.aim.task_type
+        if task_type not in self._types:
+            raise UsageError(f"task {task_id!r} is of the type {task_type!r}: leave task_types out, or name it")
+        if self._goal not in (None, _name(task.aim)):
+            raise UsageError(f"task {task_id!r} has the goal {_name(task.aim)!r}, not {self._goal!r}: leave goal out")
+        if task.aim not in aims(task_type, task.room, self._goals).outcomes:
+            raise UsageError(f"task {task_id!r} has a goal that is not {self._goals}: pass goals='all'")
+
+    def ids(self) -> Iterator[str]:
+        """Yield every task id: of each number, all rooms, types and goals."""
+        for number in self._numbers:
+            for place in self._rooms:
+                for task_type in self._types:
+                    for aim in _aims(task_type, place, self._goals, self._goal).outcomes:
+                        yield str(TaskId(aim, place, number))
+
+    def text(self, task_id: str) -> GameText:
+        """Return a game as it is written down."""
+        return realistic_game(task_id).text(self._grammar)
+
+    def game(self, task_id: str) -> Game:
+        """Return a game, parsed."""
+        return _game(task_id, self._grammar)
+
+
+def realistic_game(task_id: str) -> GeneratedGame:
+    """Return the game of a task id.
+
+    Raises:
+        UsageError: No realistic game has this id.
+    """
+    task = parse_task_id(task_id)
+    random = TaskRandom(f"alfworld/{task}")
+    words = sentence(task.aim, random.below(2))
+    return GeneratedGame(
+        _with_second_places(task.room), lay_out_realistically(task.room, task.aim, random), task.aim, words
+    )
+
+
+@cache
+def _with_second_places(number: int) -> Room:
+    here, also = room(number), second_places(number)
+    if not also:
+        return here
+    return here._replace(
+        fixtures=tuple(each._replace(also=also.get(index, ())) for index, each in enumerate(here.fixtures))
+    )
+
+
+def _name(aim: Aim) -> str:
+    return f"{aim.object_type}-{aim.target_type}"
+
+
+@cache
+def _aims(task_type: str, number: int, goals: Goals, goal: str | None) -> WeightedChoice[Aim]:
+    found = aims(task_type, number, goals)
+    if goal is None:
+        return found
+    return WeightedChoice((aim, 1) for aim in found.outcomes if _name(aim) == goal)
+
+
+@cache
+def _rooms(split: _Split) -> tuple[int, ...]:
+    if split == "valid_unseen":
+        return UNSEEN_PLANS
+    if split == VALIDATION_UNSEEN:
+        return HELD_OUT_PLANS
+    return tuple(number for number in room_numbers() if split is None or number not in UNSEEN_PLANS + HELD_OUT_PLANS)
+
+
+@lru_cache(maxsize=64)
+def _mix(
+    types: tuple[str, ...], rooms: tuple[int, ...], goals: Goals, goal: str | None
+) -> WeightedChoice[tuple[str, tuple[int, ...]]]:
+    """Return the task types with the rooms of each kind, as often as in the official training games."""
+    outcomes: list[tuple[tuple[str, tuple[int, ...]], int]] = []
+    for task_type in types:
+        for kind, times in floor_plans().kinds[task_type].items():
+            places = tuple(
+                number
+                for number in rooms
+                if room(number).kind == kind and _aims(task_type, number, goals, goal).outcomes
+            )
+            if places:
+                outcomes.append(((task_type, places), times))
+    if not outcomes:
+        asked = f"for {goal!r}" if goal else f"with goals={goals!r}"
+        raise UsageError(
+            f"no realistic game of the types {', '.join(types)} in these rooms is {asked}: write a goal as "
+            "OBJECT-RECEPTACLE, for example 'Tomato-Microwave'"
+        )
+    return WeightedChoice(outcomes)
+
+
+@lru_cache(maxsize=GAMES_KEPT)
+def _game(task_id: str, grammar: str) -> Game:
+    return realistic_game(task_id).game(grammar)

@@ -1,0 +1,141 @@
+"""Draws a layout with what official games have: things in two receptacles, in other things, and cold ones."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from natlang_envs.alfworld.engine.goals import COOL, PLACE, TWO
+from natlang_envs.alfworld.games.floor_plans import Aim, Room, Spot, floor_plans, room
+from natlang_envs.alfworld.games.layout import (
+    DOWN,
+    LEVEL,
+    Layout,
+    Object,
+    area,
+    goal_number,
+    receptacles_of,
+    spot,
+    stand,
+)
+from natlang_envs.alfworld.games.room_habits import habit, inside
+from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
+from natlang_envs.tasks import TaskRandom
+
+_FRIDGE = "Fridge"
+
+
+class _Places(NamedTuple):
+    """Where objects of a type can lie in a room: the receptacles of each choice, its main one first; none: loose."""
+
+    choices: WeightedChoice[tuple[int, ...]]
+    reached: tuple[tuple[int, ...], ...]
+
+
+def lay_out_realistically(number: int, aim: Aim, random: TaskRandom) -> Layout:
+    """Return a layout of a floor plan's objects; those that the task is about are all within reach."""
+    here, known = room(number), floor_plans()
+    types = tuple(each.type for each in here.receptacles)
+    within = area(here)
+    taken = {(thing.type, thing.spot) for thing in here.fixtures}
+    objects: list[Object] = []
+    full: set[int] = set()
+    for kind in here.movable:
+        sought = kind == aim.object_type
+        places = lying(number, kind, aim if sought else None)
+        many = goal_number(aim) if sought else habit(number, kind).numbers
+        for _ in range(many.draw(random)):
+            chosen = _choose(places, full, sought, random)
+            full.update(each for each in chosen if types[each] in known.single)
+            main = chosen[0] if chosen else -1
+            while (kind, (at := spot(here, main, random))) in taken:
+                pass
+            taken.add((kind, at))
+            location = here.locations[here.receptacles[main].location] if chosen else stand(within, DOWN, random)
+            # What the task is about is cold where it comes out of the fridge; nothing else is, officially.
+            cold = sought and any(types[each] == _FRIDGE for each in chosen) and kind in known.actions["coolable"]
+            objects.append(Object(kind, at, location, main, chosen[1:], cool=cold))
+    objects = _put_inside(objects, types, aim, random)
+    reached = {each.location for each in objects}.union(here.locations)
+    while (start := stand(within, LEVEL, random)) in reached:
+        pass
+    return Layout(tuple(objects), start)
+
+
+def possible(number: int, aim: Aim) -> bool:
+    """Return whether what a task is about can lie somewhere when a game begins."""
+    return bool(lying(number, aim.object_type, aim).reached)
+
+
+def _choose(places: _Places, full: set[int], sought: bool, random: TaskRandom) -> tuple[int, ...]:
+    """Return the receptacles for an object; without room in any, none, or for what is sought those that are full."""
+    if not full.isdisjoint({each for choice in places.reached for each in choice}) and all(
+        not full.isdisjoint(choice) for choice in places.reached
+    ):
+        return places.choices.draw(random) if sought else ()
+    while not full.isdisjoint(chosen := places.choices.draw(random)):
+        pass
+    return chosen
+
+
+def lying(number: int, kind: str, sought_for: Aim | None) -> _Places:
+    """Return where objects of a type can lie in a floor plan, of the type that a task is about if one is given.
+
+    What is to be brought somewhere lies elsewhere, as in the official games, unless it has to be cleaned, heated or
+    cooled before; what is to be cooled is not in the fridge.
+    """
+    barred = ""
+    if sought_for is not None and sought_for.task_type in (PLACE, TWO):
+        barred = sought_for.target_type
+    elif sought_for is not None and sought_for.task_type == COOL:
+        barred = _FRIDGE
+    return _lying(number, kind, barred, sought_for is not None)
+
+
+@lru_cache(maxsize=50_000)
+def _lying(number: int, kind: str, barred: str, sought: bool) -> _Places:
+    here = room(number)
+    weights: dict[tuple[int, ...], int] = {}
+    for where, weight in habit(number, kind).lying:
+        if not where:
+            weights[()] = 0 if sought else weight
+        elif barred not in where:
+            main = [index for index, each in enumerate(here.receptacles) if each.type == where[0]]
+            for index in main:
+                choice = _with_nearest(here, index, where[1:])
+                weights[choice] = weights.get(choice, 0) + weight // len(main)
+    choices = WeightedChoice(sorted(weights.items()))
+    return _Places(choices, tuple(each for each in choices.outcomes if each))
+
+
+def _with_nearest(here: Room, main: int, others: tuple[str, ...]) -> tuple[int, ...]:
+    """Return a receptacle with the nearest ones of other types."""
+    chosen = [main]
+    for kind in others:
+        near = [index for index, each in enumerate(here.receptacles) if each.type == kind and index not in chosen]
+        chosen.append(
+            min(near, key=lambda index: (_apart(here.receptacles[main].spot, here.receptacles[index].spot), index))
+        )
+    return (main, *sorted(chosen[1:]))
+
+
+def _apart(one: Spot, other: Spot) -> int:
+    return sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
+
+
+def _put_inside(objects: list[Object], types: tuple[str, ...], aim: Aim, random: TaskRandom) -> list[Object]:
+    """Return the objects, some of them in others that lie in the same receptacle; never what the task is about."""
+    found = inside()
+    holders = [(index, each) for index, each in enumerate(objects) if each.type in floor_plans().holders]
+    held_by: dict[int, int] = {}
+    for index, each in enumerate(objects):
+        chances = found.get(each.type, {})
+        if each.type == aim.object_type or not chances:
+            continue
+        for number, holder in holders:
+            near = number != index and not {*receptacles_of(each)}.isdisjoint(receptacles_of(holder))
+            free = near and number not in held_by and index not in held_by.values() and holder.type in chances
+            if free and random.below(1_000) < chances[holder.type]:
+                held_by[index] = number
+                break
+    return [each._replace(holder=held_by.get(index, -1)) for index, each in enumerate(objects)]

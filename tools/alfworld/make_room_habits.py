@@ -1,0 +1,117 @@
+"""Writes `room_habits.json`: what the official training games show of each seen room, and of things inside things.
+
+python -m tools.alfworld.make_room_habits
+
+needs the official games, see `official.data_folder`. Only the official training games are counted, and of them only
+those in rooms that no split holds out. That something which never moves lies in a second receptacle is a fact of its
+room and is noted for all rooms.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from natlang_envs.alfworld.games.floor_plans import Room, room
+from natlang_envs.alfworld.games.official import data_folder
+from natlang_envs.alfworld.games.pddl_writer import receptacle_id, thing_id
+from natlang_envs.alfworld.games.splits import HELD_OUT_PLANS, UNSEEN_PLANS, OfficialSplit
+from natlang_envs.files import write_whole
+from tools.alfworld.make_floor_plans import ABOUT
+from tools.alfworld.official_statistics import OfficialGame, official_games, unmangled
+
+HABITS = Path(__file__).parents[2] / "natlang_envs" / "alfworld" / "games" / "room_habits.json"
+_SPLITS: tuple[OfficialSplit, ...] = ("train", "valid_seen", "valid_unseen")
+
+
+def main(path: Path = HABITS) -> None:
+    """Write the file."""
+    folder = data_folder()
+    games = {split: list(official_games(folder, split)) for split in _SPLITS}
+    train = [game for game in games["train"] if game.room not in (*UNSEEN_PLANS, *HELD_OUT_PLANS)]
+    content: dict[str, Any] = {
+        "about": ABOUT.replace("make_floor_plans", "make_room_habits"),
+        "inside": _inside(train),
+        "fixtures": _fixtures(game for split in _SPLITS for game in games[split]),
+    }
+    lines = [f"{json.dumps(key)}: {_compact(value)}" for key, value in content.items()]
+    rooms = [f'"{number}": {_compact(_room(found))}' for number, found in _by_room(train)]
+    lines.append('"rooms": {\n' + ",\n".join(rooms) + "\n}")
+    write_whole(path, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _by_room(games: Iterable[OfficialGame]) -> list[tuple[int, list[OfficialGame]]]:
+    found: dict[int, list[OfficialGame]] = defaultdict(list)
+    for game in games:
+        found[game.room].append(game)
+    return sorted(found.items())
+
+
+def _room(games: Sequence[OfficialGame]) -> dict[str, Any]:
+    """Return for each type how often there were 1, 2, and so on, and in which types of receptacles they lay."""
+    here = room(games[0].room)
+    there = Counter(each.type for each in here.receptacles)
+    numbers: dict[str, Counter[int]] = defaultdict(Counter)
+    lying: dict[str, Counter[str]] = defaultdict(Counter)
+    for game in games:
+        for kind, number in Counter(game.objects.values()).items():
+            if kind in here.movable and kind != game.goal[0]:
+                numbers[kind][number] += 1
+        for thing, kind in game.objects.items():
+            if kind in here.movable and kind != game.goal[0]:
+                types = [game.receptacles[each] for each in game.places.get(thing, ())]
+                lying[kind]["+".join(sorted(types, key=lambda each: (there[each], each)))] += 1
+    return {
+        kind: [[counts[number] for number in range(1, max(counts) + 1)], dict(sorted(lying[kind].items()))]
+        for kind, counts in sorted(numbers.items())
+    }
+
+
+def _inside(games: Iterable[OfficialGame]) -> dict[str, dict[str, int]]:
+    """Return of each type, in 1,000 pairs that lie close to each other, how many lie in an object of another type."""
+    close: dict[str, Counter[str]] = defaultdict(Counter)
+    held: dict[str, Counter[str]] = defaultdict(Counter)
+    for game in games:
+        within = {*game.inside}
+        for thing, places in game.places.items():
+            for holder, others in game.places.items():
+                if holder == thing or holder not in game.objects or thing not in game.objects:
+                    continue
+                if {*places} & {*others}:
+                    close[game.objects[thing]][game.objects[holder]] += 1
+                    held[game.objects[thing]][game.objects[holder]] += (thing, holder) in within
+    return {
+        kind: {holder: round(1_000 * times / close[kind][holder]) for holder, times in sorted(row.items()) if times}
+        for kind, row in sorted(held.items())
+        if any(row.values())
+    }
+
+
+def _fixtures(games: Iterable[OfficialGame]) -> dict[str, dict[str, list[int]]]:
+    """Return the other receptacles that what never moves lies in: room, number of the fixture, receptacles."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for number, played in _by_room(games):
+        here = room(number)
+        ids = {unmangled(receptacle_id(each)): index for index, each in enumerate(here.receptacles)}
+        for index, each in enumerate(here.fixtures):
+            places = Counter(place for game in played for place in game.places.get(_name(here, index), ()))
+            other = [ids[place] for place, times in sorted(places.items()) if times == len(played)]
+            other = [place for place in other if place != each.receptacle]
+            if other:
+                found.setdefault(str(number), {})[str(index)] = other
+    return found
+
+
+def _name(here: Room, fixture: int) -> str:
+    return unmangled(thing_id(here.fixtures[fixture].type, here.fixtures[fixture].spot))
+
+
+if __name__ == "__main__":
+    main()
