@@ -116,12 +116,18 @@ class Namespaces:
             ready = select.select([report], [], [], _START)[0]
             data = os.read(report, 4096) if ready else b""
             if not data:
-                self.process.kill()
-                why = self.process.communicate()[1].decode(errors="replace").strip()
-                raise OSError(why or "bubblewrap did not start")
+                raise self._failed("bubblewrap did not start")
             said += data
         first = int(json.loads(said)["child-pid"])
-        return first, os.pidfd_open(first)
+        try:
+            return first, os.pidfd_open(first)
+        except ProcessLookupError:
+            raise self._failed("bubblewrap ended at once") from None
+
+    def _failed(self, otherwise: str) -> OSError:
+        """End bubblewrap, and return what it said went wrong."""
+        self.process.kill()
+        return OSError(self.process.communicate()[1].decode(errors="replace").strip() or otherwise)
 
     def _mounted(self) -> Path:
         """Wait until all is mounted, and return the root."""
@@ -135,9 +141,7 @@ class Namespaces:
                 if device not in (ours, (root / "work").stat().st_dev) and os.statvfs(root).f_flag & os.ST_RDONLY:
                     return root
             time.sleep(0.0003)
-        self.process.kill()
-        why = self.process.communicate()[1].decode(errors="replace").strip()
-        raise OSError(why or "bubblewrap did not mount in time")
+        raise self._failed("bubblewrap did not mount in time")
 
 
 def end_abandoned(program: Path) -> None:

@@ -348,3 +348,11 @@ def test_removing_follows_no_link(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="link"):
         remove_folder(tmp_path / "link")
     assert outside.is_dir()
+
+
+def test_what_bubblewrap_says_is_never_lost(isolation: Isolation) -> None:
+    assert isinstance(isolation, Bubblewrap)
+    told = ["--unshare-user", "--unshare-pid", "--ro-bind", "/no such folder", "/usr"]
+    for _ in range(10):  # its process inside may be gone before it is looked at
+        with pytest.raises(OSError, match="/no such folder"):
+            Namespaces(isolation.program, told, ["true"])
