@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -57,6 +58,7 @@ def findings() -> Iterator[Finding]:
     """Yield what was found, the necessary first."""
     yield Finding("Python", "works", f"{platform.python_version()}, {platform.machine()}, {platform.system()}")
     yield _environments()
+    yield _engine()
     yield from _extras()
     yield _isolation()
     if sys.platform.startswith("linux"):
@@ -81,6 +83,16 @@ def doctor_command(
         Console().print(table)
     if found[1].state != "works":
         raise typer.Exit(1)
+
+
+def _engine() -> Finding:
+    try:
+        spec = find_spec("natlang_envs.alfworld.engine.world")
+    except UsageError as error:
+        return Finding("ALFWorld's engine", "missing", str(error))
+    compiled = spec is not None and not str(spec.origin).endswith(".py")
+    says = "compiled" if compiled else "pure Python; docs/alfworld.md says how to compile it"
+    return Finding("ALFWorld's engine", "works", says)
 
 
 def _environments() -> Finding:
