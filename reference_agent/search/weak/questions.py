@@ -25,8 +25,8 @@ from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
 from natlang_envs.autoexplore.dataset.package_index import Index
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from natlang_envs.errors import UsageError
+from natlang_envs.locks import alone
 from natlang_envs.trajectory import write_whole
-from reference_agent.folders import alone
 from reference_agent.search.weak.sentences import Sentence, Source, sentences_of, sources_in
 from reference_agent.search.weak.sources import Sources, repositories_of
 from reference_agent.search.weak.wording import question_of
