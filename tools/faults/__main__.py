@@ -15,6 +15,7 @@ from tools.faults.cases import measured, prepare
 from tools.faults.faults import FAULTS, Outcome, Trial
 from tools.faults.page import page
 
+_QUICK = 4.0  # seconds
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -22,7 +23,9 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def faults(
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("docs/faults.md"),
     kills: Annotated[int, typer.Option(min=1, help="Kills of each command.")] = 50,
-    others: Annotated[int, typer.Option(min=1, help="How often each other fault is done to each command.")] = 4,
+    others: Annotated[
+        int, typer.Option(min=1, help="How often each other fault is done; to quick ones twice that.")
+    ] = 2,
     only: Annotated[list[str] | None, typer.Option(help="A command (exploring) or a fault (kill); repeatable.")] = None,
 ) -> None:
     """Do the faults to the real commands, and write what their next start made of them."""
@@ -36,7 +39,8 @@ def faults(
             trial = Trial(case, root, *measured(case, root, 3 if kills > 9 else 1))
             for fault, do in FAULTS.items():
                 if _wanted(only, fault, list(FAULTS)):
-                    outcome = do(trial, kills if do is FAULTS["kill -9"] else others)
+                    count = others * (2 if trial.seconds < _QUICK else 1)
+                    outcome = do(trial, kills if do is FAULTS["kill -9"] else count)
                     found[case.name, fault] = outcome
                     _tell(case.name, fault, outcome)
     if not only:
