@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 
 from leaderboard.copies import CopiedEntry
-from leaderboard.pack import pack
+from leaderboard.pack import pack, read_curve
 from leaderboard.site import build
 from leaderboard.verify import verify
 from natlang_envs.cli_support import run_app
@@ -38,6 +38,9 @@ def submit(cell: Cell, submissions: Path) -> None:
     """Pack and verify the recorded runs of a cell: each is replayed action by action."""
     disclosure = TRAINED_ON if cell.is_trained else "Nothing was trained."
     seed = "" if cell.seed is None else f"-seed-{cell.seed}"
+    curve = read_curve(cell.folder / "curve.json") if cell.is_trained else ()
+    method = None if not cell.is_trained else "rl" if curve else "imitation"
+    track = {"method": method, "reflection": cell.is_trained, "curve": curve or None}
     for run, decoding in ((cell.evaluation, "greedy"), (cell.drawn, "sampled")):
         if run is None or not (run / RUN_FILE).exists():
             continue
@@ -46,7 +49,7 @@ def submit(cell: Cell, submissions: Path) -> None:
         title = METHODS[cell.method].title if cell.is_trained else cell.method
         try:
             if not entry.exists():
-                pack(run, name=name, out=submissions, description=title, disclosure=disclosure)
+                pack(run, name=name, out=submissions, description=title, disclosure=disclosure, track=track)
             verify(entry)
         except CopiedEntry as error:  # two policies that play every game alike
             console.print(f"{name} has no entry of its own: {error}", style="dim")

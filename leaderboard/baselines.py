@@ -14,6 +14,7 @@ from pathlib import Path
 from leaderboard.badges import BADGES_FILE, Badges, read_badges, write_badges
 from leaderboard.pack import pack
 from leaderboard.verify import sha256
+from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Agent, baseline_names, is_sampling, load_agent
 from natlang_envs.evaluation.protocols import load_protocol, protocol_names
 from natlang_envs.evaluation.runner import TRAJECTORIES_FILE, evaluate
@@ -31,17 +32,9 @@ _DISCLOSURE = "Nothing was trained."
 
 
 def baselines() -> list[tuple[str, str]]:
-    """Return the protocols and the agents that have a row in them, in pairs.
-
-    Protocols of ALFWorld's official games are left out: a fresh clone cannot replay them, and so could show no table.
-    """
+    """Return the protocols and the agents that have a row in them, in pairs."""
     protocols = [load_protocol(name) for name in protocol_names()]
-    return [
-        (protocol.name, agent)
-        for protocol in protocols
-        if protocol.kwargs.get("source") != "official"
-        for agent in baseline_names(protocol.env_id)
-    ]
+    return [(protocol.name, agent) for protocol in protocols for agent in baseline_names(protocol.env_id)]
 
 
 def make_baselines(submissions: Path, only: Collection[str] = ()) -> list[Path]:
@@ -51,7 +44,7 @@ def make_baselines(submissions: Path, only: Collection[str] = ()) -> list[Path]:
 
     Args:
         submissions: The folder of all entries.
-        only: The protocols that are played; all by default.
+        only: The protocols that are played; all by default. One whose data are not here keeps the entries it has.
 
     Returns:
         The entries' folders.
@@ -59,7 +52,7 @@ def make_baselines(submissions: Path, only: Collection[str] = ()) -> list[Path]:
     entries: list[Path] = []
     with tempfile.TemporaryDirectory() as temporary:
         for protocol, name in baselines():
-            if only and protocol not in only:
+            if (only and protocol not in only) or not _can_be_played(protocol):
                 continue
             run = Path(temporary) / protocol / name
             agent = load_agent(name)
@@ -68,6 +61,14 @@ def make_baselines(submissions: Path, only: Collection[str] = ()) -> list[Path]:
             entries.append(pack_baseline(run, name, agent, submissions))
     _note_rerun(submissions, entries)
     return entries
+
+
+def _can_be_played(protocol: str) -> bool:
+    try:
+        load_protocol(protocol).make_env().close()
+    except UsageError:
+        return False
+    return True
 
 
 def pack_baseline(run: Path, name: str, agent: Agent, submissions: Path) -> Path:

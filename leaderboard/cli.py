@@ -55,10 +55,11 @@ def pack_command(
     teacher: Annotated[str | None, typer.Option(help="Who it learned from.")] = None,
     training_episodes: Annotated[int | None, typer.Option(min=0, help="Episodes it was trained on.")] = None,
     training_minutes: Annotated[float | None, typer.Option(min=0, help="Minutes its training took.")] = None,
+    curve: Annotated[Path | None, typer.Option(help="Its curve.json, as `reflect-rl train` writes it.")] = None,
     out: Annotated[Path, typer.Option(help="The folder of all entries.")] = SUBMISSIONS,
 ) -> None:
     """Verify a run by replay and write it as an entry."""
-    from leaderboard.pack import pack
+    from leaderboard.pack import pack, read_curve
 
     entry = pack(
         run,
@@ -80,6 +81,7 @@ def pack_command(
             "teacher": teacher,
             "training_episodes": training_episodes,
             "training_minutes": training_minutes,
+            "curve": curve and read_curve(curve),
         },
     )
     typer.echo(printable(str(entry)))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from leaderboard.standings import Row, Table
+from leaderboard.rows import Row, Table
 from natlang_envs.trajectory import stream_lines
 
 # A spreadsheet would run a cell that begins like this; a quote before it makes it text.
@@ -24,18 +24,27 @@ def repacked(recording: Path) -> bytes:
 
 def as_json(tables: Sequence[Table]) -> bytes:
     """Return all rows as JSON."""
-    return (json.dumps([_facts(row) for table in tables for row in table.rows], indent=1) + "\n").encode()
+    return (json.dumps(_all(tables), indent=1) + "\n").encode()
 
 
 def as_csv(tables: Sequence[Table]) -> bytes:
     """Return all rows as CSV."""
-    rows = [_facts(row) for table in tables for row in table.rows]
+    rows = _all(tables)
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
     writer.writeheader()
     for row in rows:
         writer.writerow({name: _cell(value) for name, value in row.items()})
     return text.getvalue().encode()
+
+
+def _all(tables: Sequence[Table]) -> list[dict[str, Any]]:
+    return [
+        _facts(row) | {"series": line.entry.submission.name if line.members else None}
+        for table in tables
+        for line in table.rows
+        for row in (line.members or (line,))
+    ]
 
 
 def _cell(value: Any) -> Any:

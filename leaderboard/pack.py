@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean
 from typing import Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from leaderboard.copies import refuse_copies
 from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, make_submission, one_line, read_bounded
@@ -13,6 +16,17 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.protocols import load_protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE, read_run_facts
 from natlang_envs.files import whole_folder, write_whole
+
+_MAX_CURVE_BYTES = 8 * 1024 * 1024
+_MOST_POINTS = 100
+
+
+class _Point(BaseModel):
+    episodes: int
+    success: float
+
+
+_POINTS: TypeAdapter[list[_Point]] = TypeAdapter(list[_Point])
 
 
 def pack(
@@ -45,7 +59,7 @@ def pack(
         disclosure: What the agent was trained on, and how the protocol's tasks may have got into it.
         model: The language model's name.
         parameters: How many parameters the model has.
-        track: What kind of agent it is: the fields of `leaderboard.schema.Track`.
+        track: What kind of agent it is: the fields of `leaderboard.schema.Track`, its curve by `read_curve`.
         reference: Show it as a reference line, without a rank; the run of a privileged agent always is.
 
     Returns:
@@ -102,3 +116,24 @@ def pack(
         write_whole(folder / TRAJECTORIES_FILE, packed)
         write_whole(folder / SUBMISSION_FILE, submission.to_json().encode())
     return entry
+
+
+def read_curve(path: Path) -> tuple[tuple[int, float], ...]:
+    """Return the learning curve in a file: for each point, the episodes of training so far and their success rate.
+
+    Args:
+        path: A JSON list of objects with `episodes`, a count that grows, and `success`, from 0 to 1, such as the
+            `curve.json` of `reflect-rl train`. A list of more than 100 points is thinned to means of neighbours.
+
+    Raises:
+        UsageError: The file is missing or is no such list.
+    """
+    try:
+        rows = _POINTS.validate_json(read_bounded(path, _MAX_CURVE_BYTES))
+    except ValidationError as error:
+        first = error.errors()[0]
+        said = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+        raise UsageError(one_line(f"{path} is no learning curve: {said}")) from None
+    together = -(-len(rows) // _MOST_POINTS)
+    parts = [rows[at : at + together] for at in range(0, len(rows), together)]
+    return tuple((part[-1].episodes, fmean(each.success for each in part)) for part in parts)

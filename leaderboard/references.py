@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from leaderboard.baselines import REFERENCE_LINES, pack_baseline
-from leaderboard.standings import Row, Table, standings
+from leaderboard.rows import Row, Table
+from leaderboard.standings import standings
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import baseline_names, load_agent
 from natlang_envs.evaluation.protocols import Protocol

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from leaderboard.schema import Digest, one_line, read_bounded
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.protocols import Protocol
-from natlang_envs.evaluation.statistics import Interval, Score
+from natlang_envs.evaluation.statistics import Interval, Score, success_interval
 from natlang_envs.files import write_whole
 
 LEDGER_FILE = "ledger.json"
@@ -78,6 +79,37 @@ class Result(BaseModel):
         for (episode, _), outcome in zip(protocol.plays(runs), self.outcomes, strict=True):
             found.setdefault(episode.task_id, []).append(outcome == "1")
         return found
+
+
+@dataclass(frozen=True)
+class KindScore:
+    """What the episodes of one kind of task earned, such as those of depth 2."""
+
+    kind: str
+    success_rate: float
+    interval: Interval
+    episodes: int
+
+
+def by_kind(result: Result, protocol: Protocol) -> dict[str, list[KindScore]]:
+    """Return the success by kind of task, under the headings that the environment has for them.
+
+    A heading under which all tasks are of one kind is left out. Nothing is replayed and no data are needed.
+    """
+    found: dict[str, dict[str, list[list[bool]]]] = {}
+    for task, outcomes in result.by_task(protocol).items():
+        for heading, kind in protocol.task_kinds(task).items():
+            found.setdefault(heading, {}).setdefault(kind, []).append(outcomes)
+    return {
+        heading: [_kind_score(kind, kinds[kind]) for kind in sorted(kinds)]
+        for heading, kinds in found.items()
+        if len(kinds) > 1
+    }
+
+
+def _kind_score(kind: str, groups: list[list[bool]]) -> KindScore:
+    episodes = sum(map(len, groups))
+    return KindScore(kind, sum(map(sum, groups)) / episodes, success_interval(groups), episodes)
 
 
 _LEDGER: TypeAdapter[dict[str, Result]] = TypeAdapter(dict[str, Result])

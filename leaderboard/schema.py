@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -78,6 +79,20 @@ class ProvenanceFacts(_Strict):
     checkpoint: Line = ""
 
 
+def _ordered(curve: tuple[tuple[int, float], ...]) -> tuple[tuple[int, float], ...]:
+    if any(before[0] >= after[0] for before, after in pairwise(curve)):
+        raise ValueError("must have more episodes at each point than at the one before")
+    return curve
+
+
+# Episodes of training, and the success rate at that time.
+Curve = Annotated[
+    tuple[tuple[Count, Annotated[float, Field(ge=0, le=1)]], ...],
+    Field(min_length=2, max_length=200),
+    AfterValidator(_ordered),
+]
+
+
 class Track(_Strict):
     """What kind of agent it is; stated by the submitter, for filters and plots.
 
@@ -88,6 +103,7 @@ class Track(_Strict):
         teacher: Who it learned from.
         training_episodes: Episodes it was trained on.
         training_minutes: Minutes its training took.
+        curve: Its learning curve: success rates in training over the episodes played.
     """
 
     weights: Literal["open", "closed", "none"] | None = None
@@ -96,6 +112,7 @@ class Track(_Strict):
     teacher: Line | None = None
     training_episodes: Count | None = None
     training_minutes: Annotated[float, Field(ge=0)] | None = None
+    curve: Curve | None = None
 
 
 class RunFacts(_Strict):

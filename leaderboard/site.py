@@ -17,19 +17,21 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, SupportsFloat
 
 import gymnasium
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from leaderboard.downloads import as_csv, as_json, repacked
-from leaderboard.plots import size_against_success
+from leaderboard.plots import learning_curves, size_against_success
 from leaderboard.references import with_references
+from leaderboard.result import KindScore, by_kind
+from leaderboard.rows import Row, Table
 from leaderboard.schema import SUBMISSION_FILE, one_line, read_bounded
-from leaderboard.standings import Row, Table, standings
+from leaderboard.standings import standings
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Verified, sha256
-from natlang_envs.env import unwrap
+from natlang_envs.env import NatLangEnv, unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score
@@ -76,7 +78,7 @@ def _write(tables: list[Table], out: Path) -> None:
         for table in tables:
             page = _board_page(templates, table)
             write_whole(folder / "boards" / table.protocol.name / INDEX_FILE, page.encode())
-        _write_entries([row for table in tables for row in table.rows], folder / "entries")
+        _write_entries([row for table in tables for row in table.entries], folder / "entries")
 
 
 class _Board:
@@ -94,7 +96,7 @@ def _board_page(templates: Environment, table: Table) -> str:
     up = "../" * (table.protocol.name.count("/") + 2)
     entries = [
         {"name": row.entry.submission.name, "path": row.path, "outcomes": row.entry.result.outcomes}
-        for row in table.rows
+        for row in table.entries
     ]
     data = {"tasks": [each.task_id for each in table.protocol.episodes], "entries": entries, "up": up}
     return _render(
@@ -105,6 +107,7 @@ def _board_page(templates: Environment, table: Table) -> str:
         data=data,
         up=up,
         plot=size_against_success(table.rows),
+        curves=learning_curves(table.entries),
     )
 
 
@@ -142,6 +145,8 @@ def _write_entry(row: Row, folder: Path) -> None:
         files=(SUBMISSION_FILE, TRAJECTORIES_FILE),
         up="../" * (row.path.count("/") + 2),
         index=_index(entry),
+        kinds=by_kind(entry.result, entry.protocol),
+        curve=learning_curves([row]),
         chunk=_CHUNK,
         pieces=True,
     )
@@ -152,20 +157,36 @@ def _write_entry(row: Row, folder: Path) -> None:
         write_whole(folder / f"episodes-{number}.js", piece)
 
 
-class _Transcript(gymnasium.ObservationWrapper[str, str, str]):
-    """Keeps the observations of an episode."""
+class _Transcript(gymnasium.Wrapper[str, str, str, str]):
+    """Keeps the observations of an episode, the commands listed with them, and pictures in text where there are any."""
 
     def __init__(self, env: gymnasium.Env[str, str]) -> None:
         super().__init__(env)
+        # The default picture only says the observation and the commands again.
+        self._draws = type(unwrap(env)).render is not NatLangEnv.render
+        self._clear()
+
+    def _clear(self) -> None:
         self.texts: list[str] = []
+        self.listed: list[str] = []
+        self.pictures: list[str] = []
+
+    def _keep(self, observation: str, info: dict[str, Any]) -> None:
+        self.texts.append(observation)
+        self.listed.append("\n".join(info["admissible_commands"]))
+        if self._draws:
+            self.pictures.append(str(self.env.render()))
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        self.texts.clear()
-        return super().reset(seed=seed, options=options)
+        self._clear()
+        observation, info = super().reset(seed=seed, options=options)
+        self._keep(observation, info)
+        return observation, info
 
-    def observation(self, observation: str) -> str:
-        self.texts.append(observation)
-        return observation
+    def step(self, action: str) -> tuple[str, SupportsFloat, bool, bool, dict[str, Any]]:
+        observation, reward, terminated, truncated, info = super().step(action)
+        self._keep(observation, info)
+        return observation, reward, terminated, truncated, info
 
 
 def _index(entry: Verified) -> list[tuple[str, int, int]]:
@@ -206,7 +227,7 @@ def _script(number: int, piece: list[dict[str, Any]]) -> bytes:
 def _viewed(entry: Verified) -> _Transcript | None:
     """Return the environment that shows the observations, or None if its data are not on this machine."""
     try:
-        env = _Transcript(entry.protocol.make_env())
+        env = _Transcript(entry.protocol.make_env(render_mode="ansi"))
         env.reset(options={"task_id": entry.protocol.episodes[0].task_id})
     except UsageError:
         return None
@@ -216,11 +237,14 @@ def _viewed(entry: Verified) -> _Transcript | None:
 def _shown(env: _Transcript | None, recorded: Trajectory) -> dict[str, Any]:
     """Return what the viewer shows of an episode, as JSON values; the observations are those of a replay."""
     texts: list[tuple[int, str]] | None = None
+    listed: list[tuple[int, str]] = []
+    pictures: list[tuple[int, str]] = []
     task = ""
     if env is not None:
         try:
             replay(env, recorded)
-            texts, task = _shortened(env.texts), unwrap(env).task
+            texts, listed, pictures = map(_shortened, (env.texts, env.listed, env.pictures))
+            task = unwrap(env).task
         except UsageError:
             texts = None
     return {
@@ -233,6 +257,8 @@ def _shown(env: _Transcript | None, recorded: Trajectory) -> dict[str, Any]:
         "reflections": recorded.reflections,
         "rewards": recorded.rewards,
         "observations": texts,
+        "listed": listed,
+        "pictures": pictures,
     }
 
 
@@ -253,6 +279,8 @@ def _shortened(texts: list[str]) -> list[tuple[int, str]]:
 
 def _shared(one: str, other: str) -> int:
     """Return the number of characters that two texts begin with alike, by halving: slices compare at memory speed."""
+    if one == other:  # as lists of commands mostly are
+        return len(one)
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -287,7 +315,7 @@ def _percent(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
-def _interval(score: Score) -> str:
+def _interval(score: Score | KindScore) -> str:
     return f"{_percent(score.interval.low)} to {_percent(score.interval.high)}"
 
 

@@ -17,64 +17,15 @@ from leaderboard.badges import (
     read_badges,
 )
 from leaderboard.result import LEDGER_FILE, Result, read_ledger, write_ledger
+from leaderboard.rows import Row, Table
 from leaderboard.schema import one_line
+from leaderboard.series import folded
 from leaderboard.verify import MissingDataError, Verified, check_protocol, opened, verify
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.statistics import paired_p
 
 _TIED = 0.05
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line of a table.
-
-    Attributes:
-        rank: 1 and up; entries with the same success rate share one. None for rows that are not ranked.
-        tied: Whether a paired test on the same tasks cannot tell it from the ranked row above.
-        reference: Whether it is a reference line.
-        reason: Why it has no rank, or an empty string.
-        rerun: Whether maintainers ran the agent themselves and got this recording.
-        audited: Whether it passed an audit.
-        sampling: Whether the agent drew its commands, after corrections.
-        notes: Corrections of this row.
-        path: The entry's folder below all entries, `<protocol>/<name>`.
-        folder: The entry's folder.
-        entry: The verified entry.
-    """
-
-    rank: int | None
-    tied: bool
-    reference: bool
-    reason: str
-    rerun: bool
-    audited: bool
-    sampling: bool
-    notes: tuple[Adjudication, ...]
-    path: str
-    folder: Path
-    entry: Verified
-
-    @property
-    def group(self) -> str:
-        """`ranked`, `unranked` or `reference`."""
-        return "reference" if self.reference else "unranked" if self.rank is None else "ranked"
-
-
-@dataclass(frozen=True)
-class Table:
-    """The rows of one protocol: ranked ones, then those without a rank, then reference lines, each best first.
-
-    Attributes:
-        protocol: The protocol.
-        rows: Its rows.
-        missing: Entries that no ledger knows and that cannot be replayed on this machine, with what is missing.
-    """
-
-    protocol: Protocol
-    rows: tuple[Row, ...]
-    missing: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -206,6 +157,7 @@ def _table(found: list[_Found], badges: Badges, log: list[Adjudication]) -> Tabl
     held.sort(key=lambda each: _order(each[1]))
     _refuse_copies([each for each, _ in held])
     rows = [_row(each, entry, badges, log, found) for each, entry in held]
+    rows = sorted(folded(rows), key=lambda row: _order(row.entry))
     groups = {name: [row for row in rows if row.group == name] for name in ("ranked", "unranked", "reference")}
     ranked = list(_ranked(groups["ranked"]))
     missing = tuple((each.path, each.problem) for each in found if each.entry is None)
@@ -267,5 +219,6 @@ def _ranked(rows: list[Row]) -> Iterator[Row]:
                 rank = above.rank
             p = paired_p(above.entry.result.by_task(protocol), row.entry.result.by_task(protocol))
             tied = p >= _TIED
-        above = replace(row, rank=rank, tied=tied)
+        members = tuple(replace(each, rank=rank) for each in row.members)
+        above = replace(row, rank=rank, tied=tied, members=members)
         yield above

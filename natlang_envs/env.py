@@ -147,6 +147,17 @@ class NatLangEnv(gymnasium.Env[str, str]):
         """Return the admissible commands that do not end the game as illegal (privileged knowledge)."""
         return self._admissible_commands()
 
+    @classmethod
+    def task_kinds(cls, task_id: str, **arguments: Any) -> dict[str, str]:
+        """Return what kinds a task is of, for scores by kind, such as `{"Depth": "2"}`; none by default.
+
+        Args:
+            task_id: The task. Neither repositories nor games are needed to tell its kinds.
+            arguments: Those that the environment is made with.
+        """
+        del task_id, arguments
+        return {}
+
     def render(self) -> Any:
         """Return the situation as a player would be shown it, as text in the mode `"ansi"`; otherwise None."""
         if self.render_mode != "ansi" or self._task_id is None:

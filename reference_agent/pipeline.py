@@ -100,7 +100,8 @@ def _train(config: Config, out: Path, report: Report, shared: Path | None) -> Pa
     if not (out / "policy").exists():
         policy, curve = _reinforced(config, out, report)  # lines 23 to 35
         if processes.number() == 0:
-            write_whole(out / "curve.json", json.dumps(curve).encode())
+            rows = [{"episodes": config.rl.batch * number, **row} for number, row in enumerate(curve, 1)]
+            write_whole(out / "curve.json", json.dumps(rows).encode())
             finished(out / "policy", policy.save)
     return out / "policy"
 

@@ -32,6 +32,20 @@ function observationsOf(episode) {
   });
 }
 
+// Texts that are stored like the observations: each with what it shares with the one before.
+function whole(stored) {
+  let text = "";
+  return stored.map(([shared, rest]) => (text = text.slice(0, shared) + rest));
+}
+
+function listOf(commands) {
+  const box = element("details", "listed"), names = commands.split("\n");
+  const list = element("ul", "", ...names.map((name) => element("li", "", name)));
+  list.dir = "auto";
+  box.append(element("summary", "", `${names.length} listed command${names.length === 1 ? "" : "s"}`), list);
+  return box;
+}
+
 function total(episode) {
   return episode.rewards.reduce((sum, reward) => sum + reward, 0);
 }
@@ -62,11 +76,13 @@ function show(position, at) {
     byId("steps").replaceChildren(element("li", "", "Loading …"));
     return;
   }
-  const seen = observationsOf(episode);
+  const seen = observationsOf(episode), listed = whole(episode.listed), pictures = whole(episode.pictures);
   const rows = episode.actions.map((action, step) => {
     const link = element("a", "", `Step ${step + 1}`);
     link.href = `#episode=${position + 1}&step=${step + 1}`;
     const row = element("li", at === step + 1 ? "at" : "", element("h3", "", link), seen[step]);
+    if (pictures.length) row.append(element("pre", "picture", pictures[step]));
+    if (listed.length) row.append(listOf(listed[step]));
     if (episode.reflections[step] !== null) {
       const said = element("p", "said", episode.reflections[step]);
       said.dir = "auto";

@@ -7,7 +7,7 @@ from typing import Any
 
 from natlang_envs.alfworld.backends import FIRST_COMMANDS, AnyWorld, Backend, native_twin, room_and_task, world_maker
 from natlang_envs.alfworld.difficulty import Difficulty
-from natlang_envs.alfworld.engine.goals import Goal
+from natlang_envs.alfworld.engine.goals import TASK_TYPES, Goal
 from natlang_envs.alfworld.games.realistic import Goals
 from natlang_envs.alfworld.games.size_limits import MAX_COMMANDS, MAX_OBSERVATION
 from natlang_envs.alfworld.games.splits import AlfredSplit
@@ -114,6 +114,12 @@ class ALFWorldEnv(NatLangEnv):
         )
         self._world: AnyWorld
         self._task = ""
+
+    @classmethod
+    def task_kinds(cls, task_id: str, **arguments: Any) -> dict[str, str]:
+        """Return the type of a task, of those whose id begins with the names of a source and a split and their type."""
+        name = "".join(task_id.split("/")[2:3]).partition("-")[0]
+        return {"Task type": name} if name in TASK_TYPES else {}
 
     @property
     def task(self) -> str:

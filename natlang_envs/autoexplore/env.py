@@ -10,7 +10,7 @@ from natlang_envs.autoexplore.dataset.labels import Wording
 from natlang_envs.autoexplore.episode import GOAL_REWARD, Episode
 from natlang_envs.autoexplore.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
 from natlang_envs.autoexplore.repository.tree import Repository
-from natlang_envs.autoexplore.tasks import FAMILY, ExploreSplit, make_tasks
+from natlang_envs.autoexplore.tasks import FAMILY, ExploreSplit, kinds_of_task, make_tasks
 from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.errors import UsageError
 
@@ -113,6 +113,11 @@ class AutoExploreEnv(NatLangEnv):
             fallback_commands=(EXIT,),
         )
         self._episode: Episode
+
+    @classmethod
+    def task_kinds(cls, task_id: str, edition: Edition = 1, **arguments: Any) -> dict[str, str]:
+        """Return the repository of a labelled task and the depth of its target; nothing of any other task."""
+        return kinds_of_task(task_id, edition)
 
     @property
     def task(self) -> str:

@@ -65,6 +65,13 @@ def split_of_task(task_id: str) -> Split:
     return split_of(FAMILY, task_id.partition("/")[0], SHARES)
 
 
+def kinds_of_task(task_id: str, edition: Edition) -> dict[str, str]:
+    """Return the repository of a task and how many folders deep its target lies, as far as this edition knows them."""
+    tables = (_embedded_by_split(), {part: _labelled(part, edition, "hard") for part in PARTS})
+    task = next((tasks[task_id] for table in tables for tasks in table.values() if task_id in tasks), None)
+    return {} if task is None else {"Depth": str(task.depth), "Repository": task_id.partition("/")[0]}
+
+
 class RepositoryTasks:
     """The questions about the embedded repositories, or those of the labelled dataset, of one split.
 
@@ -97,6 +104,7 @@ class RepositoryTasks:
         self._edition: Edition = edition
         self._wording: Wording = wording
         self._known = tables
+        self._folders: dict[str, Path] = {}  # of the repositories asked for: to find one takes as long as some steps
         self.pool = tuple(
             sorted(
                 task.id
@@ -146,7 +154,10 @@ class RepositoryTasks:
         if task is None:
             raise KeyError(task_id)
         name = task_id.partition("/")[0]
-        return task if task.folder.is_relative_to(_EMBEDDED) else task._replace(folder=repository_folder(name))
+        if name not in self._folders:
+            embedded = task.folder.is_relative_to(_EMBEDDED)
+            self._folders[name] = task.folder if embedded else repository_folder(name)
+        return task._replace(folder=self._folders[name])
 
 
 class OneTask:

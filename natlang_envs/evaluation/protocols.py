@@ -12,10 +12,12 @@ from dataclasses import asdict, dataclass, field
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import gymnasium
+from gymnasium.envs.registration import load_env_creator
 
+from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import one_of
 from natlang_envs.registration import make_pinned
 
@@ -67,6 +69,12 @@ class Protocol:
         """Return one environment of the protocol."""
         arguments: dict[str, Any] = {**self.kwargs, **self.local, "horizon": self.horizon, **kwargs}
         return make_pinned(self.env_id, **arguments)
+
+    def task_kinds(self, task_id: str) -> dict[str, str]:
+        """Return what kinds a task is of, as `NatLangEnv.task_kinds`; needs neither repositories nor games."""
+        spec = gymnasium.spec(self.env_id)
+        env = cast("type[NatLangEnv]", load_env_creator(str(spec.entry_point)))
+        return env.task_kinds(task_id, **{**spec.kwargs, **self.kwargs})
 
     def to_json(self) -> str:
         """Return the file's text: one episode a line."""

@@ -87,6 +87,17 @@ def repeated_interval(groups: Sequence[Sequence[bool]]) -> Interval:
     return Interval(min(drawn.low, single.low), max(drawn.high, single.high))
 
 
+def success_interval(groups: Sequence[Sequence[bool]]) -> Interval:
+    """Return the 95% interval of a success rate: Wilson's where each task was played once, else `repeated_interval`.
+
+    Args:
+        groups: For each task, whether each of its episodes was a success.
+    """
+    if all(len(group) == 1 for group in groups):
+        return wilson(sum(map(sum, groups)), len(groups))
+    return repeated_interval(groups)
+
+
 def paired_p(one: Mapping[str, Sequence[bool]], other: Mapping[str, Sequence[bool]]) -> float:
     """Return the two-sided p-value of two agents being equally good, from the tasks that both played.
 
@@ -140,11 +151,10 @@ def score(trajectories: Sequence[Trajectory], plan_lengths: dict[str, int]) -> S
     for each in trajectories:
         groups.setdefault(each.task_id, []).append(each.success)
     successes = sum(each.success for each in trajectories)
-    independent = len(groups) == len(trajectories)
     regrets = [len(each.actions) - plan_lengths[each.task_id] for each in trajectories if each.success]
     return Score(
         success_rate=successes / max(1, len(trajectories)),
-        interval=wilson(successes, len(trajectories)) if independent else repeated_interval(list(groups.values())),
+        interval=success_interval(list(groups.values())),
         episodes=len(trajectories),
         tasks=len(groups),
         mean_return=float(np.mean([sum(each.rewards) for each in trajectories])),

@@ -69,8 +69,9 @@ def say(reflection: str) -> Callable[[AgentInput], Decision]:
 @all_repositories
 def test_committed_baselines_hold_and_are_what_the_agents_do_today(tmp_path: Path) -> None:
     again = make_baselines(tmp_path / "submissions")
+    here = "official" if os.environ.get("ALFWORLD_DATA") else "nowhere"  # the games of the official protocols
     assert [folder.relative_to(tmp_path / "submissions").as_posix() for folder in again] == [
-        "/".join(pair) for pair in baselines()
+        "/".join(pair) for pair in baselines() if load_protocol(pair[0]).kwargs.get("source") in (None, here)
     ]
     for folder in again:
         path = folder.relative_to(tmp_path / "submissions")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from natlang_envs.autoexplore.sandbox.attacks.attack import LIMITS, LONG, PRELUDE, Attack, blocked, bomb
+from natlang_envs.autoexplore.sandbox.attacks.calls import CALLS
 
 X86 = os.uname().machine == "x86_64"
 
@@ -44,6 +45,11 @@ READING = {
         "for top in ('/home', '/root', '/etc', '/var', '/srv', '/mnt', '/tmp', '/work', '/run'):\n"
         "    for folder, _, files in os.walk(top):\n"
         "        if 'canary' in files: leak(open(folder + '/canary').read())"
+    ),
+    "packages of the machine": blocked(
+        "import glob\n"
+        "for lib in ('/usr/lib', '/usr/local/lib', '/opt/python/lib', sys.prefix + '/lib'):\n"
+        "    for n in glob.glob(lib + '/python3*/*-packages/*', include_hidden=True): reached(n)"
     ),
     "password file": Attack("open('/etc/passwd').read(); reached('passwd')"),
     "environment": Attack("leak(json.dumps(dict(os.environ)))", control=False),  # unsafe cleans it too
@@ -351,5 +357,6 @@ GROUPS = {
     "bomb": BOMBS,
     "left": LEFT,
     "pip": PIP,
+    "call": CALLS,
 }
 ATTACKS = {f"{group}: {name}": attack for group, named in GROUPS.items() for name, attack in named.items()}

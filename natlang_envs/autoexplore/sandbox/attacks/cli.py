@@ -22,6 +22,7 @@ _CLASSES = {
     "bomb": "pass a limit on time, memory, processes, disk or output",
     "left": "leave something behind",
     "pip": "do any of these from code that pip runs",
+    "call": "reach parts of the kernel that no program needs",
 }
 
 

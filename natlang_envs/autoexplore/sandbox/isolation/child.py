@@ -22,6 +22,7 @@ REFUSED = 126  # as a shell's "found, but cannot be run"
 OFFLINE = b"pip: there is no network in the sandbox: name a folder or a wheel that is in it\n"
 
 _TOOLS = "/opt/tools"
+_LIBRARIES, _LOCAL = Path("/usr/lib"), Path("/usr/local/lib")
 _NETWORK = re.compile(r"-i|--(extra-)?index-url\b|--proxy\b|.*((git|hg|svn|bzr)\+|(https?|ftp|ssh)://)", re.DOTALL)
 
 
@@ -55,6 +56,11 @@ class Interpreter(NamedTuple):
         arguments += [*folders("/opt/bin"), "--symlink", str(inside), PYTHON]
         for more in ("3", f"3.{sys.version_info.minor}"):
             arguments += ["--symlink", "python", PYTHON + more]
+        packages = [*_LIBRARIES.glob("python3*/*-packages"), *_LOCAL.glob("python3*/*-packages")]
+        if not self.prefix.is_relative_to("/usr"):
+            found = (self.prefix / "lib").glob("python3*/*-packages")
+            packages += [Path("/opt/python", each.relative_to(self.prefix)) for each in found]
+        arguments += [part for each in sorted(packages) for part in _empty(each)]
         tools = list(self._tools())
         if tools:
             arguments += [*folders(_TOOLS), "--setenv", "PYTHONPATH", _TOOLS]
@@ -63,24 +69,27 @@ class Interpreter(NamedTuple):
         return arguments
 
     def _tools(self) -> Iterator[Path]:
-        """Yield the files of pip and of its build tools, unless they are in the standard library's folder."""
+        """Yield the files of pip and of its build tools, which every program is shown, wherever they are installed."""
         for name in ("pip", "setuptools", "wheel"):
             with suppress(metadata.PackageNotFoundError):
                 package = metadata.distribution(name)
                 home = Path(str(package.locate_file(""))).resolve()
-                if home.is_relative_to("/usr") or home.is_relative_to(self.prefix / "lib"):
-                    continue
+                # Debian's packages list no files, others have no top_level.txt, and either may name what is not there.
                 tops = {file.parts[0] for file in package.files or ()}
-                wanted = (
-                    top for top in sorted(tops - {"__pycache__"}) if top.isidentifier() or top.endswith(".dist-info")
-                )
-                yield from (home / top for top in wanted)
+                tops.update((package.read_text("top_level.txt") or "").split())
+                yield from (home / top for top in sorted(tops) if (home / top / "__init__.py").is_file())
+                yield from sorted(home.glob(f"{name}-*-info"))
 
 
 @lru_cache
 def interpreter_mounts() -> tuple[str, ...]:
     """Return `Interpreter.mounts` of the running Python; finding pip's files takes longer than running a program."""
     return tuple(Interpreter.running().mounts())
+
+
+def _empty(folder: Path) -> list[str]:
+    """Return the arguments that show a folder of /usr as empty: what the machine has installed is not the program's."""
+    return ["--perms", "0755", "--size", "4096", "--tmpfs", str(folder), "--remount-ro", str(folder)]
 
 
 def folders(*names: str) -> list[str]:

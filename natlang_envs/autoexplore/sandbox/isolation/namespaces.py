@@ -25,6 +25,7 @@ NOBODY = 65534
 OPEN_FILES = 256
 
 _USERS = f"0 0 1\n{NOBODY} {NOBODY} 1\n"  # inside, outside, how many
+_WAITING = ("/bin/sh", "-c", 'read -r _ && exec "$@" </dev/null', "sh")
 _START = 10.0  # seconds in which bubblewrap must have made its namespaces
 _END = 5.0  # seconds in which killed processes must be gone
 
@@ -50,24 +51,19 @@ class Namespaces:
         with ExitStack() as ours, ExitStack() as theirs:
             report, reported = _pipe(ours, theirs)
             inherited = [reported, _holding(theirs, b"".join(os.fsencode(each) + b"\0" for each in arguments))]
-            # It waits there when all is mounted and nothing runs yet, so that the folder can be filled.
-            block, self._go = os.pipe()
-            theirs.callback(os.close, block)
-            inherited.append(block)
-            line = [str(program), "--info-fd", str(inherited[0]), "--args", str(inherited[1]), "--block-fd", str(block)]
+            line = [str(program), "--info-fd", str(inherited[0]), "--args", str(inherited[1])]
             calls = system_call_filter()
             if calls is not None:
                 inherited.append(_holding(theirs, calls))
                 line += ["--seccomp", str(inherited[-1])]
-            # Standard input is a pipe at its end, as empty as /dev/null; bubblewrap, too, is told to wait there,
-            # because the program keeps the descriptor that it waits at.
-            stdin, go = os.pipe()
+            # Standard input is what it waits at: for the mapping of users, and when all is mounted, so that the folder
+            # can be filled. Bubblewrap's own way to wait takes a caller's end for the sign to go on.
+            stdin, self._go = os.pipe()
             theirs.callback(os.close, stdin)
-            ours.callback(os.close, go)
             if root:
                 line += ["--userns-block-fd", "0"]
             self.process = subprocess.Popen(
-                [*line, "--", *command],
+                [*line, "--", *_WAITING, *command],
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -81,7 +77,7 @@ class Namespaces:
                 if root:
                     for kind in ("uid", "gid"):
                         Path(f"/proc/{self.first}/{kind}_map").write_text(_USERS, encoding="ascii")
-                    os.write(go, b"1")
+                    os.write(self._go, b"1")
                 self.root = self._mounted()
             except BaseException:
                 os.close(self._go)
@@ -101,7 +97,7 @@ class Namespaces:
 
     def go(self) -> None:
         """Let the program run."""
-        os.write(self._go, b"1")
+        os.write(self._go, b"\n")
 
     def finish(self) -> bool:
         """End every process in the namespaces; return whether all of them are gone."""
@@ -120,12 +116,18 @@ class Namespaces:
             ready = select.select([report], [], [], _START)[0]
             data = os.read(report, 4096) if ready else b""
             if not data:
-                self.process.kill()
-                why = self.process.communicate()[1].decode(errors="replace").strip()
-                raise OSError(why or "bubblewrap did not start")
+                raise self._failed("bubblewrap did not start")
             said += data
         first = int(json.loads(said)["child-pid"])
-        return first, os.pidfd_open(first)
+        try:
+            return first, os.pidfd_open(first)
+        except ProcessLookupError:
+            raise self._failed("bubblewrap ended at once") from None
+
+    def _failed(self, otherwise: str) -> OSError:
+        """End bubblewrap, and return what it said went wrong."""
+        self.process.kill()
+        return OSError(self.process.communicate()[1].decode(errors="replace").strip() or otherwise)
 
     def _mounted(self) -> Path:
         """Wait until all is mounted, and return the root."""
@@ -139,9 +141,7 @@ class Namespaces:
                 if device not in (ours, (root / "work").stat().st_dev) and os.statvfs(root).f_flag & os.ST_RDONLY:
                     return root
             time.sleep(0.0003)
-        self.process.kill()
-        why = self.process.communicate()[1].decode(errors="replace").strip()
-        raise OSError(why or "bubblewrap did not mount in time")
+        raise self._failed("bubblewrap did not mount in time")
 
 
 def end_abandoned(program: Path) -> None:

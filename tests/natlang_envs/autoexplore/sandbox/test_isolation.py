@@ -27,6 +27,7 @@ from natlang_envs.autoexplore.sandbox.isolation.isolation import (
     Unsafe,
     find_isolation,
 )
+from natlang_envs.autoexplore.sandbox.isolation.namespaces import Namespaces, arguments, limited
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolation_or_skip
 
@@ -175,6 +176,21 @@ def running(mark: str) -> list[int]:
             if mark.encode() in said:
                 found.append(int(each.name))
     return found
+
+
+def test_a_program_whose_caller_is_gone_before_the_start_never_runs(isolation: Isolation) -> None:
+    assert isinstance(isolation, Bubblewrap)
+    root = os.geteuid() == 0
+    command = [*limited(Limits(), root), "/bin/echo", "ran"]
+    for wanted in (b"", b"ran\n"):
+        started = Namespaces(isolation.program, arguments(root, 4096, "", Limits()), command)
+        with started:
+            if wanted:
+                started.go()
+            else:  # the kernel closes what a dead caller had open
+                os.dup2(os.open(os.devnull, os.O_RDONLY), started._go)
+            assert started.process.stdout is not None
+            assert started.process.stdout.read() == wanted
 
 
 def test_nothing_outlives_the_caller(isolation: Isolation, folder: Path) -> None:
@@ -332,3 +348,11 @@ def test_removing_follows_no_link(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="link"):
         remove_folder(tmp_path / "link")
     assert outside.is_dir()
+
+
+def test_what_bubblewrap_says_is_never_lost(isolation: Isolation) -> None:
+    assert isinstance(isolation, Bubblewrap)
+    told = ["--unshare-user", "--unshare-pid", "--ro-bind", "/no such folder", "/usr"]
+    for _ in range(10):  # its process inside may be gone before it is looked at
+        with pytest.raises(OSError, match="/no such folder"):
+            Namespaces(isolation.program, told, ["true"])

@@ -1,0 +1,68 @@
+"""A line of a table, and a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from leaderboard.badges import Adjudication
+from leaderboard.verify import Verified
+from natlang_envs.evaluation.protocols import Protocol
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table.
+
+    Attributes:
+        rank: 1 and up; entries with the same success rate share one. None for rows that are not ranked.
+        tied: Whether a paired test on the same tasks cannot tell it from the ranked row above.
+        reference: Whether it is a reference line.
+        reason: Why it has no rank, or an empty string.
+        rerun: Whether maintainers ran the agent themselves and got this recording.
+        audited: Whether it passed an audit.
+        sampling: Whether the agent drew its commands, after corrections.
+        notes: Corrections of this row.
+        path: The entry's folder below all entries, `<protocol>/<name>`.
+        folder: The entry's folder.
+        entry: The verified entry.
+        members: Of a row that stands for several training seeds, the row of each; `path` and `folder` are no entry's.
+    """
+
+    rank: int | None
+    tied: bool
+    reference: bool
+    reason: str
+    rerun: bool
+    audited: bool
+    sampling: bool
+    notes: tuple[Adjudication, ...]
+    path: str
+    folder: Path
+    entry: Verified
+    members: tuple[Row, ...] = ()
+
+    @property
+    def group(self) -> str:
+        """`ranked`, `unranked` or `reference`."""
+        return "reference" if self.reference else "unranked" if self.rank is None else "ranked"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of one protocol: ranked ones, then those without a rank, then reference lines, each best first.
+
+    Attributes:
+        protocol: The protocol.
+        rows: Its rows.
+        missing: Entries that no ledger knows and that cannot be replayed on this machine, with what is missing.
+    """
+
+    protocol: Protocol
+    rows: tuple[Row, ...]
+    missing: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def entries(self) -> tuple[Row, ...]:
+        """The rows with each series' members in its place: one for every entry."""
+        return tuple(each for row in self.rows for each in (row.members or (row,)))

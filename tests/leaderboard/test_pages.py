@@ -1,0 +1,249 @@
+"""What a page shows beside the score: seeds as one row, kinds of tasks, curves, the game; and who can read it."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from leaderboard.badges import BADGES_FILE
+from leaderboard.pack import pack, read_curve
+from leaderboard.plots import learning_curves
+from leaderboard.result import LEDGER_FILE, by_kind, read_ledger
+from leaderboard.site import build
+from leaderboard.standings import standings
+from leaderboard.verify import verify
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation import AgentInput, evaluate, load_protocol
+from natlang_envs.evaluation.statistics import success_interval
+from tests.chromium import needs_chromium, rendered
+from tests.leaderboard.conftest import NAME, Finished
+from tests.leaderboard.forge import PROTOCOL
+
+LEDGER = Path(__file__).parents[2] / "leaderboard" / LEDGER_FILE
+BOARD = f"boards/{PROTOCOL}/index.html"
+
+
+def add(submissions: Path, run: Path, command: int, name: str, author: str = "A. Nonymous") -> Path:
+    """Play the listed command of that number each time, and pack the run."""
+
+    def play(view: AgentInput) -> str:
+        return view.admissible_commands[(command + len(view.path)) % len(view.admissible_commands)]
+
+    evaluate(play, PROTOCOL, name=name, out=run)
+    return pack(run, name=name, out=submissions, authors=(author,))
+
+
+# Training seeds.
+
+
+def test_seeds_of_one_agent_are_one_row(submissions: Path, tmp_path: Path) -> None:
+    seeds = [add(submissions, tmp_path / str(seed), seed, f"agent-seed{seed}") for seed in range(3)]
+    (table,) = standings(submissions)
+    (series,) = (row for row in table.rows if row.members)
+    assert series.entry.submission.name == "agent"
+    assert [row.entry.submission.name for row in series.members] == sorted(
+        (f"agent-seed{seed}" for seed in range(3)),
+        key=lambda name: (-verify(submissions / PROTOCOL / name).score.success_rate, name),
+    )
+    scores = [verify(entry).score for entry in seeds]
+    together = series.entry.score
+    assert together.success_rate == pytest.approx(sum(each.success_rate for each in scores) / 3)
+    assert together.mean_steps == pytest.approx(sum(each.mean_steps for each in scores) / 3)
+    assert together.episodes == 300
+    assert together.tasks == 100
+    outcomes = [verify(entry).result.by_task(table.protocol) for entry in seeds]
+    groups = [[each[task][0] for each in outcomes] for task in outcomes[0]]
+    assert together.interval == success_interval(groups)
+    assert len(table.entries) == 4
+    # The row links to the seeds' pages; the downloads name each.
+    build(submissions, tmp_path / "site")
+    page = (tmp_path / "site" / BOARD).read_text()
+    for seed in range(3):
+        assert f"entries/{PROTOCOL}/agent-seed{seed}/index.html" in page
+    rows = json.loads((tmp_path / "site" / "leaderboard.json").read_text())
+    assert {row["name"]: row["series"] for row in rows} == {
+        NAME: None,
+        **{f"agent-seed{seed}": "agent" for seed in range(3)},
+    }
+
+
+def test_nobody_adds_a_seed_to_the_agent_of_somebody_else(submissions: Path, tmp_path: Path) -> None:
+    add(submissions, tmp_path / "0", 0, "agent-seed0")
+    add(submissions, tmp_path / "1", 1, "agent-seed1")
+    add(submissions, tmp_path / "2", 2, "agent-seed2", author="Somebody else")
+    (table,) = standings(submissions)
+    assert [len(row.members) for row in table.rows if row.members] == [2]
+    assert "agent-seed2" in {row.entry.submission.name for row in table.rows}
+
+
+def test_a_series_is_ranked_once_when_every_seed_was_checked(submissions: Path, tmp_path: Path) -> None:
+    seeds = [add(submissions, tmp_path / str(seed), seed, f"agent-seed-{seed}") for seed in range(2)]
+    digests = {f"{PROTOCOL}/{each.name}": verify(each).submission.trajectories_sha256 for each in seeds}
+    badges = submissions.parent / BADGES_FILE
+    badges.write_text(json.dumps({"audited": dict([*digests.items()][:1])}))
+    assert not any(row.members for row in standings(submissions)[0].rows)  # one is ranked and one is not
+    wanderer = {f"{PROTOCOL}/{NAME}": verify(submissions / PROTOCOL / NAME).submission.trajectories_sha256}
+    badges.write_text(json.dumps({"audited": digests | wanderer}))
+    (table,) = standings(submissions)
+    assert [(row.rank, len(row.members)) for row in table.rows] == [(1, 0), (2, 2)]
+    assert [row.rank for row in table.rows[1].members] == [2, 2]
+
+
+# Kinds of tasks.
+
+
+@pytest.mark.parametrize(
+    ("entry", "headings"),
+    [
+        ("autoexplore/v2/bm25", {"Depth": "01234", "Repository": ("nltk", "pytest", "scrapy", "xarray")}),
+        ("autoexplore-depth2/v1/oracle", {"Repository": ("nltk", "pytest", "scrapy", "xarray")}),
+        ("dangerous-taxi-pickup/v1/oracle", {}),
+    ],
+)
+def test_success_by_kind_needs_neither_repositories_nor_games(entry: str, headings: dict[str, str]) -> None:
+    result, protocol = read_ledger(LEDGER)[entry], load_protocol(entry.rpartition("/")[0])
+    found = by_kind(result, protocol)
+    assert {heading: tuple(each.kind for each in kinds) for heading, kinds in found.items()} == {
+        heading: tuple(kinds) for heading, kinds in headings.items()
+    }
+    for kinds in found.values():
+        assert sum(each.episodes for each in kinds) == len(result.outcomes)
+        won = sum(each.success_rate * each.episodes for each in kinds)
+        assert won == pytest.approx(result.success_rate * len(result.outcomes))
+
+
+def test_types_of_household_tasks_are_told_from_their_ids() -> None:
+    generated = read_ledger(LEDGER)["alfworld-generated/v1/expert"]
+    assert len(by_kind(generated, load_protocol("alfworld-generated/v1"))["Task type"]) == 6
+    official = load_protocol("alfworld-unseen/official")
+    of_official = generated.model_copy(update={"outcomes": "1" * len(official.episodes)})
+    kinds = by_kind(of_official, official)["Task type"]
+    assert len(kinds) == 6
+    assert {each.success_rate for each in kinds} == {1.0}
+
+
+def test_entry_shows_success_by_kind(tmp_path: Path) -> None:
+    protocol = "alfworld-generated/v1"
+    evaluate(lambda view: view.admissible_commands[0], protocol, name="first", out=tmp_path / "run")
+    pack(tmp_path / "run", name="first", out=tmp_path / "submissions")
+    build(tmp_path / "submissions", tmp_path / "site")
+    page = (tmp_path / "site" / "entries" / protocol / "first" / "index.html").read_text()
+    assert "Success by task type" in page
+    assert page.count("pick_heat_then_place_in_recep</td>") == 1
+
+
+# Learning curves.
+
+
+def curve_file(path: Path, rows: object) -> Path:
+    path.write_text(json.dumps(rows))
+    return path
+
+
+def test_curve_is_packed_and_drawn(run_folder: Path, tmp_path: Path, command: Callable[..., Finished]) -> None:
+    rows = [{"episodes": 16 * (n + 1), "success": n / 250, "stage": 0} for n in range(250)]
+    file = curve_file(tmp_path / "curve.json", rows)
+    points = read_curve(file)
+    assert len(points) == 84  # means of three neighbours
+    assert points[0] == (48, pytest.approx((0 + 1 + 2) / 750))
+    assert points[-1][0] == 4000
+    submissions = tmp_path / "submissions"
+    packed = command("pack", run_folder, "--name", "learner", "--curve", file, "--out", submissions)
+    assert packed.code == 0, packed.err
+    assert verify(submissions / PROTOCOL / "learner").submission.track.curve == points
+    build(submissions, tmp_path / "site")
+    for page in (BOARD, f"entries/{PROTOCOL}/learner/index.html"):
+        assert (tmp_path / "site" / page).read_text().count("<polyline") == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ([{"episodes": 1}], r"0\.success: Field required"),
+        ({"episodes": 1}, "is no learning curve: Input should be a valid array"),
+        ([{"episodes": 5, "success": 0.5}, {"episodes": 5, "success": 0.6}], "more episodes at each point"),
+        ([{"episodes": 5, "success": 0.5}, {"episodes": 6, "success": 1.5}], "less than or equal to 1"),
+        ([{"episodes": 5, "success": 0.5}], "at least 2 items"),
+    ],
+)
+def test_other_files_are_refused_as_curves(rows: object, says: str, run_folder: Path, tmp_path: Path) -> None:
+    file = curve_file(tmp_path / "curve.json", rows)
+    with pytest.raises(UsageError, match=says):
+        pack(run_folder, name="learner", out=tmp_path / "submissions", track={"curve": read_curve(file)})
+    assert not (tmp_path / "submissions").exists()
+
+
+def test_names_in_pictures_are_text(submissions: Path) -> None:
+    (row,) = standings(submissions)[0].rows
+    assert learning_curves([row]) == ""
+    stated = row.entry.submission.model_copy(update={"name": "<b>"})
+    track = type("Track", (), {"curve": ((0, 0.0), (10, 1.0))})()
+    named = stated.model_copy(update={"track": track})
+    entry = type(row.entry)(named, row.entry.protocol, row.entry.result)
+    picture = learning_curves([type(row)(**{**vars(row), "entry": entry})] * 2)
+    assert "<b>" not in picture
+    assert picture.count("&lt;b&gt;") == 4
+
+
+# The game in the viewer.
+
+
+@needs_chromium
+def test_viewer_shows_the_map_and_the_listed_commands(submissions: Path, entry: Path, tmp_path: Path) -> None:
+    build(submissions, tmp_path / "site")
+    seen = rendered(tmp_path / "site" / "entries" / PROTOCOL / NAME / "index.html", tmp_path / "profile")
+    protocol = load_protocol(PROTOCOL)
+    env = protocol.make_env(render_mode="ansi")
+    _, info = env.reset(options={"task_id": protocol.episodes[0].task_id})
+    pictures = re.findall(r'<pre class="picture">(.*?)</pre>', seen, re.DOTALL)
+    assert html.unescape(pictures[0]) == env.render()
+    assert len(pictures) == seen.count('<p class="did">')
+    lists = re.findall(r'<details class="listed">(.*?)</details>', seen, re.DOTALL)
+    assert len(lists) == len(pictures)
+    assert tuple(re.findall("<li[^>]*>(.*?)</li>", lists[0])) == info["admissible_commands"]
+
+
+# Who can read it.
+
+AXE = """axe.run().then((found) => {
+  const said = document.createElement("pre");
+  said.id = "axe";
+  said.textContent = JSON.stringify([found.passes.length, found.violations.map((each) => [each.impact, each.id])]);
+  document.body.append(said);
+});"""
+
+
+def accessibility(page: Path, profile: Path, dark: bool = False) -> tuple[int, list[tuple[str, str]]]:
+    """Return how many of axe's rules a page passes, and the impact and name of those that it breaks."""
+    axe = pytest.importorskip("axe_core_python", reason="axe is not installed: pip install -e '.[dev]'")
+    script = (Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text(encoding="utf-8"))
+    copy = page.with_name("axe.html")
+    scripts = f"<script>{script}</script><script>{AXE}</script>"
+    copy.write_text(text.replace("</body>", f"{scripts}</body>"), encoding="utf-8")
+    (said,) = re.findall(r'<pre id="axe">(.*?)</pre>', rendered(copy, profile, wait=20_000, dark=dark), re.DOTALL)
+    copy.unlink()
+    passes, broken = json.loads(html.unescape(said))
+    return passes, [tuple(each) for each in broken]
+
+
+@needs_chromium
+def test_axe_finds_nothing_serious(submissions: Path, tmp_path: Path) -> None:
+    for seed in range(2):
+        add(submissions, tmp_path / str(seed), seed, f"agent-seed{seed}")
+    site, profile = tmp_path / "site", tmp_path / "profile"
+    build(submissions, site)
+    for page in ("index.html", BOARD, f"entries/{PROTOCOL}/{NAME}/index.html"):
+        for dark in (False, True):
+            passes, broken = accessibility(site / page, profile, dark)
+            assert passes > 20, page
+            assert [each for each in broken if each[0] in ("serious", "critical")] == [], page
+    # The check can fail.
+    bad = site / "bad.html"
+    bad.write_text((site / "index.html").read_text().replace("</main>", '<img src="x.png"></main>'))
+    assert ("critical", "image-alt") in accessibility(bad, profile)[1]
