@@ -22,13 +22,12 @@ from natlang_envs.evaluation.agents import RandomAgent
 from natlang_envs.evaluation.runs import JOURNAL_FILE, RUN_FILE, TRAJECTORIES_FILE
 from natlang_envs.files import whole_folder, write_whole
 from natlang_envs.locks import alone, only_process
-from tools.faults import loopback
-from tools.faults.cases import ROOT, Case, measured, prepare
-from tools.faults.faults import FAULTS, Trial
+from tools.faults.cases import ROOT, Case, served
+from tools.faults.faults import Trial
 
 PROTOCOL = "dangerous-taxi-pickup/paper"
 COMMANDS = [
-    pytest.param("exploring", {"kill -9": 2, "two at once": 1}, id="exploring"),
+    pytest.param("exploring", {"kill -9": 1, "two at once": 1}, id="exploring"),
     pytest.param("evaluating", {"kill -9": 2, "full disk": 1, "corrupt line": 1}, id="evaluating"),
     pytest.param("packing", {"kill -9": 1}, id="packing"),
     pytest.param("fetching", {"kill -9": 2, "two at once": 1}, id="fetching"),
@@ -42,16 +41,16 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict
     for package in ("torch", "openai", "unearth", "pydantic"):
         pytest.importorskip(package)
     root = tmp_path_factory.mktemp("faults")
-    with loopback.serving() as url:
-        yield root, {case.name: case for case in prepare(root, url)}
+    with served(root) as known:
+        yield root, {case.name: case for case in known}
 
 
 @pytest.mark.parametrize(("name", "faults"), COMMANDS)
 def test_a_command_goes_on_after_faults(name: str, faults: dict[str, int], cases: tuple[Path, dict[str, Case]]) -> None:
     root, known = cases
-    trial = Trial(known[name], root, *measured(known[name], root, 1))
+    trial = Trial(known[name], root, 1)
     for fault, count in faults.items():
-        outcome = FAULTS[fault](trial, count)
+        outcome = trial.do(fault, count)
         assert outcome.failures == []
         assert outcome.times == count
         assert outcome.left == 0
@@ -197,8 +196,7 @@ def test_answers_that_cannot_be_kept_are_not_the_teachers_fault(
     from reference_agent.config_file import load_config
 
     root, known = cases
-    for name, value in known["collecting"].environment:
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("OPENAI_BASE_URL", known["collecting"].urls[0])
     with small_files(100), pytest.raises(UsageError, match="takes no more answers") as refused:
         gather(load_config(root / "data" / "chat.toml"), tmp_path)
     assert "teacher" not in str(refused.value)

@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from natlang_envs.errors import UsageError
+from natlang_envs.locks import lock
 from reference_agent.agent import ReflectRLAgent
 from reference_agent.cli import app
 from reference_agent.config import Config
 from reference_agent.config_file import EXPERIMENTS, load_config
 from reference_agent.curriculum import Stage
-from natlang_envs.locks import lock
 from reference_agent.paper.experiments import (
     METHODS,
     PRESETS,

@@ -1,4 +1,4 @@
-"""The faults. Each returns how often the next start resumed, the lines that starts refused with, and failures."""
+"""The faults: each is done to a command several times, and what the next start makes of it is counted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import gzip
 import os
 import random
 import resource
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -37,7 +36,7 @@ class Outcome:
         whole: How often it ended with the undisturbed result.
         told: The lines that starts refused with.
         failures: Everything else, in words.
-        left: The most files and folders that lay beside the results in the end.
+        left: The most unfinished or temporary things that lay about in the end.
     """
 
     times: int = 0
@@ -49,72 +48,93 @@ class Outcome:
     left: int = 0
 
 
-@dataclass(frozen=True)
 class Trial:
-    """A command, what it gives undisturbed and in how many seconds, and how many bytes it then has written."""
+    """A command with one fault.
 
-    case: Case
-    root: Path
-    seconds: float
-    expected: dict[str, str]
-    size: int
+    Args:
+        case: The command, which is run undisturbed first.
+        root: The folder of its places.
+        runs: How many undisturbed runs are timed.
+    """
 
-    def look(self, place: Path, outcome: Outcome, when: str) -> None:
-        """Note every final name under which something else than the undisturbed result lies."""
+    def __init__(self, case: Case, root: Path, runs: int) -> None:
+        self.case, self.root, self.outcome, times = case, root, Outcome(), list[float]()
+        for _ in range(runs):
+            place, begun = self.place(), time.monotonic()
+            ended = case.start(place)
+            times.append(time.monotonic() - begun)
+            if ended.code:
+                raise RuntimeError(f"{case.name} fails undisturbed: {ended.errors}")
+        self.seconds, self.expected = sorted(times)[runs // 2], case.found(place)
+        files = [each for each in (place / "disk").rglob("*") if each.is_file()]
+        self.size = sum(-(-each.stat().st_size // 4096) * 4096 for each in files)
+
+    def do(self, fault: str, count: int) -> Outcome:
+        """Do a fault so often, and return what came of it."""
+        self.outcome = Outcome()
+        FAULTS[fault](self, count)
+        return self.outcome
+
+    def place(self) -> Path:
+        """Return a new place."""
+        return self.case.place(self.root)
+
+    def hit(self, place: Path) -> None:
+        """Count a fault."""
+        self.outcome.times += 1
+        self.outcome.begun += any((place / "disk").iterdir())
+
+    def look(self, place: Path) -> bool:
+        """Return whether the undisturbed result is there; what differs from it under a final name is a failure."""
         try:
             found = self.case.found(place)
         except (OSError, ValueError) as error:
-            outcome.failures.append(f"{when}: {error}")
-            return
-        outcome.failures += [
-            f"{when}: {name} is half-written" for name, digest in found.items() if digest != self.expected.get(name)
-        ]
+            self.outcome.failures.append(str(error))
+            return False
+        wrong = [name for name, digest in found.items() if digest != self.expected.get(name)]
+        self.outcome.failures += [f"{name} is half-written" for name in wrong]
+        return found == self.expected
 
-    def go_on(self, place: Path, outcome: Outcome, when: str) -> None:
-        """Start once more, undisturbed, and note whether the result is the undisturbed one."""
-        ended = self.case.start(place)
-        outcome.ends += 1
-        self.look(place, outcome, when)
-        whole = self.case.found(place) == self.expected
-        if whole and (ended.code == 0 or ended.line):
-            outcome.whole += 1
-            left = [each for each in (place / "disk").rglob(".*") if not each.name.endswith(".lock")]
-            outcome.left = max(outcome.left, len(left) + len(list((place / "tmp").glob("natlang*"))))
-        else:
-            outcome.failures.append(f"{when}: the next start: {_last(ended)}")
-
-    def refused(self, ended: Ended, outcome: Outcome, when: str) -> None:
+    def refused(self, ended: Ended) -> None:
         """Note the line that a start refused with; anything else is a failure."""
+        said = (ended.errors.strip().splitlines() or ["no word"])[-1]
         if ended.line:
-            outcome.told.append(ended.line)
+            self.outcome.told.append(ended.line)
         else:
-            outcome.failures.append(f"{when}: {_last(ended)}")
+            self.outcome.failures.append(f"exit code {ended.code}, {said}")
+
+    def go_on(self, place: Path) -> None:
+        """Start once more, undisturbed: the result must be the undisturbed one."""
+        ended = self.case.start(place)
+        self.outcome.ends += 1
+        if ended.code:
+            self.refused(ended)
+        if self.look(place):
+            self.outcome.whole += 1
+        else:
+            self.outcome.failures.append("the next start did not end with the undisturbed result")
+        left = [*(place / "disk").rglob(".*.unfinished"), *(place / "tmp").glob("natlang*")]
+        self.outcome.left = max(self.outcome.left, len(left))
 
 
-def _last(ended: Ended) -> str:
-    return f"exit code {ended.code}, {(ended.errors.strip().splitlines() or ['no word'])[-1]}"
-
-
-def kills(trial: Trial, count: int) -> Outcome:
-    """Kill the command at instants spread over its duration; what is started again may be killed again."""
-    outcome, draw = Outcome(), random.Random(trial.case.name)
+def _kill(trial: Trial, count: int) -> None:
+    """Kill at instants spread over the duration; what is started again may be killed again."""
+    draw = random.Random(trial.case.name)
     instants = [trial.seconds * (number + draw.random()) / count for number in range(count)]
     draw.shuffle(instants)
-    place, killed = trial.case.place(trial.root), False
+    place, killed = trial.place(), False
     for instant in instants:
         while not trial.case.start(place, kill_after=instant).killed:  # it has ended before: again in a new place
-            trial.look(place, outcome, "not killed")
-            place, killed, instant = trial.case.place(trial.root), False, instant * 0.9
-        when = f"kill after {instant:.2f} s"
-        outcome.times, killed = outcome.times + 1, True
-        outcome.begun += any((place / "disk").iterdir())
-        trial.look(place, outcome, when)
+            trial.look(place)
+            place, killed, instant = trial.place(), False, instant * 0.9
+        killed = True
+        trial.hit(place)
+        trial.look(place)
         if draw.random() < 0.3:
-            trial.go_on(place, outcome, when)
-            place, killed = trial.case.place(trial.root), False
+            trial.go_on(place)
+            place, killed = trial.place(), False
     if killed:
-        trial.go_on(place, outcome, "last")
-    return outcome
+        trial.go_on(place)
 
 
 @contextmanager
@@ -126,147 +146,118 @@ def _disk(place: Path, size: int) -> Iterator[None]:
         subprocess.run(["umount", "-l", str(place / "disk")], check=True)
 
 
-def _limit(size: int) -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-
 def _remount(place: Path, option: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{option}", str(place / "disk")], check=True)
 
 
-def full_disk(trial: Trial, count: int) -> Outcome:
+def _limit(size: int) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def _full(trial: Trial, count: int) -> None:
     """Let the disk be too small, twice in a row, then large enough; without root, files may not grow."""
-    outcome = Outcome()
     for number in range(count):
-        size = 4096 * max(1, int(trial.size * (number + 0.5) / count) // 4096)
-        when, place = f"disk of {size:,} bytes", trial.case.place(trial.root)
+        place, part = trial.place(), int(trial.size * (number + 0.5) / count)
         if os.geteuid():
-            ended = trial.case.start(place, limit=partial(_limit, int(trial.size * 0.3 / 2**number)))
-            _after_refusal(trial, place, [ended], outcome, when)
+            starts = [trial.case.start(place, limit=partial(_limit, part // 8))]
+            _refusals(trial, place, starts)
             continue
-        with _disk(place, size):
+        with _disk(place, max(4096, part // 4096 * 4096)):
             starts = [trial.case.start(place), trial.case.start(place)]
             _remount(place, "size=256m")
-            _after_refusal(trial, place, starts, outcome, when)
-    return outcome
+            _refusals(trial, place, starts)
 
 
-def read_only(trial: Trial, count: int) -> Outcome:
-    """Let the folder be read-only, when it is empty and after a kill; then not."""
-    outcome = Outcome()
-    for number in range(count):
-        when, place = f"read-only, {number}", trial.case.place(trial.root)
+def _read_only(trial: Trial, count: int) -> None:
+    """Let the folder be read-only, when it is empty and after a kill; then not. Only root can do that to itself."""
+    for number in range(0 if os.geteuid() else count):
+        place = trial.place()
         with _disk(place, 2**28):
             if number:
                 trial.case.start(place, kill_after=trial.seconds * (0.5 + 0.5 * number / count))
-            if trial.case.found(place) != trial.expected:
+            if not trial.look(place):
                 _remount(place, "ro")
                 starts = [trial.case.start(place)]
                 _remount(place, "rw")
-                _after_refusal(trial, place, starts, outcome, when)
-    return outcome
+                _refusals(trial, place, starts)
 
 
-def _after_refusal(trial: Trial, place: Path, starts: list[Ended], outcome: Outcome, when: str) -> None:
-    if all(each.code == 0 for each in starts):
-        return  # it fitted
-    outcome.times += 1
-    outcome.begun += any((place / "disk").iterdir())
-    for each in starts:
-        trial.refused(each, outcome, when)
-    trial.look(place, outcome, when)
-    trial.go_on(place, outcome, when)
+def _refusals(trial: Trial, place: Path, starts: list[Ended]) -> None:
+    if any(each.code for each in starts):  # else it fitted
+        trial.hit(place)
+        for each in starts:
+            trial.refused(each)
+        trial.look(place)
+        trial.go_on(place)
 
 
-def clock(trial: Trial, count: int) -> Outcome:
-    """Kill, and let the clock go back or forward by a year before the next start: times of files are far off."""
-    outcome = Outcome()
+def _clock(trial: Trial, count: int) -> None:
+    """Kill, and set the clock by a year before the next start: the times of all files are far off."""
     for number in range(count):
-        place = trial.case.place(trial.root)
+        place = trial.place()
         trial.case.start(place, kill_after=trial.seconds * (0.55 + 0.45 * number / count))
         moved = time.time() + (_YEAR if number % 2 else -_YEAR)
         for each in place.rglob("*"):
             os.utime(each, (moved, moved), follow_symlinks=False)
-        outcome.times += 1
-        outcome.begun += any((place / "disk").iterdir())
-        trial.go_on(place, outcome, f"clock, {number}")
-    return outcome
+        trial.hit(place)
+        trial.go_on(place)
 
 
-def two(trial: Trial, count: int) -> Outcome:
+def _two(trial: Trial, count: int) -> None:
     """Start the command twice in one folder, the second one a little later each time."""
-    outcome = Outcome()
     for number in range(count):
-        place, when = trial.case.place(trial.root), f"two, {number}"
+        place = trial.place()
         first = trial.case.begin(place)
         time.sleep(trial.seconds * 0.9 * number / count)
         starts = [trial.case.start(place), trial.case.ended(place, first)]
-        outcome.times += 1
-        outcome.begun += 1
+        trial.hit(place)
         for each in starts:
             if each.code:
-                trial.refused(each, outcome, when)
+                trial.refused(each)
         if all(each.code for each in starts):
-            outcome.failures.append(f"{when}: none has finished")
-        trial.look(place, outcome, when)
-        trial.go_on(place, outcome, when)
-    return outcome
+            trial.outcome.failures.append("neither has finished")
+        trial.go_on(place)
 
 
-def corrupt(trial: Trial, count: int) -> Outcome:
-    """Break a line amid the JSONL file that the next start reads; then do what the line that it says asks for."""
-    outcome = Outcome()
+def _corrupt(trial: Trial, count: int) -> None:
+    """Break a line amid what the next start reads; then do what the line that it says asks for."""
     for number in range(count if trial.case.text else 0):
-        place, when = trial.case.place(trial.root), f"corrupt line, {number}"
-        share = 0.55
-        while share < 1 and not _text(trial.case, place):
-            place = trial.case.place(trial.root)
+        place, share = trial.place(), 0.55
+        while (path := _text(trial.case, place)) is None and share < 1:
+            place = trial.place()
             trial.case.start(place, kill_after=trial.seconds * share)
             share += 0.04
-        path = _text(trial.case, place)
         if path is None:
+            trial.outcome.failures.append("there was nothing to break")
             continue
         whole = path.read_bytes()
         lines = _unpacked(path).splitlines(keepends=True)
-        middle = len(lines) // 2
-        _write(path, [*lines[:middle], _BROKEN[number % 4](lines[middle]), *lines[middle + 1 :]])
-        outcome.times += 1
-        outcome.begun += 1
-        trial.refused(trial.case.start(place), outcome, when)
-        if trial.case.remedy == "line":
-            _write(path, lines[:middle] + lines[middle + 1 :])
-        elif trial.case.remedy == "folder":
-            shutil.rmtree(path.parent)
-        elif trial.case.remedy == "file":
+        before, middle, after = lines[: len(lines) // 2], lines[len(lines) // 2], lines[len(lines) // 2 + 1 :]
+        content = b"".join([*before, _BROKEN[number % 4](middle), *after])
+        path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+        trial.hit(place)
+        trial.refused(trial.case.start(place))
+        if trial.case.remedy == "file":
             path.unlink()
         else:
-            path.write_bytes(whole)
-        trial.go_on(place, outcome, when)
-    return outcome
+            path.write_bytes(b"".join([*before, *after]) if trial.case.remedy == "line" else whole)
+        trial.go_on(place)
 
 
 def _text(case: Case, place: Path) -> Path | None:
-    """Return the JSONL file once it holds enough lines to break one amid them."""
-    for path in place.glob(case.text):
-        if _unpacked(path).count(b"\n") > 3:
-            return path
-    return None
+    """Return the file that the next start reads, once it holds enough lines to break one amid them."""
+    return next((each for each in place.glob(case.text) if _unpacked(each).count(b"\n") > 3), None)
 
 
 def _unpacked(path: Path) -> bytes:
     return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
 
-def _write(path: Path, lines: list[bytes]) -> None:
-    content = b"".join(lines)
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-
-
-FAULTS: dict[str, Callable[[Trial, int], Outcome]] = {
-    "kill -9": kills,
-    "full disk": full_disk,
-    "read-only": read_only,
-    "clock set": clock,
-    "two at once": two,
-    "corrupt line": corrupt,
+FAULTS: dict[str, Callable[[Trial, int], None]] = {
+    "kill -9": _kill,
+    "full disk": _full,
+    "read-only": _read_only,
+    "clock set": _clock,
+    "two at once": _two,
+    "corrupt line": _corrupt,
 }
