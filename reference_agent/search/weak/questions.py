@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -112,7 +113,7 @@ def read_questions(path: Path) -> list[Weak]:
     try:
         with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
             return [parse(line) for line in file]
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise UsageError(f"{path} holds no weak questions ({error}): run reflect-rl data autoexplore") from None
 
 
