@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -261,3 +262,15 @@ def test_damaged_weak_questions_are_one_line(packed: bool, tmp_path: Path) -> No
     (tmp_path / "repositories.json").write_text(json.dumps({"sums": str(tmp_path)}))
     with pytest.raises(UsageError, match=r"holds no weak questions .*: run reflect-rl data autoexplore"):
         weak_questions(tmp_path / "questions.jsonl.gz", tmp_path / "repositories.json")
+
+
+def test_nothing_of_a_killed_exploration_stays_in_the_temporary_folder(cases: tuple[Path, dict[str, Case]]) -> None:
+    root, known = cases
+    place = known["exploring"].place(root)
+    exploring = known["exploring"].begin(place)
+    while exploring.poll() is None and not list((place / "tmp").glob("natlang-*")):
+        time.sleep(0.001)
+    exploring.kill()
+    exploring.wait()
+    assert known["exploring"].start(place).code == 0
+    assert not list((place / "tmp").glob("natlang-*"))
