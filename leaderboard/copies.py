@@ -30,7 +30,7 @@ def refuse_copies(submissions: Path, submission: Submission, result: Result, rec
     board = submissions / submission.protocol
     for other in sorted(board.iterdir()) if board.is_dir() else ():
         theirs = other / TRAJECTORIES_FILE
-        if other.name == submission.name or not theirs.is_file() or theirs.is_symlink():
+        if other.name == submission.name or other.name.startswith(".") or not theirs.is_file() or theirs.is_symlink():
             continue
         # The end of a gzip file holds the checksum and the length of its content: most others differ there already.
         if _end(theirs) != _end(recording):

@@ -108,8 +108,12 @@ def replay_all(submissions: Path, folders: Sequence[Path] = ()) -> Iterator[tupl
 
 
 def entry_folders(submissions: Path) -> list[Path]:
-    """Return every folder below that holds a file, without following links, in the order of their names."""
-    return sorted(Path(folder) for folder, _, files in os.walk(submissions) if files and Path(folder) != submissions)
+    """Return every folder below that holds a file, without following links, in the order of their names.
+
+    Hidden ones are left out: an entry that is being packed has such a name until it is whole.
+    """
+    found = (Path(folder) for folder, _, files in os.walk(submissions) if files and Path(folder) != submissions)
+    return sorted(each for each in found if not each.name.startswith("."))
 
 
 def _find(submissions: Path, folder: Path, ledger: dict[str, Result]) -> _Found:

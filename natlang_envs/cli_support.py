@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -15,6 +16,8 @@ from natlang_envs.env import NatLangEnv, unwrap
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.registration import ENVIRONMENTS, make_pinned
 
+# What the disk answers: no bug, and the user can mend it.
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG, errno.EIO}
 # The extra that brings each optional package.
 _EXTRAS = {
     **dict.fromkeys(("torch", "transformers", "tokenizers", "safetensors", "peft", "gguf", "accelerate"), "agent"),
@@ -32,8 +35,8 @@ _EXTRAS = {
 def run_app(app: str | Callable[..., object], name: str) -> NoReturn:
     """Run a command and leave the process with its exit code.
 
-    Bad input, and an extra that is not installed, become one line on standard error and exit code 2; Ctrl-C becomes
-    exit code 130. Anything else is a bug of ours or of an agent, and keeps its traceback.
+    Bad input, a disk that takes no more, and an extra that is not installed become one line on standard error and exit
+    code 2; Ctrl-C becomes exit code 130. Anything else is a bug of ours or of an agent, and keeps its traceback.
 
     Args:
         app: The command, made with `pretty_exceptions_enable=False`, or where it is, as `module:attribute`: then it is
@@ -60,6 +63,11 @@ def run_app(app: str | Callable[..., object], name: str) -> NoReturn:
     except BrokenPipeError:
         sys.stdout = None  # whoever read us has gone; there is nothing left to flush to
         sys.exit(1)
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        where = f" ({error.filename})" if error.filename else ""
+        _fail(name, f"stopped: {error.strerror}{where}; what was finished is kept: mend that and start again")
     except Exception as error:
         # A wrong command line: depending on its version, typer raises click's exceptions or its own copies of them.
         describe = getattr(error, "format_message", None)

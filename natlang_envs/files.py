@@ -1,8 +1,14 @@
-"""Files and folders written whole or not at all, the cache folder, and Python isolated from the current folder."""
+"""Files and folders written whole or not at all, the cache folder, and Python isolated from the current folder.
+
+What is unfinished has a name of its own, `.<16 hexadecimal digits>.unfinished`, and is locked by the process that
+writes it. The system drops the lock when that process ends, however it ends, and the next write beside it removes what
+nobody holds.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import subprocess
@@ -12,9 +18,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from natlang_envs.errors import UsageError
+from natlang_envs.locks import lock
 
 CACHE_VARIABLE = "NATLANG_CACHE"
-_NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | _SAFE
+_UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.unfinished")
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -31,15 +40,53 @@ def write_whole(path: Path, content: bytes) -> None:
         OSError: It cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{secrets.token_hex(8)}.unfinished")
+    unfinished, opened = _begin(path.parent, lambda new: os.open(new, _NEW, 0o666))
+    file = os.fdopen(opened, "wb")
     try:
-        with os.fdopen(os.open(unfinished, _NEW, 0o666), "wb") as file:
-            file.write(content)
+        file.write(content)
+        file.flush()
+        if os.name == "nt":  # an open file cannot be renamed there
+            file.close()
         unfinished.replace(path)
     except BaseException:
         with suppress(OSError):
             unfinished.unlink()
         raise
+    finally:
+        file.close()
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes of this user left unfinished in a folder; what is being written stays."""
+    try:
+        names = [name for name in os.listdir(folder) if _UNFINISHED.fullmatch(name)]  # noqa: PTH208 - names are enough
+    except OSError:
+        return
+    for each in (folder / name for name in names):
+        with suppress(OSError):
+            opened = os.open(each, os.O_RDONLY | _SAFE)
+            try:
+                if lock(opened) and os.fstat(opened).st_uid == os.geteuid():
+                    shutil.rmtree(each) if each.is_dir() else each.unlink()
+            finally:
+                os.close(opened)
+
+
+def _begin(folder: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
+    """Return something new and unfinished in a folder, and the descriptor that holds its lock, or -1."""
+    remove_leftovers(folder)
+    while True:
+        path = folder / f".{secrets.token_hex(8)}.unfinished"
+        opened = make(path)
+        # Between these two lines another process may have taken it for a leftover.
+        if opened < 0 or (lock(opened) is not False and path.exists()):
+            return path, opened
+        os.close(opened)
+
+
+def _new_folder(path: Path) -> int:
+    path.mkdir()
+    return -1 if os.name == "nt" else os.open(path, os.O_RDONLY | _SAFE)
 
 
 @contextmanager
@@ -62,12 +109,11 @@ def whole_folder(
     Raises:
         UsageError: The folder is already there, or cannot be written.
     """
-    mark = secrets.token_hex(8)
-    unfinished = target.with_name(f".{mark}.unfinished")
-    former = target.with_name(f".{mark}.former")
+    former = target.with_name(f".{secrets.token_hex(8)}.former")
+    unfinished, opened = None, -1
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.mkdir()
+        unfinished, opened = _begin(target.parent, _new_folder)
         yield unfinished
         if target.exists():
             if keep:
@@ -82,7 +128,10 @@ def whole_folder(
         why = f"{target} cannot be written ({error}): choose another folder"
         raise UsageError(explain(error, target.parent) if explain else why) from None
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        if unfinished is not None:
+            shutil.rmtree(unfinished, ignore_errors=True)
+        if opened >= 0:
+            os.close(opened)
         if target.exists():
             shutil.rmtree(former, ignore_errors=True)
 

@@ -20,6 +20,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import whole_folder
+from reference_agent.folders import disk_errors
 from reference_agent.models.language_model import LanguageModel, check_finite
 
 PREFIX = "iteration-"
@@ -152,22 +154,19 @@ class Checkpoints:
 
         Raises:
             NotFinite: A weight is not; the checkpoint before stays.
+            UsageError: It cannot be written; the checkpoint before stays.
         """
         if self._folder is None:
             return
         check_finite(optimizer)
-        unfinished, finished = self._folder / f".{progress.name}", self._folder / progress.name
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir(parents=True)
-        self._model.save(unfinished)
         states = optimizer.state_dict()["state"].items()
         moments = {f"{index}.{key}": value for index, state in states for key, value in state.items()}
-        save_file(moments, unfinished / "optimizer.safetensors")
-        if self._critic is not None:
-            save_file(self._critic.state_dict(), unfinished / "critic.safetensors")
-        (unfinished / "progress.json").write_text(json.dumps(asdict(progress)), encoding="utf-8")
-        shutil.rmtree(finished, ignore_errors=True)
-        unfinished.rename(finished)
+        with whole_folder(self._folder / progress.name, replace=True) as unfinished, disk_errors():
+            self._model.save(unfinished)
+            save_file(moments, unfinished / "optimizer.safetensors")
+            if self._critic is not None:
+                save_file(self._critic.state_dict(), unfinished / "critic.safetensors")
+            (unfinished / "progress.json").write_text(json.dumps(asdict(progress)), encoding="utf-8")
         for old in sorted(self._folder.glob(f"{PREFIX}*"), key=_order)[:-_KEPT]:
             shutil.rmtree(old)
         self._saved = time.monotonic()

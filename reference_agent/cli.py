@@ -235,6 +235,7 @@ def collect(
     ] = None,
 ) -> None:
     """Let the teacher play and reflect: the data set of a run and its card. Stopped, it goes on where it was."""
+    from natlang_envs.locks import only_process
     from reference_agent.collection import CARD
     from reference_agent.config_file import load_config
     from reference_agent.data_card import describe, read_card
@@ -243,8 +244,9 @@ def collect(
 
     settings = load_config(config, setting)
     check_environments(settings)
-    claim(settings, out)
-    with bars() as progress:
+    out.mkdir(parents=True, exist_ok=True)
+    with only_process(out), bars() as progress:
+        claim(settings, out)
         data = collected(settings, out, Bars(progress))
     typer.echo(describe(read_card(data.parent / CARD)))
     typer.echo(f"Data: {data}")

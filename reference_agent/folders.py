@@ -1,40 +1,35 @@
-"""Folders that are complete or missing, each made by one process at a time."""
+"""Folders that are complete or missing."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+
+from safetensors import SafetensorError
 
 from natlang_envs.files import whole_folder
+
+_SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 
 
 def finished(folder: Path, make: Callable[[Path], None]) -> Path:
     """Return `folder`, made by `make` in a place beside it and renamed when whole, unless it is there already."""
     if not folder.exists():
-        with whole_folder(folder, keep=True) as unfinished:
+        with whole_folder(folder, keep=True) as unfinished, disk_errors():
             make(unfinished)
     return folder
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Hold a lock that ends with the process, however it ends."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        lock_file(file, wait=True)
+def disk_errors() -> Iterator[None]:
+    """Turn what safetensors raises where the disk fails, which is an error of its own, into the system's `OSError`."""
+    try:
         yield
-
-
-def lock_file(file: IO[str], wait: bool) -> bool:
-    """Lock an open file; return False if another process has it and `wait` is False."""
-    try:
-        import fcntl
-    except ImportError:  # Windows: nothing is locked, and two processes may make the same stage twice
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        return False
-    return True
+    except SafetensorError as error:
+        number = _SYSTEM_ERROR.search(str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from None

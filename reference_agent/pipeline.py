@@ -17,12 +17,14 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import torch
 
 from natlang_envs.errors import UsageError
-from natlang_envs.files import write_whole
+from natlang_envs.files import remove_leftovers, write_whole
+from natlang_envs.locks import only_process
 from reference_agent import processes
 from reference_agent.collection import (
     EXAMPLES,
@@ -64,13 +66,21 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
         shared: Where stages before RL are kept for all runs with the settings that they depend on; None for `out`.
 
     Raises:
-        UsageError: `out` belongs to other settings, or something in it is damaged.
+        UsageError: `out` belongs to other settings or is in another process's hands, or something in it is damaged.
         Stopped: Ctrl-C was pressed in RL fine-tuning.
     """
     torch.set_num_threads(config.threads)
     check_model(config)
     if not (out / "policy").exists():
         check_run(config)
+    with ExitStack() as held:
+        if processes.number() == 0:
+            out.mkdir(parents=True, exist_ok=True)
+            held.enter_context(only_process(out))
+        return _train(config, out, report, shared)
+
+
+def _train(config: Config, out: Path, report: Report, shared: Path | None) -> Path:
 
     def fine_tuned(stage: str, make: Callable[[Config, Path, Sequence[Example], Report, Path], LanguageModel]) -> None:
         steps = resume_folder(config, stage, out, shared)
@@ -128,6 +138,9 @@ def collected(config: Config, out: Path, report: Report, shared: Path | None = N
         write_collection(folder, gather(config, answers, report, _cut(config)))
 
     made = link_stage(config, "data", out, shared, make)
+    if not (made / EXAMPLES).exists():  # deleted by the user, as is said of damaged ones: they are collected again
+        shutil.rmtree(made.resolve())
+        made = link_stage(config, "data", out, shared, make)
     return made / EXAMPLES
 
 
@@ -146,6 +159,7 @@ def claim(config: Config, out: Path) -> None:
     """Make `out` the folder of a run with these settings, or check that it is."""
     path = out / CONFIG
     if not path.exists():
+        remove_leftovers(out)  # of a first start that was killed
         if out.exists() and any(out.iterdir()):
             raise UsageError(f"{out} is not empty and holds no run: choose another --out")
         write_whole(path, dump_config(config).encode())

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+from natlang_envs.locks import alone
 from reference_agent.config import Config
-from reference_agent.folders import alone, finished
+from reference_agent.folders import finished
 from reference_agent.models.start import VERSION, tiny_name
 
 _AFTER_SFT = frozenset({"rl", "curriculum"})

@@ -164,6 +164,8 @@ def _finish(console: Console, copilot: AutoExploreCopilot, driver: Driver, expor
         count = "No file was" if not changed else "1 file was" if len(changed) == 1 else f"{len(changed)} files were"
         _print(console, f"{count} changed in the sandbox, none in {copilot.sandbox.repository.path}.")
     if export is not None and changed:
+        while export.exists():  # made by another process since the start: neither's work is lost
+            export = export.with_name(f"{export.name}.new")
         copilot.sandbox.export(export)
         _print(console, f"The patch is in {export}.")
     elif export is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from natlang_envs.evaluation.runs import (
     Played,
     Provenance,
     Run,
+    finished_run,
     hardware,
     installed_versions,
     prepare_folder,
@@ -26,6 +28,7 @@ from natlang_envs.evaluation.runs import (
 )
 from natlang_envs.evaluation.statistics import Score, score
 from natlang_envs.evaluation.workers import Workers
+from natlang_envs.locks import only_process
 from natlang_envs.trajectory import Trajectory, plan_length
 
 __all__ = [
@@ -84,7 +87,7 @@ def evaluate(
         concurrency: With 2 or more, that many episodes are played at a time, each in its own thread, for agents that
             wait for an endpoint. The recording is the same.
         episodes: Play only so many of the protocol's episodes, for a try; the run is then no run of the protocol.
-        resume: Go on with the unfinished run in `out`, if there is one.
+        resume: Go on with the unfinished run in `out`, if there is one; a finished one is returned as it is.
         workers: Play in other processes, each with as many episodes at a time as `concurrency` says. The recording is
             the same.
         source: Where the agent came from, for `run.json`.
@@ -95,7 +98,7 @@ def evaluate(
 
     Raises:
         UsageError: There is no such protocol, an argument is out of range, `out` already holds a run or cannot be
-            made, or it holds an unfinished run of something else.
+            made, or it holds a run of something else, or another process works in it.
     """
     if isinstance(protocol, str):
         protocol = load_protocol(protocol)
@@ -104,45 +107,48 @@ def evaluate(
             raise UsageError(f"{what} must be at least 1, not {value}")
     if episodes is not None and episodes < len(protocol.episodes):
         protocol = replace(protocol, name=f"{protocol.name}+first{episodes}", episodes=protocol.episodes[:episodes])
+    runs = protocol.runs if is_sampling(agent) else 1
     if out is not None:
         prepare_folder(out, resume=resume)
-    runs = protocol.runs if is_sampling(agent) else 1
-    journal = Journal(out, protocol, name, runs)
-    places = [(position, *place) for position, place in enumerate(protocol.plays(runs))]
-    todo = [place for place in places if place[0] not in journal.played]
-    won = sum(each.trajectory.success for each in journal.played.values())
-    tokens = sum(each.tokens for each in journal.played.values())
-    if progress and journal.played:
-        progress(Progress(len(journal.played), len(places), won, tokens))
-    # One at a time where that costs nothing, so that as little as possible is in hand when something fails.
-    together = batch if concurrency == 1 and (workers is None or isinstance(agent, BatchAgent)) else 1
-    units = [todo[first : first + together] for first in range(0, len(todo), together)]
-    if workers is not None:
-        play = play_with(workers.crew(agent, protocol, concurrency), units)
-    elif concurrency > 1:
-        play = play_with(Threads(agent, protocol, concurrency), units)
-    else:
-        play = _play_here(agent, protocol, units)
-    for played in play:
-        journal.append(played)
-        won, tokens = won + played.trajectory.success, tokens + played.tokens
-        if progress:
+    with only_process(out) if out is not None else nullcontext():
+        if out is not None and resume and (out / RUN_FILE).exists():
+            return finished_run(out, protocol, name, runs)
+        journal = Journal(out, protocol, name, runs)
+        places = [(position, *place) for position, place in enumerate(protocol.plays(runs))]
+        todo = [place for place in places if place[0] not in journal.played]
+        won = sum(each.trajectory.success for each in journal.played.values())
+        tokens = sum(each.tokens for each in journal.played.values())
+        if progress and journal.played:
             progress(Progress(len(journal.played), len(places), won, tokens))
-    run = Run(
-        protocol=protocol.name,
-        protocol_digest=protocol.digest,
-        agent=name,
-        runs=runs,
-        versions=installed_versions(),
-        hardware=hardware(),
-        tokens=tokens,
-        seconds=round(sum(each.seconds for each in journal.played.values()), 3),
-        sampling=is_sampling(agent),
-        privileged=is_privileged(agent),
-        provenance=asdict(source if source is not None else provenance("object", name_of(agent))),
-    )
-    journal.finish(run)
-    return run, journal.trajectories()
+        # One at a time where that costs nothing, so that as little as possible is in hand when something fails.
+        together = batch if concurrency == 1 and (workers is None or isinstance(agent, BatchAgent)) else 1
+        units = [todo[first : first + together] for first in range(0, len(todo), together)]
+        if workers is not None:
+            play = play_with(workers.crew(agent, protocol, concurrency), units)
+        elif concurrency > 1:
+            play = play_with(Threads(agent, protocol, concurrency), units)
+        else:
+            play = _play_here(agent, protocol, units)
+        for played in play:
+            journal.append(played)
+            won, tokens = won + played.trajectory.success, tokens + played.tokens
+            if progress:
+                progress(Progress(len(journal.played), len(places), won, tokens))
+        run = Run(
+            protocol=protocol.name,
+            protocol_digest=protocol.digest,
+            agent=name,
+            runs=runs,
+            versions=installed_versions(),
+            hardware=hardware(),
+            tokens=tokens,
+            seconds=round(sum(each.seconds for each in journal.played.values()), 3),
+            sampling=is_sampling(agent),
+            privileged=is_privileged(agent),
+            provenance=asdict(source if source is not None else provenance("object", name_of(agent))),
+        )
+        journal.finish(run)
+        return run, journal.trajectories()
 
 
 def _play_here(agent: Agent, protocol: Protocol, units: Sequence[list[Place]]) -> Iterator[Played]:

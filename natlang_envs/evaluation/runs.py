@@ -116,16 +116,36 @@ def prepare_folder(out: Path, *, resume: bool = False) -> None:
     """Make the folder that a run is to be written to, before anything is played.
 
     Raises:
-        UsageError: It already holds a run or, without `resume`, an unfinished one, or it cannot be made.
+        UsageError: Without `resume`, it already holds a run or an unfinished one; or it cannot be made.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{out} cannot hold a run ({error.strerror}): choose another --out") from None
-    if (out / RUN_FILE).exists():
-        raise UsageError(f"{out} already holds a run: choose another --out, or delete it")
+    if not resume:
+        _refuse_finished(out)
     if not resume and (out / JOURNAL_FILE).exists():
         raise UsageError(f"{out} holds an unfinished run: add --resume to go on with it, or choose another --out")
+
+
+def _refuse_finished(out: Path) -> None:
+    if (out / RUN_FILE).exists():
+        raise UsageError(f"{out} already holds a run: choose another --out, or delete it")
+
+
+def finished_run(out: Path, protocol: Protocol, agent: str, runs: int) -> tuple[Run, list[Trajectory]]:
+    """Return the run that `out` already holds, and remove the journal if the process was killed before it could.
+
+    Raises:
+        UsageError: It is of another protocol, agent or number of runs, or damaged.
+    """
+    run, trajectories = read_run(out)
+    if (run.protocol_digest, run.agent, run.runs) != (protocol.digest, agent, runs):
+        raise UsageError(
+            f"{out} already holds a run of another protocol, agent or number of runs: choose another --out"
+        )
+    (out / JOURNAL_FILE).unlink(missing_ok=True)
+    return run, trajectories
 
 
 @dataclass(frozen=True)
@@ -148,7 +168,7 @@ class Journal:
         runs: How often each episode is played.
 
     Raises:
-        UsageError: The folder holds an unfinished run of something else.
+        UsageError: The folder holds a finished run, or an unfinished one of something else.
     """
 
     def __init__(self, out: Path | None, protocol: Protocol, agent: str, runs: int) -> None:
@@ -159,6 +179,7 @@ class Journal:
         self._keys = [(episode.task_id, episode.seed, run) for episode, run in plays]
         if out is None:
             return
+        _refuse_finished(out)
         path = out / JOURNAL_FILE
         if path.exists():
             whole = self._read(path)
@@ -178,7 +199,7 @@ class Journal:
                 if number > 1:
                     try:
                         self._take(line)
-                    except (ValueError, TypeError, KeyError) as error:
+                    except (ValueError, TypeError, KeyError, RecursionError) as error:
                         raise UsageError(f"{path}, line {number}: {error}: delete the line") from None
                 whole += len(line)
         if not whole:

@@ -17,11 +17,12 @@ from natlang_envs.dangerous_taxi.tasks import parse_task_id
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.files import cache_folder
+from natlang_envs.locks import alone
 from natlang_envs.prompt import policy_prompt
 from reference_agent.collection import Report, gather
 from reference_agent.config import CollectConfig, Config, ModelConfig, TeacherConfig, WarmupConfig
 from reference_agent.curriculum import Stage
-from reference_agent.folders import alone, finished
+from reference_agent.folders import finished
 from reference_agent.models.backbone import INITIALIZER_RANGE
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.packages import fetch_minilm, fetch_smollm2

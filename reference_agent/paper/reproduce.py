@@ -26,8 +26,8 @@ from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.evaluation.agents import Agent
 from natlang_envs.evaluation.runner import RUN_FILE
 from natlang_envs.files import write_whole
+from natlang_envs.locks import lock
 from reference_agent.agent import ReflectRLAgent
-from reference_agent.folders import lock_file
 from reference_agent.paper.experiments import METHODS, UNTUNED, protocol_for
 from reference_agent.paper.plan import Cell, Plan
 from reference_agent.paper.plots import draw_curves
@@ -192,7 +192,7 @@ def _end_with_parent(parent: int) -> None:
 def _only_one(out: Path) -> Iterator[None]:
     out.mkdir(parents=True, exist_ok=True)
     with (out / ".lock").open("w") as file:
-        if not lock_file(file, wait=False):
+        if lock(file.fileno()) is False:
             raise UsageError(
                 f"another `reflect-rl reproduce` is at work in {out}: wait for it, or choose another --out"
             )

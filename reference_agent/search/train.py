@@ -6,7 +6,6 @@ each on half of the labelled repositories (cross-fitting). Test repositories are
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -21,6 +20,7 @@ from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.repository.navigation import navigation_of
 from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
 from natlang_envs.autoexplore.repository.tree import open_repository
+from natlang_envs.errors import UsageError
 from reference_agent.search.belief import believe
 from reference_agent.search.games import play
 from reference_agent.search.heads import Case, accuracy, entry_cases, fit, text_cases
@@ -33,6 +33,7 @@ from reference_agent.search.policy import Policy, command_features
 from reference_agent.search.practice import Exercise, PracticeConfig, by_reward, holds_of, warm_start
 from reference_agent.search.reflect import TEXT_INPUTS, Reflecting
 from reference_agent.search.run import KINDS, Judgement, Searcher, encoder
+from reference_agent.search.weak import read_questions
 
 Say = Callable[[str], None]
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -67,16 +68,23 @@ def labelled(part: str) -> list[Question]:
 
 
 def weak_questions(file: Path, repositories: Path) -> list[Question]:
-    """Return weak questions from the files that `reflect-rl data autoexplore` has written."""
-    roots = {name: Path(folder).resolve() for name, folder in json.loads(repositories.read_text("utf-8")).items()}
-    found: list[Question] = []
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            held = json.loads(line)
-            folder = roots[held["repository"]]
-            if set(held["paths"]) <= set(open_repository(folder).files):
-                found.append(Question(held["repository"], folder, held["question"], tuple(held["paths"]), True))
-    return found
+    """Return weak questions from the files that `reflect-rl data autoexplore` has written.
+
+    Raises:
+        UsageError: One is missing or damaged.
+    """
+    try:
+        roots = {name: Path(folder).resolve() for name, folder in json.loads(repositories.read_text("utf-8")).items()}
+        held = [(each, roots[each.repository]) for each in read_questions(file)]
+    except (OSError, ValueError, KeyError) as error:
+        if isinstance(error, UsageError):
+            raise
+        raise UsageError(f"{repositories} is no list of folders ({error}): run reflect-rl data autoexplore") from None
+    return [
+        Question(each.repository, folder, each.question, each.paths, True)
+        for each, folder in held
+        if set(each.paths) <= set(open_repository(folder).files)
+    ]
 
 
 def halves(questions: Sequence[Question]) -> dict[str, int]:

@@ -181,7 +181,11 @@ class ChatModel:
                 return None
             if not kept and self._folder:
                 content = {"request": json.loads(request), "answer": answer._asdict()}
-                write_whole(self._path(key), (json.dumps(content, indent=1) + "\n").encode())
+                try:
+                    write_whole(self._path(key), (json.dumps(content, indent=1) + "\n").encode())
+                except OSError as error:
+                    why = f"{self._folder} takes no more answers ({error.strerror})"
+                    raise UsageError(f"{why}: those in it are kept, mend that and start again") from None
             if key in self._kept:
                 return answer.text
             self._kept[key] = answer

@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from natlang_envs.errors import UsageError
+from natlang_envs.locks import lock
 from reference_agent.agent import ReflectRLAgent
 from reference_agent.cli import app
 from reference_agent.config import Config
 from reference_agent.config_file import EXPERIMENTS, load_config
 from reference_agent.curriculum import Stage
-from reference_agent.folders import lock_file
 from reference_agent.paper.experiments import (
     METHODS,
     PRESETS,
@@ -245,7 +245,7 @@ def test_a_figure_is_reproduced_again_where_it_was_killed(tmp_path: Path) -> Non
     with pytest.raises(UsageError, match="holds a run with other settings"):
         reproduce(make_plan(TARGETS["figure3"], PRESETS["quick"], killed), 1, silent, silent)
     with (killed / ".lock").open("w") as held:
-        assert lock_file(held, wait=False)
+        assert lock(held.fileno())
         with pytest.raises(UsageError, match="is at work in"):
             reproduce(plan(killed), 1, silent, silent)
 

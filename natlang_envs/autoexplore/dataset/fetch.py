@@ -13,6 +13,7 @@ from natlang_envs.autoexplore.dataset.unpack import told, unpack
 from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.errors import UsageError
 from natlang_envs.files import cache_folder
+from natlang_envs.locks import alone
 
 MAX_ARCHIVE = 128 << 20  # bytes
 Progress = Callable[[int, int | None], None]  # bytes that are here, bytes in all where that is known
@@ -21,7 +22,8 @@ Progress = Callable[[int, int | None], None]  # bytes that are here, bytes in al
 def fetch(entry: Entry, index: Callable[[], Index], progress: Progress = lambda done, total: None) -> Path:
     """Bring a repository's files into the cache, unless they are there.
 
-    A download that was interrupted goes on where it stopped. Only a verified archive is unpacked, and then deleted.
+    A download that was interrupted goes on where it stopped. Only a verified archive is unpacked, and then deleted. One
+    process fetches at a time.
 
     Args:
         entry: The repository.
@@ -42,11 +44,14 @@ def fetch(entry: Entry, index: Callable[[], Index], progress: Progress = lambda 
     archive = cache_folder() / "archives" / entry.archive
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)
-        _download(entry, archive, index, progress)
+        with alone(archive.parent):  # another process that fetches waits for its turn
+            if entry.is_cached:
+                return entry.folder
+            _download(entry, archive, index, progress)
+            unpack(archive, entry.folder)
+            archive.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(told(error, archive.parent)) from None
-    unpack(archive, entry.folder)
-    archive.unlink(missing_ok=True)
     return entry.folder
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -25,8 +26,8 @@ from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
 from natlang_envs.autoexplore.dataset.package_index import Index
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from natlang_envs.errors import UsageError
+from natlang_envs.locks import alone
 from natlang_envs.trajectory import write_whole
-from reference_agent.folders import alone
 from reference_agent.search.weak.sentences import Sentence, Source, sentences_of, sources_in
 from reference_agent.search.weak.sources import Sources, repositories_of
 from reference_agent.search.weak.wording import question_of
@@ -112,7 +113,7 @@ def read_questions(path: Path) -> list[Weak]:
     try:
         with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
             return [parse(line) for line in file]
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise UsageError(f"{path} holds no weak questions ({error}): run reflect-rl data autoexplore") from None
 
 

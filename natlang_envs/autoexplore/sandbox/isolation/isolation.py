@@ -185,10 +185,10 @@ class _Probe:
 def _probe(candidate: Bubblewrap) -> str:
     """Run a program that writes inside and looks outside; return what was wrong, or nothing."""
     files = _Probe()
-    with tempfile.TemporaryDirectory(prefix="natlang-probe-") as outside:
+    with closing(OwnFolder(Path(tempfile.gettempdir()))) as outside:
         code = (
             "import os; open('written', 'w').close(); "
-            f"print(os.path.exists({outside!r}), os.path.exists('given'), os.environ['HOME'])"
+            f"print(os.path.exists({str(outside.path)!r}), os.path.exists('given'), os.environ['HOME'])"
         )
         done = candidate.run(("python", "-c", code), files, "", Limits())
     if done.stdout == b"False True /tmp\n" and files.written:
@@ -298,9 +298,9 @@ class Unsafe:
             return command
         numbers = (limits.memory, 4 * limits.memory, limits.disk, math.ceil(limits.seconds), OPEN_FILES, 0)
         own = OwnFolder(Path(tempfile.gettempdir()))
-        with closing(own), tempfile.TemporaryDirectory(prefix="natlang-unsafe-") as temporary:
-            folder = own.path / "files"
-            folder.mkdir()
+        with closing(own):
+            for path in (folder := own.path / "files", temporary := own.path / "tmp"):
+                path.mkdir()
             with _opened(folder) as work:
                 files.fill(work, None)
                 try:
@@ -310,7 +310,7 @@ class Unsafe:
                         stdout=subprocess.PIPE,
                         stderr=subprocess.PIPE,
                         cwd=folder / cwd,
-                        env=environment(str(folder), temporary),
+                        env=environment(str(folder), str(temporary)),
                         start_new_session=True,
                     )
                 except (OSError, ValueError) as error:

@@ -2,7 +2,7 @@
 
 Each is locked by its process. The system drops the lock when the process ends, however it ends, and the next process
 that makes such a folder removes those that nobody holds. Only folders that this program made are ever removed: their
-name has the exact form, they hold the marker file, and both belong to this user.
+name has the exact form, they hold the marker file or nothing at all, and both belong to this user.
 """
 
 from __future__ import annotations
@@ -87,9 +87,8 @@ def _remove_abandoned(place: Path) -> None:
     for name in names:
         lock = _lock(place / name)
         if lock is not None:
-            if _is_marked(lock):
-                with suppress(OSError):
-                    remove_folder(place / name)
+            with suppress(OSError):
+                remove_folder(place / name) if _is_marked(lock) else (place / name).rmdir()
             os.close(lock)
 
 
