@@ -16,8 +16,9 @@ import hashlib
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
-from setuptools import Extension, setup
+from setuptools import setup
 from setuptools.command.build_py import build_py
 
 SOURCE = Path(__file__).parent / "datasets" / "autoexplore"
@@ -46,7 +47,7 @@ class BuildWithData(build_py):
             listed.write_text("\n".join(digests) + "\n", encoding="ascii")
 
 
-def extensions() -> list[Extension]:
+def extensions() -> list[Any]:
     """Return the engine as extension modules; none unless they are asked for."""
     if not COMPILE:
         return []

@@ -24,7 +24,7 @@ from rich.table import Column, Table
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import cache_folder
-from natlang_envs.registration import ENVIRONMENTS
+from natlang_envs.registration import ENVIRONMENTS, make_pinned
 
 # What is not possible without each extra.
 _COSTS = {
@@ -97,12 +97,10 @@ def _engine() -> Finding:
 
 def _environments() -> Finding:
     """Play a step of each environment."""
-    import gymnasium
-
     failed: list[str] = []
     for each in ENVIRONMENTS:
         try:
-            env = gymnasium.make(each.id)
+            env = make_pinned(each.id)
             _, info = env.reset(seed=0)
             env.step(info["admissible_commands"][0])
             env.close()
