@@ -43,7 +43,7 @@ CONTENTS = {
         "docs/libraries",
     ],
     "Environments": ["docs/environments", "environments/*", "docs/autoexplore", "docs/alfworld", "docs/sandbox"],
-    "Guides": ["docs/contract", "docs/two_players", "docs/evaluation", "datasets/autoexplore/README"],
+    "Guides": ["docs/contract", "docs/two_players", "docs/evaluation", "docs/faults", "datasets/autoexplore/README"],
     "Leaderboard": ["docs/leaderboard", "docs/leaderboard_policy"],
     "Reflect-RL": ["docs/algorithm", "docs/agent_*"],
     "Results": ["benchmarks/results/*", "benchmarks/results/notes/*"],

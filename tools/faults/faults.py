@@ -222,11 +222,11 @@ def _two(trial: Trial, count: int) -> None:
 def _corrupt(trial: Trial, count: int) -> None:
     """Break a line amid what the next start reads; then do what the line that it says asks for."""
     for number in range(count if trial.case.text else 0):
-        place, share = trial.place(), 0.55
-        while ((path := _text(trial.case, place)) is None or trial.look(place)) and share < 1:
+        place, share = trial.place(), 0.55  # of its seconds; the machine may be slower by now
+        while ((path := _text(trial.case, place)) is None or trial.look(place)) and share < 3:
             place = trial.place()
             trial.case.start(place, kill_after=trial.seconds * share)
-            share += 0.04
+            share *= 1.08
         if path is None:
             trial.outcome.failures.append("there was nothing to break")
             continue
