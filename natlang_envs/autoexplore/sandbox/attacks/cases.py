@@ -162,6 +162,7 @@ REACHING = {
         "os.kill(1, signal.SIGKILL); time.sleep(.1)\nif not os.path.exists('/proc/1'): reached('1')"
     ),
     "signal to the group": blocked("signal.signal(signal.SIGTERM, signal.SIG_IGN); os.killpg(0, signal.SIGTERM)"),
+    "a session from outside": blocked("if 0 in (os.getsid(0), os.getpgrp()): reached('session')"),
     "pidfd of the caller": Attack("os.pidfd_open(P['hostpid']); reached('pidfd')"),
     "ptrace of the caller": blocked("if libc.ptrace(16, P['hostpid'], 0, 0) == 0: reached('ptrace')"),
     "ptrace of pid 1": blocked("if libc.ptrace(16, 1, 0, 0) == 0: reached('ptrace')"),

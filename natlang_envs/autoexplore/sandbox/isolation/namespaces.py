@@ -26,7 +26,9 @@ NOBODY = 65534
 OPEN_FILES = 256
 
 _USERS = f"0 0 1\n{NOBODY} {NOBODY} 1\n"  # inside, outside, how many
-_WAITING = ("/bin/sh", "-c", 'read -r _ && exec "$@" </dev/null', "sh")
+# The session begins here, not with bubblewrap's --new-session: so bubblewrap stays in the group that a killed caller
+# takes along, and the program is never in it.
+_WAITING = ("/bin/sh", "-c", 'read -r _ && exec setsid "$@" </dev/null', "sh")
 _START = 10.0  # seconds in which bubblewrap must have made its namespaces
 _END = 5.0  # seconds in which killed processes must be gone
 
@@ -175,7 +177,7 @@ def arguments(root: bool, size: int, start: str, limits: Limits) -> list[str]:
 
 
 def _unshared(root: bool) -> list[str]:
-    arguments = ["--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--hostname", "sandbox"]
+    arguments = ["--unshare-all", "--unshare-user", "--die-with-parent", "--hostname", "sandbox"]
     if root:
         # The kernel limits nobody's processes, not root's: we map both users, and setpriv goes from one to the other.
         return [*arguments, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
