@@ -1,19 +1,34 @@
-"""Puts the dataset's files into the wheel; everything else about the package stands in pyproject.toml.
+"""Puts the dataset's files into the wheel, and compiles ALFWorld's engine where that is asked for.
 
-The files live in `datasets/`, which must never be importable (it would shadow the Hugging Face library), so they are no
-package data of their own place: they are copied into the package `natlang_envs.autoexplore.dataset` when it is built.
+Everything else about the package stands in pyproject.toml.
+
+The files of the dataset live in `datasets/`, which must never be importable (it would shadow the Hugging Face library),
+so they are no package data of their own place: they are copied into the package `natlang_envs.autoexplore.dataset` when
+it is built.
+
+`NATLANG_COMPILE=1 pip install --no-build-isolation .` compiles the engine with mypyc; it needs a C compiler, mypy and
+setuptools. The modules that are compiled are those that run without it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
 SOURCE = Path(__file__).parent / "datasets" / "autoexplore"
 TARGET = Path("natlang_envs", "autoexplore", "dataset", "data")
+ALFWORLD = Path("natlang_envs", "alfworld")
+COMPILED = (
+    *(f"engine/{name}.py" for name in ("actions", "available_actions", "game", "goals", "grammar", "world")),
+    *(f"games/{name}.py" for name in ("game_builder", "generator", "layout", "pddl_writer", "weighted_choice")),
+)
+COMPILE = os.environ.get("NATLANG_COMPILE") == "1"
 
 
 class BuildWithData(build_py):
@@ -26,6 +41,20 @@ class BuildWithData(build_py):
             target = Path(self.build_lib) / TARGET
             shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(SOURCE, target, ignore=shutil.ignore_patterns("drafts", "__pycache__"))
+        if COMPILE:  # what the engine compares its sources with when it is imported
+            digests = [f"{hashlib.sha256((ALFWORLD / each).read_bytes()).hexdigest()} {each}" for each in COMPILED]
+            listed = Path(self.build_lib) / ALFWORLD / "engine" / "compiled.txt"
+            listed.write_text("\n".join(digests) + "\n", encoding="ascii")
 
 
-setup(cmdclass={"build_py": BuildWithData})
+def extensions() -> list[Any]:
+    """Return the engine as extension modules; none unless they are asked for."""
+    if not COMPILE:
+        return []
+    from mypyc.build import mypycify
+
+    files = [str(ALFWORLD / each) for each in COMPILED]
+    return list(mypycify(["--follow-imports=skip", *files], opt_level="3", group_name="natlang_alfworld"))
+
+
+setup(cmdclass={"build_py": BuildWithData}, ext_modules=extensions())

@@ -134,6 +134,6 @@ def read_curve(path: Path) -> tuple[tuple[int, float], ...]:
         first = error.errors()[0]
         said = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
         raise UsageError(one_line(f"{path} is no learning curve: {said}")) from None
-    together = -(-len(rows) // _MOST_POINTS)
+    together = max(1, -(-len(rows) // _MOST_POINTS))
     parts = [rows[at : at + together] for at in range(0, len(rows), together)]
     return tuple((part[-1].episodes, fmean(each.success for each in part)) for part in parts)

@@ -9,6 +9,9 @@ from leaderboard.badges import Adjudication
 from leaderboard.verify import Verified
 from natlang_envs.evaluation.protocols import Protocol
 
+SIZES = {"up-to-10M": 10**7, "up-to-1B": 10**9, "up-to-10B": 10**10, "larger": 10**19}
+"""Size classes, by the largest number of weights."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -41,6 +44,18 @@ class Row:
     folder: Path
     entry: Verified
     members: tuple[Row, ...] = ()
+
+    @property
+    def tracks(self) -> tuple[str, ...]:
+        """What kind of agent it is, as far as is stated: method, weights, whether it speaks, size class."""
+        stated = self.entry.submission
+        track = stated.track
+        found = [] if track is None else [track.method, track.weights and f"{track.weights}-weights"]
+        if track is not None and track.reflection is not None:
+            found.append("reflects" if track.reflection else "silent")
+        if stated.parameters:
+            found.append(next(name for name, most in SIZES.items() if stated.parameters <= most))
+        return tuple(each for each in found if each)
 
     @property
     def group(self) -> str:

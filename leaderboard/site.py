@@ -108,6 +108,7 @@ def _board_page(templates: Environment, table: Table) -> str:
         up=up,
         plot=size_against_success(table.rows),
         curves=learning_curves(table.entries),
+        tracks=sorted({each for row in table.rows for each in row.tracks}),
     )
 
 

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,7 +24,7 @@ from rich.table import Column, Table
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import cache_folder
-from natlang_envs.registration import ENVIRONMENTS
+from natlang_envs.registration import ENVIRONMENTS, make_pinned
 
 # What is not possible without each extra.
 _COSTS = {
@@ -57,6 +58,7 @@ def findings() -> Iterator[Finding]:
     """Yield what was found, the necessary first."""
     yield Finding("Python", "works", f"{platform.python_version()}, {platform.machine()}, {platform.system()}")
     yield _environments()
+    yield _engine()
     yield from _extras()
     yield _isolation()
     if sys.platform.startswith("linux"):
@@ -83,14 +85,22 @@ def doctor_command(
         raise typer.Exit(1)
 
 
+def _engine() -> Finding:
+    try:
+        spec = find_spec("natlang_envs.alfworld.engine.world")
+    except UsageError as error:
+        return Finding("ALFWorld's engine", "missing", str(error))
+    compiled = spec is not None and not str(spec.origin).endswith(".py")
+    says = "compiled" if compiled else "pure Python; docs/alfworld.md says how to compile it"
+    return Finding("ALFWorld's engine", "works", says)
+
+
 def _environments() -> Finding:
     """Play a step of each environment."""
-    import gymnasium
-
     failed: list[str] = []
     for each in ENVIRONMENTS:
         try:
-            env = gymnasium.make(each.id)
+            env = make_pinned(each.id)
             _, info = env.reset(seed=0)
             env.step(info["admissible_commands"][0])
             env.close()

@@ -31,17 +31,19 @@ for (const table of document.querySelectorAll("table.standings")) {
 
 // Search and filter: "/" goes to the search field.
 const search = document.getElementById("search"), group = document.getElementById("group");
+const track = document.getElementById("track");
 function narrow() {
   const words = search.value.toLowerCase().split(/\s+/).filter((each) => each !== "");
   const groups = group ? group.value : "all";
   for (const row of document.querySelectorAll("table.standings tbody tr")) {
     const text = row.textContent.toLowerCase();
     const wanted = groups === "all" || groups.split(" ").includes(row.dataset.group);
-    row.hidden = !wanted || !words.every((each) => text.includes(each));
+    const tracked = !track || track.value === "" || row.dataset.tracks.split(" ").includes(track.value);
+    row.hidden = !wanted || !tracked || !words.every((each) => text.includes(each));
   }
 }
 search.addEventListener("input", narrow);
-if (group) group.addEventListener("change", narrow);
+for (const choice of [group, track]) if (choice) choice.addEventListener("change", narrow);
 document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.target === search) return;
   event.preventDefault();

@@ -66,8 +66,8 @@ class AutoExploreEnv(NatLangEnv):
       registered ids set it.
     - `edition`: of the labels; the registered ids set it: 1 in v0, 2 in v1.
     - `wording`: of the labels' questions. `"natural"`, as a user of the repository would ask, is v1's default; a
-      label without one is asked in the hard wording (validation and test have them all, train and test_seen none).
-      `"hard"` shares few words with the evidence and is v0's only one.
+      label of your own without one is asked in the hard wording. `"hard"` shares few words with the evidence and is
+      v0's only one.
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository; of the labelled dataset also
       `"test_seen"`, held-out files of the repositories in train.
     - `dataset`: `"labelled"`, real repositories that `natlang data fetch` brings; the name of one of them;

@@ -190,6 +190,30 @@ def test_names_in_pictures_are_text(submissions: Path) -> None:
     assert picture.count("&lt;b&gt;") == 4
 
 
+# Tracks.
+
+
+@needs_chromium
+def test_rows_are_chosen_by_track(submissions: Path, run_folder: Path, tmp_path: Path) -> None:
+    second = tmp_path / "run"
+    evaluate(lambda view: view.admissible_commands[0], PROTOCOL, name="second", out=second)
+    pack(second, name="learned", out=submissions, parameters=1_700_000, track={"method": "rl", "reflection": True})
+    build(submissions, tmp_path / "site")
+    page = tmp_path / "site" / BOARD
+    (table,) = standings(submissions)
+    assert {row.entry.submission.name: row.tracks for row in table.rows} == {
+        NAME: (),
+        "learned": ("rl", "reflects", "up-to-10M"),
+    }
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text(encoding="utf-8"))
+    choose = "const t = document.getElementById('track'); t.value = 'rl'; t.dispatchEvent(new Event('change'));"
+    page.write_text(text.replace("</body>", f"<script>{choose}</script></body>"), encoding="utf-8")
+    shown = rendered(page, tmp_path / "profile")
+    hidden = re.findall(r'<tr data-group[^>]*data-tracks="([^"]*)"[^>]*hidden', shown)
+    assert hidden == [""]
+    assert shown.count("<tr data-group") == 2
+
+
 # The game in the viewer.
 
 

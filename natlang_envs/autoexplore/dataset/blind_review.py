@@ -1,4 +1,4 @@
-"""The second, blind reading: somebody given a question and the tree alone names a file; the label is compared."""
+"""Blind readings: somebody given a question and the tree alone names a file, or all files that answer it."""
 
 from __future__ import annotations
 
@@ -67,3 +67,39 @@ def agreement(readings: Iterable[Reading], labels: Mapping[str, Label]) -> Rate:
     """Return how often the file named is a target; readings of labels that are gone, and open ones, do not count."""
     told = [each for each in readings if each.file and each.id in labels]
     return Rate(sum(each.file in labels[each.id].targets for each in told), len(told))
+
+
+class FullReading(NamedTuple):
+    """All files that a reader found to answer a question, whose label it did not know."""
+
+    id: str
+    files: tuple[str, ...]
+
+
+class Completeness(NamedTuple):
+    """How often a reader of the whole tree found a target, and how often it named a file that is none."""
+
+    found: Rate
+    further: Rate
+
+
+def completeness(labels: Mapping[str, Label], path: Path | None = None) -> Completeness:
+    """Compare the committed readings of whole trees, or those of another file, with the labels.
+
+    Raises:
+        UsageError: A line is no such reading; the message names its number.
+    """
+    path = path or data_folder() / "full_reading.jsonl"
+    read = [each for _, each in read_lines(path, _parse_full) if each.id in labels]
+    targets = [set(labels[each.id].targets) for each in read]
+    found = sum(bool(those & set(each.files)) for each, those in zip(read, targets, strict=True))
+    further = sum(bool(set(each.files) - those) for each, those in zip(read, targets, strict=True))
+    return Completeness(Rate(found, len(read)), Rate(further, len(read)))
+
+
+def _parse_full(value: object) -> FullReading:
+    content = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    files = content.get("files")
+    if tuple(content) != FullReading._fields or not isinstance(files, list) or not files:
+        raise ValueError("a reading of the whole tree has the keys id and files, a list of paths")
+    return FullReading(str(content["id"]), tuple(map(str, cast("list[Any]", files))))

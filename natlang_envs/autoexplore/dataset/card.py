@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib import resources
 
-from natlang_envs.autoexplore.dataset.blind_review import agreement, read_readings, readings_file
+from natlang_envs.autoexplore.dataset.blind_review import agreement, completeness, read_readings, readings_file
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
 from natlang_envs.autoexplore.dataset.editions import Edition, amendments, digest, load_labels
 from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Part, Wording
@@ -55,6 +55,7 @@ def card(parts: Parts, edition: Edition | None, source_digest: str) -> str:
     }
     if edition is None:
         return _filled("own_card.md", values)
+    full = completeness(everything)
     values |= {
         "edition": str(edition),
         "first_digest": digest(1),
@@ -70,6 +71,8 @@ def card(parts: Parts, edition: Edition | None, source_digest: str) -> str:
         "by_difficulty": _counted(parts, _names(parts, lambda label: label.difficulty), lambda label: label.difficulty),
         "searchers": _searchers(parts),
         "slices": _slices(parts),
+        "targets_found": str(full.found),
+        "files_further": str(full.further),
         "agreement": str(agreement(read_readings(readings_file()), everything)),
     }
     return _filled("dataset_card.md", values)

@@ -160,7 +160,7 @@ def _company(repositories: Collection[str]) -> dict[str, bytes]:
     """Return what comes with the labels, by its name in the folder."""
     content = {
         name: (data_folder() / name).read_bytes()
-        for name in ("repositories.toml", "second_reading.jsonl", "amendments.jsonl")
+        for name in ("repositories.toml", "second_reading.jsonl", "full_reading.jsonl", "amendments.jsonl")
         if (data_folder() / name).exists()
     }
     for name in sorted(repositories):

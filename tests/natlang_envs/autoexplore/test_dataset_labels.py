@@ -13,7 +13,14 @@ import gymnasium
 import pytest
 
 from natlang_envs import UsageError
-from natlang_envs.autoexplore.dataset.blind_review import Reading, agreement, read_readings, sample, write_readings
+from natlang_envs.autoexplore.dataset.blind_review import (
+    Reading,
+    agreement,
+    completeness,
+    read_readings,
+    sample,
+    write_readings,
+)
 from natlang_envs.autoexplore.dataset.card import card
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE
 from natlang_envs.autoexplore.dataset.checks import (
@@ -336,7 +343,13 @@ def test_the_export_is_read_back(coffee: Repository, tmp_path: Path) -> None:
         for path in written
         if path.name != "SHA256SUMS"
     }
-    for name in ("repositories.toml", "second_reading.jsonl", "amendments.jsonl", "coffee_company/README.md"):
+    for name in (
+        "repositories.toml",
+        "second_reading.jsonl",
+        "full_reading.jsonl",
+        "amendments.jsonl",
+        "coffee_company/README.md",
+    ):
         assert name in sums
     with pytest.raises(UsageError, match="is not empty"):
         write_export(out, parts, 2, "d1gest")
@@ -365,3 +378,18 @@ def test_a_second_reading_counts_what_was_read(shop: Repository, tmp_path: Path)
     (tmp_path / "readings.jsonl").write_text('{"id": "x"}\n')
     with pytest.raises(UsageError, match="line 1: a reading has the keys"):
         read_readings(tmp_path / "readings.jsonl")
+
+
+def test_a_reading_of_whole_trees_counts_targets_and_other_files(shop: Repository, tmp_path: Path) -> None:
+    labels = {label.id: label for label in (soap(shop, question=f"May I wash number {n}?") for n in range(3))}
+    (target, *_) = next(iter(labels.values())).targets
+    told = ([target], [target, "README.md"], ["README.md"])
+    lines = [json.dumps({"id": name, "files": files}) for name, files in zip(labels, told, strict=True)]
+    path = tmp_path / "full.jsonl"
+    path.write_text("\n".join([*lines, json.dumps({"id": "shop/gone", "files": ["x"]})]) + "\n")
+    found, further = completeness(labels, path)
+    assert (found.successes, found.trials) == (2, 3)
+    assert (further.successes, further.trials) == (2, 3)
+    path.write_text('{"id": "x", "files": []}\n')
+    with pytest.raises(UsageError, match="line 1: a reading of the whole tree has the keys id and files"):
+        completeness(labels, path)

@@ -2,6 +2,9 @@
 
 cases        the attacks, by class and name
 calls        those by system call
+by_call      those on files and processes outside, one for each way to ask the kernel
+by_network   those through sockets
+kernel_files those through /proc
 attack       what an attack is, and the code that goes before each
 arena        the host that is attacked, and how each attempt is judged
 host_folder  a folder of the host as the files of a program

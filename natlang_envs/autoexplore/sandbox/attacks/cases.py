@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from natlang_envs.autoexplore.sandbox.attacks import by_call, by_network, kernel_files
 from natlang_envs.autoexplore.sandbox.attacks.attack import LIMITS, LONG, PRELUDE, Attack, blocked, bomb
 from natlang_envs.autoexplore.sandbox.attacks.calls import CALLS
 
@@ -161,6 +162,7 @@ REACHING = {
         "os.kill(1, signal.SIGKILL); time.sleep(.1)\nif not os.path.exists('/proc/1'): reached('1')"
     ),
     "signal to the group": blocked("signal.signal(signal.SIGTERM, signal.SIG_IGN); os.killpg(0, signal.SIGTERM)"),
+    "a session from outside": blocked("if 0 in (os.getsid(0), os.getpgrp()): reached('session')"),
     "pidfd of the caller": Attack("os.pidfd_open(P['hostpid']); reached('pidfd')"),
     "ptrace of the caller": blocked("if libc.ptrace(16, P['hostpid'], 0, 0) == 0: reached('ptrace')"),
     "ptrace of pid 1": blocked("if libc.ptrace(16, 1, 0, 0) == 0: reached('ptrace')"),
@@ -182,6 +184,14 @@ RIGHTS = {
         "    if l[:6] in ('CapInh', 'CapPrm', 'CapEff', 'CapAmb') and int(l.split()[1], 16): reached(l)"
     ),
     "new privileges": blocked("if 'NoNewPrivs:\\t1' not in open('/proc/self/status').read(): reached('no_new_privs')"),
+    # As an ordinary user it is the same user's, so a program can change it: it must have no more rights.
+    "rights of pid 1": blocked(
+        "for l in open('/proc/1/status') if os.stat('/proc/1').st_uid == os.getuid() else ():\n"
+        "    n, _, v = l.partition(':')\n"
+        "    if n in ('CapInh', 'CapPrm', 'CapEff', 'CapAmb') and int(v, 16) or n == 'NoNewPrivs' and int(v) != 1:\n"
+        "        reached(l)\n"
+        "    if n == 'Seccomp' and int(v) != 2 and os.uname().machine in ('x86_64', 'aarch64'): reached(l)"
+    ),
     "setuid programs": blocked(
         "if b'uid=0' in subprocess.run(['su', '-c', 'id'], capture_output=True).stdout: reached('su')"
     ),
@@ -350,9 +360,9 @@ PIP = {
 }
 
 GROUPS = {
-    "read": READING,
-    "write": WRITING,
-    "reach": REACHING,
+    "read": {**READING, **by_call.READING, **kernel_files.READING},
+    "write": {**WRITING, **by_call.WRITING, **kernel_files.WRITING},
+    "reach": {**REACHING, **by_call.REACHING, **by_network.REACHING},
     "rights": RIGHTS,
     "bomb": BOMBS,
     "left": LEFT,

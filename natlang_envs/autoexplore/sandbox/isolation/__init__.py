@@ -2,6 +2,7 @@
 
 isolation      finds what isolates on this machine, and runs a program in it
 namespaces     starts bubblewrap and ends all that runs in it
+ends_with_caller   the process group that a killed caller takes along
 child          what a program finds: its Python, its environment, its command line
 system_calls   the seccomp filter
 watch          output, time, memory and files while it runs

@@ -45,7 +45,6 @@ from natlang_envs.autoexplore.sandbox.isolation.namespaces import (
     OPEN_FILES,
     Namespaces,
     arguments,
-    end_abandoned,
     limited,
 )
 from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import OwnFolder
@@ -157,7 +156,6 @@ def _first_working(programs: tuple[Path, ...]) -> Bubblewrap | str:
             reason = str(error)
         else:
             if not reason:
-                end_abandoned(program)
                 return candidate
         reasons.append(f"{program} fails: {reason}")
     return "; ".join(reasons).replace("\n", " ")

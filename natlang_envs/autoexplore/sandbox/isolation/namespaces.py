@@ -18,6 +18,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from natlang_envs.autoexplore.sandbox.isolation.child import environment, folders, interpreter_mounts, system_mounts
+from natlang_envs.autoexplore.sandbox.isolation.ends_with_caller import group
 from natlang_envs.autoexplore.sandbox.isolation.system_calls import system_call_filter
 from natlang_envs.autoexplore.sandbox.isolation.watch import Limits
 
@@ -25,7 +26,9 @@ NOBODY = 65534
 OPEN_FILES = 256
 
 _USERS = f"0 0 1\n{NOBODY} {NOBODY} 1\n"  # inside, outside, how many
-_WAITING = ("/bin/sh", "-c", 'read -r _ && exec "$@" </dev/null', "sh")
+# The session begins here, not with bubblewrap's --new-session: so bubblewrap stays in the group that a killed caller
+# takes along, and the program is never in it.
+_WAITING = ("/bin/sh", "-c", 'read -r _ && exec setsid "$@" </dev/null', "sh")
 _START = 10.0  # seconds in which bubblewrap must have made its namespaces
 _END = 5.0  # seconds in which killed processes must be gone
 
@@ -69,7 +72,7 @@ class Namespaces:
                 stderr=subprocess.PIPE,
                 env={},  # bubblewrap's own can be read inside, whatever it is told to clear
                 pass_fds=inherited,
-                start_new_session=True,
+                process_group=group(),
             )
             theirs.close()
             try:
@@ -144,26 +147,6 @@ class Namespaces:
         raise self._failed("bubblewrap did not mount in time")
 
 
-def end_abandoned(program: Path) -> None:
-    """End the process of this user's that a killed caller may have left behind: it waits for ever and runs nothing.
-
-    Bubblewrap's inner process waits for the outer one before it asks to die with it. A caller killed in those
-    milliseconds takes the outer one along, and nobody is left to end the wait.
-    """
-    for each in Path("/proc").iterdir():
-        with suppress(OSError, ValueError):
-            process = os.pidfd_open(int(each.name))
-            try:
-                ours = (each / "cmdline").read_bytes().startswith(os.fsencode(program) + b"\0--info-fd\0")
-                if ours and each.stat().st_uid == os.geteuid():
-                    _, parent, _, session = (each / "stat").read_text(encoding="utf-8").rpartition(") ")[2].split()[:4]
-                    # The outer process began the session; another parent means that it is dead.
-                    if session not in (each.name, parent):
-                        signal.pidfd_send_signal(process, signal.SIGKILL)
-            finally:
-                os.close(process)
-
-
 def _pipe(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
     """Return a pipe that we read and a program writes."""
     read, write = os.pipe()
@@ -194,7 +177,7 @@ def arguments(root: bool, size: int, start: str, limits: Limits) -> list[str]:
 
 
 def _unshared(root: bool) -> list[str]:
-    arguments = ["--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--hostname", "sandbox"]
+    arguments = ["--unshare-all", "--unshare-user", "--die-with-parent", "--hostname", "sandbox"]
     if root:
         # The kernel limits nobody's processes, not root's: we map both users, and setpriv goes from one to the other.
         return [*arguments, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]

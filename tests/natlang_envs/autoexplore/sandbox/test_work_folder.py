@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -214,71 +214,68 @@ with AutoExploreSandbox(sys.argv[1]) as sandbox:
 """
 
 
-def _wait_until_gone(mark: str, except_for: str = "nothing") -> None:
-    def left() -> list[int]:
-        return [each for each in running(mark) if each not in running(except_for)]
-
+def _wait_until_gone(mark: str) -> None:
     # A start that lost its caller goes on until it waits for its files, so a look that finds nothing proves nothing.
     deadline = time.monotonic() + 10
     found: list[list[int]] = []
     while time.monotonic() < deadline and (len(found) < 10 or any(found[-10:])):
-        found.append(left())
+        found.append(running(mark))
         time.sleep(0.05)
     assert not any(found[-10:])
 
 
-def test_the_next_start_ends_what_a_killed_start_left(repo):
-    """The state that a caller leaves whom something kills between two steps of bubblewrap's start."""
-    program = shutil.which("bwrap")
-    if program is None or Path(program).resolve() != Path("/usr/bin/bwrap"):
-        pytest.skip("it is about the system's bubblewrap")
-    block, go = os.pipe()
-    line = [
-        program,
-        "--info-fd",
-        "2",
-        "--unshare-all",
-        "--unshare-user",
-        "--userns-block-fd",
-        str(block),
-        "--bind",
-        "/",
-    ]
-    with subprocess.Popen(
-        ["/usr/bin/bwrap", *line[1:], "/", "--", "sleep", "61.7"], pass_fds=[block], stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as outer:  # fmt: skip
-        assert outer.stderr is not None
-        assert b"child-pid" in outer.stderr.read(64)
-        subprocess.run([sys.executable, "-c", KILLED.partition("    print")[0], repo], check=True)
-        assert len(running("61.7")) == 2  # its outer process lives
-        outer.kill()
-    os.close(go)
-    assert len(running("61.7")) == 1
-    subprocess.run([sys.executable, "-c", KILLED.partition("    print")[0], repo], check=True)
-    _wait_until_gone("61.7")
+KILLED_IN_A_STEP = """
+import os, signal, sys
+from natlang_envs.autoexplore.sandbox import AutoExploreSandbox
+from natlang_envs.autoexplore.sandbox.isolation.namespaces import Namespaces
+step = getattr(Namespaces, sys.argv[2])
+def killed(*arguments):
+    if sys.argv[3] == "after": step(*arguments)
+    print("step", flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+with AutoExploreSandbox(sys.argv[1]) as sandbox:
+    sandbox.execute("python -c pass")
+    setattr(Namespaces, sys.argv[2], killed)
+    sandbox.execute("python -c \\"import time; time.sleep(60)  # MARK\\"")
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("step", ["_first_process", "_mounted", "go"])
+def test_a_caller_killed_in_a_step_of_the_start_leaves_no_process(repo, step, when):
+    """Between its clone and its prctl bubblewrap's inner process waits for an outer one that died with the caller."""
+    mark = f"killed-{uuid.uuid4().hex}"
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED_IN_A_STEP.replace("MARK", mark), repo, step, when],
+        stdout=subprocess.PIPE, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == (b"step\n", -signal.SIGKILL)
+    _wait_until_gone(mark)
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.013, 0.04, 0.09, 0.2])
-def test_a_killed_caller_leaves_nothing_on_the_disk_and_no_process(repo, delay):
-    places = (Path(tempfile.gettempdir()), Path("/dev/shm"), Path("/var/tmp"))
+def test_a_killed_caller_leaves_nothing_on_the_disk_and_no_process(repo, tmp_path, delay):
+    temporary = tmp_path / "temporary"  # its own: what others that run beside it make in /tmp is not its
+    temporary.mkdir()
+    surroundings = {**os.environ, "TMPDIR": str(temporary)}
 
-    def left() -> set[Path]:
-        return {each for place in places for each in place.glob("natlang-*")}
+    def left(*processes: int) -> list[Path]:
+        places = (Path(tempfile.gettempdir()), Path("/dev/shm"), Path("/var/tmp"))
+        names = [name for process in processes for name in (f"natlang-*-{process}-*", f"natlang-{process}-*")]
+        return [each for place in places for name in names for each in place.glob(name)]
 
-    mark = f"killed-{uuid.uuid4().hex}"  # this test's own: others run beside it
+    mark = f"killed-{uuid.uuid4().hex}"
     before = hostile.tree_hash(repo)
-    around = left()
     with subprocess.Popen(
-        [sys.executable, "-c", KILLED.replace("MARK", mark), repo], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", KILLED.replace("MARK", mark), repo], stdout=subprocess.PIPE, text=True, env=surroundings
     ) as caller:
         assert caller.stdout is not None
         assert caller.stdout.readline() == "ready\n"
         time.sleep(delay)
         caller.kill()
-    # Bubblewrap itself may be left where it was killed while it started; the next start of a sandbox ends it.
-    _wait_until_gone(mark, except_for="--info-fd")
-    subprocess.run([sys.executable, "-c", KILLED.partition("    print")[0], repo], check=True)
     _wait_until_gone(mark)
-    assert not {each for each in left() - around if each.name.startswith(("natlang-explore", "natlang-unsafe"))}
+    with subprocess.Popen([sys.executable, "-c", KILLED.partition("    print")[0], repo], env=surroundings) as second:
+        assert second.wait() == 0
+    assert not left(caller.pid, second.pid)
+    assert not list(temporary.iterdir())
     assert hostile.tree_hash(repo) == before

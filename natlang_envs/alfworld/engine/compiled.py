@@ -1,0 +1,35 @@
+"""Whether the engine is compiled (see setup.py), and that it was compiled from the sources that lie beside it."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+from natlang_envs.errors import UsageError
+
+_ENGINE = Path(__file__).parent
+_LIST = _ENGINE / "compiled.txt"  # a line for each module: the SHA-256 of its source when it was compiled
+
+
+def is_compiled() -> bool:
+    """Return whether the engine runs as compiled modules; the same sources run without."""
+    return any((_ENGINE / f"world{suffix}").exists() for suffix in EXTENSION_SUFFIXES)
+
+
+def check_compiled() -> None:
+    """Compare a compiled engine with its sources.
+
+    Raises:
+        UsageError: It was compiled from others.
+    """
+    if not is_compiled():
+        return
+    listed = _LIST.read_text(encoding="ascii").splitlines() if _LIST.is_file() else [" engine/world.py"]
+    for line in listed:
+        digest, name = line.split(" ", 1)
+        if hashlib.sha256((_ENGINE.parent / name).read_bytes()).hexdigest() != digest:
+            raise UsageError(
+                f"ALFWorld's compiled engine is of another version of {name}: install natlang-envs again, "
+                "or delete the compiled files beside it"
+            )

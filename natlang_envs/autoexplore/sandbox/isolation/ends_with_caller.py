@@ -1,0 +1,91 @@
+"""A process group that ends when this process does, however it ends.
+
+Bubblewrap's inner process waits for the outer one before it asks to die with it. A caller killed in those milliseconds
+takes the outer one along, and nobody is left to end the wait. So a shell in the group, one for all that a process
+starts, waits for the end of a pipe that only this process can write, and then ends the group, itself included.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import threading
+from typing import NamedTuple
+
+# In the background: its parent ends at once, so that it is nobody's child that a caller may wait for.
+_WAIT_AND_END = "exec 3<&0; { read -r _ <&3; kill -9 0; } &"
+
+
+class _Group(NamedTuple):
+    number: int
+    session: int  # a process can join only groups of its own session
+    alive: int  # ends with the shell
+    ours: int  # ends with us
+
+
+class _Groups:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last: _Group | None = None
+
+    def get(self) -> int:
+        with self._lock:
+            last = self._last
+            if last is None or last.session != os.getsid(0) or _ended(last):
+                self.forget()
+                last = self._last = _start()
+            return last.number
+
+    def forget(self) -> None:
+        last, self._last = self._last, None
+        if last is not None:
+            os.close(last.alive)
+            os.close(last.ours)
+
+    def forked(self) -> None:
+        self._lock = threading.Lock()  # another thread may have held it
+        self.forget()
+
+
+def _ended(group: _Group) -> bool:
+    poll = select.poll()  # which knows descriptors beyond 1023 as well
+    poll.register(group.alive)
+    return bool(poll.poll(0))
+
+
+def _start() -> _Group:
+    waits, ours = os.pipe()
+    alive, held = os.pipe()
+    try:
+        with subprocess.Popen(
+            ("/bin/sh", "-c", _WAIT_AND_END),
+            stdin=waits,
+            stdout=held,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={},
+            process_group=0,
+        ) as process:
+            return _Group(process.pid, os.getsid(0), alive, ours)
+    except BaseException:
+        os.close(alive)
+        os.close(ours)
+        raise
+    finally:
+        os.close(waits)
+        os.close(held)
+
+
+_groups = _Groups()
+# A forked process has a group of its own, and must not keep the pipe of its parent's open.
+os.register_at_fork(after_in_child=_groups.forked)
+
+
+def group() -> int:
+    """Return the group, to start processes in.
+
+    Raises:
+        OSError: The shell could not be started.
+    """
+    return _groups.get()
