@@ -37,8 +37,8 @@ the most unfinished or temporary things that lay about afterwards. `-`: the comm
 - **read-only**: the disk cannot be written, from the beginning or after a kill; then it can.
 - **clock set**: after a kill, all files lie a year in the future or in the past.
 - **two at once**: a second process in the same folder, begun later each time. It waits or is refused.
-- **corrupt line**: cut short, full of NUL, not UTF-8 or no JSON, amid what the next start reads: {texts}. Then what the
-  line says is done.
+- **corrupt line**: cut short, full of NUL, not UTF-8 or no JSON, amid what the next start reads. Then what the line
+  says is done. {texts}.
 
 | when | the command |
 | --- | --- |
@@ -85,8 +85,8 @@ def _page(cases: Sequence[Case], found: Mapping[tuple[str, str], Outcome], secon
     killed = [outcome for (_, fault), outcome in found.items() if fault == "kill -9"]
     count = sum(each.times for each in found.values())
     survived = (
-        f"All {count:,} faults were survived: each next start went on to the result of an undisturbed run, or said in "
-        "one line what to do and then did. No file was ever half-written under its final name."
+        f"All {count:,} faults were survived: each next start that was not killed in its turn ended with the result of an "
+        "undisturbed run, some after one line that said what to do. No file was ever half-written under its final name."
     )
     said = dict.fromkeys(_general(line) for outcome in found.values() for line in outcome.told)
     return _PAGE.format(
@@ -100,7 +100,7 @@ def _page(cases: Sequence[Case], found: Mapping[tuple[str, str], Outcome], secon
         ),
         failures="".join(f"{each}\n" for each in failures) + "\n" * bool(failures),
         each=max(outcome.times for outcome in killed),
-        texts=", ".join(f"`{each.text.removeprefix('disk/')}` ({each.name})" for each in cases if each.text),
+        texts="; ".join(f"{each.name}: `{each.text.removeprefix('disk/')}`" for each in cases if each.text),
         commands="\n".join(f"| {each.name} | `{each.command.replace('disk/', '')}` |" for each in cases),
         said="\n".join(f"- `{line}`" for line in said),
         date=datetime.now(UTC).date().isoformat(),
@@ -115,7 +115,7 @@ def _cell(outcome: Outcome) -> str:
 
 def _general(line: str) -> str:
     """Return a line, cut, without what differs from one time to the next."""
-    line = re.sub(r"[0-9a-f]{12,}", "…", _PLACE.sub("", line))
+    line = re.sub(r"[0-9a-f]{12,}", "…", _PLACE.sub("", line).replace("disk/", ""))
     return re.sub(r"(line|column|char|characters|bytes|position) \d+(-\d+)?", r"\1 N", line).replace("`", "'")[:200]
 
 

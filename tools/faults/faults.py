@@ -222,11 +222,12 @@ def _two(trial: Trial, count: int) -> None:
 def _corrupt(trial: Trial, count: int) -> None:
     """Break a line amid what the next start reads; then do what the line that it says asks for."""
     for number in range(count if trial.case.text else 0):
-        place, share = trial.place(), 0.55  # of its seconds; the machine may be slower by now
-        while ((path := _text(trial.case, place)) is None or trial.look(place)) and share < 3:
-            place = trial.place()
-            trial.case.start(place, kill_after=trial.seconds * share)
-            share *= 1.08
+        place = trial.place()
+        running = trial.case.begin(place)
+        while (path := _text(trial.case, place)) is None and running.poll() is None:
+            time.sleep(0.002)
+        running.kill()
+        running.wait()
         if path is None:
             trial.outcome.failures.append("there was nothing to break")
             continue
