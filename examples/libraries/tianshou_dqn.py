@@ -33,7 +33,7 @@ def main(epochs: int = 10) -> float:
         training_collector=Collector(learner, train, VectorReplayBuffer(50_000, 16)),
         test_collector=Collector(learner, test), max_epochs=epochs, epoch_num_steps=5_000,
         collection_step_num_env_steps=160, test_step_num_episodes=200, batch_size=128,
-        update_step_num_gradient_steps_per_sample=0.1,
+        update_step_num_gradient_steps_per_sample=0.4,
     )  # fmt: skip
     return float(learner.run_training(settings).best_reward)
 

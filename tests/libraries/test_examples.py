@@ -30,7 +30,7 @@ def test_maskable_ppo_learns_the_pickup(worked) -> None:
 def test_tianshous_dqn_learns_the_pickup(worked) -> None:
     module = example("tianshou_dqn", "tianshou")
     reward = module.main(epochs=5)
-    assert reward > -0.3  # -0.57 before
+    assert reward > 0.3  # -0.57 before
     worked("tianshou", module, f"mean reward {reward:.2f} after 25,000 steps; -0.57 before, at most 0.9")
 
 

@@ -86,12 +86,8 @@ def _page(cases: Sequence[Case], found: Mapping[tuple[str, str], Outcome], secon
     count = sum(each.times for each in found.values())
     survived = (
         f"All {count:,} faults were survived: each next start that was not killed in its turn ended with the result of "
-<<<<<<< HEAD
-        "an undisturbed run, some after one line that said what to do. No file was half-written under its final name."
-=======
         "an undisturbed run, some after one line that said what to do. No file was ever half-written under its final "
         "name."
->>>>>>> f7080b2a398607a85ab829c5c47a6bfa4a69c804
     )
     said = dict.fromkeys(_general(line) for outcome in found.values() for line in outcome.told)
     return _PAGE.format(
