@@ -36,7 +36,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score
 from natlang_envs.files import whole_folder, write_whole
-from natlang_envs.trajectory import Trajectory, replay, stream_trajectories
+from natlang_envs.trajectory import Trajectory, stream_trajectories
 
 INDEX_FILE = "index.html"
 _WORTH_A_PROCESS = 20  # entries: starting one takes as long as writing so many
@@ -243,7 +243,7 @@ def _shown(env: _Transcript | None, recorded: Trajectory) -> dict[str, Any]:
     task = ""
     if env is not None:
         try:
-            replay(env, recorded)
+            _play(env, recorded)
             texts, listed, pictures = map(_shortened, (env.texts, env.listed, env.pictures))
             task = unwrap(env).task
         except UsageError:
@@ -263,6 +263,15 @@ def _shown(env: _Transcript | None, recorded: Trajectory) -> dict[str, Any]:
     }
 
 
+def _play(env: _Transcript, recorded: Trajectory) -> None:
+    """Play the actions again without hashing what they show: the ledger says that it is what was recorded."""
+    env.reset(seed=recorded.seed, options={"task_id": recorded.task_id})
+    for action in recorded.actions:
+        _, _, terminated, truncated, _ = env.step(action)
+        if terminated or truncated:
+            return
+
+
 def _shortened(texts: list[str]) -> list[tuple[int, str]]:
     """Return each text as (what it shares with the beginning of the one before it, the rest).
 
@@ -273,7 +282,8 @@ def _shortened(texts: list[str]) -> list[tuple[int, str]]:
     before = ""
     for text in texts:
         shared = _shared(before, text)
-        shortened.append((len(text[:shared].encode("utf-16-le")) // 2, text[shared:]))
+        units = shared if text.isascii() else len(text[:shared].encode("utf-16-le")) // 2
+        shortened.append((units, text[shared:]))
         before = text
     return shortened
 
