@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from leaderboard.schema import Digest, Line, one_line, read_bounded
+from leaderboard.schema import Digest, Line, first_problem, one_line, read_bounded
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 
@@ -64,7 +64,7 @@ def read_badges(path: Path) -> Badges:
     try:
         return Badges.model_validate_json(read_bounded(path, _MAX_BYTES))
     except ValidationError as error:
-        raise UsageError(_problem(path, error)) from None
+        raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None
 
 
 def write_badges(path: Path, badges: Badges) -> None:
@@ -84,9 +84,4 @@ def read_adjudications(path: Path) -> list[Adjudication]:
     try:
         return _ADJUDICATIONS.validate_json(read_bounded(path, _MAX_BYTES))
     except ValidationError as error:
-        raise UsageError(_problem(path, error)) from None
-
-
-def _problem(path: Path, error: ValidationError) -> str:
-    first = error.errors()[0]
-    return one_line(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}")
+        raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None

@@ -43,7 +43,7 @@ def _all(tables: Sequence[Table]) -> list[dict[str, Any]]:
         _facts(row) | {"series": line.entry.submission.name if line.members else None}
         for table in tables
         for line in table.rows
-        for row in (line.members or (line,))
+        for row in line.recordings
     ]
 
 

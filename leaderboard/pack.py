@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from leaderboard.copies import refuse_copies
-from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, make_submission, one_line, read_bounded
+from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, first_problem, make_submission, one_line, read_bounded
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Recording, check, sha256
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.protocols import load_protocol
@@ -131,9 +131,7 @@ def read_curve(path: Path) -> tuple[tuple[int, float], ...]:
     try:
         rows = _POINTS.validate_json(read_bounded(path, _MAX_CURVE_BYTES))
     except ValidationError as error:
-        first = error.errors()[0]
-        said = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
-        raise UsageError(one_line(f"{path} is no learning curve: {said}")) from None
+        raise UsageError(one_line(f"{path} is no learning curve: {first_problem(error)}")) from None
     together = max(1, -(-len(rows) // _MOST_POINTS))
     parts = [rows[at : at + together] for at in range(0, len(rows), together)]
     return tuple((part[-1].episodes, fmean(each.success for each in part)) for part in parts)

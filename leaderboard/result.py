@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from leaderboard.schema import Digest, one_line, read_bounded
+from leaderboard.schema import Digest, first_problem, one_line, read_bounded
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.statistics import Interval, Score, success_interval
@@ -126,9 +126,7 @@ def read_ledger(path: Path) -> dict[str, Result]:
     try:
         return _LEDGER.validate_json(read_bounded(path, _MAX_LEDGER_BYTES))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UsageError(one_line(f"{path}: {where}: {first['msg']}: make it anew")) from None
+        raise UsageError(one_line(f"{path}: {first_problem(error)}: make it anew")) from None
 
 
 def write_ledger(path: Path, results: dict[str, Result]) -> None:

@@ -46,6 +46,11 @@ class Row:
     members: tuple[Row, ...] = ()
 
     @property
+    def recordings(self) -> tuple[Row, ...]:
+        """The rows of the entries that it stands for: its members, or itself."""
+        return self.members or (self,)
+
+    @property
     def tracks(self) -> tuple[str, ...]:
         """What kind of agent it is, as far as is stated: method, weights, whether it speaks, size class."""
         stated = self.entry.submission
@@ -80,4 +85,4 @@ class Table:
     @property
     def entries(self) -> tuple[Row, ...]:
         """The rows with each series' members in its place: one for every entry."""
-        return tuple(each for row in self.rows for each in (row.members or (row,)))
+        return tuple(each for row in self.rows for each in row.recordings)

@@ -214,7 +214,7 @@ def make_submission(content: dict[str, Any]) -> Submission:
     try:
         return Submission.model_validate(content)
     except ValidationError as error:
-        raise UsageError(_first_problem(error)) from None
+        raise UsageError(_explained(error)) from None
 
 
 def read_submission(path: Path) -> Submission:
@@ -227,7 +227,7 @@ def read_submission(path: Path) -> Submission:
     try:
         return Submission.model_validate_json(content)
     except ValidationError as error:
-        raise UsageError(one_line(f"{path.name}: {_first_problem(error)}")) from None
+        raise UsageError(one_line(f"{path.name}: {_explained(error)}")) from None
 
 
 def read_bounded(path: Path, limit: int) -> bytes:
@@ -251,6 +251,12 @@ def one_line(text: str) -> str:
     return shown if len(shown) <= _MAX_LINE else shown[:_MAX_LINE] + "…"
 
 
+def first_problem(error: ValidationError) -> str:
+    """Return where a file's content is not as it should be, and how; only the first place is named."""
+    first = error.errors(include_url=False)[0]
+    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+
+
 _INPUT_SAYS_NOTHING = ("missing", "extra_forbidden", "json_invalid")
 _REMEDIES = {
     "name": "write up to 64 lower-case letters, digits, '-', '.' and '_', first and last a letter or digit",
@@ -258,7 +264,7 @@ _REMEDIES = {
 }
 
 
-def _first_problem(error: ValidationError) -> str:
+def _explained(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_input=True)
     first = problems[0]
     where = ".".join(map(str, first["loc"]))

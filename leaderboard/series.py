@@ -49,7 +49,6 @@ def _series(name: str, members: list[Row]) -> Row:
     first = members[0]
     stated, protocol = first.entry.submission, first.entry.protocol
     runs = [each.entry.submission.run for each in members]
-    # Seeds are played one after the other, as runs are.
     run = stated.run.model_copy(
         update={
             "runs": sum(each.runs for each in runs),
@@ -74,15 +73,13 @@ def _series(name: str, members: list[Row]) -> Row:
 def _together(entries: list[Verified]) -> Result:
     """Return the results of all seeds as one; the interval is over tasks, of all their episodes."""
     results = [each.result for each in entries]
-    groups: dict[str, list[bool]] = {}
-    for each in entries:
-        for task, outcomes in each.result.by_task(each.protocol).items():
-            groups.setdefault(task, []).extend(outcomes)
-    low, high = success_interval(list(groups.values()))
+    # Seeds are played one after the other, as runs are.
+    together = results[0].model_copy(update={"outcomes": "".join(each.outcomes for each in results)})
+    low, high = success_interval(list(together.by_task(entries[0].protocol).values()))
     regrets = [(each.mean_regret, each.success_rate * len(each.outcomes)) for each in results]
     known = [(regret, successes) for regret, successes in regrets if regret is not None]
     successes = sum(count for _, count in known)
-    return results[0].model_copy(
+    return together.model_copy(
         update={
             "success_rate": fmean(each.success_rate for each in results),
             "low": low,
@@ -91,7 +88,6 @@ def _together(entries: list[Verified]) -> Result:
             "mean_steps": fmean(each.mean_steps for each in results),
             "mean_regret": sum(regret * count for regret, count in known) / successes if successes else None,
             "invalid_rate": fmean(each.invalid_rate for each in results),
-            "outcomes": "".join(each.outcomes for each in results),
             "date": min(each.date for each in results),
         }
     )

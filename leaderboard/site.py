@@ -14,10 +14,11 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, SupportsFloat
+from typing import Any
 
 import gymnasium
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -36,7 +37,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score
 from natlang_envs.files import whole_folder, write_whole
-from natlang_envs.trajectory import Trajectory, stream_trajectories
+from natlang_envs.trajectory import Trajectory, play_again, stream_trajectories
 
 INDEX_FILE = "index.html"
 _WORTH_A_PROCESS = 20  # entries: starting one takes as long as writing so many
@@ -158,38 +159,6 @@ def _write_entry(row: Row, folder: Path) -> None:
         write_whole(folder / f"episodes-{number}.js", piece)
 
 
-class _Transcript(gymnasium.Wrapper[str, str, str, str]):
-    """Keeps the observations of an episode, the commands listed with them, and pictures in text where there are any."""
-
-    def __init__(self, env: gymnasium.Env[str, str]) -> None:
-        super().__init__(env)
-        # The default picture only says the observation and the commands again.
-        self._draws = type(unwrap(env)).render is not NatLangEnv.render
-        self._clear()
-
-    def _clear(self) -> None:
-        self.texts: list[str] = []
-        self.listed: list[str] = []
-        self.pictures: list[str] = []
-
-    def _keep(self, observation: str, info: dict[str, Any]) -> None:
-        self.texts.append(observation)
-        self.listed.append("\n".join(info["admissible_commands"]))
-        if self._draws:
-            self.pictures.append(str(self.env.render()))
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        self._clear()
-        observation, info = super().reset(seed=seed, options=options)
-        self._keep(observation, info)
-        return observation, info
-
-    def step(self, action: str) -> tuple[str, SupportsFloat, bool, bool, dict[str, Any]]:
-        observation, reward, terminated, truncated, info = super().step(action)
-        self._keep(observation, info)
-        return observation, reward, terminated, truncated, info
-
-
 def _index(entry: Verified) -> list[tuple[str, int, int]]:
     """Return task, run and success of each episode, for the viewer's list."""
     runs = entry.submission.run.runs
@@ -225,51 +194,53 @@ def _script(number: int, piece: list[dict[str, Any]]) -> bytes:
     return f"piece({number}, {quoted.replace('<', chr(92) + 'u003c')});\n".encode()
 
 
-def _viewed(entry: Verified) -> _Transcript | None:
+def _viewed(entry: Verified) -> gymnasium.Env[str, str] | None:
     """Return the environment that shows the observations, or None if its data are not on this machine."""
     try:
-        env = _Transcript(entry.protocol.make_env(render_mode="ansi"))
+        env = entry.protocol.make_env(render_mode="ansi")
         env.reset(options={"task_id": entry.protocol.episodes[0].task_id})
     except UsageError:
         return None
     return env
 
 
-def _shown(env: _Transcript | None, recorded: Trajectory) -> dict[str, Any]:
-    """Return what the viewer shows of an episode, as JSON values; the observations are those of a replay."""
-    texts: list[tuple[int, str]] | None = None
-    listed: list[tuple[int, str]] = []
-    pictures: list[tuple[int, str]] = []
-    task = ""
+def _shown(env: gymnasium.Env[str, str] | None, recorded: Trajectory) -> dict[str, Any]:
+    """Return what the viewer shows of an episode, as JSON values; what the environment shows is that of a replay.
+
+    Nothing is hashed and compared: the ledger says that it is what was recorded.
+    """
+    shown: dict[str, Any] = {"observations": None, "listed": [], "pictures": [], "task": ""}
     if env is not None:
-        try:
-            _play(env, recorded)
-            texts, listed, pictures = map(_shortened, (env.texts, env.listed, env.pictures))
-            task = unwrap(env).task
-        except UsageError:
-            texts = None
-    return {
+        with suppress(UsageError):
+            shown = _replayed(env, recorded)
+    return shown | {
         "task_id": recorded.task_id,
-        "task": task,
         "seed": recorded.seed,
         "run": recorded.run,
         "success": recorded.success,
         "actions": recorded.actions,
         "reflections": recorded.reflections,
         "rewards": recorded.rewards,
-        "observations": texts,
-        "listed": listed,
-        "pictures": pictures,
     }
 
 
-def _play(env: _Transcript, recorded: Trajectory) -> None:
-    """Play the actions again without hashing what they show: the ledger says that it is what was recorded."""
-    env.reset(seed=recorded.seed, options={"task_id": recorded.task_id})
-    for action in recorded.actions:
-        _, _, terminated, truncated, _ = env.step(action)
-        if terminated or truncated:
-            return
+def _replayed(env: gymnasium.Env[str, str], recorded: Trajectory) -> dict[str, Any]:
+    # The default picture only says the observation and the commands again.
+    draws = type(unwrap(env)).render is not NatLangEnv.render
+    texts: list[str] = []
+    listed: list[str] = []
+    pictures: list[str] = []
+    for observation, _, _, _, info in play_again(env, recorded):
+        texts.append(observation)
+        listed.append("\n".join(info["admissible_commands"]))
+        if draws:
+            pictures.append(str(env.render()))
+    return {
+        "observations": _shortened(texts),
+        "listed": _shortened(listed),
+        "pictures": _shortened(pictures),
+        "task": unwrap(env).task,
+    }
 
 
 def _shortened(texts: list[str]) -> list[tuple[int, str]]:

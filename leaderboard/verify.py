@@ -24,7 +24,7 @@ from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.runner import plan_lengths
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score, score
-from natlang_envs.trajectory import Recorder, Trajectory, difference, line_of, parse_line, stream_lines
+from natlang_envs.trajectory import Recorder, Trajectory, difference, line_of, parse_line, play_again, stream_lines
 
 MAX_TRAJECTORIES_BYTES = 32 * 1024 * 1024  # packed
 _PLAIN_HEAD = b"\x1f\x8b\x08\0\0\0\0\0"  # gzip, deflate, no name, no comment, no time
@@ -278,18 +278,17 @@ def _make(protocol: Protocol) -> gymnasium.Env[str, str]:
 
 def _replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> tuple[Trajectory, int]:
     """Play the actions again; return what the environment did, and how many were not among the listed commands."""
+    steps = play_again(env, recorded)
     try:
-        observation, info = env.reset(seed=recorded.seed, options={"task_id": recorded.task_id})
+        observation, _, _, _, info = next(steps)
     except UsageError as error:  # the task is of the protocol, so what is missing is its data
         raise MissingDataError(f"cannot be replayed on this machine: {error}") from None
     recorder = Recorder(recorded.task_id, recorded.seed, recorded.run, observation)
     unlisted = 0
-    for action, reflection in zip(recorded.actions, recorded.reflections, strict=False):
-        unlisted += action not in info["admissible_commands"]
-        observation, reward, terminated, truncated, info = env.step(action)
-        recorder.add(action, reflection, observation, float(reward), terminated, truncated, info["success"])
-        if terminated or truncated:
-            break
+    for action, reflection, step in zip(recorded.actions, recorded.reflections, steps, strict=False):
+        unlisted += action not in info["admissible_commands"]  # of the step before
+        observation, reward, terminated, truncated, info = step
+        recorder.add(action, reflection, observation, reward, terminated, truncated, info["success"])
     return recorder.trajectory(), unlisted
 
 

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -87,11 +86,10 @@ def doctor_command(
 
 def _engine() -> Finding:
     try:
-        spec = find_spec("natlang_envs.alfworld.engine.world")
+        engine = importlib.import_module("natlang_envs.alfworld.engine")
     except UsageError as error:
         return Finding("ALFWorld's engine", "missing", str(error))
-    compiled = spec is not None and not str(spec.origin).endswith(".py")
-    says = "compiled" if compiled else "pure Python; docs/alfworld.md says how to compile it"
+    says = "compiled" if engine.is_compiled() else "pure Python; docs/alfworld.md says how to compile it"
     return Finding("ALFWorld's engine", "works", says)
 
 

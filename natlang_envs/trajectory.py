@@ -97,18 +97,32 @@ class Recorder:
         return Trajectory(*self._begin, *steps, *self._end)
 
 
+def play_again(
+    env: gymnasium.Env[str, str], recorded: Trajectory
+) -> Iterator[tuple[str, float, bool, bool, dict[str, Any]]]:
+    """Play the actions of an episode again, and yield what the environment returns: the reset, then each step.
+
+    Actions that are left over when the episode ends are not played.
+    """
+    observation, info = env.reset(seed=recorded.seed, options={"task_id": recorded.task_id})
+    yield observation, 0.0, False, False, info
+    for action in recorded.actions:
+        observation, reward, terminated, truncated, info = env.step(action)
+        yield observation, float(reward), terminated, truncated, info
+        if terminated or truncated:
+            return
+
+
 def replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> Trajectory:
     """Play the actions of an episode again and return what the environment does.
 
     Actions that are left over when the episode ends are not played, so the result is shorter and differs.
     """
-    observation, _ = env.reset(seed=recorded.seed, options={"task_id": recorded.task_id})
-    recorder = Recorder(recorded.task_id, recorded.seed, recorded.run, observation)
-    for action, reflection in zip(recorded.actions, recorded.reflections, strict=False):
-        observation, reward, terminated, truncated, info = env.step(action)
-        recorder.add(action, reflection, observation, float(reward), terminated, truncated, info["success"])
-        if terminated or truncated:
-            break
+    steps = play_again(env, recorded)
+    recorder = Recorder(recorded.task_id, recorded.seed, recorded.run, next(steps)[0])
+    for action, reflection, step in zip(recorded.actions, recorded.reflections, steps, strict=False):
+        observation, reward, terminated, truncated, info = step
+        recorder.add(action, reflection, observation, reward, terminated, truncated, info["success"])
     return recorder.trajectory()
 
 

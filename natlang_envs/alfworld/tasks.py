@@ -246,26 +246,9 @@ def make_tasks(
     Raises:
         UsageError: One of them does not exist, or they do not fit together.
     """
-    tasks = _tasks(split, task_types, goal, source, grammar, game, folder, human_goals, goals)
-    return tasks if difficulty is None else TasksOfDifficulty(tasks, difficulty)
-
-
-def _tasks(
-    split: AlfredSplit,
-    task_types: Sequence[str | int] | None,
-    goal: str | None,
-    source: Source,
-    grammar: str | None,
-    game: str | None,
-    folder: str | None,
-    human_goals: bool,
-    goals: Goals,
-) -> AlfredTasks:
-    """Return the tasks of a source.
-
-    Raises:
-        UsageError: One of them does not exist, or they do not fit together.
-    """
+    if difficulty is not None:
+        tasks = make_tasks(split, task_types, goal, source, grammar, game, folder, human_goals, goals)
+        return TasksOfDifficulty(tasks, difficulty)
     one_of("source", source, get_args(Source))
     if grammar is not None:
         one_of("grammar", grammar, GRAMMARS)

@@ -67,8 +67,7 @@ def split_of_task(task_id: str) -> Split:
 
 def kinds_of_task(task_id: str, edition: Edition) -> dict[str, str]:
     """Return the repository of a task and how many folders deep its target lies, as far as this edition knows them."""
-    tables = (_embedded_by_split(), {part: _labelled(part, edition, "hard") for part in PARTS})
-    task = next((tasks[task_id] for table in tables for tasks in table.values() if task_id in tasks), None)
+    task = _found(_embedded_by_split(), task_id)[1] or _found(_tables(LABELLED, edition, "hard"), task_id)[1]
     return {} if task is None else {"Depth": str(task.depth), "Repository": task_id.partition("/")[0]}
 
 
@@ -135,10 +134,10 @@ class RepositoryTasks:
             raise UsageError(f"task {task_id!r} is in the split {part!r}, not {self.split!r}: pass split={part!r}")
 
     def _find(self, task_id: str) -> tuple[str, ExploreTask | None]:
-        tables = self._known
-        if self._accepts_labels and not any(task_id in tasks for tasks in tables.values()):
-            tables = _tables(LABELLED, self._edition, self._wording)
-        return next(((part, tasks[task_id]) for part, tasks in tables.items() if task_id in tasks), ("", None))
+        found = _found(self._known, task_id)
+        if self._accepts_labels and found[1] is None:
+            return _found(_tables(LABELLED, self._edition, self._wording), task_id)
+        return found
 
     def ids(self) -> Iterator[str]:
         """Yield every task id of the split."""
@@ -155,8 +154,7 @@ class RepositoryTasks:
             raise KeyError(task_id)
         name = task_id.partition("/")[0]
         if name not in self._folders:
-            embedded = task.folder.is_relative_to(_EMBEDDED)
-            self._folders[name] = task.folder if embedded else repository_folder(name)
+            self._folders[name] = task.folder if task.folder.is_relative_to(_EMBEDDED) else repository_folder(name)
         return task._replace(folder=self._folders[name])
 
 
@@ -362,6 +360,11 @@ def _embedded() -> dict[str, ExploreTask]:
             name = f"{file.stem}/{number}"
             tasks[name] = ExploreTask(name, file.with_suffix(""), each["question"], tuple(each["targets"]))
     return tasks
+
+
+def _found(tables: dict[str, dict[str, ExploreTask]], task_id: str) -> tuple[str, ExploreTask | None]:
+    """Return a task with the name of its split, or "" and None."""
+    return next(((part, tasks[task_id]) for part, tasks in tables.items() if task_id in tasks), ("", None))
 
 
 def _tables(dataset: str, edition: Edition, wording: Wording) -> dict[str, dict[str, ExploreTask]]:

@@ -19,7 +19,13 @@ from natlang_envs.alfworld.games.generator import (
     task_ids,
 )
 from natlang_envs.alfworld.games.size_limits import GAMES_KEPT
-from natlang_envs.alfworld.games.splits import UNSEEN_PLANS, OfficialSplit, check_task_types, generated_split
+from natlang_envs.alfworld.games.splits import (
+    UNSEEN_PLANS,
+    OfficialSplit,
+    check_kind,
+    check_task_types,
+    generated_split,
+)
 from natlang_envs.errors import UsageError
 
 # The games of a room, by number: those of one split are no others'. The unseen rooms are in one split only.
@@ -77,12 +83,8 @@ class GeneratedTasks:
         split = _split_of(task.room, task.number)
         if self._split not in (None, split):
             raise UsageError(f"task {task_id!r} is in the split {split!r}, not {self._split!r}: pass split={split!r}")
-        if task.task_type not in self._types:
-            raise UsageError(f"task {task_id!r} is of the type {task.task_type!r}: leave task_types out, or name it")
         aim = aim_of(task)
-        found = f"{aim.object_type}-{aim.target_type}"
-        if self._goal not in (None, found):
-            raise UsageError(f"task {task_id!r} has the goal {found!r}, not {self._goal!r}: leave goal out")
+        check_kind(task_id, task.task_type, self._types, f"{aim.object_type}-{aim.target_type}", self._goal)
 
     def ids(self) -> Iterator[str]:
         """Yield every task id, by type, room and number."""

@@ -29,6 +29,7 @@ from natlang_envs.alfworld.games.splits import (
     UNSEEN_PLANS,
     VALIDATION_UNSEEN,
     OfficialSplit,
+    check_kind,
     check_task_types,
     generated_split,
 )
@@ -178,10 +179,7 @@ class RealisticTasks:
         if self._split not in (None, task.split):
             raise UsageError(f"task {task_id!r} is in the split {task.split!r}: pass split={task.split!r}")
         task_type = task.aim.task_type
-        if task_type not in self._types:
-            raise UsageError(f"task {task_id!r} is of the type {task_type!r}: leave task_types out, or name it")
-        if self._goal not in (None, _name(task.aim)):
-            raise UsageError(f"task {task_id!r} has the goal {_name(task.aim)!r}, not {self._goal!r}: leave goal out")
+        check_kind(task_id, task_type, self._types, _name(task.aim), self._goal)
         if task.aim not in aims(task_type, task.room, self._goals).outcomes:
             raise UsageError(f"task {task_id!r} has a goal that is not {self._goals}: pass goals='all'")
 

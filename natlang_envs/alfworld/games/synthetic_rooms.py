@@ -28,7 +28,7 @@ from natlang_envs.alfworld.games.generator import (
 )
 from natlang_envs.alfworld.games.pddl_writer import receptacle_id
 from natlang_envs.alfworld.games.size_limits import GAMES_KEPT
-from natlang_envs.alfworld.games.splits import OfficialSplit, check_task_types, generated_split
+from natlang_envs.alfworld.games.splits import OfficialSplit, check_kind, check_task_types, generated_split
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.tasks import TaskRandom
 
@@ -85,8 +85,7 @@ class MixedTasks:
         task_type, _, number = _parts(task_id)
         if number not in self._numbers:
             raise UsageError(f"task {task_id!r} is not in the split {self._split!r}: pass split='all'")
-        if task_type not in self._types:
-            raise UsageError(f"task {task_id!r} is of the type {task_type!r}: leave task_types out, or name it")
+        check_kind(task_id, task_type, self._types)
 
     def ids(self) -> Iterator[str]:
         """Yield every task id, by type, room and number."""

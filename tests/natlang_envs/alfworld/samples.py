@@ -13,6 +13,7 @@ from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.games.generator import generate, task_ids
 from natlang_envs.alfworld.games.official import VARIABLE, official_ids, official_text
 from natlang_envs.alfworld.games.splits import OfficialSplit
+from natlang_envs.alfworld.plans import reference
 
 COUNT = 510
 BESIDE = Path(__file__).resolve().parents[3].parent / "shared" / "alfworld" / "official"
@@ -47,3 +48,13 @@ def wander(world: World, steps: int, seed: int) -> Iterator[tuple[str, str]]:
             world.set_state(before)
         else:
             yield command, answer
+
+
+def win_by_the_plan(world: World) -> None:
+    """Follow the reference plan: each command is listed, and the last one wins."""
+    assert not world.won
+    for command in reference(world):
+        assert not world.won
+        assert command in world.commands
+        world.step(command)
+    assert world.won

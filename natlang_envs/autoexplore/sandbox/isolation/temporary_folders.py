@@ -7,7 +7,6 @@ name has the exact form, they hold the marker file or nothing at all, and both b
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import stat
@@ -16,6 +15,7 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
+from natlang_envs import locks
 from natlang_envs.autoexplore.sandbox.isolation.hostile_folder import remove_folder
 from natlang_envs.errors import UsageError
 
@@ -65,8 +65,8 @@ def _lock(path: Path) -> int | None:
     except OSError:
         return None
     with suppress(OSError):
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(opened).st_ino == path.lstat().st_ino and os.fstat(opened).st_uid == os.geteuid():
+        held = locks.lock(opened)
+        if held and os.fstat(opened).st_ino == path.lstat().st_ino and os.fstat(opened).st_uid == os.geteuid():
             return opened
     os.close(opened)
     return None
