@@ -97,6 +97,7 @@ bench: textworld
 	ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld_engine.py
 	ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld_env.py
 	ALFWORLD_DATA="$(OFFICIAL)" $(BIN)/python benchmarks/alfworld_textworld.py
+	$(BIN)/python benchmarks/alfworld_rollout.py
 
 # The oldest gymnasium, pettingzoo and numpy that pyproject.toml allows; numpy 1.26.0 has wheels for Python 3.11 and 3.12.
 oldest: $(OLDEST_INSTALLED)

@@ -208,14 +208,15 @@ class RLConfig:
     """RL fine-tuning (lines 23 to 35).
 
     Attributes:
-        algorithm: Policy gradient of line 34: `"reinforce"` (the paper's), `"rloo"`, `"ppo"`, `"gigpo"`, or a name
-            registered in the entry-point group `natlang_envs.algorithms`.
+        algorithm: Policy gradient of line 34: `"reinforce"` (the paper's), `"rloo"`, `"ppo"`, `"grpo"`, `"gigpo"`,
+            or a name registered in the entry-point group `natlang_envs.algorithms`.
         batch: Episodes per iteration, B.
         minibatch: Decisions per update, the last steps of the episodes first (section 4.1.2).
         microbatch: Different prompts in memory at once during an update; gradients accumulate. 0 takes all.
         epochs: PPO's passes over an iteration's decisions, each in shuffled minibatches.
         ratio: PPO's clipping range.
         target_kl: KL(sampling policy || current policy), in nats, at which PPO ends an iteration early; 0 for never.
+        reference_kl: Weight of KL(policy || policy before RL) in the loss of `"ppo"`, `"grpo"` and `"gigpo"`.
         critic: Whether PPO has a value head, whose advantages replace `baseline`.
         dropout: Where the model's dropout is on: `"off"`, in `"updates"`, or `"always"`, as in the authors' rollouts.
         dropout_rate: Attention dropout during RL, for a model without its own; 0 leaves the model as it is.
@@ -236,6 +237,7 @@ class RLConfig:
     epochs: int = 4
     ratio: float = 0.2
     target_kl: float = 0.03
+    reference_kl: float = 0.0
     critic: bool = False
     dropout: str = "off"
     dropout_rate: float = 0.0
@@ -255,13 +257,15 @@ class RLConfig:
         one_of("rl.baseline", self.baseline, ("none", "step"))
         if self.group < 1 or self.batch % self.group:
             raise UsageError(f"rl.group {self.group} does not divide rl.batch {self.batch}: change one of them")
-        if self.algorithm in ("rloo", "gigpo") and self.group < 2:
+        if self.algorithm in ("rloo", "grpo", "gigpo") and self.group < 2:
             raise UsageError(f"rl.algorithm {self.algorithm!r} compares episodes of a task: set rl.group to 2 or more")
         if self.critic and self.algorithm != "ppo":
             raise UsageError(f"rl.critic is PPO's, not {self.algorithm!r}'s: set rl.algorithm to 'ppo'")
+        if self.reference_kl > 0 and self.algorithm in ("reinforce", "rloo"):
+            raise UsageError(f"rl.reference_kl is not in the loss of {self.algorithm!r}: set rl.algorithm to 'grpo'")
         if not 0 <= self.dropout_rate <= 1:
             raise UsageError(f"rl.dropout_rate is {self.dropout_rate}: give a number from 0 to 1")
-        at_least("rl.", self, batch=1, minibatch=1, microbatch=0, epochs=1, checkpoint_every=1)
+        at_least("rl.", self, batch=1, minibatch=1, microbatch=0, epochs=1, checkpoint_every=1, reference_kl=0)
         positive("rl.", self, "learning_rate", "reward_scale")
 
 

@@ -80,6 +80,7 @@ def reinforce(
     for module in policy.model.modules() if settings.dropout_rate else ():
         if hasattr(module, "attention_dropout"):
             module.attention_dropout = settings.dropout_rate
+    before = [weight.detach().clone() for weight in policy.parameters()] if settings.reference_kl else None
     checkpoints, rng = Checkpoints(folder, policy, critic), np.random.default_rng([seed, 4])
     resumed = checkpoints.resume(Iterations)
     progress = resumed or Iterations(0, 0, [random_state(rng)], {}, [])
@@ -99,7 +100,7 @@ def reinforce(
             if done:
                 checkpoints.load_optimizer(optimizer)
             envs, tasks = make_envs(stage, settings.batch), Tasks(stage)
-            learner = Learner(policy, optimizer, settings, rng, critic)
+            learner = Learner(policy, optimizer, settings, rng, critic, before)
             for iteration in range(done, stage.iterations):  # line 23
                 if passed(stage, number, curve):
                     break

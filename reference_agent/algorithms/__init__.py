@@ -2,6 +2,7 @@
 
 reinforce        REINFORCE on the reward-to-go, the paper's
 rloo             leave-one-out baseline among the episodes of a task
+grpo             returns compared within a task's group, PPO's updates
 gigpo            episode-level and state-level advantages, PPO's updates
 ppo              clipped ratio, with or without a critic
 policy_gradient  shared: advantages, log-probabilities, one optimizer step
@@ -19,7 +20,7 @@ from typing import Any
 from natlang_envs.errors import one_of
 
 GROUP = "natlang_envs.algorithms"
-BUILT_IN = ("reinforce", "rloo", "ppo", "gigpo")
+BUILT_IN = ("reinforce", "rloo", "ppo", "grpo", "gigpo")
 
 
 def check_algorithm(name: str) -> None:

@@ -5,7 +5,8 @@ Algorithms see prompts, labels, choices and rewards, no environment and no refle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from math import ceil
 from typing import NamedTuple
 
@@ -32,6 +33,7 @@ class Learner(NamedTuple):
         config: The settings.
         rng: Shuffles minibatches; the same generator draws tasks, labels and choices.
         critic: A value head on the last position's state, if the algorithm has one.
+        reference: The policy's own weights before RL, if `rl.reference_kl` holds it near them.
     """
 
     policy: LanguageModel
@@ -39,6 +41,7 @@ class Learner(NamedTuple):
     config: RLConfig
     rng: np.random.Generator
     critic: torch.nn.Module | None = None
+    reference: Sequence[Tensor] | None = None
 
 
 class Update(NamedTuple):
@@ -52,6 +55,7 @@ class Update(NamedTuple):
         clipped: Share of decisions whose ratio lay outside the clipping range.
         updates: Number of steps of the optimizer.
         skipped: Share of decisions that were left out of the forward pass.
+        reference_kl: Estimate of KL(policy now || policy before RL), nats, before each update.
     """
 
     loss: float
@@ -61,15 +65,25 @@ class Update(NamedTuple):
     clipped: float | None = None
     updates: float | None = None
     skipped: float | None = None
+    reference_kl: float | None = None
 
 
 class Row(NamedTuple):
-    """One decision of one episode, how much better it went than expected, and what the critic should have said."""
+    """One decision of one episode.
+
+    Attributes:
+        step: Its number in the episode.
+        decision: The decision.
+        advantage: How much better it went than expected.
+        target: What the critic should have said.
+        reference: Log-probability of the choice under the policy before RL.
+    """
 
     step: int
     decision: Decision
     advantage: float
     target: float = 0.0
+    reference: float = 0.0
 
 
 class Choices(NamedTuple):
@@ -123,6 +137,28 @@ def groups(episodes: Sequence[Episode], size: int) -> list[Sequence[Episode]]:
     return [episodes[first : first + size] for first in range(0, len(episodes), size)]
 
 
+def whole_returns(
+    episodes: Sequence[Episode], size: int, advantage: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+) -> list[Row]:
+    """Return the decisions of every group of `size` episodes whose returns differ, last steps first.
+
+    Args:
+        episodes: The batch.
+        size: Episodes of each task.
+        advantage: Makes a group's returns into the advantages of all decisions of its episodes.
+    """
+    rows: list[Row] = []
+    for group in groups(episodes, size):
+        returns = np.array([sum(each.rewards) for each in group])
+        if np.ptp(returns) > 0:
+            rows += [
+                Row(step, decision, better)
+                for episode, better in zip(group, advantage(returns).tolist(), strict=True)
+                for step, decision in enumerate(episode.decisions)
+            ]
+    return sorted(rows, key=lambda row: -row.step)
+
+
 def choices(learner: Learner, rows: Sequence[Row]) -> Choices:
     """Return the policy's present view of the rows' choices."""
     asked = [_question(row) for row in rows]
@@ -139,6 +175,34 @@ def choices(learner: Learner, rows: Sequence[Row]) -> Choices:
     entropy = -(probabilities * log_probabilities.masked_fill(probabilities == 0, 0.0)).sum(dim=1).mean()
     values = None if learner.critic is None else learner.critic(states.float())[:, 0]
     return Choices(chosen, entropy, values)
+
+
+@torch.no_grad()
+def with_reference(learner: Learner, rows: Sequence[Row]) -> list[Row]:
+    """Return the rows with what the policy before RL thought of their choices."""
+    size = learner.config.microbatch or len(rows)
+    said: list[float] = []
+    with _before_rl(learner):
+        for first in range(0, len(rows), size):
+            said += choices(learner, rows[first : first + size]).chosen.tolist()
+    return [row._replace(reference=each) for row, each in zip(rows, said, strict=True)]
+
+
+@contextmanager
+def _before_rl(learner: Learner) -> Generator[None]:
+    """Let the policy compute with its weights before RL, and without dropout."""
+    assert learner.reference is not None
+    model, weights = learner.policy.model, learner.policy.parameters()
+    training, now = model.training, [weight.data for weight in weights]
+    model.eval()
+    for weight, before in zip(weights, learner.reference, strict=True):
+        weight.data = before
+    try:
+        yield
+    finally:
+        for weight, kept in zip(weights, now, strict=True):
+            weight.data = kept
+        model.train(training)
 
 
 def _question(row: Row) -> tuple[str, tuple[str, ...]]:

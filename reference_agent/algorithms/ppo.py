@@ -2,7 +2,9 @@
 
 The epochs over the batch end early when the policy is too far from the one that sampled. Without a critic the advantage
 is REINFORCE's; with one (`rl.critic`), a linear value head on the policy's last state, it is the generalised advantage
-estimate, undiscounted. A truncated episode counts as ended. Appendix A found PPO unstable: see `rl.dropout`.
+estimate, undiscounted. A truncated episode counts as ended. Appendix A found PPO unstable: see `rl.dropout`. With
+`rl.reference_kl` the loss also holds the distance to the policy before RL: exp(x) - 1 - x, where x is the difference of
+log-probabilities.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from reference_agent.algorithms.policy_gradient import (
     minibatches,
     scaled,
     step,
+    with_reference,
 )
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.rollout import Episode
@@ -70,6 +73,9 @@ def judged(learner: Learner, episodes: Sequence[Episode]) -> list[Row]:
 def several_passes(learner: Learner, rows: Sequence[Row]) -> Update:
     """Take up to `rl.epochs` passes over decisions whose advantages are used as they are."""
     config = learner.config
+    held = config.reference_kl > 0
+    if held:
+        rows = with_reference(learner, rows)
 
     def loss_of(part: Sequence[Row]) -> tuple[Tensor, tuple[float, ...]]:
         chosen, entropy, values = choices(learner, part)
@@ -83,7 +89,14 @@ def several_passes(learner: Learner, rows: Sequence[Row]) -> Update:
         if values is not None:
             targets = values.new_tensor([row.target for row in part])
             loss = loss + VALUE_WEIGHT * (values - targets).square().mean()
-        return loss, (float(entropy.detach()), float(kl), float(clipped))
+        if not held:
+            return loss, (float(entropy.detach()), float(kl), float(clipped))
+        away = chosen.new_tensor([row.reference for row in part]) - chosen
+        distance = (away.exp() - 1 - away).mean()
+        return loss + config.reference_kl * distance, (
+            *(float(entropy.detach()), float(kl), float(clipped)),
+            float(distance.detach()),
+        )
 
     parts: list[list[float]] = []
     for _ in range(config.epochs):
@@ -95,5 +108,5 @@ def several_passes(learner: Learner, rows: Sequence[Row]) -> Update:
         else:
             continue
         break
-    loss, norm, entropy, kl, clipped = np.asarray(parts).mean(axis=0).tolist()
-    return Update(loss, entropy, norm, kl, clipped, len(parts))
+    loss, norm, entropy, kl, clipped, *distance = np.asarray(parts).mean(axis=0).tolist()
+    return Update(loss, entropy, norm, kl, clipped, len(parts), reference_kl=distance[0] if distance else None)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from reference_agent.algorithms.policy_gradient import Learner, Row, Update, groups
+from reference_agent.algorithms.policy_gradient import Learner, Row, Update, whole_returns
 from reference_agent.algorithms.reinforce import one_pass
 from reference_agent.rollout import Episode
 
@@ -26,15 +24,5 @@ def update(learner: Learner, episodes: Sequence[Episode]) -> Update:
 
 def leave_one_out(episodes: Sequence[Episode], size: int, scale: float) -> list[Row]:
     """Return the decisions of every group of `size` episodes whose returns differ, last steps first."""
-    rows: list[Row] = []
-    for group in groups(episodes, size):
-        returns = np.array([sum(each.rewards) for each in group]) / scale
-        if np.ptp(returns) == 0:
-            continue
-        better = (returns - returns.mean()) * size / (size - 1)  # the same as less the mean of the others
-        rows += [
-            Row(step, decision, float(advantage))
-            for episode, advantage in zip(group, better, strict=True)
-            for step, decision in enumerate(episode.decisions)
-        ]
-    return sorted(rows, key=lambda row: -row.step)
+    # The return less the mean of the others is the return less the mean of all, size / (size - 1) times.
+    return whole_returns(episodes, size, lambda gained: (gained - gained.mean()) / scale * size / (size - 1))

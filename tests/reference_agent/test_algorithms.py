@@ -15,9 +15,17 @@ from safetensors.torch import load_file
 
 from natlang_envs import unwrap
 from natlang_envs.errors import UsageError
-from reference_agent.algorithms import ppo, reinforce, rloo
+from reference_agent.algorithms import grpo, ppo, reinforce, rloo
 from reference_agent.algorithms.gigpo import credit
-from reference_agent.algorithms.policy_gradient import Learner, Row, Update, advantages, choices
+from reference_agent.algorithms.grpo import compared
+from reference_agent.algorithms.policy_gradient import (
+    Learner,
+    Row,
+    Update,
+    advantages,
+    choices,
+    with_reference,
+)
 from reference_agent.algorithms.rloo import leave_one_out
 from reference_agent.checkpoint import PREFIX, Checkpoints, Iterations, newest
 from reference_agent.config import Config, RLConfig
@@ -161,6 +169,39 @@ def test_leave_one_out_compares_the_episodes_of_a_task_and_skips_equal_ones(mode
     assert all(torch.equal(before[name], value) for name, value in learner.policy.model.state_dict().items())
 
 
+def test_grpo_measures_returns_by_the_spread_of_their_group(model: LanguageModel) -> None:
+    good, bad, long = episode(("s", 9.0)), episode(("s", 1.0)), episode(("s", 1.0), ("t", 4.0))
+    assert placed(compared([good, bad, bad, bad], 2)) == approximately([(0, 1.0), (0, -1.0)])
+    assert placed(compared([good, bad, long, bad], 4)) == approximately(
+        [(1, 1 / 11**0.5), (0, 5 / 11**0.5), (0, -3 / 11**0.5), (0, 1 / 11**0.5), (0, -3 / 11**0.5)]
+    )
+    learner = learner_of(model, algorithm="grpo", group=2)
+    assert grpo.update(learner, [good, bad, bad, bad]).skipped == 0.5
+    assert grpo.update(learner, [bad] * 4) == Update(0.0, 0.0, 0.0, skipped=1.0)
+
+
+def test_the_distance_to_the_policy_before_rl_holds_it_back(model: LanguageModel) -> None:
+    chances, distances = {}, {}
+    for weight in (1e-9, 10.0):
+        learner = learner_of(
+            model, 1e-3, algorithm="ppo", minibatch=16, epochs=6, target_kl=0.0, ratio=10.0, reference_kl=weight
+        )
+        before = [each.detach().clone() for each in learner.policy.parameters()]
+        learner = learner._replace(reference=before)
+        episodes = sampled(learner, 48)
+        result = ppo.update(learner, episodes)
+        moved = [not torch.equal(*pair) for pair in zip(before, learner.policy.parameters(), strict=True)]
+        assert any(moved)  # the reference's own weights are another copy, and in place again
+        chances[weight], distances[weight] = chance(learner.policy, episodes), result.reference_kl
+        # The policy before RL is the one that sampled here.
+        rows = with_reference(learner, advantages(episodes, learner.config))
+        assert [each.reference for each in rows] == pytest.approx(
+            [each.decision.log_probability for each in rows], rel=1e-4
+        )
+    assert 0 < 10 * distances[10.0] < distances[1e-9]
+    assert chances[10.0] < chances[1e-9]
+
+
 def test_gigpo_adds_the_credit_among_repeated_states_to_the_episodes() -> None:
     # Both begin alike in a; one goes on rightly from b, the other wrongly.
     right, wrong = episode(("a", -1.0), ("b", 10.0)), episode(("a", -1.0), ("b", -10.0))
@@ -200,6 +241,7 @@ EVERY = {
     "ppo": ("rl.algorithm='ppo'", "rl.target_kl=0.0", "rl.epochs=2"),
     "critic": ("rl.algorithm='ppo'", "rl.critic=true", "rl.epochs=2"),
     "gigpo": ("rl.algorithm='gigpo'",),
+    "grpo": ("rl.algorithm='grpo'", "rl.reference_kl=0.1", "rl.epochs=2"),
     "dropout": ("rl.algorithm='ppo'", "rl.dropout='always'", "rl.dropout_rate=0.3"),
 }
 
@@ -340,6 +382,8 @@ def test_settings_that_cannot_be_are_named() -> None:
     for setting, words in {
         "rl.algorithm='dpo'": "rl.algorithm",
         "rl.critic=true": "PPO's",
+        "rl.reference_kl=0.1": "not in the loss of 'reinforce': set rl.algorithm to 'grpo'",
+        "rl.reference_kl=-1": "give 0 or more",
         "rl.dropout_rate=2": "give a number from 0 to 1",
         "rl.epochs=0": "give 1 or more",
         "rl.dropout='maybe'": "rl.dropout",
