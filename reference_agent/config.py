@@ -228,6 +228,8 @@ class RLConfig:
         group: Group size: episodes of each task in a batch.
         baseline: Baseline of the reward-to-go: `"none"` or `"step"`, the batch's mean at the same step.
         checkpoint_every: Iterations between checkpoints.
+        reflector_endpoint: Address of an OpenAI-compatible server that writes the frozen reflector's sentences, such as
+            `"http://localhost:8000/v1"`; empty to compute them here.
     """
 
     algorithm: str = "reinforce"
@@ -249,6 +251,7 @@ class RLConfig:
     group: int = 1
     baseline: str = "step"
     checkpoint_every: int = 20
+    reflector_endpoint: str = ""
 
     def __post_init__(self) -> None:
         """Check what types cannot say."""
@@ -322,6 +325,8 @@ class Config:
             raise UsageError(f"players {self.players!r} needs a reflector: set reflect = true, or players = 'two'")
         if self.one_model and self.head != "labels":
             raise UsageError(f"players {self.players!r} choose by labels: set head = 'labels', or players = 'two'")
+        if self.rl.reflector_endpoint and (self.players == "one" or not self.reflect):
+            raise UsageError("rl.reflector_endpoint needs a frozen reflector: set reflect = true and players = 'two'")
         for stage in self.curriculum:
             for name in sorted(stage.env_kwargs.keys() & self.env_kwargs.keys()):
                 raise UsageError(f"{name!r} is in env_kwargs and in a stage's: keep it in one of them")

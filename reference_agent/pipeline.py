@@ -43,6 +43,7 @@ from reference_agent.models.backbone import memory_advice
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.prompt_reader import PromptReader
 from reference_agent.models.saycan import with_head
+from reference_agent.models.served import ServedModel
 from reference_agent.models.start import base_model, model_source
 from reference_agent.players import Reflector
 from reference_agent.preflight import check_model, check_run
@@ -109,7 +110,7 @@ def _train(config: Config, out: Path, report: Report, shared: Path | None) -> Pa
 def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageModel, list[Row]]:
     """Return the policy after RL fine-tuning, and its learning curve."""
     policy = load_player(config, out, "policy-sft")
-    reflector = load_reflector(config, out, policy)
+    reflector = _served(config, out) if config.rl.reflector_endpoint else load_reflector(config, out, policy)
     stages = config.stages
 
     def on_row(row: Row) -> None:
@@ -206,6 +207,17 @@ def load_reflector(config: Config, out: Path, policy: LanguageModel) -> Reflecto
     return Reflector(model, config.reflection_tokens, sampled=sampled)
 
 
+def _served(config: Config, out: Path) -> Reflector:
+    """Return the reflector that a server writes for in RL."""
+    base, trained = _base_folder(config, out), out / "reflector"
+    if config.model.lora_rank:
+        command = f"vllm serve {base} --enable-lora --lora-modules reflector={trained}"
+    else:
+        base, command = trained, f"vllm serve {trained} --served-model-name reflector"
+    model = ServedModel(base, config.rl.reflector_endpoint, command)
+    return Reflector(model, config.reflection_tokens, sampled=config.reflections == "sampled")
+
+
 def _new_player(config: Config, out: Path, name: str) -> LanguageModel:
     """Return a player before its fine-tuning."""
     base = _load_base(config, out)
@@ -214,9 +226,11 @@ def _new_player(config: Config, out: Path, name: str) -> LanguageModel:
 
 def _load_base(config: Config, out: Path) -> LanguageModel:
     """Return the model that both players start from."""
-    return LanguageModel.load(
-        out / "base" if config.model.name == "tiny" else model_source(config.model.name), config.model
-    )
+    return LanguageModel.load(_base_folder(config, out), config.model)
+
+
+def _base_folder(config: Config, out: Path) -> str | Path:
+    return out / "base" if config.model.name == "tiny" else model_source(config.model.name)
 
 
 def load_or_make_base(config: Config, out: Path, report: Report, shared: Path | None) -> str | Path:

@@ -15,6 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from natlang_envs.prompt import History, PathStep, reflection_prompt, state_prompt
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.prompt_reader import PromptReader
+from reference_agent.models.served import ServedModel
 
 REMEMBERED = 50_000  # cached reflections, which are part of every checkpoint of RL
 _log = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ class Reflector:
     """A model that writes reflections; greedy ones are cached by their exact prompt.
 
     Args:
-        model: The trained reflector.
+        model: The trained reflector, here or on a server.
         max_tokens: Largest number of tokens of a reflection.
         frozen: Whether to freeze it; a policy that reflects itself learns, and then `cache` has to be cleared.
         sampled: Whether reflections are sampled at temperature 1 where a generator is given.
@@ -54,7 +55,9 @@ class Reflector:
         cut: Number of those that were cut at `max_tokens`.
     """
 
-    def __init__(self, model: LanguageModel, max_tokens: int = 48, frozen: bool = True, sampled: bool = False) -> None:
+    def __init__(
+        self, model: LanguageModel | ServedModel, max_tokens: int = 48, frozen: bool = True, sampled: bool = False
+    ) -> None:
         self.model = model
         self.frozen = frozen
         self.sampled = sampled
