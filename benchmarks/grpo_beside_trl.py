@@ -142,10 +142,10 @@ def main() -> None:
         cells,
         [
             "Episodes a second of the processor, rollout and update, with a model that was not tuned before. Ours",
-            "reads a prompt with the listed commands for each step, equal ones once, and one label is the choice; TRL's",
-            "continues one text for each episode and writes commands. Both take one update a batch: in the first row of",
-            "a game of all episodes, ours by PPO's code, of which GRPO's update is made. What either learns is not",
-            "shown. The Taxi's episodes end at the first illegal command.",
+            "reads a prompt with the listed commands for each step, equal ones once, and one label is the choice;",
+            "TRL's continues one text for each episode and writes commands. Both take one update a batch: in the first",
+            "row of a game of all episodes, ours by PPO's code, of which GRPO's update is made. What either learns is",
+            "not shown. The Taxi's episodes end at the first illegal command.",
         ],
     )
     sys.exit(any(row.holds is False for row in rows))

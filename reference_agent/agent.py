@@ -62,7 +62,7 @@ class ReflectRLAgent:
         with memory_advice("while playing", "lower --batch"):
             decided = decide(self._policy, self._reflector, states, commands, None, own=own, known=self._known)
         return [
-            Decision(listed[each.chosen], each.reflection, self._tokens(each))
+            Decision(each.command(listed), each.reflection, self._tokens(each))
             for listed, each in zip(commands, decided, strict=True)
         ]
 

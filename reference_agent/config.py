@@ -287,7 +287,8 @@ class Config:
             reflector stays as it was before RL.
         reflections: `"greedy"`, or `"sampled"` at temperature 1 (line 28).
         reflection_tokens: Largest number of tokens of a reflection.
-        head: Choice of an action: `"labels"` (all actions in one prompt, one label each) or `"saycan"` (saycan.py).
+        head: Choice of an action: `"labels"` (all actions in one prompt, one label each), `"saycan"` (by the
+            probability of each action's text) or `"text"` (the policy writes its command, listed or not).
         threads: Torch's threads; the result depends on their number.
         curriculum: The stages, in order.
     """
@@ -313,7 +314,7 @@ class Config:
 
     def __post_init__(self) -> None:
         """Check what types cannot say."""
-        one_of("head", self.head, ("labels", "saycan"))
+        one_of("head", self.head, ("labels", "saycan", "text"))
         one_of("reflections", self.reflections, ("greedy", "sampled"))
         one_of("players", self.players, ("two", "adapters", "one", "one-frozen"))
         at_least("", self, history=0, threads=1)
@@ -321,6 +322,8 @@ class Config:
         self.sft_policy.check("sft_policy.")
         if self.players == "adapters" and not self.model.lora_rank:
             raise UsageError("players 'adapters' needs adapters to train: set model.lora_rank, for example to 16")
+        if self.head == "text" and self.rl.entropy:
+            raise UsageError("the entropy over all texts is not known: set rl.entropy = 0, or head = 'labels'")
         if self.one_model and not self.reflect:
             raise UsageError(f"players {self.players!r} needs a reflector: set reflect = true, or players = 'two'")
         if self.one_model and self.head != "labels":

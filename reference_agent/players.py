@@ -15,6 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from natlang_envs.prompt import History, PathStep, reflection_prompt, state_prompt
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.prompt_reader import PromptReader
+from reference_agent.models.saycan import WritingPolicy
 from reference_agent.models.served import ServedModel
 
 REMEMBERED = 50_000  # cached reflections, which are part of every checkpoint of RL
@@ -27,10 +28,11 @@ class Decision(NamedTuple):
     Attributes:
         state: p(s).
         prompt: p(s), α(A(s)) and the reflection; no α(A(s)) if the policy scores each action's text.
-        labels: The labels listed in the prompt; with such a policy, the actions.
+        labels: The labels listed in the prompt; with such a policy, the actions; or the one text that it wrote.
         chosen: Position of the chosen label.
         reflection: The reflection, None without a reflector.
         log_probability: Log-probability of the chosen label when it was sampled; 0 under greedy decoding.
+        written: Whether the policy wrote its command.
     """
 
     state: str
@@ -39,6 +41,11 @@ class Decision(NamedTuple):
     chosen: int
     reflection: str | None
     log_probability: float = 0.0
+    written: bool = False
+
+    def command(self, listed: Sequence[str]) -> str:
+        """Return the command that was chosen among the listed ones, or written."""
+        return self.labels[0] if self.written else listed[self.chosen]
 
 
 class Reflector:
@@ -114,6 +121,7 @@ Question = tuple[str, tuple[str, ...], str | None]
 Answers = dict[Question, Answer]
 
 _JOINTS = 8  # tokens by which a text may grow where it is joined to another
+_LONGEST_COMMAND = 32  # tokens that a policy writes
 
 
 def fitting_state(
@@ -158,7 +166,8 @@ def fit_state(
         history: Number of the path's steps to show.
     """
     choices = reader.list_actions(commands, None)
-    beside = reader.count(reader.ask("", None, choices)) + max(reader.count(choice.label) for choice in choices)
+    answer = max((reader.count(choice.label) for choice in choices), default=0)
+    beside = reader.count(reader.ask("", None, choices)) + max(answer, _LONGEST_COMMAND * (not choices))
     return state_prompt(
         task,
         path,
@@ -194,6 +203,8 @@ def decide(
     known = {} if known is None else known
     draws = own if own is not None else None if rng is None else [rng] * len(states)
     reflections: Sequence[str | None] = reflector.reflect(states, draws) if reflector else [None] * len(states)
+    if isinstance(policy, WritingPolicy):
+        return _written(policy, states, reflections, draws)
     asked = list(zip(states, commands, reflections, strict=True))
     _answer(policy, [each for each in dict.fromkeys(asked) if each not in known], rng, known)
     answers = [known[each] for each in asked]
@@ -215,6 +226,24 @@ def decide(
     return [
         Decision(state, answer.prompt, answer.labels, choice, answer.reflection, log_probability)
         for state, answer, choice, log_probability in zip(states, answers, chosen.tolist(), drawn.tolist(), strict=True)
+    ]
+
+
+def _written(
+    policy: WritingPolicy,
+    states: Sequence[str],
+    reflections: Sequence[str | None],
+    draws: Sequence[np.random.Generator] | None,
+) -> list[Decision]:
+    """Let the policy write a command for each p(s)."""
+    prompts = [policy.ask(state, said, ()) for state, said in zip(states, reflections, strict=True)]
+    texts = [each.text for each in policy.complete(prompts, _LONGEST_COMMAND, draws)]
+    scores = [0.0] * len(texts)
+    if draws is not None:
+        scores = policy.choice_logits(prompts, [[text] for text in texts])[:, 0].tolist()
+    return [
+        Decision(state, prompt, [text], 0, said, score, written=True)
+        for state, prompt, text, said, score in zip(states, prompts, texts, reflections, scores, strict=True)
     ]
 
 

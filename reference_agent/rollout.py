@@ -61,7 +61,7 @@ def sample_episodes(
         # An episode that has ended restarts unseen, and takes any text as an action.
         actions = [""] * len(episodes)
         for index, decision, listed in zip(running, decisions, commands, strict=True):
-            actions[index] = listed[decision.chosen]
+            actions[index] = decision.command(listed)
         observations, rewards, terminated, truncated, infos = envs.step(actions)  # line 30
         for index, decision in zip(running, decisions, strict=True):
             episodes[index].decisions.append(decision)

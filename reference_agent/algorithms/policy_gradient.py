@@ -18,6 +18,7 @@ from torch import Tensor
 from reference_agent import processes
 from reference_agent.config import RLConfig
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.saycan import WritingPolicy
 from reference_agent.players import Decision
 from reference_agent.rollout import Episode
 
@@ -87,7 +88,10 @@ class Row(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """log π(what was chosen) [B], the mean entropy of the choices in nats, and the critic's values [B] if any."""
+    """log π(what was chosen) [B], the mean entropy of the choices in nats, and the critic's values [B] if any.
+
+    For a written command it is the sum over its tokens, so each of them gets the command's credit; its entropy is 0.
+    """
 
     chosen: Tensor
     entropy: Tensor
@@ -168,12 +172,14 @@ def choices(learner: Learner, rows: Sequence[Row]) -> Choices:
     )
     which = [different[question] for question in asked]
     logits, states = logits[which], states[which]
+    values = None if learner.critic is None else learner.critic(states.float())[:, 0]
+    if isinstance(learner.policy, WritingPolicy):  # its one text competes with all others, and not with listed ones
+        return Choices(logits[:, 0], logits.new_zeros(()), values)
     log_probabilities = torch.log_softmax(logits, dim=1)
     taken = torch.tensor([[row.decision.chosen] for row in rows], device=logits.device)
     chosen = log_probabilities.gather(1, taken)[:, 0]
     probabilities = log_probabilities.exp()
     entropy = -(probabilities * log_probabilities.masked_fill(probabilities == 0, 0.0)).sum(dim=1).mean()
-    values = None if learner.critic is None else learner.critic(states.float())[:, 0]
     return Choices(chosen, entropy, values)
 
 

@@ -44,7 +44,7 @@ class PromptReader:
             UsageError: There is no such model.
         """
         tokenizer = load_tokenizer(path)
-        reader = TextReader if head == "saycan" else PromptReader
+        reader = PromptReader if head == "labels" else TextReader
         return reader(tokenizer, context_length(AutoConfig.from_pretrained(path)))
 
     def encode(self, text: str) -> tuple[int, ...]:

@@ -31,6 +31,8 @@ class SayCanPolicy(TextReader, LanguageModel):
         ends: Whether a score includes the end of the text.
     """
 
+    _may_be_empty = False
+
     def __init__(self, model: LanguageModel, ends: bool = True) -> None:
         self.__dict__.update(vars(model))
         self.ends = ends
@@ -52,7 +54,7 @@ class SayCanPolicy(TextReader, LanguageModel):
         """
         starts = [self.encode(prompt) for prompt in prompts]
         actions = [[self.encode(text) for text in each] for each in labels]
-        if not all(all(each) for each in actions):
+        if not self._may_be_empty and not all(all(each) for each in actions):
             raise UsageError("an action without text has no probability: list another, or set head to 'labels'")
         if self.ends:
             actions = [[(*action, self.end) for action in each] for each in actions]
@@ -121,6 +123,16 @@ class SayCanPolicy(TextReader, LanguageModel):
         return torch.zeros(sees.shape, dtype=self.model.dtype, device=holds.device).masked_fill(~sees, least)
 
 
+class WritingPolicy(SayCanPolicy):
+    """A language model that writes its command, token by token, whether or not the environment lists it.
+
+    What it writes is scored as SayCan scores a listed action: the log-probabilities of all its tokens and of the end.
+    """
+
+    _may_be_empty = True  # it has ended at once
+
+
 def with_head(policy: LanguageModel, config: Config) -> LanguageModel:
     """Return the policy with the head that the settings name."""
-    return SayCanPolicy(policy) if config.head == "saycan" else policy
+    heads = {"saycan": SayCanPolicy, "text": WritingPolicy}
+    return heads[config.head](policy) if config.head in heads else policy

@@ -17,7 +17,7 @@ from reference_agent.algorithms.policy_gradient import Learner
 from reference_agent.algorithms.reinforce import update
 from reference_agent.collection import Example
 from reference_agent.config import Config, PolicySFTConfig, RLConfig
-from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.language_model import Completion, LanguageModel
 from reference_agent.models.saycan import SayCanPolicy, with_head
 from reference_agent.pipeline import train
 from reference_agent.players import Reflector, decide
@@ -46,6 +46,13 @@ def plainly(model: LanguageModel, prompt: str, action: str, ends: bool = False) 
     logits = model.model(torch.tensor([[*start, *ids]])).logits[0]
     told = torch.log_softmax(logits, dim=1)
     return sum(float(told[len(start) - 1 + at, token]) for at, token in enumerate(ids))
+
+
+def saying(reflection: str) -> Reflector:
+    """Return a reflector that says this of everything."""
+    reflector = Reflector.__new__(Reflector)
+    reflector.sampled, reflector.reflect = False, lambda states, draws=None: [reflection] * len(states)  # type: ignore[method-assign]
+    return reflector
 
 
 @pytest.mark.parametrize("ends", [False, True])
@@ -153,6 +160,43 @@ def test_a_run_trains_resumes_and_evaluates_by_a_line_of_its_config(out: Path) -
     assert [each.actions for each in played] == [
         each.actions for each in evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/paper", batch=9)[1]
     ]
+
+
+def test_a_policy_that_writes_learns_from_demonstrations_and_from_reward(
+    model: LanguageModel, examples: list[Example]
+) -> None:
+    policy = with_head(copy.deepcopy(model), Config(head="text"))
+    each = examples[0]
+    fine_tune_policy(policy, [each], PolicySFTConfig(steps=150, batch=2, learning_rate=3e-3), 0, lambda *_: None)
+    (greedy,) = decide(policy, saying(each.reflection), [each.state], [each.commands], None)
+    assert greedy.command(each.commands) == each.action
+    rewarded = "go home"  # listed nowhere
+
+    def likelihood() -> float:
+        with torch.no_grad():
+            return float(policy.choice_logits([policy.ask(each.state, None, ())], [[rewarded]]))
+
+    (asked,) = decide(policy, None, [each.state], [each.commands], np.random.default_rng(0))
+    assert asked.log_probability == pytest.approx(plainly(policy, asked.prompt, asked.labels[0], ends=True), rel=1e-4)
+    episodes = [
+        Episode([asked._replace(labels=[text], log_probability=0.0)], [reward])
+        for text, reward in ((rewarded, 20.0), (each.action, -10.0))
+    ]
+    before = likelihood()
+    optimizer = torch.optim.AdamW(policy.model.parameters(), lr=1e-2)
+    update(Learner(policy, optimizer, RLConfig(), np.random.default_rng(0)), episodes)
+    assert likelihood() > before + 1
+
+
+def test_what_is_written_is_played_whether_or_not_it_is_listed(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = quick_config("head='text'", "rl.entropy=0.0", "rl.algorithm='grpo'", stages=(2,))
+    train(config, out, lambda *_: None)
+    agent = load_agent(f"reflect-rl-sample:{out}")
+    _, played = evaluate(agent, "dangerous-taxi-pickup/paper")
+    monkeypatch.setattr(LanguageModel, "complete", lambda self, prompts, *_: [Completion("fly", False)] * len(prompts))
+    _, flown = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/paper")
+    assert {each.actions for each in flown} == {("fly",)}
+    assert {each.actions for each in played} != {("fly",)}
 
 
 def test_bad_input_is_named(model: LanguageModel) -> None:

@@ -86,7 +86,7 @@ def test_a_server_that_is_not_there_stops_the_run_in_a_line_and_it_goes_on_later
     with serving(QuietHandler) as address:
         pass
     config = quick_config(f"rl.reflector_endpoint='{address}/v1'")
-    with pytest.raises(UsageError, match="does not answer .* `vllm serve .*reflector --served") as caught:
+    with pytest.raises(UsageError, match=r"does not answer .* `vllm serve .*reflector --served") as caught:
         train(config, tmp_path, lambda *_: None)
     assert "\n" not in str(caught.value)
     assert (tmp_path / "reflector").is_dir()
@@ -94,7 +94,7 @@ def test_a_server_that_is_not_there_stops_the_run_in_a_line_and_it_goes_on_later
 
 
 def test_a_server_that_answers_otherwise_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no model called 'reflector', but base: .*--lora-modules reflector="):
+    with pytest.raises(UsageError, match=r"no model called 'reflector', but base: .*--lora-modules reflector="):
         served(tmp_path / "none", "model.lora_rank=2", "players='adapters'", listed=("base",))
     with pytest.raises(UsageError, match="is it an OpenAI-compatible server"):
         served(tmp_path / "few", broken=True)
