@@ -1,6 +1,9 @@
 """Files that `.gitignore` leaves out of an index: virtual environments, caches and build outputs.
 
 The rules are git's for untracked files. Tracked files that match a rule are left out too, because `.git` is not read.
+
+The package pathspec would do the same, but makes regular expressions of patterns: one line with thirty times `**/a/`
+takes it more than 20 seconds for a path, and a `.gitignore` may be hostile. Here a pattern takes linear time.
 """
 
 from __future__ import annotations
