@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reference_agent.config import CollectConfig, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
     from reference_agent.curriculum import Stage
     from reference_agent.models.language_model import LanguageModel
+    from reference_agent.models.saycan import WritingPolicy
     from reference_agent.models.start import load_model
     from reference_agent.players import Reflector
     from reference_agent.rlft import reinforce
@@ -34,6 +35,7 @@ _HOME = {
     **dict.fromkeys(("Episode", "play", "success_rate"), "rollout"),
     **dict.fromkeys(("fine_tune_policy", "fine_tune_reflector"), "sft"),
     "LanguageModel": "models.language_model",
+    "WritingPolicy": "models.saycan",
     "Reflector": "players",
     "Stage": "curriculum",
     "load_model": "models.start",
@@ -54,6 +56,7 @@ __all__ = [
     "SFTConfig",
     "Stage",
     "Teacher",
+    "WritingPolicy",
     "collect",
     "fine_tune_policy",
     "fine_tune_reflector",

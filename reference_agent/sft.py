@@ -146,7 +146,7 @@ def _policy_losses(model: LanguageModel, reflect: bool, config: PolicySFTConfig,
             said = said.replace(example.action, example.commands[int(rng.integers(len(example.commands)))])
         labels = tuple(choice.label for choice in choices)
         prompt = model.ask(example.state, said, choices)
-        return _Asked(prompt, example.action, labels, example.commands.index(example.action))
+        return _Asked(prompt, example.action, labels, 0 if writes else example.commands.index(example.action))
 
     def losses(batch: Sequence[Example]) -> Iterator[Tensor]:
         for part, share in _parts(model, [ask(each) for each in batch], config.microbatch, writes):

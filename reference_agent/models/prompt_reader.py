@@ -10,6 +10,7 @@ import numpy as np
 from transformers import AutoConfig
 
 from natlang_envs.enumeration import Choice, enumerate_actions
+from natlang_envs.errors import UsageError
 from natlang_envs.prompt import policy_prompt
 from reference_agent.models.backbone import load_tokenizer
 from reference_agent.models.tokenizer import check_labels, label_tokens
@@ -65,8 +66,10 @@ class PromptReader:
         """Return the labels to draw from for so many commands: just as many, so that a small model meets each often.
 
         Raises:
-            UsageError: The tokenizer has fewer single-token labels.
+            UsageError: There are no commands, or the tokenizer has fewer single-token labels.
         """
+        if not commands:
+            raise UsageError("the environment lists no commands to choose from: set head = 'text'")
         check_labels(commands, len(self.labels))
         return self.labels[:commands]
 

@@ -50,8 +50,10 @@ class SayCanPolicy(TextReader, LanguageModel):
             Tensor [B, K]; -inf where a prompt has fewer actions. Tensor [B, width]: the states behind the prompts.
 
         Raises:
-            UsageError: A prompt with its longest action does not fit the model.
+            UsageError: A prompt has no action, or does not fit the model with its longest one.
         """
+        if not all(labels):
+            raise UsageError("the environment lists no commands to choose from: set head = 'text'")
         starts = [self.encode(prompt) for prompt in prompts]
         actions = [[self.encode(text) for text in each] for each in labels]
         if not self._may_be_empty and not all(all(each) for each in actions):

@@ -77,7 +77,8 @@ def ask(teacher: Teacher, moment: Moment, seconds: float = 0.0) -> Lesson:
     """Return a teacher's lesson, checked, within so many seconds; 0 for no limit.
 
     Raises:
-        UsageError: The teacher failed or hangs, returned no pair of texts, or chose an action that is not listed.
+        UsageError: The teacher failed or hangs, returned no pair of texts, or chose an action that is not listed
+            where some are.
     """
     where = f"on task {moment.info['task_id']!r} after {len(moment.path)} steps"
     try:
@@ -93,7 +94,7 @@ def ask(teacher: Teacher, moment: Moment, seconds: float = 0.0) -> Lesson:
     texts = isinstance(told, tuple) and len(told) == 2 and (told[0] is None or isinstance(told[0], str))
     if not texts or not isinstance(told[1], str):
         raise UsageError(f"the teacher returned {told!r} {where}: return a reflection (or None) and an action")
-    if told[1] not in moment.commands:
+    if moment.commands and told[1] not in moment.commands:
         listed = ", ".join(map(repr, moment.commands[:6]))
         raise UsageError(f"the teacher chose {told[1]!r} {where}, which is not listed: choose one of {listed} …")
     return Lesson(*told)

@@ -13,6 +13,8 @@ import pytest
 import torch
 
 import reference_agent
+from examples.train_guessing_game import HalvingEnv
+from examples.train_guessing_game import teacher as halving
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import reflection_prompt
 from reference_agent import (
@@ -24,6 +26,7 @@ from reference_agent import (
     RLConfig,
     SFTConfig,
     Stage,
+    WritingPolicy,
     collect,
     fine_tune_policy,
     fine_tune_reflector,
@@ -39,6 +42,7 @@ from reference_agent.collection import cut_to_context, gather
 from reference_agent.config import Config, TeacherConfig
 from reference_agent.config_file import parse_config
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.saycan import with_head
 from reference_agent.players import Decision, Reflector
 from reference_agent.rollout import Episode
 from reference_agent.teachers import choose
@@ -106,6 +110,28 @@ def test_a_teacher_that_errs_is_named_in_one_line(teacher: Any, words: str) -> N
     with pytest.raises(UsageError, match=words) as caught:
         collect(Corridor, teacher, FEW)
     assert "\n" not in str(caught.value)
+
+
+class Silent(HalvingEnv):
+    """The example's environment, without a list of commands."""
+
+    def _admissible_commands(self) -> tuple[str, ...]:
+        return ()
+
+
+def test_where_no_command_is_listed_the_policy_writes_it() -> None:
+    base = load_model("tiny")
+    examples = collect(Silent, halving, CollectConfig(trajectories=4, policy_trajectories=4))
+    assert {each.commands for each in examples} == {()}
+    reflector = fine_tune_reflector(base.copy(), examples, SFTConfig(100, batch=8))
+    policy = fine_tune_policy(WritingPolicy(base.copy()), examples, PolicySFTConfig(30, batch=8))
+    small = {"batch": 48, "minibatch": 24, "learning_rate": 1e-4}  # rare texts that fail pull hard
+    settings = RLConfig(algorithm="grpo", group=8, reference_kl=0.05, **small)  # type: ignore[arg-type]
+    won = [row["success"] for row in reinforce(policy, reflector, Stage(Silent, 12), settings)]
+    assert sum(won[-3:]) > sum(won[:3]) + 0.3
+    for model in (base, with_head(base.copy(), Config(head="saycan"))):
+        with pytest.raises(UsageError, match="lists no commands to choose from: set head = 'text'"):
+            play(Silent, model)
 
 
 def test_a_teacher_that_hangs_is_named_in_one_line_and_a_slow_one_is_waited_for() -> None:
