@@ -197,7 +197,6 @@ class OwnTask(OneTask):
         question: What is asked.
         target: The file that answers it, relative to the folder; or several of which any is right.
         depth: As in `RepositoryTasks`.
-
         edition: Of the environment, which a message names.
 
     Raises:

@@ -21,6 +21,8 @@ LabelsOption = Annotated[Path | None, typer.Option("--labels", help="A file of l
 RepositoryOption = Annotated[Path | None, typer.Option("--repository", help="The folder that --labels is about.")]
 EditionOption = Annotated[int, typer.Option("--edition", help="Of the dataset: 1 or 2.")]
 
+OWN = "labels"  # the part, and the exported split, of a user's own labels
+
 
 @dataclass(frozen=True)
 class Chosen:
@@ -54,7 +56,9 @@ def chosen_labels(labels: Path | None, repository: Path | None, edition: int) ->
         raise UsageError("--labels and --repository belong together: name the file and the folder that it is about")
     if labels is not None and repository is not None:
         folder = open_repository(repository).path
-        parts = {labels.stem: read_labels(labels)}
+        parts = {OWN: read_labels(labels)}
+        if not parts[OWN]:
+            raise UsageError(f"{labels} holds no label: make some with natlang data label")
         return Chosen(parts, lambda name: folder, None, hashlib.sha256(labels.read_bytes()).hexdigest())
     known = edition_named(edition)
     return Chosen(all_parts(partial(load_labels, edition=known)), folder_here, known, digest(known))

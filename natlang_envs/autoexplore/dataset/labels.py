@@ -13,8 +13,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
+from natlang_envs.autoexplore.repository.texts import MAX_QUESTION
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
+from natlang_envs.spaces import escape_surrogates
 
 T = TypeVar("T")
 Kind = Literal["documentation", "code", "data"]
@@ -105,11 +107,16 @@ def parse(value: object) -> Label:
     content.setdefault("natural", "")
     for name in ("repository", "question", "answer", "kind", "difficulty", "natural"):
         _check(content[name], str, name)
+    for name in ("question", "natural") if content["natural"] else ("question",):
+        if content[name] != " ".join(content[name].split()) or not 0 < len(content[name]) <= MAX_QUESTION:
+            raise ValueError(f"{name} must be one line of 1 to {MAX_QUESTION:,} characters")
     _check(content["depth"], int, "depth")
     _member(content["kind"], KINDS, "kind")
     _member(content["difficulty"], DIFFICULTIES, "difficulty")
     for name in ("targets", "path"):
         content[name] = tuple(_check(each, str, f"each of {name}") for each in _list(content[name], name))
+    if not content["targets"]:
+        raise ValueError("targets must name at least one file")
     content["evidence"] = tuple(evidence_of(each) for each in _list(content["evidence"], "evidence"))
     content["bm25"] = tuple(_verdict(each) for each in _list(content["bm25"], "bm25"))
     return Label(**content)
@@ -156,6 +163,8 @@ def _list(value: Any, name: str) -> list[Any]:
 def _check(value: Any, kind: type, name: str) -> Any:
     if type(value) is not kind:
         raise ValueError(f"{name} must be {kind.__name__}, not {json.dumps(value)[:60]}")
+    if isinstance(value, str) and not value.isascii() and escape_surrogates(value) != value:
+        raise ValueError(f"{name} holds what is no Unicode text")
     return value
 
 
@@ -187,9 +196,14 @@ def read_labels(path: Path) -> list[Label]:
     """Return the labels of a file.
 
     Raises:
-        UsageError: The file cannot be read, or a line is no label; the message names its number.
+        UsageError: The file cannot be read, or a line is no label, or asks what an earlier one does; the message names
+            its number.
     """
-    return [label for _, label in read_lines(path, parse)]
+    labels: dict[str, Label] = {}
+    for number, label in read_lines(path, parse):
+        if labels.setdefault(label.id, label) is not label:
+            raise UsageError(f"{path}, line {number}: its question is that of an earlier line: leave one of them out")
+    return list(labels.values())
 
 
 def write_labels(path: Path, labels: Iterable[Label]) -> None:

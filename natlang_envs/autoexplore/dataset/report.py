@@ -166,7 +166,12 @@ def seen_by_players(labels: Sequence[Label], folders: Folders = folder_here) -> 
     for label in labels:
         if folder := folders(label.repository):
             repository = open_repository(folder)
-            seen.append(any(text in text_of(repository, path)[:FILE_BUDGET] for path, text in label.evidence))
+            seen.append(
+                any(
+                    repository.kind(path) == "file" and text in text_of(repository, path)[:FILE_BUDGET]
+                    for path, text in label.evidence
+                )
+            )
     return float(np.mean(seen)) if seen else float("nan")
 
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import pytest
@@ -243,6 +244,57 @@ def test_labels_of_ones_own_are_played_checked_exported_and_evaluated(shop: Repo
     assert "holds: 6 episodes" in natlang("replay", first, *about).stdout
     (tmp_path / "moved" / "new").write_text("x")
     assert "the protocol's digest is" in natlang("replay", first, *about).stdout
+
+
+def test_labels_may_be_called_as_a_split_and_exports_load_whatever_they_are_called(
+    shop: Repository, tmp_path: Path
+) -> None:
+    labels = tmp_path / "train.jsonl"
+    make_labels(shop, Labeller(), labels, count=1)
+    about = ("--labels", str(labels), "--repository", str(shop.path))
+    assert "6 labels, nothing wrong" in natlang("data", "check", *about).stdout
+    labels = labels.rename(tmp_path / "a: my-labels.jsonl")
+    about = ("--labels", str(labels), "--repository", str(shop.path))
+    assert natlang("data", "export", str(tmp_path / "out"), *about).returncode == 0
+    assert "split: labels\n" in (tmp_path / "out" / "README.md").read_text()
+    labels.write_text("")
+    done = natlang("data", "export", str(tmp_path / "empty"), *about)
+    assert done.returncode == 2
+    assert "holds no label" in done.stderr
+
+
+def test_evidence_of_a_file_that_is_gone_is_counted_as_unseen(shop: Repository, tmp_path: Path) -> None:
+    labels = tmp_path / "labels.jsonl"
+    make_labels(shop, Labeller(), labels, count=1)
+    lines = labels.read_text().splitlines()
+    content = json.loads(lines[0])
+    content["evidence"][0]["path"] = "gone.py"
+    labels.write_text("\n".join([json.dumps(content), *lines[1:]]) + "\n")
+    stats = natlang("data", "stats", "--labels", str(labels), "--repository", str(shop.path))
+    assert stats.returncode == 0, stats.stderr
+    assert "characters of a file: 83% of the labels" in stats.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"question": "What?\n# Folders here"}, "line 1: question must be one line"),
+        ({"question": ""}, "line 1: question must be one line"),
+        ({"natural": "w" * 2_001}, "line 1: natural must be one line of 1 to 2,000 characters"),
+        ({"targets": []}, "line 1: targets must name at least one file"),
+        ({"answer": "\ud800"}, "line 1: answer holds what is no Unicode text"),
+        ({}, "line 2: its question is that of an earlier line"),
+    ],
+)
+def test_labels_that_cannot_be_asked_are_refused(
+    shop: Repository, tmp_path: Path, change: dict[str, Any], words: str
+) -> None:
+    labels = tmp_path / "labels.jsonl"
+    make_labels(shop, Labeller(), labels, count=1)
+    content = json.loads(labels.read_text().splitlines()[0])
+    labels.write_text(f"{json.dumps(content | change)}\n" * 2)
+    with pytest.raises(UsageError, match=words):
+        gymnasium.make("NatLang/AutoExplore-v1", dataset=str(labels), repository=str(shop.path))
 
 
 @pytest.mark.parametrize(
