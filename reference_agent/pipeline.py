@@ -58,7 +58,7 @@ _LAST = "or set model.gradient_checkpointing = true"  # what to do where even a 
 def train(config: Config, out: Path, report: Report, shared: Path | None = None) -> Path:
     """Run Algorithm 1, or the part of it that is missing in `out`; return the folder of the trained policy.
 
-    Of several processes (processes.py) the first does it alone up to RL, in which all take part.
+    Of several processes (processes.py) the first collects and warms up, and all take part in the fine-tuning.
 
     Args:
         config: The settings.
@@ -82,21 +82,31 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
 
 
 def _train(config: Config, out: Path, report: Report, shared: Path | None) -> Path:
-
-    def fine_tuned(stage: str, make: Callable[[Config, Path, Sequence[Example], Report, Path], LanguageModel]) -> None:
-        steps = resume_folder(config, stage, out, shared)
-        link_stage(config, stage, out, shared, lambda folder: make(config, out, examples, report, steps).save(folder))
-        shutil.rmtree(steps, ignore_errors=True)
-
     with processes.first_before_others():
         claim(config, out)
         examples = read_examples(collected(config, out, report, shared))  # lines 2 to 20
         report("collect", config.collect.trajectories, config.collect.trajectories, float(len(examples)))
-
         load_or_make_base(config, out, report, shared)
-        if config.reflect:
-            fine_tuned("reflector", _make_reflector)  # line 21
-        fine_tuned("policy-sft", _make_policy)  # line 22
+
+    def fine_tuned(stage: str, make: Callable[[Config, Path, Sequence[Example], Report, Path], LanguageModel]) -> None:
+        steps, begun = resume_folder(config, stage, out, shared), False
+
+        def fine_tune(folder: Path) -> None:
+            nonlocal begun
+            begun = processes.anyone(True)  # only the first process looks whether the stage is missing
+            make(config, out, examples, report, steps).save(folder)
+
+        if processes.number() == 0:
+            link_stage(config, stage, out, shared, fine_tune)
+            shutil.rmtree(steps, ignore_errors=True)
+        if begun or processes.anyone(False):
+            if processes.number() > 0:
+                make(config, out, examples, report, steps)
+            processes.anyone(False)  # wait until the first has written the stage
+
+    if config.reflect:
+        fine_tuned("reflector", _make_reflector)  # line 21
+    fine_tuned("policy-sft", _make_policy)  # line 22
 
     if not (out / "policy").exists():
         policy, curve = _reinforced(config, out, report)  # lines 23 to 35

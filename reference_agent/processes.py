@@ -3,7 +3,7 @@
 Without GPUs, use `torchrun --nproc-per-node N -m reference_agent train ...`: accelerate would start a single process.
 
 Each process plays its part of an iteration's episodes, which all then gather. Each computes the gradient of its
-part of a minibatch; the parts are summed, so all take the same step. Only process 0 writes files and reports progress.
+part of a batch; the parts are summed, so all take the same step. Only process 0 writes files and reports progress.
 In a single process every function here returns its argument.
 """
 
@@ -45,7 +45,7 @@ def _state() -> Any:
     import torch
     from accelerate import PartialState
 
-    # The others wait while the first collects and fine-tunes the warm start, for longer than the usual ten minutes.
+    # The others wait while the first collects and warms up, for longer than the usual ten minutes.
     state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=7))
     if state.num_processes != count():
         raise UsageError(f"{count()} processes were started, and do not find each other: start them by torchrun")

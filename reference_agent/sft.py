@@ -2,13 +2,15 @@
 
 The reflector learns to write R after p(s). The policy learns to choose the label of a after p(s), R and α(A(s)); labels
 are shuffled for every example, and the loss is over the listed labels. A policy that scores each action's text
-(saycan.py) learns to write that text instead. A killed fine-tuning resumes to the same weights.
+(saycan.py) learns to write that text instead. A killed fine-tuning resumes to the same weights. Processes that train
+together share the work on every batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
+from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +20,7 @@ from torch import Tensor
 
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import reflection_prompt
+from reference_agent import processes
 from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_state
 from reference_agent.collection import Example
 from reference_agent.config import PolicySFTConfig, SFTConfig
@@ -26,7 +29,8 @@ from reference_agent.models.saycan import SayCanPolicy
 from reference_agent.players import Reflector
 
 Report = Callable[[int, float], None]
-Losses = Callable[[Sequence[Example]], Iterator[Tensor]]  # the loss of a batch, in one summand per micro-batch
+# The loss of a batch, in one summand for each of this process's micro-batches.
+Losses = Callable[[Sequence[Example]], Iterator[Tensor]]
 
 
 class _Asked(NamedTuple):
@@ -178,15 +182,16 @@ def _parts(
 ) -> Iterator[tuple[Sequence[_Asked], float]]:
     """Cut a batch into micro-batches of prompts of like length, which are padded little; 0 leaves it whole.
 
-    With each comes its share in the batch's mean loss, over the answers' tokens or over the answers.
+    Of several processes each gets its own ones. With each comes its share in the batch's mean loss, over the answers'
+    tokens or over the answers.
     """
 
     def weight(part: Sequence[_Asked]) -> int:
         return sum(model.count(each.answer) + 1 for each in part) if by_token else len(part)
 
-    size, total = size or len(asked), weight(asked)
+    size, total = min(size or len(asked), ceil(len(asked) / processes.count())), weight(asked)
     longest_first = asked if size >= len(asked) else sorted(asked, key=lambda each: -model.count(each.prompt))
-    for first in range(0, len(asked), size):
+    for first in processes.part(range(0, len(asked), size)):
         part = longest_first[first : first + size]
         yield part, weight(part) / total
 
@@ -204,7 +209,7 @@ def _tune(
     """Train on batches that the first generator draws; `losses_of` may draw from all; `seed` is dropout's."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
     done, order = 0, list[int]()
-    checkpoints = Checkpoints(folder, model)
+    checkpoints, writes = Checkpoints(folder, model), processes.number() == 0
     if last := checkpoints.resume(Steps):
         checkpoints.load_optimizer(optimizer)
         for rng, state in zip(random, last.random, strict=True):
@@ -220,18 +225,20 @@ def _tune(
         values: list[float] = []
         try:
             with dropout_seed(seed, 6, step):
-                model.descend(optimizer, _noted(losses_of(batch), values), config.clip)
+                model.descend(optimizer, _noted(losses_of(batch), values), config.clip, together=True)
             reached = Steps(0, step + 1, [random_state(rng) for rng in random], order)
             if step + 1 == config.steps:
                 check_finite(optimizer)
-                checkpoints.save(reached, optimizer)
-            checkpoints.save_sometimes(reached, optimizer)
+                if writes:
+                    checkpoints.save(reached, optimizer)
+            elif writes:
+                checkpoints.save_sometimes(reached, optimizer)
         except NotFinite as error:
             raise UsageError(
                 f"{error} in step {step + 1} of {config.steps} of a supervised fine-tuning: lower its learning_rate "
                 "and train with another --out"
             ) from None
-        report(step + 1, sum(values))
+        report(step + 1, sum(processes.gather(values)))
     model.model.eval()
 
 

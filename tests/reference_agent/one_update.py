@@ -1,4 +1,4 @@
-"""`torchrun -m tests.reference_agent.one_update DIR`: each process writes what one update made of DIR/model."""
+"""`torchrun -m tests.reference_agent.one_update DIR`: each process writes what updates made of DIR/model."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ import torch
 from reference_agent import processes
 from reference_agent.algorithms.policy_gradient import Learner
 from reference_agent.algorithms.reinforce import update as reinforce
-from reference_agent.config import RLConfig
+from reference_agent.collection import Example
+from reference_agent.config import PolicySFTConfig, RLConfig, SFTConfig
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import decide
 from reference_agent.rollout import Episode
+from reference_agent.sft import fine_tune_policy, fine_tune_reflector
 
 STATES = [f"Street {number // 2}\n" for number in range(21)]  # most of them twice
 COMMANDS = ("move north", "move south", "pick up")
@@ -34,9 +36,28 @@ def update(folder: Path, after: Path) -> list[float]:
     return [said.loss, said.entropy, said.gradient_norm]
 
 
+def tune(folder: Path, after: Path) -> tuple[list[float], int]:
+    """Return the losses of two supervised updates of each kind, and how many texts were read here; write the model."""
+    model, read = LanguageModel.load(folder), list[int]()
+    model.model.get_input_embeddings().register_forward_pre_hook(lambda _, given: read.append(len(given[0])))
+    examples = [
+        Example(
+            0, "", False, False, state, f"I should {COMMANDS[at % 3]}{' soon' * (at % 2)}.", COMMANDS, COMMANDS[at % 3]
+        )
+        for at, state in enumerate(STATES)
+    ]
+    losses: list[float] = []
+    settings = {"steps": 2, "batch": 7, "learning_rate": 1e-2, "microbatch": 3}
+    fine_tune_reflector(model, examples, SFTConfig(**settings), report=lambda _, loss: losses.append(loss))
+    fine_tune_policy(model, examples, PolicySFTConfig(**settings), report=lambda _, loss: losses.append(loss))
+    torch.save(model.model.state_dict(), after)
+    return losses, sum(read)
+
+
 if __name__ == "__main__":
     out = Path(sys.argv[1])
     number = str(processes.number())
     # What is registered first, runs last.
     atexit.register(lambda: (out / f"{number}.left").write_text(str(not torch.distributed.is_initialized())))
     (out / f"{number}.json").write_text(json.dumps(update(out / "model", out / f"{number}.pt")))
+    (out / f"{number}.sft.json").write_text(json.dumps(tune(out / "model", out / f"{number}.sft.pt")))

@@ -19,9 +19,10 @@ from reference_agent.models.language_model import LanguageModel
 from reference_agent.pipeline import CONFIG
 from reference_agent.rollout import make_envs
 from tests.reference_agent.conftest import quick_config
-from tests.reference_agent.one_update import update
+from tests.reference_agent.one_update import tune, update
 
 COUNT = 2
+KINDS = ("", ".sft")  # an update of RL, and supervised ones of both players
 
 
 def launch(*command: str) -> None:
@@ -34,17 +35,24 @@ def launch(*command: str) -> None:
 def test_two_processes_take_the_step_that_one_takes(model: LanguageModel, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     launch("tests.reference_agent.one_update", str(tmp_path))
-    alone = update(tmp_path / "model", tmp_path / "alone.pt")
-    said = [json.loads((tmp_path / f"{number}.json").read_text()) for number in range(COUNT)]
     left = [(tmp_path / f"{number}.left").read_text() for number in range(COUNT)]
     assert left == ["True"] * COUNT, "no thread of the group is there when a process ends"
-    assert said[0] == said[1] == pytest.approx(alone, rel=1e-4, abs=1e-6)
-    one, first, second = (torch.load(tmp_path / f"{name}.pt") for name in ("alone", "0", "1"))
+    said = {
+        kind: [json.loads((tmp_path / f"{each}{kind}.json").read_text()) for each in range(COUNT)] for kind in KINDS
+    }
+    alone = update(tmp_path / "model", tmp_path / "alone.pt")
+    assert said[""][0] == said[""][1] == pytest.approx(alone, rel=1e-4, abs=1e-6)
+    losses, read = tune(tmp_path / "model", tmp_path / "alone.sft.pt")
+    (first, read_by_first), (second, read_by_second) = said[".sft"]
+    assert first == second == pytest.approx(losses, rel=1e-4, abs=1e-6)
+    assert 0 < read_by_first + read_by_second == read, "the work is shared"
     before = model.model.state_dict()
-    for name, value in one.items():
-        assert torch.equal(first[name], second[name]), "both have taken the same step"
-        torch.testing.assert_close(first[name], value, rtol=1e-3, atol=1e-5)
-    assert any((value - before[name]).abs().max() > 0.001 for name, value in one.items())
+    for kind in KINDS:
+        one, first, second = (torch.load(tmp_path / f"{name}{kind}.pt") for name in ("alone", "0", "1"))
+        for name, value in one.items():
+            assert torch.equal(first[name], second[name]), "both have taken the same step"
+            torch.testing.assert_close(first[name], value, rtol=1e-3, atol=1e-5)
+        assert any((value - before[name]).abs().max() > 0.001 for name, value in one.items())
 
 
 def test_a_run_of_two_processes_is_whole_and_resumes_to_the_same(out: Path) -> None:
