@@ -124,7 +124,7 @@ def reproduce(
     task: Annotated[
         list[str] | None, typer.Option(help="A task instead of the target's own, such as taxi-dropoff; repeatable.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Cells at a time, a core each.")] = 2,
+    jobs: Annotated[int, typer.Option(min=1, help="Cells at a time, a core or a GPU each.")] = 2,
     split: Annotated[
         str, typer.Option(help="test plays the tasks' protocols. validation is for choosing settings.")
     ] = "test",

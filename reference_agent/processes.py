@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # the command line asks who it is before it needs torch
 
 T = TypeVar("T")
 
+GPU = "LOCAL_RANK"  # the environment variable, as the launchers set it
+
 
 def count() -> int:
     """Return how many processes train together."""
@@ -37,7 +39,7 @@ def number() -> int:
 
 def gpu() -> int:
     """Return the number of this process's GPU on its machine."""
-    return int(os.environ.get("LOCAL_RANK", "0"))
+    return int(os.environ.get(GPU, "0"))
 
 
 @cache

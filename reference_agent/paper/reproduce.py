@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from natlang_envs.evaluation.agents import Agent
 from natlang_envs.evaluation.runner import RUN_FILE
 from natlang_envs.files import write_whole
 from natlang_envs.locks import lock
+from reference_agent import processes
 from reference_agent.agent import ReflectRLAgent
 from reference_agent.paper.experiments import METHODS, UNTUNED, protocol_for
 from reference_agent.paper.plan import Cell, Plan
@@ -134,7 +136,10 @@ def _agent(cell: Cell, stages: Path, report: Callable[[str, int, int, float], No
 def _make_all(cells: Sequence[Cell], out: Path, jobs: int, report: Report, done: Callable[[Cell], None]) -> None:
     """Make cells in `jobs` processes; the first that fails stops those that have not begun."""
     context = multiprocessing.get_context("spawn")
-    with context.Manager() as manager, ProcessPoolExecutor(jobs, context, _end_with_parent, (os.getpid(),)) as pool:
+    numbers: SimpleQueue[int] = context.SimpleQueue()
+    for number in range(jobs):
+        numbers.put(number)
+    with context.Manager() as manager, ProcessPoolExecutor(jobs, context, _begin, (os.getpid(), numbers)) as pool:
         news: Any = manager.Queue()
         futures: dict[Future[None], Cell] = {pool.submit(_make_apart, cell, out, news): cell for cell in cells}
         interrupted = False
@@ -175,6 +180,17 @@ def _relay(news: Any, report: Report) -> None:
 
 def _make_apart(cell: Cell, out: Path, news: Any) -> None:
     _make(cell, out, lambda *told: news.put((cell.name, *told)))
+
+
+def _begin(parent: int, numbers: SimpleQueue[int]) -> None:
+    take_gpu(numbers)
+    _end_with_parent(parent)
+
+
+def take_gpu(numbers: SimpleQueue[int]) -> None:
+    """Let this process, one of those that get a number each, use the GPU of its number, if there are any."""
+    if gpus := torch.cuda.device_count():
+        os.environ[processes.GPU] = str(numbers.get() % gpus)
 
 
 def _end_with_parent(parent: int) -> None:

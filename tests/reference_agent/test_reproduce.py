@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 from dataclasses import asdict, replace
+from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from natlang_envs.errors import UsageError
 from natlang_envs.locks import lock
+from reference_agent import processes
 from reference_agent.agent import ReflectRLAgent
 from reference_agent.cli import app
 from reference_agent.config import Config
@@ -29,7 +33,7 @@ from reference_agent.paper.experiments import (
     why_not,
 )
 from reference_agent.paper.plan import make_plan
-from reference_agent.paper.reproduce import reproduce
+from reference_agent.paper.reproduce import reproduce, take_gpu
 from reference_agent.pipeline import train
 from reference_agent.stages import stage_key
 from tests.reference_agent.conftest import quick_config
@@ -302,3 +306,19 @@ def test_settings_are_chosen_on_validation_tasks_which_no_protocol_has(tmp_path:
     assert "--split validation" in plan.command
     assert {cell.evaluation.name for cell in plan.cells} == {"validation"}
     assert {cell.drawn.name for cell in plan.cells if cell.drawn} == {"validation-drawn"}
+
+
+def test_each_process_of_cells_gets_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers: SimpleQueue[int] = multiprocessing.get_context("spawn").SimpleQueue()
+    for number in range(3):
+        numbers.put(number)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setenv(processes.GPU, "7")
+    gpus: list[int] = []
+    for _ in range(3):
+        take_gpu(numbers)
+        gpus.append(processes.gpu())
+    assert gpus == [0, 1, 0]
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    take_gpu(numbers)
+    assert processes.gpu() == 0, "as it was"
