@@ -95,8 +95,8 @@ def test_weights_that_are_not_finite_are_in_no_checkpoint_and_in_no_player(
     monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
     player, steps, descend = copy.deepcopy(model), list[float](), LanguageModel.descend
 
-    def too_far(self: LanguageModel, *arguments: Any) -> float:
-        steps.append(descend(self, *arguments))
+    def too_far(self: LanguageModel, *arguments: Any, **settings: Any) -> float:
+        steps.append(descend(self, *arguments, **settings))
         if len(steps) == last:
             self.parameters()[0].data[0] = np.inf
         return steps[-1]
