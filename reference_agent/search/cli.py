@@ -26,26 +26,27 @@ def train(
     ] = None,
     repositories: Annotated[Path | None, typer.Option(help="repositories.json, by default beside --weak.")] = None,
     minutes: Annotated[float, typer.Option(help="Stop and save after so many minutes; run again to go on.")] = 110.0,
-    steps: Annotated[int | None, typer.Option(min=1, help="Updates of the judge of names.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Updates of each judge of listings.")] = None,
 ) -> None:
-    """Train the judge of names and the networks over it: what `--agent search:RUN` plays with."""
+    """Train the judges of listings and the networks over them: what `--agent search:RUN` plays with."""
     from dataclasses import replace
 
-    from reference_agent.search.train import TrainConfig, Workshop, labelled, weak_questions
+    from reference_agent.search.train import TrainConfig, Workshop, further_questions, labelled
 
     config = TrainConfig()
     if steps is not None:
-        config = replace(config, names=replace(config.names, steps=steps), half_steps=min(steps, config.half_steps))
-    found = weak_questions(weak, repositories or weak.parent / "repositories.json") if weak else []
-    _say(f"{len(found):,} weak questions")
-    shop = Workshop(out, labelled("train"), found, config, _say)
+        judge, aside = (replace(each, steps=steps, decay=steps // 2) for each in (config.judge, config.aside))
+        config = TrainConfig(judge, aside)
+    written, ruled = further_questions(weak, repositories or weak.parent / "repositories.json") if weak else ([], [])
+    _say(f"{len(written):,} written questions and {len(ruled):,} made by rules")
+    shop = Workshop(out, labelled("train"), written, ruled, config, _say)
     if not shop.train_judges(minutes * 60):
         typer.echo(f"Stopped and saved. Go on with the same command: reflect-rl search train --out {out} …")
         raise typer.Exit(130)
     shop.count_words()
     networks = shop.fit_networks(labelled("validation"))
-    shop.keep_caches()
-    shop.searcher("all", networks).save(out)
+    shop.keep_cache()
+    shop.searcher(networks).save(out)
     typer.echo(f"Searcher: {out}")
     typer.echo(f"Evaluate it: natlang evaluate --agent search:{out}/depth1 --protocol autoexplore-depth1/paper --out …")
 
@@ -68,20 +69,20 @@ def practice(
 
     from reference_agent.search.practice import PracticeConfig
     from reference_agent.search.run import KINDS, Searcher
-    from reference_agent.search.train import TrainConfig, Workshop, fits, labelled, practise, weak_questions
+    from reference_agent.search.train import TrainConfig, Workshop, fits, further_questions, labelled, practise
 
     one_of("kind", kind, KINDS)
     config = PracticeConfig(step_cost=step_cost, rl_rate=rate)
     if updates is not None:
         config = replace(config, updates=updates)
     networks = Searcher.load(out).networks
-    found = weak_questions(weak, weak.parent / "repositories.json") if weak else []
-    shop = Workshop(out, labelled("train"), found, TrainConfig(), _say)
-    if not all((out / "training" / f"names-{name}.pt").exists() for name in ("half0", "half1")):
-        raise UsageError(f"{out} has no judges for practice: run reflect-rl search train --out {out}")
+    written, ruled = further_questions(weak, weak.parent / "repositories.json") if weak else ([], [])
+    shop = Workshop(out, labelled("train"), written, ruled, TrainConfig(), _say)
+    if not (out / "training" / "aside.pt").exists():
+        raise UsageError(f"{out} has no judge for practice: run reflect-rl search train --out {out}")
     shop.train_judges()
     shop.count_words()
-    exercises = [shop.exercise(each, kind, networks) for each in shop.train if fits(each, KINDS[kind])]
+    exercises = [shop.exercise(each, kind, networks) for each in shop.practice if fits(each, KINDS[kind])]
     for seed in map(int, seeds.split(",")):
         for reflects in (False, True):
             form = "reflect" if reflects else "policy"
@@ -90,5 +91,5 @@ def practice(
                 continue
             before = out / f"{form}-{start}-{seed}.pt" if start else None
             practise(exercises, kind, reflects, seed, config, out, _say, before)
-    shop.keep_caches()
+    shop.keep_cache()
     typer.echo(f"Policies: {out}")

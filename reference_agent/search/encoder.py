@@ -102,10 +102,6 @@ class Encoder:
             return np.zeros((0, self.width), np.float32)
         return np.stack([self._kept[each] for each in keys]).astype(np.float32)
 
-    def forget(self) -> None:
-        """Drop all vectors, since the weights have changed."""
-        self._kept.clear()
-
     def read_cache(self, file: Path) -> None:
         """Add the vectors of a file that `write_cache` has written; a missing file adds nothing.
 

@@ -58,7 +58,7 @@ def text_cases(asked: Asked, question: Question, rng: np.random.Generator, draws
         chosen = [target] if rng.random() < 0.7 else []
         for pool, count in ((beside, 6), (top, 2), (files, 3)):
             if pool:
-                rates = asked.entry_rows(pool, {})[:, 0] * 5 + rng.gumbel(size=len(pool))
+                rates = asked.likeness(pool) * 12 + rng.gumbel(size=len(pool))
                 chosen += [pool[int(index)] for index in np.argsort(-rates)[:count]]
         chosen = [each for each in dict.fromkeys(chosen) if each == target or each not in question.targets]
         chosen = chosen[:_CANDIDATES]

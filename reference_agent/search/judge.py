@@ -1,6 +1,6 @@
 """Features of entries and of read texts for a question, and the small networks that weigh them.
 
-Seen are an entry's path, the children of a folder that was entered, and the text that `cat` has shown; nothing else.
+Seen are the listings, the children of a folder that was entered, and the text that `cat` has shown; nothing else.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from natlang_envs.autoexplore.baselines import words_of
 from reference_agent.search.encoder import Encoder, windows
 from reference_agent.search.lexical import Rarity, name_words, share
+from reference_agent.search.listing_judge import ListingJudge, Row, entry_words
 from reference_agent.search.listings import Listing, entry_text
-from reference_agent.search.names import NameJudge
 
-Row = npt.NDArray[np.float32]
 ENTRY_FEATURES = 23
-TEXT_FEATURES = 24
+_BESIDE = 10  # entries to each side that are read with a folder that was entered
+TEXT_FEATURES = 23
 _DOCUMENT = (".md", ".rst", ".txt")
 _SETTINGS = (".toml", ".cfg", ".ini", ".yml", ".yaml", ".json", ".in")
 
@@ -86,61 +85,83 @@ class Asked:
 
     Args:
         question: The question.
-        names: The judge of names.
-        reader: The encoder of texts; the pretrained one.
+        judges: The judges of listings; their mean counts.
+        reader: The pretrained encoder.
         rarity: How rare words are.
         usual: How often entries of a name lead to an answer.
         without: The repository whose own counts are left out there, in training.
     """
 
     def __init__(
-        self, question: str, names: NameJudge, reader: Encoder, rarity: Rarity, usual: Usual, without: str = ""
+        self,
+        question: str,
+        judges: Sequence[ListingJudge],
+        reader: Encoder,
+        rarity: Rarity,
+        usual: Usual,
+        without: str = "",
     ) -> None:
         self.question = question
-        self._names, self._reader = names, reader
+        self._judges, self._reader = judges, reader
         self._usual, self._without = usual, without
         self._weights = rarity.weights(question)
         self._vector = reader.vectors([question])[0]
+        self._plain: dict[str, float] = {}  # ratings of entries while no folder beside them was entered
         self._entries: dict[tuple[str, bool], Row] = {}
         self._texts: dict[str, Row] = {}
 
     def entry_rows(self, entries: Sequence[str], children: dict[str, tuple[str, ...]]) -> Row:
         """Return the features [N, ENTRY_FEATURES] of a listing's entries; `children` are those of entered folders."""
-        new = [each for each in entries if (each, each in children) not in self._entries]
+        new = [each for each in entries if each not in self._plain]
         if new:
-            self._rate(new, {each: children[each] for each in new if each in children})
+            self._plain |= dict(zip(new, self._rate(new), strict=True))
+        for each in entries:
+            if (each, each in children) not in self._entries:
+                self._entries[each, each in children] = self._row(each, entries, children.get(each, ()))
         return np.stack([self._entries[each, each in children] for each in entries])
 
-    def _rate(self, entries: list[str], children: dict[str, tuple[str, ...]]) -> None:
-        plain = [entry_text(each) for each in entries]
-        fits = self._names.rate(self.question, plain)
-        told = self._names.rate(self.question, [entry_text(each, children.get(each, ())) for each in entries])
-        near = self._reader.vectors(plain) @ self._vector
-        for entry, fit, knowing, similar in zip(entries, fits, told, near, strict=True):
-            inside = children.get(entry, ())
-            below = [0.0, 0.0, 0.0]
-            if inside:
-                ratings = self._names.rate(self.question, [entry_text(each) for each in inside])
-                shares = max(share(self._weights, name_words(each.rstrip("/").rpartition("/")[2])) for each in inside)
-                below = [float(ratings.max()) / 10, float(np.log(np.exp(ratings).sum())) / 10, shares]
-            name = entry.rstrip("/").rpartition("/")[2]
-            depth = entry.rstrip("/").count("/")
-            row = [
-                fit / 5,
-                knowing / 5,
-                float(bool(inside)),
-                similar,
-                share(self._weights, name_words(name)),
-                *below,
-                float(depth == 0),
-                float(depth == 1),
-                *_kinds(entry),
-                *self._usual.rates(entry, self._without),
-                float(np.log1p(sum(each.endswith("/") for each in inside))),
-                float(np.log1p(sum(not each.endswith("/") for each in inside))),
-                max((self._usual.rates(each, self._without)[0] for each in inside), default=0.0),
-            ]
-            self._entries[entry, entry in children] = np.array(row, np.float32)
+    def _rate(self, entries: Sequence[str], told: str = "", children: Sequence[str] = ()) -> list[float]:
+        """Return the judges' ratings of entries that are listed together; one of them may tell its children."""
+        folder = entries[0].rstrip("/").rpartition("/")[0]
+        words = [entry_words(each, children if each == told else ()) for each in entries]
+        rated = [judge.rate(self.question, folder, words) for judge in self._judges]
+        return np.mean(rated, axis=0).tolist()
+
+    def _row(self, entry: str, entries: Sequence[str], inside: tuple[str, ...]) -> Row:
+        fit = knowing = self._plain[entry]
+        below = [0.0, 0.0, 0.0]
+        if inside:
+            place = entries.index(entry)
+            beside = list(entries[max(place - _BESIDE, 0) : place + _BESIDE + 1])
+            knowing = self._rate(beside, entry, inside)[beside.index(entry)]
+            new = [each for each in inside if each not in self._plain]
+            if new:
+                self._plain |= dict(zip(new, self._rate(new), strict=True))
+            ratings = np.array([self._plain[each] for each in inside])
+            shares = max(share(self._weights, name_words(each.rstrip("/").rpartition("/")[2])) for each in inside)
+            below = [float(ratings.max()) / 10, float(np.log(np.exp(ratings).sum())) / 10, shares]
+        name = entry.rstrip("/").rpartition("/")[2]
+        depth = entry.rstrip("/").count("/")
+        row = [
+            fit / 5,
+            knowing / 5,
+            float(bool(inside)),
+            float(self.likeness([entry])[0]),
+            share(self._weights, name_words(name)),
+            *below,
+            float(depth == 0),
+            float(depth == 1),
+            *_kinds(entry),
+            *self._usual.rates(entry, self._without),
+            float(np.log1p(sum(each.endswith("/") for each in inside))),
+            float(np.log1p(sum(not each.endswith("/") for each in inside))),
+            max((self._usual.rates(each, self._without)[0] for each in inside), default=0.0),
+        ]
+        return np.array(row, np.float32)
+
+    def likeness(self, entries: Sequence[str]) -> Row:
+        """Return how near the names of entries are to the question in the pretrained encoder's eyes, from -1 to 1."""
+        return self._reader.vectors([entry_text(each) for each in entries]) @ self._vector
 
     def text_row(self, path: str, text: str) -> Row:
         """Return the features [TEXT_FEATURES] of a file that was read."""
@@ -156,7 +177,6 @@ class Asked:
         near, first = np.sort(fits)[::-1], float(fits[0])
         words = [set(words_of(each)) for each in pieces]
         whole = set[str]().union(*words)
-        fit = float(self._names.rate(self.question, [entry_text(path)])[0])
         row = [
             near[0],
             near[1] if len(near) > 1 else near[0],
@@ -166,8 +186,7 @@ class Asked:
             max((share(self._weights, each) for each in words), default=0.0),
             share(self._weights, whole | name_words(path)),
             share(self._weights, name_words(path)),
-            fit / 5,
-            float(self._reader.vectors([entry_text(path)])[0] @ self._vector),
+            float(self.likeness([path])[0]),
             float(not pieces),
             float(len(shown) >= 2_000),
             share(self._weights, words_of("\n".join(_headings(shown)))),

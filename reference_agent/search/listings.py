@@ -1,7 +1,4 @@
-"""Examples for the judge of names: a folder's entries, questions whose answer lies behind one of them, and which one.
-
-Questions about the same folder share its entries, so that a batch computes each entry's vector once.
-"""
+"""Questions with the listings on the ways to their targets: a folder's entries, and which of them lead on."""
 
 from __future__ import annotations
 
@@ -10,12 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from reference_agent.search.encoder import spoken
-
-SHOWN_CHILDREN = 12  # names in a folder that its text tells once it was entered
 
 
 class Question(NamedTuple):
@@ -68,12 +61,9 @@ def above(path: str) -> Iterator[str]:
         yield "/".join(parts[:depth])
 
 
-def entry_text(path: str, children: Sequence[str] = ()) -> str:
-    """Return what the encoder reads of an entry; `children` are a folder's entries, as far as they are known."""
-    told = f"{'folder' if path.endswith('/') else 'file'} {spoken(path)}"
-    if children:
-        told += ": " + ", ".join(spoken(each.rstrip("/").rpartition("/")[2]) for each in children[:SHOWN_CHILDREN])
-    return told
+def entry_text(path: str) -> str:
+    """Return what the pretrained encoder reads of an entry."""
+    return f"{'folder' if path.endswith('/') else 'file'} {spoken(path)}"
 
 
 def listings(questions: Iterable[Question]) -> list[Listing]:
@@ -101,21 +91,3 @@ def listings(questions: Iterable[Question]) -> list[Listing]:
 def leads(entry: str, targets: Sequence[str]) -> bool:
     """Return whether an entry is one of the targets or a folder above one."""
     return entry in targets or (entry.endswith("/") and any(target.startswith(entry) for target in targets))
-
-
-def thinned(listing: Listing, asked: int, listed: int, rng: np.random.Generator) -> Listing:
-    """Return a listing with at most `asked` questions and `listed` entries, one that leads on for each among them."""
-    chosen = rng.permutation(len(listing.questions))[:asked]
-    needed = list(dict.fromkeys(int(rng.choice(listing.answers[index])) for index in chosen))
-    others = [int(index) for index in rng.permutation(len(listing.entries)) if index not in needed]
-    kept = [*needed, *others[: max(listed - len(needed), 0)]]
-    return Listing(
-        listing.repository,
-        listing.folder,
-        tuple(listing.entries[index] for index in kept),
-        tuple(listing.questions[index] for index in chosen),
-        tuple(
-            tuple(place for place, index in enumerate(kept) if index in listing.answers[question])
-            for question in chosen
-        ),
-    )

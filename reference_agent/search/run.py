@@ -1,4 +1,4 @@
-"""A trained searcher as a folder: the judge of names, the two networks, word counts, and policies.
+"""A trained searcher as a folder: the judges of listings, the networks, word counts, and policies.
 
 Only what was trained is kept (half precision); the pretrained encoder comes from the cache folder.
 """
@@ -16,12 +16,12 @@ import torch
 from natlang_envs.autoexplore.dataset.catalogue import cache_folder
 from natlang_envs.errors import UsageError
 from reference_agent.search.encoder import Encoder
-from reference_agent.search.judge import Asked, Network, Row, Usual
+from reference_agent.search.judge import Asked, Network, Usual
 from reference_agent.search.lexical import Rarity
-from reference_agent.search.names import NameJudge
+from reference_agent.search.listing_judge import ListingJudge, Row
 
 KINDS: dict[str, tuple[int, ...] | None] = {"depth1": (0, 1), "depth2": (2,), "any": None}
-_CONFIG, _NAMES, _NETWORKS, _WORDS, _USUAL = "search.json", "names.pt", "networks.npz", "words.json", "usual.json"
+_CONFIG, _JUDGES, _NETWORKS, _WORDS, _USUAL = "search.json", "judges.pt", "networks.npz", "words.json", "usual.json"
 
 
 class Judgement:
@@ -67,7 +67,7 @@ class Searcher:
 
     Args:
         reader: The pretrained encoder.
-        names: The judge of names.
+        judges: The judges of listings; their mean counts.
         networks: The network of entries for each of `KINDS`, and `text`.
         rarity: How rare words are.
         usual: How often names lead on.
@@ -77,18 +77,18 @@ class Searcher:
     def __init__(
         self,
         reader: Encoder,
-        names: NameJudge,
+        judges: Sequence[ListingJudge],
         networks: dict[str, Network],
         rarity: Rarity,
         usual: Usual,
         settings: dict[str, dict[str, Any]],
     ) -> None:
-        self.reader, self.names, self.networks = reader, names, networks
+        self.reader, self.judges, self.networks = reader, tuple(judges), networks
         self.rarity, self.usual, self.settings = rarity, usual, settings
 
     def judgement(self, question: str, kind: str, without: str = "") -> Judgement:
         """Return the ratings for a question; `without` leaves a training repository's own counts out."""
-        asked = Asked(question, self.names, self.reader, self.rarity, self.usual, without)
+        asked = Asked(question, self.judges, self.reader, self.rarity, self.usual, without)
         return Judgement(asked, self.networks[kind], self.networks["text"], self.settings[kind]["temperature"])
 
     def save(self, folder: Path) -> None:
@@ -98,10 +98,12 @@ class Searcher:
             f"{name}.{part}": array for name, each in self.networks.items() for part, array in each.weights.items()
         }
         np.savez(folder / _NETWORKS, **arrays)
-        torch.save({name: value.half() for name, value in self.names.learned().items()}, folder / _NAMES)
+        halves = [{name: value.half() for name, value in judge.learned().items()} for judge in self.judges]
+        torch.save(halves, folder / _JUDGES)
         self.rarity.write(folder / _WORDS)
         (folder / _USUAL).write_text(json.dumps(self.usual.counts, ensure_ascii=False), encoding="utf-8")
-        config = {"encoder": self.reader.name, "layers": len(self.names.upper), "settings": self.settings}
+        layers = [len(judge.upper) for judge in self.judges]
+        config = {"encoder": self.reader.name, "layers": layers, "settings": self.settings}
         (folder / _CONFIG).write_text(json.dumps(config, indent=1), encoding="utf-8")
 
     @classmethod
@@ -122,8 +124,10 @@ class Searcher:
                 f"{folder} was trained on the encoder {config['encoder']}, not {reader.name}: "
                 "fetch minilm again or train again"
             )
-        names = NameJudge(encoder(), config["layers"])
-        names.adopt(torch.load(folder / _NAMES, weights_only=True))
+        judges: list[ListingJudge] = []
+        for layers, weights in zip(config["layers"], torch.load(folder / _JUDGES, weights_only=True), strict=True):
+            judges.append(ListingJudge(encoder(), layers).eval())
+            judges[-1].adopt(weights)
         networks: dict[str, dict[str, Any]] = {}
         with np.load(folder / _NETWORKS) as held:
             for key in held.files:
@@ -131,4 +135,4 @@ class Searcher:
                 networks.setdefault(name, {})[part] = held[key]
         usual = Usual(json.loads((folder / _USUAL).read_text(encoding="utf-8")))
         made = {name: Network(weights) for name, weights in networks.items()}
-        return cls(reader, names, made, Rarity.read(folder / _WORDS), usual, config["settings"])
+        return cls(reader, judges, made, Rarity.read(folder / _WORDS), usual, config["settings"])

@@ -1,14 +1,15 @@
-"""Trains a searcher: the judge of names, then the networks over its ratings, then policies; each stage is kept.
+"""Trains a searcher: two judges of listings, then the networks over their ratings, then policies; each stage is kept.
 
-The networks and policies learn from ratings of judges that have not seen the repository: two more judges are trained,
-each on half of the labelled repositories (cross-fitting). Test repositories are never opened here.
+The networks and policies learn on repositories that one of the judges has not seen, by its ratings. Test repositories
+are never opened here.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 import torch
 
 from natlang_envs.autoexplore.dataset.editions import load_labels
+from natlang_envs.autoexplore.dataset.labels import WORDINGS, Part
 from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.repository.navigation import navigation_of
 from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
@@ -24,16 +26,17 @@ from natlang_envs.errors import UsageError
 from reference_agent.search.belief import believe
 from reference_agent.search.games import play
 from reference_agent.search.heads import Case, accuracy, entry_cases, fit, text_cases
-from reference_agent.search.judge import Network, Usual
+from reference_agent.search.judge import Asked, Network, Usual
 from reference_agent.search.lexical import Rarity
+from reference_agent.search.listing_judge import ListingJudge
+from reference_agent.search.listing_training import ListingConfig, train_listings
 from reference_agent.search.listings import Question, listings
-from reference_agent.search.names import NameJudge, NamesConfig, train_names
 from reference_agent.search.planner import Plan, choose
 from reference_agent.search.policy import Policy, command_features
 from reference_agent.search.practice import Exercise, PracticeConfig, by_reward, holds_of, warm_start
 from reference_agent.search.reflect import TEXT_INPUTS, Reflecting
 from reference_agent.search.run import KINDS, Judgement, Searcher, encoder
-from reference_agent.search.weak import read_questions
+from reference_agent.search.weak import read_questions, read_written
 
 Say = Callable[[str], None]
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -41,7 +44,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-_FIRST_HALF = {"coffee-company", "flask", "mkdocs", "sphinx", "tornado"}
+# The labelled repositories whose questions the networks and policies learn from, rated by a judge that never saw them.
+PRACTICE = frozenset({"coffee-company", "flask", "mkdocs", "sphinx", "tornado"})
 
 
 @dataclass(frozen=True)
@@ -49,29 +53,38 @@ class TrainConfig:
     """How a searcher is trained.
 
     Attributes:
-        names: The judge of names.
-        half_steps: Updates of the two judges for cross-fitting.
+        judge: The judge of listings that plays.
+        aside: The judge that has not seen the repositories of `PRACTICE`.
         epochs: Passes of the networks' training.
     """
 
-    names: NamesConfig = field(default_factory=lambda: NamesConfig(steps=450))
-    half_steps: int = 300
+    judge: ListingConfig = field(default_factory=ListingConfig)
+    aside: ListingConfig = field(
+        default_factory=lambda: ListingConfig(
+            steps=800, decay=350, shares=(0.55, 0.35, 0.1), last_shares=(0.8, 0.2, 0.0), seed=1
+        )
+    )
     epochs: int = 20
 
 
-def labelled(part: str) -> list[Question]:
-    """Return the labelled questions of a part."""
+def labelled(part: Part) -> list[Question]:
+    """Return the labelled questions of a part, in both wordings."""
     return [
-        Question(each.repository, repository_folder(each.repository), each.question, each.targets)
-        for each in load_labels(part)  # pyright: ignore[reportArgumentType]
+        Question(each.repository, repository_folder(each.repository), each.asked(wording), each.targets)
+        for each in load_labels(part, edition=2)
+        for wording in WORDINGS
     ]
 
 
-def weak_questions(file: Path, repositories: Path) -> list[Question]:
-    """Return weak questions from the files that `reflect-rl data autoexplore` has written.
+def further_questions(file: Path, repositories: Path) -> tuple[list[Question], list[Question]]:
+    """Return the questions that a language model wrote for training, and those that rules made.
+
+    Args:
+        file: What `reflect-rl data autoexplore` has written.
+        repositories: The folders that it lists.
 
     Raises:
-        UsageError: One is missing or damaged.
+        UsageError: A file is missing or damaged.
     """
     try:
         roots = {name: Path(folder).resolve() for name, folder in json.loads(repositories.read_text("utf-8")).items()}
@@ -80,59 +93,70 @@ def weak_questions(file: Path, repositories: Path) -> list[Question]:
         if isinstance(error, UsageError):
             raise
         raise UsageError(f"{repositories} is no list of folders ({error}): run reflect-rl data autoexplore") from None
-    return [
-        Question(each.repository, folder, each.question, each.paths, True)
-        for each, folder in held
-        if set(each.paths) <= set(open_repository(folder).files)
-    ]
-
-
-def halves(questions: Sequence[Question]) -> dict[str, int]:
-    """Return which half each repository is in."""
-    return {each.repository: int(each.repository not in _FIRST_HALF) for each in questions}
+    written = [each for each in read_written() if each.repository in roots]
+    known = {name: frozenset(open_repository(folder).files) for name, folder in roots.items()}
+    return (
+        [
+            Question(each.repository, roots[each.repository], text, each.paths, True)
+            for each in written
+            if known[each.repository].issuperset(each.paths)
+            for text in (each.hard, each.natural)
+        ],
+        [
+            Question(each.repository, folder, each.question, each.paths, True)
+            for each, folder in held
+            if known[each.repository].issuperset(each.paths)
+        ],
+    )
 
 
 class Workshop:
-    """The judges of a run in training, with their caches, and the features of its questions.
+    """The judges of a run in training, and the features of its questions.
 
     Args:
         out: The run's folder.
         train: The labelled training questions.
-        weak: Weak questions.
+        written: Questions that were written for training, and
+        ruled: those that rules made.
         config: The settings.
         say: Called with a line now and then.
     """
 
     def __init__(
-        self, out: Path, train: Sequence[Question], weak: Sequence[Question], config: TrainConfig, say: Say = print
+        self,
+        out: Path,
+        train: Sequence[Question],
+        written: Sequence[Question],
+        ruled: Sequence[Question],
+        config: TrainConfig,
+        say: Say = print,
     ) -> None:
-        self.out, self.train, self.config, self._say, self._weak = out, list(train), config, say, weak
-        self.half = halves(train)
+        self.out, self.train, self.config, self._say = out, list(train), config, say
+        self._written, self._ruled = written, ruled
+        self.practice = [each for each in self.train if each.repository in PRACTICE]
         self.reader = encoder()
-        for file in sorted((out / "cache").glob("reader*.npz")):
-            self.reader.read_cache(file)
-        self.judges: dict[str, NameJudge] = {}
-        self._exercises: dict[Question, Any] = {}
+        self.reader.read_cache(out / "cache" / "reader.npz")
+        self.judges: dict[str, ListingJudge] = {}
+        self._exercises: dict[Question, Asked] = {}
 
     def train_judges(self, seconds: float = float("inf")) -> bool:
-        """Train the three judges of names, or go on with them; return whether all are finished."""
-        for name in ("all", "half0", "half1"):
-            skipped = int(name[-1]) if name != "all" else -1
-            questions = [each for each in self.train if self.half[each.repository] != skipped]
-            config = replace(
-                self.config.names, steps=self.config.names.steps if name == "all" else self.config.half_steps
-            )
-            judge = NameJudge(encoder(), config.layers)
+        """Train the two judges of listings, or go on with them; return whether both are finished."""
+        started = time.monotonic()
+        apart = [each for each in self.train if each.repository not in PRACTICE]
+        for name, questions, config in (
+            ("judge", self.train, self.config.judge),
+            ("aside", apart, self.config.aside),
+        ):
+            judge = ListingJudge(encoder(), config.layers)
 
             def report(step: int, steps: int, value: float, name: str = name) -> None:
                 if step % 25 == 0 or step == steps:
-                    self._say(f"names {name}: step {step} of {steps}, right {value:.2f}")
+                    self._say(f"{name}: update {step} of {steps}, right {value:.2f}")
 
-            file = self.out / "training" / f"names-{name}.pt"
-            if not train_names(judge, [*questions, *self._weak], config, file, report, seconds):
+            file = self.out / "training" / f"{name}.pt"
+            left = seconds - (time.monotonic() - started)
+            if not train_listings(judge, (questions, self._written, self._ruled), config, file, report, left):
                 return False
-            judge.encoder.name = f"{judge.encoder.name}-{name}-{file.stat().st_size}-{config.steps}"
-            judge.encoder.read_cache(self.out / "cache" / f"names-{name}.npz")
             self.judges[name] = judge
         return True
 
@@ -143,29 +167,23 @@ class Workshop:
             atlas = navigation_of(open_repository(folder), FILE_BUDGET)
             texts += [atlas.text(path).partition("\n")[2] for path in atlas.repository.files]
         self.rarity = Rarity.of(texts)
-        self.usual = Usual.of(listings([*self.train, *self._weak]))
+        self.usual = Usual.of(listings([*self.train, *self._ruled]))
 
-    def searcher(self, judge: str, networks: dict[str, Network]) -> Searcher:
-        """Return a searcher with one of the judges."""
-        return Searcher(self.reader, self.judges[judge], networks, self.rarity, self.usual, SETTINGS)
+    def searcher(self, networks: dict[str, Network]) -> Searcher:
+        """Return the searcher that plays: by the mean of both judges."""
+        return Searcher(self.reader, list(self.judges.values()), networks, self.rarity, self.usual, SETTINGS)
 
-    def judge_of(self, question: Question) -> str:
-        """Return the judge that has not seen a question's repository."""
-        half = self.half.get(question.repository)
-        return "all" if half is None else f"half{half}"
-
-    def keep_caches(self) -> None:
+    def keep_cache(self) -> None:
         """Write the vectors that were made."""
-        for name, judge in self.judges.items():
-            judge.encoder.write_cache(self.out / "cache" / f"names-{name}.npz")
         self.reader.write_cache(self.out / "cache" / "reader.npz")
 
-    def asked(self, question: Question) -> Any:
-        """Return a question with its features, made once."""
+    def asked(self, question: Question) -> Asked:
+        """Return a question with its features, made once; one of `PRACTICE` is rated by the judge aside alone."""
         if question not in self._exercises:
-            blank = Network({})
-            searcher = self.searcher(self.judge_of(question), dict.fromkeys([*KINDS, "text"], blank))
-            self._exercises[question] = searcher.judgement(question.text, "any", question.repository).asked
+            judges = [self.judges["aside"]] if question.repository in PRACTICE else list(self.judges.values())
+            self._exercises[question] = Asked(
+                question.text, judges, self.reader, self.rarity, self.usual, question.repository
+            )
         return self._exercises[question]
 
     def exercise(self, question: Question, kind: str, networks: dict[str, Network]) -> Exercise:
@@ -180,13 +198,16 @@ class Workshop:
         texts: dict[Question, list[Case]] = {}
         for count, each in enumerate([*self.train, *held_out]):
             asked = self.asked(each)
+            if each.repository not in PRACTICE and each not in held_out:
+                texts[each] = text_cases(asked, each, rng)  # whose ratings of names no judge here has not seen
+                continue
             entries[each] = entry_cases(asked, each, rng) + entry_cases(asked, each, rng)
-            texts[each] = text_cases(asked, each, rng, 3)
+            texts[each] = text_cases(asked, each, rng)
             if count % 200 == 199:
                 self._say(f"features: {count + 1} questions")
         networks: dict[str, Network] = {}
         for kind, depths in KINDS.items():
-            cases = [case for each in self.train if fits(each, depths) for case in entries[each]]
+            cases = [case for each in self.practice if fits(each, depths) for case in entries[each]]
             networks[kind] = fit(cases, epochs=self.config.epochs)
             held = [case for each in held_out if fits(each, depths) for case in entries[each]]
             if held:
@@ -205,7 +226,7 @@ class Workshop:
         cases: list[Case] = []
         for kind in ("depth1", "depth2"):
             depths = KINDS[kind]
-            for each in self.train:
+            for each in self.practice:
                 if not fits(each, depths):
                     continue
                 exercise = self.exercise(each, kind, networks)

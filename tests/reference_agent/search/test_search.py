@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import natlang_envs  # noqa: F401
+from natlang_envs.autoexplore.dataset.catalogue import catalogue
 from natlang_envs.autoexplore.repository.texts import EXIT
 from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.errors import UsageError
@@ -21,8 +22,9 @@ from reference_agent.search.games import play
 from reference_agent.search.heads import entry_cases, fit, text_cases
 from reference_agent.search.judge import Asked, Usual
 from reference_agent.search.lexical import Rarity
-from reference_agent.search.listings import Question, entries_of, listings, thinned
-from reference_agent.search.names import NameJudge, NamesConfig, train_names
+from reference_agent.search.listing_judge import ROOM, ListingJudge, entry_words
+from reference_agent.search.listing_training import ListingConfig, train_listings
+from reference_agent.search.listings import Question, entries_of, listings
 from reference_agent.search.planner import Plan, choose
 from reference_agent.search.policy import Policy, command_features
 from reference_agent.search.practice import Exercise, PracticeConfig, by_reward, holds_of, perform, warm_start
@@ -30,6 +32,7 @@ from reference_agent.search.reflect import Reflecting, read_sentence
 from reference_agent.search.run import Judgement, Searcher
 from reference_agent.search.teacher import Noise, NoisyRates, reflection
 from reference_agent.search.train import SETTINGS
+from reference_agent.search.weak import read_sources, read_written
 
 
 def tiny_encoder(seed=0):
@@ -73,15 +76,15 @@ def questions_of(folder):
 
 
 def searcher_of(folder):
-    names = NameJudge(tiny_encoder(), 1)
+    judges = [ListingJudge(tiny_encoder(), 1), ListingJudge(tiny_encoder(3), 2)]
     reader, questions = tiny_encoder(1), questions_of(folder)
     rarity, usual = Rarity.of(["tea shop", "tea", "count"]), Usual.of(listings(questions))
     rng = np.random.default_rng(0)
-    asked = [Asked(each.text, names, reader, rarity, usual) for each in questions]
+    asked = [Asked(each.text, judges, reader, rarity, usual) for each in questions]
     entry = fit([case for each in zip(asked, questions, strict=True) for case in entry_cases(*each, rng)], epochs=2)
     text = fit([case for each in zip(asked, questions, strict=True) for case in text_cases(*each, rng)], epochs=2)
     networks = {"depth1": entry, "depth2": entry, "any": entry, "text": text}
-    return Searcher(reader, names, networks, rarity, usual, SETTINGS)
+    return Searcher(reader, judges, networks, rarity, usual, SETTINGS)
 
 
 @given(st.text(max_size=3 * WINDOW))
@@ -116,9 +119,6 @@ def test_listings_lead_to_the_targets(repository):
     assert top.entries == ("docs/", "src/", "README.md")
     assert top.answers == ((0,), (0,), (1,))
     assert set(found) == {"", "docs", "src"}
-    small = thinned(top, 2, 2, np.random.default_rng(0))
-    assert len(small.questions) == 2
-    assert all(small.answers)
 
 
 @settings(deadline=None, max_examples=20)
@@ -163,21 +163,62 @@ def test_the_teacher_finds_most_answers_and_reads_in_vain(repository):
     assert vain > 0
 
 
-def test_a_judge_of_names_that_was_stopped_goes_on_to_the_same_weights(repository, tmp_path):
-    questions = questions_of(repository)
-    config = NamesConfig(steps=4, layers=1, listings=2, weak=0.0)
-    whole, parts = NameJudge(tiny_encoder(), 1), NameJudge(tiny_encoder(), 1)
-    assert train_names(whole, questions, config, tmp_path / "whole.pt")
+def test_a_judge_of_listings_that_was_stopped_goes_on_to_the_same_weights(repository, tmp_path):
+    pools = (questions_of(repository), questions_of(repository)[:1], [])
+    config = ListingConfig(steps=4, decay=2, layers=1, questions=3, entries=2)
+    whole = ListingJudge(tiny_encoder(), 1)
+    assert train_listings(whole, pools, config, tmp_path / "whole.pt")
     finished, rounds = False, 0
     while not finished:
-        parts = NameJudge(tiny_encoder(), 1)  # as a new process
-        finished = train_names(parts, questions, config, tmp_path / "parts.pt", seconds=0)
+        parts = ListingJudge(tiny_encoder(), 1)  # as a new process
+        finished = train_listings(parts, pools, config, tmp_path / "parts.pt", seconds=0)
         rounds += 1
     assert rounds >= 4
     for name, value in whole.learned().items():
         torch.testing.assert_close(parts.learned()[name], value)
     with pytest.raises(UsageError, match="other settings"):
-        train_names(parts, questions, NamesConfig(steps=5), tmp_path / "parts.pt")
+        train_listings(parts, pools, ListingConfig(steps=5), tmp_path / "parts.pt")
+
+
+def test_a_judge_learns_which_entry_leads_on(repository, tmp_path):
+    judge = ListingJudge(tiny_encoder(), 2)
+    config = ListingConfig(steps=150, decay=100, layers=2, rate=3e-3, head_rate=1e-2, questions=6)
+    shares = []
+    train_listings(
+        judge, (questions_of(repository), [], []), config, tmp_path / "judge.pt", lambda *told: shares.append(told[2])
+    )
+    assert shares[-1] > 0.7  # chance is 0.4
+    rated = judge.rate("Who opens the shop?", "docs", [entry_words("docs/prices.md"), entry_words("docs/staff.md")])
+    assert rated[1] > rated[0]
+
+
+def test_a_listing_is_read_in_pieces_that_fit_the_encoder():
+    judge = ListingJudge(tiny_encoder(), 1)
+    words = [entry_words(f"folder{index}/", [f"child{each}" for each in range(30)]) for index in range(60)]
+    assert sum(map(judge.size, words)) > 3 * ROOM
+    rated = judge.rate("long " * 300, "", words)
+    assert rated.shape == (60,)
+    assert np.isfinite(rated).all()
+    few = judge.rate("Which?", "", words[:2])
+    np.testing.assert_allclose(judge.rate("Which?", "", words[:2]), few)
+
+
+def test_written_questions_are_about_no_labelled_repository():
+    written = read_written()
+    assert len(written) > 1_500
+    assert not {each.repository for each in written} & set(catalogue())
+    assert {each.repository for each in written} <= set(read_sources().pinned)
+    assert all(each.hard != each.natural and each.paths for each in written)
+
+
+def test_seeing_children_changes_the_rating_of_that_folder_alone(repository):
+    judges = [ListingJudge(tiny_encoder(), 1)]
+    asked = Asked("What does tea cost?", judges, tiny_encoder(1), Rarity.of(["tea"]), Usual({}))
+    entries = entries_of(open_repository(repository), "")
+    before = asked.entry_rows(entries, {})
+    after = asked.entry_rows(entries, {"docs/": ("docs/prices.md", "docs/staff.md")})
+    assert not np.array_equal(before[0], after[0])
+    np.testing.assert_array_equal(before[1:], after[1:])
 
 
 def test_reward_teaches_a_policy_to_find_what_the_ratings_tell(repository):
@@ -210,7 +251,7 @@ def test_the_sentence_is_all_that_a_reading_policy_is_told(repository):
 def test_a_run_is_read_back_and_plays_like_before(repository, tmp_path, monkeypatch):
     searcher = searcher_of(repository)
     searcher.save(tmp_path / "run")
-    made = iter([tiny_encoder(1), tiny_encoder()])
+    made = iter([tiny_encoder(1), tiny_encoder(), tiny_encoder(3)])
     monkeypatch.setattr("reference_agent.search.run.encoder", lambda: next(made))
     again = Searcher.load(tmp_path / "run")
     listed = entries_of(open_repository(repository), "")
