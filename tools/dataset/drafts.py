@@ -100,7 +100,9 @@ def _fill(number: int, content: dict[str, Any]) -> Filled:
         "difficulty": difficulty_of(question, targets),
         "bm25": _verdicts(repository, question, targets, content.get("bm25")),
     }
-    whole: dict[str, Any] = {name: (content | made)[name] for name in (*WRITTEN, *MADE)}
+    if natural := " ".join(str(content.get("natural", "")).split()):
+        made["natural"] = natural
+    whole: dict[str, Any] = {name: (content | made)[name] for name in (*WRITTEN, *MADE, *(["natural"] if natural else []))}
     open_verdicts = [each["path"] for each in whole["bm25"] if not isinstance(each["answers"], bool)]
     if open_verdicts:
         # The rest is checked as if nothing else answered, so that all problems are told at once.
@@ -122,7 +124,7 @@ def _judge(paths: list[str]) -> str:
 def _shape_problems(content: dict[str, Any]) -> tuple[str, ...]:
     """Return what is wrong with the types of what a labeller writes."""
     found = [f"{name} is missing" for name in WRITTEN if name not in content]
-    found += [f"{name} is no key of a label" for name in content if name not in (*WRITTEN, *MADE)]
+    found += [f"{name} is no key of a label" for name in content if name not in (*WRITTEN, *MADE, "natural")]
     found += [
         f"{name} must be text"
         for name in ("repository", "question", "answer", "kind")
