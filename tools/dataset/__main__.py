@@ -131,6 +131,8 @@ def further_command(
     for line in further.unexplained:
         typer.echo(f"to explain with amend, or to be mended: {printable(line)}")
     typer.echo(", ".join(f"{part} {len(labels)}" for part, labels in further.parts.items()))
+    if further.unexplained:
+        raise typer.Exit(1)
 
 
 @app.command("sample")
