@@ -158,9 +158,10 @@ def _amended(edition: Edition) -> list[list[str]]:
         ("labels whose evidence stands elsewhere, explained", lambda each: each.elsewhere),
         ("natural wordings", lambda each: each.natural and not each.dropped),
     ]
-    return [
-        [what, *(str(sum(bool(holds(known[each])) for each in names[part])) for part in PARTS)] for what, holds in rows
+    counted = [
+        (what, [sum(bool(holds(known[each])) for each in names[part]) for part in PARTS]) for what, holds in rows
     ]
+    return [[what, *map(str, numbers)] for what, numbers in counted if any(numbers)]
 
 
 def _further(further: Parts) -> str:
