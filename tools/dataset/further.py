@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
 from natlang_envs.autoexplore.dataset.checks import evidence_elsewhere, text_of
-from natlang_envs.autoexplore.dataset.editions import explained, load_labels
+from natlang_envs.autoexplore.dataset.editions import Amendment, amend, amendments, explained, load_labels
 from natlang_envs.autoexplore.dataset.further import further_file, withheld_line, write_lines
 from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Part
 from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
@@ -65,14 +66,23 @@ def assemble_further(paths: Iterable[Path], *, leave_out: bool = False) -> Furth
     further = Further({part: [] for part in PARTS}, problems)
     for label in sorted(labels, key=lambda each: order[each.repository]):
         further.parts[_part(label)].append(label)
+    amended = {part: _amended(labels) for part, labels in further.parts.items()}
+    for label in chain.from_iterable(amended.values()):
         repository = open_repository(repository_folder(label.repository))
         elsewhere = evidence_elsewhere(repository, label.targets, label.evidence)
         further.unexplained.extend(
             f"{label.id}: evidence stands in {path} too" for path in elsewhere if path not in explained(label, 3)
         )
-    if leaking := leaks({part: (*load_labels(part, 2), *further.parts[part]) for part in PARTS}):
+    if leaking := leaks({part: (*load_labels(part, 2), *amended[part]) for part in PARTS}):
         raise UsageError(f"{leaking[0]} ({len(leaking)} such lines)")
     return further
+
+
+def _amended(labels: Iterable[Label]) -> list[Label]:
+    """Return the labels as the third edition has them, without those that it drops."""
+    known = amendments(3)
+    found = (amend(each, known.get(each.id, Amendment(each.id))) for each in labels)
+    return [each for each in found if each is not None]
 
 
 def _refused(label: Label, problems: list[str]) -> bool:

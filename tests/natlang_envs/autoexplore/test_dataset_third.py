@@ -14,9 +14,16 @@ from natlang_envs import UsageError
 from natlang_envs.autoexplore.dataset import editions
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
 from natlang_envs.autoexplore.dataset.chosen import chosen_labels
-from natlang_envs.autoexplore.dataset.editions import amendments, digest, explained, load_labels
+from natlang_envs.autoexplore.dataset.editions import (
+    Amendment,
+    Elsewhere,
+    amendments,
+    digest,
+    explained,
+    load_labels,
+)
 from natlang_envs.autoexplore.dataset.further import further_file, read_further
-from natlang_envs.autoexplore.dataset.labels import PARTS, Label
+from natlang_envs.autoexplore.dataset.labels import PARTS, Evidence, Label
 from natlang_envs.autoexplore.dataset.licences import licence_of_quotes
 from natlang_envs.autoexplore.dataset.locations import data_folder
 from natlang_envs.autoexplore.dataset.report import check, leaks
@@ -201,18 +208,32 @@ def test_a_mixed_question_and_a_repeated_one_are_refused_with_one_line_or_left_o
         assert expected in said
 
 
-def test_evidence_that_stands_in_another_file_too_is_told(coffee: Repository, tmp_path: Path) -> None:
-    texts = {path: coffee.read(path).decode("utf-8", "replace") for path in coffee.files if path.endswith(".md")}
+def test_evidence_that_stands_in_another_file_too_is_told_until_an_amendment_is_made(
+    coffee: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {path: coffee.read(path).decode("utf-8", "replace") for path in coffee.files}
     path, heading = next(
         (path, line)
         for path, text in texts.items()
         for line in text.splitlines()
-        if len(line) > 12 and sum(f"{line}\n" in other for other in texts.values()) > 1
+        if 12 < len(line) < 200
+        and len(those := [other for other in texts if line in texts[other]]) == 2
+        and not any(is_drawn(COFFEE, other) for other in those)
     )
     drafts = [draft("Zebra crossing for whom, and until when?", "Zebra crossing: who may use it?", (path, heading))]
-    made = assemble_further([finished_file(tmp_path / "own.jsonl", drafts)])
-    assert made.unexplained
-    assert "evidence stands in" in made.unexplained[0]
+    file = finished_file(tmp_path / "own.jsonl", drafts)
+    made = assemble_further([file])
+    told = [line.partition(": evidence stands in ")[2].removesuffix(" too") for line in made.unexplained]
+    assert len(told) == 1
+    (label,) = (each for labels in made.parts.values() for each in labels)
+    for amendment in (
+        Amendment(label.id, added=tuple(Evidence(other, heading) for other in told)),
+        Amendment(label.id, dropped="a heading is no answer"),
+        Amendment(label.id, elsewhere=tuple(Elsewhere(other, "a heading") for other in told)),
+    ):
+        for module in (tool, editions):
+            monkeypatch.setattr(module, "amendments", lambda edition, known=amendment: {known.id: known})
+        assert assemble_further([file]).unexplained == []
 
 
 def test_the_kept_drafts_make_the_labels_again(
