@@ -21,6 +21,7 @@ from natlang_envs.autoexplore.sandbox.command_context import (
 )
 from natlang_envs.autoexplore.sandbox.commands import COMMANDS
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
+from natlang_envs.autoexplore.sandbox.layered_folder import MANY, LayeredFolder
 from natlang_envs.autoexplore.sandbox.overlay import NO_STATE, Overlay, State, parent_of
 from natlang_envs.autoexplore.sandbox.parser import ParseError, parse
 from natlang_envs.autoexplore.sandbox.work_folder import TooMuch, WorkFolder
@@ -172,7 +173,8 @@ class AutoExploreSandbox:
             isolation = self.isolation()
         except UsageError as error:
             return Completed(126, b"", f"{argv[0]}: {error}\n".encode("utf-8", "backslashreplace"), None)
-        work = WorkFolder(self._overlay, self.limits.disk, self.limits.seconds)
+        layered = len(self.repository.files) > MANY and isolation.lays()
+        work = (LayeredFolder if layered else WorkFolder)(self._overlay, self.limits.disk, self.limits.seconds)
         cwd = os.fsdecode(on_disk(self._context.cwd))
         try:
             done = isolation.run(argv, work, cwd, self.limits)

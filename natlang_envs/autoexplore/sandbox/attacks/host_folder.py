@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 from natlang_envs.autoexplore.sandbox.isolation.hostile_folder import remove_folder
+from natlang_envs.autoexplore.sandbox.isolation.layers import Layer
 
 
 class HostFolder:
@@ -24,6 +25,10 @@ class HostFolder:
     def size(self) -> int:
         """The bytes of all files, in whole pages."""
         return sum(-(-each.stat().st_size // 4096) * 4096 for each in self._folder.rglob("*") if each.is_file())
+
+    def layer(self, owner: int | None) -> Layer | None:
+        """Return nothing: all of it is copied in."""
+        return None
 
     def is_folder(self, path: str) -> bool:
         """Return whether a path is a folder, and no link to one."""
