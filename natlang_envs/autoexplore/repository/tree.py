@@ -251,7 +251,10 @@ class Repository:
             return
         name = needed[0][0]
         try:
-            with open_folder(self.path) as root, open_beneath(root, on_disk(path).split(b"/") if path else []) as folder:
+            with (
+                open_folder(self.path) as root,
+                open_beneath(root, on_disk(path).split(b"/") if path else []) as folder,
+            ):
                 for name, mark in needed:
                     self._contents[prefix + name] = self._read_in(folder, name, prefix + name, mark)
         except OSError:

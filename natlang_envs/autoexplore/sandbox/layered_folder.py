@@ -1,8 +1,11 @@
 """The files of a sandbox for one run of a program, as the changes above unchanged files that all its runs share.
 
 Filling and reading then take time by what changed, not by what there is. The unchanged files are copied once in a
-process, for all sandboxes over a repository. One thing differs from a folder that is filled as a whole: a program that
-renames a folder of the original is told EXDEV, as between two disks, and has to copy it as `mv` and `shutil.move` do.
+process, for all sandboxes over a repository, and go with its index. The original itself cannot be the lower layer: it
+changes, its owners and permissions are not the sandbox's, and it holds what is not shown.
+
+Overlayfs refuses two things that a folder filled as a whole allows: renaming a folder of the original (EXDEV, as
+between two disks; `mv` and `shutil.move` then copy), and renaming a file onto its own hard link.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from natlang_envs.autoexplore.sandbox.isolation.layers import OPAQUE, Layer
 from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import MEMORY, OwnFolder
 from natlang_envs.autoexplore.sandbox.isolation.watch import available_memory
 from natlang_envs.autoexplore.sandbox.overlay import Entry, Overlay, parent_of
-from natlang_envs.autoexplore.sandbox.work_folder import PAGE, TooMuch, WorkFolder, parts_of
+from natlang_envs.autoexplore.sandbox.work_folder import PAGE, WorkFolder, parts_of
 
 MANY = 5_000
 """Files from which on a repository is laid beneath the changes: fewer are copied in a fifth of a second."""

@@ -309,6 +309,7 @@ class WorkFolder:
 
 
 def parts_of(path: str) -> list[bytes]:
+    """Return the names on the way to a path, as on the disk."""
     return on_disk(path).split(b"/") if path else []
 
 

@@ -16,10 +16,12 @@ class HostFolder:
 
     Args:
         folder: The folder.
+        layer: What is laid beneath it, if anything.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, layer: Layer | None = None) -> None:
         self._folder = folder
+        self._layer = layer
 
     @property
     def size(self) -> int:
@@ -27,8 +29,8 @@ class HostFolder:
         return sum(-(-each.stat().st_size // 4096) * 4096 for each in self._folder.rglob("*") if each.is_file())
 
     def layer(self, owner: int | None) -> Layer | None:
-        """Return nothing: all of it is copied in."""
-        return None
+        """Return what is laid beneath."""
+        return self._layer
 
     def is_folder(self, path: str) -> bool:
         """Return whether a path is a folder, and no link to one."""

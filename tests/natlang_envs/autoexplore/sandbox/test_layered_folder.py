@@ -1,7 +1,9 @@
-"""Programs over a layer that all runs share: they find and leave the same as where all is copied, and never change it."""
+"""Programs over a layer that all runs share find and leave the same as in a copy, and never change the layer."""
 
 from __future__ import annotations
 
+import fcntl
+import gc
 import json
 import os
 import threading
@@ -10,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.autoexplore.repository.tree import open_repository
+from natlang_envs.autoexplore.repository.tree import RepositoryChanged, open_repository
 from natlang_envs.autoexplore.sandbox import AutoExploreSandbox, Limits
 from natlang_envs.autoexplore.sandbox import layered_folder as module
 from natlang_envs.autoexplore.sandbox.isolation import layers
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Bubblewrap
-from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import MEMORY, PREFIX
-from natlang_envs.errors import UsageError
+from natlang_envs.autoexplore.sandbox.isolation.probe import probe_layers
+from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import MEMORY, PREFIX, OwnFolder
 from tests.natlang_envs.autoexplore.sandbox import hostile
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolation_or_skip
 from tests.natlang_envs.autoexplore.sandbox.test_work_folder import run
@@ -41,7 +43,9 @@ def shared(repo: Path) -> Path:
     return module._shared[open_repository(repo)].layer.folder
 
 
-def test_a_run_beside_many_files_takes_no_longer_than_beside_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_beside_many_files_takes_no_longer_than_beside_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(20_000):
         (tmp_path / f"{number % 100}").mkdir(exist_ok=True)
         (tmp_path / f"{number % 100}" / f"{number}.txt").write_text("x")
@@ -99,7 +103,7 @@ for turn in range(25):
 for path, folder in everything():
     status = os.lstat(path)
     print(ascii(path), oct(status.st_mode),
-          os.readlink(path) if os.path.islink(path) else '' if folder or not os.path.isfile(path) else open(path, 'rb').read())
+          os.readlink(path) if os.path.islink(path) else open(path, 'rb').read() if os.path.isfile(path) else '')
 """
 
 
@@ -166,9 +170,8 @@ def test_a_change_of_the_original_while_a_program_runs_is_not_seen(repo: Path) -
 
 def test_locks_of_the_layers_files_are_each_runs_own(repo: Path) -> None:
     """A lock that another run, or the host, could notice would be a way to tell it something."""
-    import fcntl
-
-    code = "import fcntl, time; f = open('README.md'); fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB); print('held', flush=True); time.sleep({})"
+    code = "import fcntl, time; fcntl.flock(f := open('README.md'), fcntl.LOCK_EX | fcntl.LOCK_NB); "
+    code += "print('held', flush=True); time.sleep({})"
     with AutoExploreSandbox(repo) as first, AutoExploreSandbox(repo) as second:
         run(first, "pass")
         holder = threading.Thread(target=run, args=(first, code.format(1.5)))
@@ -185,7 +188,9 @@ def test_a_folder_of_the_original_is_moved_by_copying(repo: Path) -> None:
     with AutoExploreSandbox(repo) as sandbox:
         told = "import os\ntry: os.rename('src', 'lib')\nexcept OSError as error: print(error.strerror)"
         assert run(sandbox, told) == "Invalid cross-device link\n"
-        assert run(sandbox, "import shutil; shutil.move('src', 'lib'); print(open('lib/main.py').read())").startswith("def")
+        assert run(sandbox, "import shutil; shutil.move('src', 'lib'); print(open('lib/main.py').read())").startswith(
+            "def"
+        )
         assert sandbox.execute("ls src").exit_code == 2
         assert sandbox.execute("cat lib/deep/far.txt").exit_code == 0
         run(sandbox, "import os; os.mkdir('own'); os.rename('own', 'other'); assert os.path.isdir('other')")
@@ -218,8 +223,6 @@ def test_the_layer_goes_with_the_last_index_of_the_repository(repo: Path) -> Non
         assert folder.is_dir()
     del sandbox
     open_repository(repo, again=True)
-    import gc
-
     gc.collect()
     assert not folder.parent.exists()
 
@@ -237,8 +240,36 @@ def test_where_no_overlay_can_be_mounted_all_is_copied(repo: Path, monkeypatch: 
     monkeypatch.setattr(layers, "_LAY", "echo refused >&2; exit 1")
     isolation = isolation_or_skip()
     assert isinstance(isolation, Bubblewrap)
-    monkeypatch.setattr(Bubblewrap, "lays", lambda self: not __import__("natlang_envs.autoexplore.sandbox.isolation.probe", fromlist=["x"]).probe_layers(self.run))
-    assert not isolation.lays()
+    assert probe_layers(isolation.run).endswith("refused")
+    monkeypatch.setattr(Bubblewrap, "lays", lambda self: not probe_layers(self.run))
     with AutoExploreSandbox(repo) as sandbox:
         run(sandbox, "import os; os.rename('src', 'lib')")
         assert sandbox.execute("cat lib/main.py").exit_code == 0
+
+
+def test_a_forked_process_makes_a_layer_of_its_own(repo: Path) -> None:
+    with AutoExploreSandbox(repo) as sandbox:
+        run(sandbox, "pass")
+        ours = shared(repo)
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            sandbox.execute("python -c pass")
+            os.write(write, str(shared(repo)).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        theirs = Path(os.read(read, 4096).decode())
+        assert theirs != ours
+        assert ours.is_dir()
+        run(sandbox, "print(open('README.md').read())")
+        OwnFolder(repo.parent).close()
+        assert not theirs.exists()  # the child ended without removing it
+
+
+def test_a_repository_that_changed_since_it_was_indexed_is_named(repo: Path) -> None:
+    before = set(MEMORY.glob(f"{PREFIX}*"))
+    with AutoExploreSandbox(open_repository(repo, again=True)) as sandbox:
+        (repo / "src" / "main.py").write_text("another size")
+        with pytest.raises(RepositoryChanged, match=r"main\.py"):
+            sandbox.execute("python -c pass")
+        assert not {each for each in MEMORY.glob(f"{PREFIX}{os.getpid()}-*") if each not in before}
