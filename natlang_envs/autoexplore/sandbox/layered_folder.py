@@ -39,6 +39,8 @@ class _Shared(NamedTuple):
 
 _shared: WeakKeyDictionary[Repository, _Shared] = WeakKeyDictionary()
 _lock = threading.Lock()
+# Held for as long as a copy takes: a process forked by another thread meanwhile would wait for it forever.
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def _shared_layer(repository: Repository, owner: int | None, seconds: float) -> Layer:

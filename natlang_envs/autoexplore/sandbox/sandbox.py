@@ -60,8 +60,9 @@ class AutoExploreSandbox:
 
     `cd`, `ls`, `cat`, `head`, `tail` and `echo` are answered here, without a process; `> FILE` and `>> FILE` write into
     the sandbox. `python` and `pip` run in isolation, see `isolation.py`, over a copy of the files in memory that exists
-    for one run. The root is shown as `/work`, nothing above it can be reached. Symbolic links are listed, never
-    followed; `.git` is hidden and cannot be written. Use it as a context manager, or call `close`.
+    for one run; of a large repository only the changes are copied for each. The root is shown as `/work`, nothing above
+    it can be reached. Symbolic links are listed, never followed; `.git` is hidden and cannot be written. Use it as a
+    context manager, or call `close`.
 
     Args:
         repository: A folder, or its index.

@@ -4,10 +4,10 @@
 it, and refuses where none works. Landlock is left out: it cannot hide processes, sockets or the environment, so what it
 gives would look like isolation and be less.
 
-What the program sees: its files in /work, a file system in memory that exists for one run; /usr, and the standard
-library of the running Python under /opt/python, both read-only; a /proc, /dev and /tmp of its own; no network; a fixed
-environment. It runs as user 65534 without capabilities, also where the caller is root. The path of the Python on the
-host can be read in /proc/self/mountinfo.
+What the program sees: its files in /work, a file system in memory that exists for one run, or one above files that runs
+share; /usr, and the standard library of the running Python under /opt/python, both read-only; a /proc, /dev and /tmp of
+its own; no network; a fixed environment. It runs as user 65534 without capabilities, also where the caller is root. The
+path of the Python on the host can be read in /proc/self/mountinfo.
 
 The kernel keeps the limits on /work, /tmp, each process's memory and processor time, and the number of processes.
 

@@ -223,7 +223,8 @@ def test_many_new_files_beside_many_others(repo):
 
 KILLED = """
 import sys
-from natlang_envs.autoexplore.sandbox import AutoExploreSandbox
+from natlang_envs.autoexplore.sandbox import AutoExploreSandbox, sandbox as module
+module.MANY = int(sys.argv[2])
 with AutoExploreSandbox(sys.argv[1]) as sandbox:
     sandbox.execute("python -c pass")
     print("ready", flush=True)
@@ -271,8 +272,9 @@ def test_a_caller_killed_in_a_step_of_the_start_leaves_no_process(repo, step, wh
     _wait_until_gone(mark)
 
 
+@in_both_ways
 @pytest.mark.parametrize("delay", [0.0, 0.013, 0.04, 0.09, 0.2])
-def test_a_killed_caller_leaves_nothing_on_the_disk_and_no_process(repo, tmp_path, delay):
+def test_a_killed_caller_leaves_nothing_on_the_disk_and_no_process(laid, repo, tmp_path, delay):
     temporary = tmp_path / "temporary"  # its own: what others that run beside it make in /tmp is not its
     temporary.mkdir()
     surroundings = {**os.environ, "TMPDIR": str(temporary)}
@@ -284,15 +286,21 @@ def test_a_killed_caller_leaves_nothing_on_the_disk_and_no_process(repo, tmp_pat
 
     mark = f"killed-{uuid.uuid4().hex}"
     before = hostile.tree_hash(repo)
+    many = "0" if laid else "9999"
     with subprocess.Popen(
-        [sys.executable, "-c", KILLED.replace("MARK", mark), repo], stdout=subprocess.PIPE, text=True, env=surroundings
+        [sys.executable, "-c", KILLED.replace("MARK", mark), repo, many],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=surroundings,
     ) as caller:
         assert caller.stdout is not None
         assert caller.stdout.readline() == "ready\n"
         time.sleep(delay)
         caller.kill()
     _wait_until_gone(mark)
-    with subprocess.Popen([sys.executable, "-c", KILLED.partition("    print")[0], repo], env=surroundings) as second:
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED.partition("    print")[0], repo, many], env=surroundings
+    ) as second:
         assert second.wait() == 0
     assert not left(caller.pid, second.pid)
     assert not list(temporary.iterdir())
