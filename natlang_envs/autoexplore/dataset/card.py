@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib import resources
 
-from natlang_envs.autoexplore.dataset.blind_review import agreement, completeness, read_readings, readings_file
+from natlang_envs.autoexplore.dataset.blind_review import (
+    agreement,
+    completeness,
+    fresh_reading_file,
+    read_readings,
+    readings_file,
+)
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
 from natlang_envs.autoexplore.dataset.editions import (
     EDITIONS,
@@ -68,6 +74,7 @@ def card(parts: Parts, edition: Edition | None, source_digest: str) -> str:
     if edition is None:
         return _filled("own_card.md", values)
     full = completeness(everything)
+    fresh = completeness(everything, fresh_reading_file())
     further = {part: read_further(part) for part in PARTS}
     second = {label.id: label for part in PARTS for label in load_labels(part, 2)}
     values |= {
@@ -95,6 +102,8 @@ def card(parts: Parts, edition: Edition | None, source_digest: str) -> str:
         "targets_found": str(full.found),
         "files_further": str(full.further),
         "second_further": str(completeness(second).further),
+        "fresh_found": str(fresh.found),
+        "fresh_further": str(fresh.further),
         "agreement": str(agreement(read_readings(readings_file()), everything)),
     }
     return _filled("dataset_card.md", values, edition)

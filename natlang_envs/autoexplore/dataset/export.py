@@ -161,7 +161,7 @@ def _company(repositories: Collection[str], edition: Edition) -> dict[str, bytes
     """Return what comes with the labels, by its name in the folder."""
     names = ["repositories.toml", "second_reading.jsonl", "full_reading.jsonl", amendments_file().name]
     if edition >= 3:
-        names += ["more_repositories.toml", amendments_file(3).name]
+        names += ["more_repositories.toml", "fresh_reading.jsonl", amendments_file(3).name]
     content = {name: (data_folder() / name).read_bytes() for name in names if (data_folder() / name).exists()}
     for name in sorted(repositories):
         entry = catalogue()[name]

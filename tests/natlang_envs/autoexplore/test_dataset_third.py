@@ -12,6 +12,7 @@ import pytest
 
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.dataset import editions
+from natlang_envs.autoexplore.dataset.blind_review import completeness, fresh_reading_file
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
 from natlang_envs.autoexplore.dataset.chosen import chosen_labels
 from natlang_envs.autoexplore.dataset.editions import (
@@ -37,7 +38,7 @@ from tools.dataset.further import assemble_further, kept_drafts, write_further
 DIGESTS = {
     1: "e2648ceb1a7a2372b95a5a883e62ac4f17528bff8e6bc47d69cbe1c4e1ec37a6",
     2: "b593760c60c4ea06de925071666cad31b203deb3dda235d2da803e4daa6d2c8a",
-    3: "252432de3efc8ced67547638aeb51c31a9b85d4db633aca386d055ff279d767a",
+    3: "51bb75cb49379fe30cf631ab8930f49421570d96e646784ef16b1d4727c5c6e4",
 }
 SECOND = {part: load_labels(part, 2) for part in PARTS}
 THIRD = {part: load_labels(part, 3) for part in PARTS}
@@ -134,6 +135,15 @@ def test_what_blind_readers_found_is_a_target_in_the_third_edition_alone() -> No
     assert path not in second.targets
     assert path in third.targets
     assert third.natural == second.natural
+
+
+def test_the_fresh_reading_is_of_a_hundred_test_questions() -> None:
+    ids = [json.loads(line)["id"] for line in fresh_reading_file().read_text().splitlines()]
+    assert len(ids) == len(set(ids)) == 100
+    found, further = completeness({label.id: label for label in THIRD["test"]}, fresh_reading_file())
+    assert (found.successes, found.trials) == (100, 100)
+    # The card says that there was no further file to judge.
+    assert (further.successes, further.trials) == (0, 100)
 
 
 # The command that makes the further labels.
