@@ -84,7 +84,7 @@ class Completeness(NamedTuple):
 
 
 def fresh_reading_file() -> Path:
-    """Return the file of the blind reading made after the third edition's targets were settled; none were added from it."""
+    """Return the file of the blind reading made when the third edition was finished; no target was added from it."""
     return data_folder() / "fresh_reading.jsonl"
 
 
