@@ -18,7 +18,7 @@ from reference_agent.collection import gather
 from reference_agent.config_file import load_config
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.start import make_tiny
-from reference_agent.warmup.alfworld import ask
+from reference_agent.warmup import ask
 
 CONFIG = Path(__file__).parents[1] / "reference_agent" / "experiments" / "alfworld" / "best.toml"
 ASKED = 200

@@ -23,13 +23,7 @@ _REMEMBERED = 10_000  # answers of the policy
 
 
 class ReflectRLAgent:
-    """Two trained players.
-
-    Args:
-        run: The folder of a training run.
-        policy: The folder of the policy in it, `"policy"` or `"policy-sft"`.
-        sampling: Whether commands are sampled at temperature 1, as in the paper (Table 3), or chosen greedily.
-    """
+    """Two trained players of a run; `policy` is `"policy"` or `"policy-sft"`, `sampling` at temperature 1."""
 
     def __init__(self, run: Path, policy: str = "policy", sampling: bool = False) -> None:
         self.sampling = sampling

@@ -25,12 +25,7 @@ app.add_typer(search, name="search")
 
 
 class Bars:
-    """A progress bar for each stage of training.
-
-    Args:
-        progress: The display.
-        run: What to call the run, where several are shown.
-    """
+    """A progress bar for each stage of training; `run` names it where several runs are shown."""
 
     def __init__(self, progress: Progress, run: str = "") -> None:
         self._progress = progress
@@ -83,7 +78,7 @@ def train(
     # Imported here: torch takes seconds, and `--help` should not.
     from reference_agent.config_file import EXPERIMENTS, load_config
     from reference_agent.paper.experiments import protocol_of
-    from reference_agent.paper.plots import draw_curves, read_curve
+    from reference_agent.paper.tables import draw_curves, read_curve
     from reference_agent.pipeline import CONFIG, read_config
     from reference_agent.pipeline import train as run_training
     from reference_agent.rlft import Stopped
@@ -275,7 +270,7 @@ def plot(
     out: Annotated[Path, typer.Option(help="The picture.")] = Path("curve.png"),
 ) -> None:
     """Draw the learning curves of several runs into one picture."""
-    from reference_agent.paper.plots import draw_curves
+    from reference_agent.paper.tables import draw_curves
 
     names = {run.name: run for run in runs}
     if len(names) < len(runs):

@@ -24,7 +24,7 @@ from natlang_envs.prompt import History, PathStep, state_prompt
 from reference_agent.config import CollectConfig, Config, TeacherConfig
 from reference_agent.curriculum import Environment, make_environment
 from reference_agent.data_card import Card, Meter, Played, dump_card, make_card
-from reference_agent.models.prompt_reader import PromptReader
+from reference_agent.models.tokenizer import PromptReader
 from reference_agent.players import fit_state
 from reference_agent.teachers.base import Moment, Teacher, ask, plan
 from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
@@ -79,15 +79,7 @@ class Trajectory(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What a teacher plays, and how its states become prompts.
-
-    Attributes:
-        make_env: Makes the environment.
-        make_teacher: Makes the teacher for an environment, with a generator that draws its wording.
-        settings: How much it plays.
-        seed: Seed of tasks, wrong actions and wordings.
-        fit: Composes p(s).
-    """
+    """What a teacher plays: environment, teacher, settings, seed of all that is random, and how p(s) is composed."""
 
     make_env: Callable[[], NatLangEnv]
     make_teacher: Callable[[NatLangEnv, np.random.Generator], Teacher]
@@ -160,16 +152,10 @@ def collect(
 def gather(
     config: Config, answers: Path | None = None, report: Report = lambda *_: None, fit: Fit | None = None
 ) -> Collection:
-    """Collect the data set of a run, with its card.
+    """Collect the data set of a run, with its card; errors as `collect`, or the chat model cannot be reached.
 
-    Args:
-        config: The settings of the run.
-        answers: Folder of a chat model's cached answers.
-        report: As for `collect`; with a chat model the value is the cost so far.
-        fit: Composes p(s); by default uncut.
-
-    Raises:
-        UsageError: As `collect`, or the chat model cannot be reached.
+    `answers` is the folder of a chat model's cached answers, whose cost is reported as the value; `fit` composes p(s),
+    by default uncut.
     """
     source = Source(
         config.demonstrations.make,
@@ -363,11 +349,7 @@ def write_examples(path: Path, examples: Sequence[Example]) -> None:
 
 
 def read_examples(path: Path) -> list[Example]:
-    """Read what `write_examples` wrote.
-
-    Raises:
-        UsageError: The file is missing or is no such file.
-    """
+    """Read what `write_examples` wrote. Raises `UsageError` if it is missing or damaged."""
     try:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
         return [Example(**{**row, "commands": tuple(row["commands"])}) for row in rows]

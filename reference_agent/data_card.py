@@ -17,14 +17,8 @@ from reference_agent.config import Config
 class Played:
     """One trajectory of the teacher.
 
-    Attributes:
-        task_id: Its task.
-        steps: Its length.
-        success: Whether it reached its goal.
-        positive: Examples on its way.
-        negative: Examples after a wrong action.
-        restarts: Those of them, of both kinds, whose p(s) has no path.
-        skipped: Wrong actions that were tried and not kept: the game ended, or the plan got no longer.
+    Of its examples some follow a wrong action (`negative`), some of both kinds hide the path (`restarts`). Wrong
+    actions are `skipped` where the game ended or the plan got no longer.
     """
 
     task_id: str
@@ -37,16 +31,9 @@ class Played:
 
 
 class Meter(NamedTuple):
-    """A chat model's usage.
+    """A chat model's usage: answers (some of them `from_disk`), tokens read and written, and their cost.
 
-    Attributes:
-        endpoint: Its address.
-        answers: Answers that were used, from the endpoint or from the disk.
-        from_disk: Those of them that an earlier call had asked for.
-        read: Tokens read for all these answers, as the endpoint counts them.
-        written: Tokens written.
-        cost: Of both, at the prices of the settings.
-        left_out: Reason to the number of lessons that were kept out of the data for it.
+    `left_out` counts, by reason, the lessons that were kept out of the data.
     """
 
     endpoint: str
@@ -60,19 +47,10 @@ class Meter(NamedTuple):
 
 @dataclass(frozen=True)
 class Card:
-    """Contents and origin of a data set.
+    """Contents and origin of a data set; `collect` holds the settings and the teacher's options.
 
-    Attributes:
-        teacher: Name of the teacher; for a chat model with the model's name.
-        environment: The environment's id.
-        env_kwargs: Its further arguments, the split among them.
-        seed: Seed of the tasks, the wrong actions and the wordings.
-        history: Number of the path's steps that p(s) shows.
-        collect: The settings of collecting, and the teacher's options.
-        trajectories: Each `Played`, by the number that the examples give.
-        failed: Trajectories that did not reach their goal, and are not in the data.
-        chat: The `Meter` of a chat model; None for other teachers.
-        natlang_envs: The version of the package.
+    `trajectories` and `failed` (which are not in the data) are `Played`, the first by the numbers in the examples;
+    `chat` is a chat model's `Meter`.
     """
 
     teacher: str
@@ -113,11 +91,7 @@ def dump_card(card: Card) -> str:
 
 
 def read_card(path: Path) -> Card:
-    """Read what `dump_card` wrote.
-
-    Raises:
-        UsageError: The file is missing or is no card.
-    """
+    """Read what `dump_card` wrote. Raises `UsageError` if it is missing or damaged."""
     try:
         return Card(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:

@@ -41,10 +41,10 @@ from reference_agent.config_file import dump_config, parse_config
 from reference_agent.folders import finished
 from reference_agent.models.backbone import memory_advice
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.models.prompt_reader import PromptReader
 from reference_agent.models.saycan import with_head
 from reference_agent.models.served import ServedModel
 from reference_agent.models.start import base_model, model_source
+from reference_agent.models.tokenizer import PromptReader
 from reference_agent.players import Reflector
 from reference_agent.preflight import check_model, check_run
 from reference_agent.rlft import Row, reinforce
@@ -58,17 +58,10 @@ _LAST = "or set model.gradient_checkpointing = true"  # what to do where even a 
 def train(config: Config, out: Path, report: Report, shared: Path | None = None) -> Path:
     """Run Algorithm 1, or the part of it that is missing in `out`; return the folder of the trained policy.
 
-    Of several processes (processes.py) the first collects and warms up, and all take part in the fine-tuning.
-
-    Args:
-        config: The settings.
-        out: The run's folder. One that holds a run of other settings is refused.
-        report: Called with the stage's name, step, number of steps and a value (loss, accuracy or success rate).
-        shared: Where stages before RL are kept for all runs with the settings that they depend on; None for `out`.
-
-    Raises:
-        UsageError: `out` belongs to other settings or is in another process's hands, or something in it is damaged.
-        Stopped: Ctrl-C was pressed in RL fine-tuning.
+    Of several processes (processes.py) the first collects and warms up, and all take part in the fine-tuning. `report`
+    is called with the stage's name, step, number of steps and a value (loss, accuracy or success rate). `shared` keeps
+    the stages before RL for all runs with their settings. Raises `UsageError`, or `Stopped` if Ctrl-C was pressed in
+    RL.
     """
     torch.set_num_threads(config.threads)
     check_model(config)
@@ -179,11 +172,7 @@ def claim(config: Config, out: Path) -> None:
 
 
 def read_config(out: Path) -> Config:
-    """Return the settings of a run.
-
-    Raises:
-        UsageError: There is no run.
-    """
+    """Return the settings of a run. Raises `UsageError` if there is none, or it is damaged."""
     try:
         return parse_config(json.loads((out / CONFIG).read_text(encoding="utf-8")))
     except FileNotFoundError:

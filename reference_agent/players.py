@@ -14,9 +14,9 @@ from torch.nn.utils.rnn import pad_sequence
 
 from natlang_envs.prompt import History, PathStep, reflection_prompt, state_prompt
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.models.prompt_reader import PromptReader
 from reference_agent.models.saycan import WritingPolicy
 from reference_agent.models.served import ServedModel
+from reference_agent.models.tokenizer import PromptReader
 
 REMEMBERED = 50_000  # cached reflections, which are part of every checkpoint of RL
 _log = logging.getLogger(__name__)
@@ -25,14 +25,9 @@ _log = logging.getLogger(__name__)
 class Decision(NamedTuple):
     """One choice of the policy, with what is needed to compute its probability again.
 
-    Attributes:
-        state: p(s).
-        prompt: p(s), α(A(s)) and the reflection; no α(A(s)) if the policy scores each action's text.
-        labels: The labels listed in the prompt; with such a policy, the actions; or the one text that it wrote.
-        chosen: Position of the chosen label.
-        reflection: The reflection, None without a reflector.
-        log_probability: Log-probability of the chosen label when it was sampled; 0 under greedy decoding.
-        written: Whether the policy wrote its command.
+    `prompt` holds p(s), α(A(s)) and the reflection. `labels` are those listed in it; the actions themselves, and no
+    α(A(s)) in the prompt, if the policy scores each action's text; or the one text that it wrote. `log_probability` is
+    of the sampled label, 0 under greedy decoding.
     """
 
     state: str
@@ -101,14 +96,7 @@ class Reflector:
 
 
 class Answer(NamedTuple):
-    """A question put to the policy, and its logits.
-
-    Attributes:
-        prompt: As in `Decision`.
-        labels: As in `Decision`; K of them.
-        reflection: As in `Decision`.
-        logits: Tensor [K].
-    """
+    """A question put to the policy, as in `Decision`, and the logits [K] of its K labels."""
 
     prompt: str
     labels: list[str]
@@ -188,17 +176,11 @@ def decide(
     own: Sequence[np.random.Generator] | None = None,
     known: Answers | None = None,
 ) -> list[Decision]:
-    """Let both players answer each p(s).
+    """Let both players answer each p(s) and A(s).
 
-    Args:
-        policy: The policy's model.
-        reflector: The reflector, or None.
-        states: p(s) of each episode.
-        commands: A(s) of each episode.
-        rng: Samples labels and choices at temperature 1; without it labels are in order and decoding is greedy.
-        own: Each episode's own generator, which samples its choice instead of `rng`, so that episodes do not depend on
-            one another; labels are in order.
-        known: The policy's answers so far, valid while its weights stay; new ones are added.
+    `rng` samples labels and choices at temperature 1; without it labels are in order and decoding is greedy. `own`
+    holds each episode's own generator, so that episodes do not depend on one another; labels are in order. `known`
+    holds the policy's answers while its weights stay; new ones are added.
     """
     known = {} if known is None else known
     draws = own if own is not None else None if rng is None else [rng] * len(states)

@@ -108,18 +108,8 @@ def fine_tune_both(
 ) -> None:
     """Train one `model` in place for both jobs (appendix E.2): each update is on a batch of either.
 
-    Args:
-        model: The model.
-        examples: Examples of reflections.
-        shown: Examples of choices.
-        reflector: Settings of the reflector's job, including the number of steps.
-        policy: Settings of the policy's job: `batch`, `smoothing`, `doubt`.
-        seed: Seed of batches and labels.
-        report: Called with the step and the sum of both losses.
-        folder: As for `fine_tune_reflector`.
-
-    Raises:
-        UsageError: As `fine_tune_reflector`.
+    `examples` are of reflections, `shown` of choices; `reflector` has the number of steps. Reports the sum of both
+    losses.
     """
     rng = np.random.default_rng([seed, 3])
     reflect, choose = _reflector_losses(model, reflector), _policy_losses(model, True, policy, rng)

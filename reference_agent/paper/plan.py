@@ -22,15 +22,9 @@ from reference_agent.paper.experiments import TASKS, UNTUNED, Preset, Target, ce
 
 @dataclass(frozen=True)
 class Cell:
-    """One training run of the plan, or one agent that is not trained.
+    """One training run of the plan, or one agent that is not trained, which has no seed and no config.
 
-    Attributes:
-        task: The task.
-        method: The method, or the name of an agent.
-        seed: The training seed; None for an agent.
-        config: The settings; None for an agent.
-        folder: Its folder.
-        split: `"test"`, the task's protocol, or `"validation"`, for choosing settings.
+    `method` may be an agent's name; `split` is `"test"`, the task's protocol, or `"validation"`, for choosing settings.
     """
 
     task: str
@@ -76,18 +70,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """The cells of a table or figure.
-
-    Attributes:
-        target: The table or figure.
-        preset: How long and how often.
-        tasks: The tasks, its columns.
-        cells: The training runs and agents.
-        empty: Why a task and method has no cell.
-        out: DIR.
-        settings: `key=value` over all configs.
-        split: `"test"` or `"validation"`; see `Cell`.
-    """
+    """The cells of a table or figure in the folder `out`, and why a task and method has none (`empty`)."""
 
     target: Target
     preset: Preset
@@ -117,18 +100,9 @@ def make_plan(
     settings: Sequence[str] = (),
     split: str = "test",
 ) -> Plan:
-    """Return the plan of a target.
+    """Return the plan of a target; `tasks` replace its own, `settings` are `key=value` over all configs.
 
-    Args:
-        target: The table or figure.
-        preset: How long and how often.
-        out: DIR.
-        tasks: Columns in place of the target's own.
-        settings: `key=value` over all configs, as in `reflect-rl train --set`.
-        split: `"test"` or `"validation"`; see `Cell`.
-
-    Raises:
-        UsageError: A setting is wrong.
+    Raises `UsageError` if a setting is wrong.
     """
     for setting in settings:
         if setting.partition("=")[0] == "seed":

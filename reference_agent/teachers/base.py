@@ -142,12 +142,7 @@ def plan(env: NatLangEnv) -> list[str] | None:
 
 
 class Sayings:
-    """Sentences of a data file, drawn at random.
-
-    Args:
-        name: The file's name.
-        rng: Draws the wording.
-    """
+    """Sentences of a data file, drawn at random."""
 
     def __init__(self, name: str, rng: np.random.Generator) -> None:
         self._say = phrases(name)
