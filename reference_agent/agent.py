@@ -15,9 +15,9 @@ import torch
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from reference_agent.models.backbone import memory_advice
-from reference_agent.pipeline import CONFIG, load_player, load_reflector, read_config
 from reference_agent.players import Answers, choice_chances, decide, fitting_state
 from reference_agent.players import Decision as Choice
+from reference_agent.stages import CONFIG, load_player, load_reflector, read_config
 
 _REMEMBERED = 10_000  # answers of the policy
 

@@ -79,9 +79,9 @@ def train(
     from reference_agent.config_file import EXPERIMENTS, load_config
     from reference_agent.paper.experiments import protocol_of
     from reference_agent.paper.tables import draw_curves, read_curve
-    from reference_agent.pipeline import CONFIG, read_config
     from reference_agent.pipeline import train as run_training
     from reference_agent.rlft import Stopped
+    from reference_agent.stages import CONFIG, read_config
 
     resuming = config is None and not (setting or model) and (out / CONFIG).exists()
     over = EXPERIMENTS / "presets" / f"{model}.toml" if model else None
@@ -234,8 +234,8 @@ def collect(
     from reference_agent.collection import CARD
     from reference_agent.config_file import load_config
     from reference_agent.data_card import describe, read_card
-    from reference_agent.pipeline import claim, collected
-    from reference_agent.preflight import check_environments
+    from reference_agent.pipeline import check_environments, collected
+    from reference_agent.stages import claim
 
     settings = load_config(config, setting)
     check_environments(settings)
@@ -253,7 +253,7 @@ def show(run: Annotated[Path, typer.Argument(help="A run's folder.")], examples:
     from reference_agent.collection import CARD, read_examples
     from reference_agent.config_file import dump_config
     from reference_agent.data_card import describe, read_card
-    from reference_agent.pipeline import read_config
+    from reference_agent.stages import read_config
 
     typer.echo(dump_config(read_config(run)))
     collected = read_examples(run / "data" / "examples.jsonl")

@@ -23,9 +23,9 @@ from natlang_envs.files import write_whole
 from natlang_envs.prompt import History, PathStep, state_prompt
 from reference_agent.config import CollectConfig, Config, TeacherConfig
 from reference_agent.curriculum import Environment, make_environment
-from reference_agent.data_card import Card, Meter, Played, dump_card, make_card
+from reference_agent.data_card import Card, Meter, Played
 from reference_agent.models.tokenizer import PromptReader
-from reference_agent.players import fit_state
+from reference_agent.players import Speaker, fitting_state
 from reference_agent.teachers.base import Moment, Teacher, ask, plan
 from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
 from reference_agent.teachers.choose import CHAT, make_teacher
@@ -95,9 +95,8 @@ def plain(history: History) -> Fit:
 
 def cut_to_context(reader: PromptReader, spoken: int, history: History) -> Fit:
     """Return a function that cuts p(s) to a model's context, less the `spoken` tokens of a reflection."""
-    return lambda task, path, observation, commands: fit_state(
-        reader, reader, spoken, task, path, observation, commands, history
-    )
+    speaker = Speaker(reader, spoken) if spoken else None
+    return lambda task, path, seen, commands: fitting_state(reader, speaker, task, path, seen, commands, history)
 
 
 def _shown(state: str, task: str, path: Sequence[PathStep], observation: str) -> tuple[PathStep, ...]:
@@ -173,7 +172,19 @@ def gather(
     if not examples and meter:
         left_out = ", ".join(f"{count} {reason}" for reason, count in meter.left_out.items())
         raise UsageError(f"kept nothing of what the chat model said: {left_out}; take another teacher.model, or a hint")
-    return Collection(examples, make_card(config, kept, failed, meter))
+    stage = config.demonstrations
+    card = Card(
+        f"{CHAT} {config.teacher.options['model']}" if meter else config.teacher.name,
+        str(stage.env),
+        stage.env_kwargs,
+        config.seed,
+        config.history,
+        {**asdict(config.collect), "teacher": config.teacher.options},
+        [asdict(each) for each in kept],
+        [asdict(each) for each in failed],
+        meter._asdict() if meter else None,
+    )
+    return Collection(examples, card)
 
 
 def _numbered(
@@ -339,7 +350,7 @@ def _go_wrong(env: NatLangEnv, action: str, idles: bool) -> _Astray | None:
 
 def write_collection(folder: Path, collection: Collection) -> None:
     """Write the card, then the examples: a folder that holds examples is whole."""
-    write_whole(folder / CARD, dump_card(collection.card).encode())
+    write_whole(folder / CARD, (json.dumps(asdict(collection.card), indent=2) + "\n").encode())
     write_examples(folder / EXAMPLES, collection.examples)
 
 

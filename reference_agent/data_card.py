@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from natlang_envs import __version__
 from natlang_envs.errors import UsageError
-from reference_agent.config import Config
 
 
 @dataclass(frozen=True)
@@ -69,29 +67,8 @@ class Card:
         return sum(each[name] for each in self.trajectories)
 
 
-def make_card(config: Config, kept: Sequence[Played], failed: Sequence[Played], meter: Meter | None) -> Card:
-    """Return the card of a collection."""
-    stage = config.demonstrations
-    return Card(
-        " ".join([config.teacher.name, *([config.teacher.options["model"]] if meter else [])]),
-        str(stage.env),
-        stage.env_kwargs,
-        config.seed,
-        config.history,
-        {**asdict(config.collect), "teacher": config.teacher.options},
-        [asdict(each) for each in kept],
-        [asdict(each) for each in failed],
-        meter._asdict() if meter else None,
-    )
-
-
-def dump_card(card: Card) -> str:
-    """Return a card as JSON."""
-    return json.dumps(asdict(card), indent=2) + "\n"
-
-
 def read_card(path: Path) -> Card:
-    """Read what `dump_card` wrote. Raises `UsageError` if it is missing or damaged."""
+    """Read the card of a data set. Raises `UsageError` if it is missing or damaged."""
     try:
         return Card(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:

@@ -112,9 +112,16 @@ _JOINTS = 8  # tokens by which a text may grow where it is joined to another
 _LONGEST_COMMAND = 32  # tokens that a policy writes
 
 
+class Speaker(NamedTuple):
+    """A reflector that is not loaded: what counts its tokens, and how many it may write."""
+
+    model: PromptReader
+    max_tokens: int
+
+
 def fitting_state(
-    policy: LanguageModel,
-    reflector: Reflector | None,
+    policy: PromptReader,
+    reflector: Reflector | Speaker | None,
     task: str,
     path: Sequence[PathStep],
     observation: str,
@@ -123,47 +130,18 @@ def fitting_state(
 ) -> str:
     """Return p(s), cut so that both players can read it with all that stands beside it; never without its task.
 
-    Raises:
-        UsageError: Even the task alone does not fit beside the commands.
+    Raises `UsageError` if even the task alone does not fit beside the commands.
     """
-    # Both players come from one base; the reflector reads these very tokens next, so counting with it costs nothing.
-    counter, spoken = (reflector.model, reflector.max_tokens) if reflector else (policy, 0)
-    return fit_state(policy, counter, spoken, task, path, observation, commands, history)
+    choices = policy.list_actions(commands, None)
+    answer = max((policy.count(choice.label) for choice in choices), default=0)
+    beside = policy.count(policy.ask("", None, choices)) + max(answer, _LONGEST_COMMAND * (not choices))
+    budget = max(0, policy.positions - beside - (reflector.max_tokens if reflector else 0) - _JOINTS)
 
+    def length(state: str) -> int:
+        # Both players come from one base; it reads these very tokens next, so counting with it costs nothing.
+        return reflector.model.count(reflection_prompt(state)) if reflector else policy.count(state)
 
-def fit_state(
-    reader: PromptReader,
-    counter: PromptReader,
-    spoken: int,
-    task: str,
-    path: Sequence[PathStep],
-    observation: str,
-    commands: Sequence[str],
-    history: History,
-) -> str:
-    """Return p(s) for players that may not be loaded; see `fitting_state`.
-
-    Args:
-        reader: Composes the policy's prompt.
-        counter: Counts the tokens of p(s).
-        spoken: Tokens reserved for the reflection; 0 without a reflector.
-        task: What is asked.
-        path: The steps so far.
-        observation: The current observation.
-        commands: A(s).
-        history: Number of the path's steps to show.
-    """
-    choices = reader.list_actions(commands, None)
-    answer = max((reader.count(choice.label) for choice in choices), default=0)
-    beside = reader.count(reader.ask("", None, choices)) + max(answer, _LONGEST_COMMAND * (not choices))
-    return state_prompt(
-        task,
-        path,
-        observation,
-        history=history,
-        budget=max(0, reader.positions - beside - spoken - _JOINTS),
-        length=lambda state: counter.count(reflection_prompt(state) if spoken else state),
-    )
+    return state_prompt(task, path, observation, history=history, budget=budget, length=length)
 
 
 @torch.no_grad()

@@ -32,8 +32,9 @@ from reference_agent.agent import ReflectRLAgent
 from reference_agent.paper.experiments import METHODS, UNTUNED, protocol_for
 from reference_agent.paper.plan import Cell, Plan
 from reference_agent.paper.tables import Entry, draw_curves, entries, write_results
-from reference_agent.pipeline import claim, load_or_make_base, train
+from reference_agent.pipeline import load_or_make_base, train
 from reference_agent.rlft import Stopped
+from reference_agent.stages import claim
 from reference_agent.untuned.agents import ZeroShotAgent
 
 Report = Callable[[str, str, int, int, float], None]  # cell, stage, step, steps, value

@@ -27,7 +27,7 @@ from reference_agent.collection import gather, write_collection
 from reference_agent.config import Config, TeacherConfig
 from reference_agent.config_file import load_config, parse_config
 from reference_agent.data_card import read_card
-from reference_agent.preflight import check_environments
+from reference_agent.pipeline import check_environments
 from reference_agent.teachers.base import agrees, named_commands
 from tests.reference_agent.conftest import SHIPPED, collect
 
