@@ -24,6 +24,14 @@ app.add_typer(data, name="data")
 app.add_typer(search, name="search")
 
 
+Preset = Annotated[Path | None, typer.Argument(help="A TOML file or a preset's name.")]
+Out = Annotated[Path, typer.Option(help="The run's folder. A run that was stopped there is resumed.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="key=value, for example rl.batch=64; repeatable, over all configs.")
+]
+_OUT = Path("runs/reflect-rl")
+
+
 class Bars:
     """A progress bar for each stage of training; `run` names it where several runs are shown."""
 
@@ -60,21 +68,17 @@ def bars() -> Progress:
 
 @app.command()
 def train(
-    config: Annotated[
-        Path | None,
-        typer.Argument(help="A TOML file or a preset's name; if left out, the settings of the run in --out."),
-    ] = None,
-    out: Annotated[Path, typer.Option(help="The run's folder. A run that was stopped there is resumed.")] = Path(
-        "runs/reflect-rl"
-    ),
+    config: Preset = None,
+    out: Out = _OUT,
     model: Annotated[
         str | None, typer.Option(help="A preset of a model over the config, for example qwen2.5-0.5b.")
     ] = None,
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", help="key=value, for example rl.batch=64; repeatable.")
-    ] = None,
+    setting: Settings = None,
 ) -> None:
-    """Run Algorithm 1: warm up (tiny model), collect, fine-tune both players, reinforce the policy, draw the curve."""
+    """Run Algorithm 1: warm up (tiny model), collect, fine-tune both players, reinforce the policy, draw the curve.
+
+    Without a config, the run in --out goes on with its own settings.
+    """
     # Imported here: torch takes seconds, and `--help` should not.
     from reference_agent.config_file import EXPERIMENTS, load_config
     from reference_agent.paper.experiments import protocol_of
@@ -123,7 +127,7 @@ def reproduce(
     split: Annotated[
         str, typer.Option(help="test plays the tasks' protocols. validation is for choosing settings.")
     ] = "test",
-    setting: Annotated[list[str] | None, typer.Option("--set", help="key=value over all configs; repeatable.")] = None,
+    setting: Settings = None,
 ) -> None:
     """Train and evaluate the methods of one of the paper's tables or figures, and show them beside its numbers."""
     from reference_agent.paper.experiments import PRESETS, TARGETS, TASKS
@@ -221,13 +225,9 @@ def autoexplore(
 
 @app.command()
 def collect(
-    config: Annotated[Path | None, typer.Argument(help="A TOML file or a preset's name.")] = None,
-    out: Annotated[Path, typer.Option(help="The run's folder; `reflect-rl train` goes on there.")] = Path(
-        "runs/reflect-rl"
-    ),
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", help="key=value, for example teacher.name=openai; repeatable.")
-    ] = None,
+    config: Preset = None,
+    out: Out = _OUT,
+    setting: Settings = None,
 ) -> None:
     """Let the teacher play and reflect: the data set of a run and its card. Stopped, it goes on where it was."""
     from natlang_envs.locks import only_process

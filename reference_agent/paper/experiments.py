@@ -6,9 +6,13 @@ be made on this machine, the cell stays empty and says why.
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import resources
 from math import ceil
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,6 +25,7 @@ from reference_agent.config_file import EXPERIMENTS, load_config, preset_files
 from reference_agent.teachers.choose import make_teacher
 
 UNTUNED = "untuned"
+T = TypeVar("T")
 _DRAWS = 10_000  # of validation tasks, of which there may be fewer than the protocol has
 
 
@@ -78,41 +83,15 @@ class Preset:
     settings: tuple[str, ...] = ()
 
 
-_TAXI = ("random", "random-legal", "oracle")
-_FILES = ("random", "bm25", "oracle")
-_HOUSES = ("random", "expert", "reference")
-_ALL_TASKS = (
-    Task("autoexplore-depth1", "AutoExplore depth 1", "autoexplore-depth1/paper", _FILES),
-    Task("autoexplore-depth2", "AutoExplore depth 2", "autoexplore-depth2/paper", _FILES),
-    Task("taxi-pickup", "Taxi pickup", "dangerous-taxi-pickup/paper", _TAXI),
-    Task("taxi-dropoff", "Taxi dropoff", "dangerous-taxi-dropoff/paper", _TAXI),
-    Task("alfworld-tomato", "ALFWorld tomato", "alfworld-tomato/v1", _HOUSES),
-    Task("alfworld", "ALFWorld, six task types, unseen rooms", "alfworld-generated/v1", _HOUSES),
-    Task("taxi-pickup-maps", "Taxi pickup, unseen cities", "dangerous-taxi-pickup/v1", _TAXI),
-    Task("taxi-dropoff-maps", "Taxi dropoff, unseen cities", "dangerous-taxi-dropoff/v1", _TAXI),
-)
-TASKS = {task.name: task for task in _ALL_TASKS}
+_DATA = tomllib.loads(resources.files("reference_agent").joinpath("data/targets.toml").read_text(encoding="utf-8"))
 
-_ALL_METHODS = (
-    Method(UNTUNED, "untuned"),
-    Method("rlft-only", "RLFT only"),
-    Method("sft-faithful", "SFT only, faithful"),
-    Method("sft-only", "SFT only, best"),
-    Method("no-reflection", "SFT + RLFT without reflection"),
-    Method("no-reflection-no-curriculum", "without reflection and curriculum"),
-    Method("no-negatives", "Reflect-RL without negatives"),
-    Method("no-curriculum", "Reflect-RL without curriculum"),
-    Method("same-model", "same model for both players"),
-    Method("same-model-frozen", "same model, its reflections frozen"),
-    Method("rloo", "RLOO"),
-    Method("gigpo", "GiGPO"),
-    Method("ppo", "PPO"),
-    Method("ppo-dropout", "PPO, dropout on"),
-    Method("ppo-critic", "PPO with a critic"),
-    Method("ppo-critic-dropout", "PPO with a critic, dropout on"),
-    Method("faithful", "Reflect-RL faithful"),
-    Method("best", "Reflect-RL best"),
-)
+
+def _rows(kind: str, make: Callable[..., T]) -> dict[str, T]:
+    """Return what the file says of a kind, by name."""
+    return {
+        name: make(name, **{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()})
+        for name, row in _DATA[kind].items()
+    }
 
 
 def _after_imitation(name: str, teacher: str, count: int, *settings: str) -> tuple[Method, Method]:
@@ -127,7 +106,7 @@ def _after_imitation(name: str, teacher: str, count: int, *settings: str) -> tup
 
 
 _SLIPS = "teacher.slips=0.2"
-_GAIN_METHODS = tuple(
+_GAIN_METHODS = (
     method
     for name, teacher, counts, settings in (
         ("exact", "teacher without errors", (25, 100), ()),
@@ -137,104 +116,25 @@ _GAIN_METHODS = tuple(
     for count in counts
     for method in _after_imitation(name, teacher, count, *settings)
 )
-METHODS = {method.name: method for method in (*_ALL_METHODS, *_GAIN_METHODS)}
-
-_ALL_TARGETS = (
-    Target(
-        "table2",
-        "Table 2: success on held-out tasks",
-        ("taxi-pickup", "taxi-dropoff", "alfworld-tomato"),
-        (UNTUNED, "sft-faithful", "sft-only", "faithful", "best"),
-        picture=False,
-    ),
-    Target(
-        "figure2",
-        "Figure 2: ways to train, in the pickup curriculum",
-        ("taxi-pickup",),
-        ("rlft-only", "sft-faithful", "sft-only", "no-reflection", "faithful", "best"),
-    ),
-    # The paper's figure 3 is of AutoExplore, which takes a pretrained model: then --task autoexplore-depth1.
-    Target("figure3", "Figure 3: with and without negative examples", ("taxi-pickup",), ("no-negatives", "best")),
-    Target(
-        "figure4",
-        "Figure 4: with and without curriculum and reflection, in the dropoff curriculum",
-        ("taxi-dropoff",),
-        ("no-reflection-no-curriculum", "no-reflection", "no-curriculum", "best"),
-    ),
-    Target(
-        "algorithms",
-        "Algorithms of RL fine-tuning, from the same warm start",
-        ("taxi-pickup",),
-        ("sft-only", "rloo", "gigpo", "ppo", "best"),
-    ),
-    Target(
-        "appendix-a",
-        "Appendix A: PPO, with and without a critic and dropout",
-        ("taxi-pickup",),
-        ("ppo", "ppo-dropout", "ppo-critic", "ppo-critic-dropout"),
-    ),
-    Target(
-        "appendix-e2",
-        "Appendix E.2: the same model for both players",
-        ("taxi-pickup",),
-        ("same-model", "same-model-frozen", "best"),
-    ),
-    Target(
-        "gain",
-        "What reward adds to honest imitation",
-        ("taxi-pickup",),
-        tuple(method.name for method in _GAIN_METHODS),
-        gain=True,
-    ),
-    Target(
-        "demo",
-        "What reward adds to the demonstrations of a teacher that slips",
-        ("taxi-pickup",),
-        ("slips-100-sft", "slips-100"),
-        gain=True,
-    ),
-)
-TARGETS = {target.name: target for target in _ALL_TARGETS}
-
-_SMOKE = (
-    *("model.layers=1", "model.width=32", "model.inner=64", "model.heads=2"),
-    *("warmup.copy_steps=3", "warmup.steps=3", "warmup.lookup_steps=2", "warmup.direction_steps=2", "warmup.batch=8"),
-    *("collect.trajectories=3", "collect.policy_trajectories=2"),
-    *("rl.batch=8", "rl.minibatch=16", "rl.checkpoint_every=1", "reflection_tokens=6"),
-)
-_ALL_PRESETS = (
-    Preset("smoke", (0,), iterations=0.01, sft_steps=3, settings=_SMOKE),
-    Preset("quick", (0,), iterations=0.4),
-    Preset("tiny", (0, 1, 2)),
-    *(
-        Preset(path.stem, (0, 1, 2), sft_steps=400, least_steps=200, over=path)
-        for path in sorted((EXPERIMENTS / "presets").glob("*.toml"))
-        if path.stem != "shipped"
-    ),
-)
-PRESETS = {preset.name: preset for preset in _ALL_PRESETS}
-
-# Its table 2, per cent, in the order of the first of `TASKS`, which are its columns; section 6 has those of GPT-4 and
-# GPT-3.5. The figures are pictures whose values stand nowhere in the text, so that they have no numbers here beyond the
-# table's.
-_PAPER: dict[str, tuple[int | None, ...]] = {
-    "sft-faithful": (4, 9, 7, 0, 0),
-    "faithful": (36, 17, 58, 29, 74),
-    "Mistral 7B": (34, 3, 7, 0, 0),
-    "Llama2 7B-chat": (2, 1, 3, 0, 0),
-    "Orca-2 7B": (6, 1, 1, 0, 0),
-    "GPT-4": (71, 81, None, 0, 84),
-    "GPT-3.5-turbo": (31, 8, None, None, 6),
+TASKS = _rows("tasks", Task)
+METHODS = {name: Method(name, title) for name, title in _DATA["methods"].items()} | {
+    method.name: method for method in _GAIN_METHODS
 }
+TARGETS = _rows("targets", Target)
+PRESETS = _rows("presets", Preset) | {
+    path.stem: Preset(path.stem, (0, 1, 2), sft_steps=400, least_steps=200, over=path)
+    for path in sorted((EXPERIMENTS / "presets").glob("*.toml"))
+    if path.stem != "shipped"
+}
+_PAPER: dict[str, list[int | str]] = _DATA["paper"]
 # Rows that only the paper has numbers of; the open ones run by `natlang evaluate --agent` where a machine holds them.
 PAPER_ONLY = tuple(name for name in _PAPER if name not in METHODS)
 
 
 def paper(task: str, method: str) -> int | None:
     """Return the paper's success rate in per cent; None where it gives none."""
-    numbers = _PAPER.get(method)
-    column = list(TASKS).index(task)
-    return numbers[column] if numbers is not None and column < len(numbers) else None
+    said = dict(zip(TASKS, _PAPER.get(method, ()), strict=False)).get(task)
+    return said if isinstance(said, int) else None
 
 
 def protocol_of(config: Config) -> str | None:
@@ -243,7 +143,7 @@ def protocol_of(config: Config) -> str | None:
         given = config.env_kwargs | stage.env_kwargs
         if given.get("source") == "mixed":  # who trains in made-up rooms is played in real ones
             del given["source"]
-        for protocol in (load_protocol(task.protocol) for task in _ALL_TASKS):
+        for protocol in (load_protocol(task.protocol) for task in TASKS.values()):
             fits = all(protocol.kwargs.get(name) == value for name, value in given.items())
             if fits and protocol.env_id == stage.env:
                 return protocol.name
