@@ -79,17 +79,7 @@ def fine_tune_policy(
 ) -> LanguageModel:
     """Train `model` in place on {(a | p(s), R, α(A(s)))}, and return it as a policy (line 22).
 
-    Args:
-        model: The model.
-        examples: The data set D.
-        config: How long and how fast.
-        seed: Seed of the batches and labels.
-        report: Called with the step and the loss.
-        folder: As for `fine_tune_reflector`.
-        reflect: Whether the prompts contain R.
-
-    Raises:
-        UsageError: As `fine_tune_reflector`.
+    Arguments and errors are those of `fine_tune_reflector`; `reflect` says whether the prompts contain R.
     """
     rng = np.random.default_rng([seed, 3])
     _tune(model, examples, _policy_losses(model, reflect, config, rng), config, [rng], seed, report, folder)

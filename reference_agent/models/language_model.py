@@ -25,7 +25,7 @@ from reference_agent import processes
 from reference_agent.config import ModelConfig
 from reference_agent.models.backbone import Adapter, check_player, checkpointed, digest, load_backbone, tiny_llama
 from reference_agent.models.generation import like_length, write
-from reference_agent.models.tokenizer import END, FEW, PromptReader, TokenizerSizes, context_length, make_tokenizer
+from reference_agent.models.tokenizer import END, PromptReader, context_length, make_tokenizer
 
 # Loading bars and reminders about padding would hide our own progress bars.
 logging.disable_progress_bar()
@@ -71,15 +71,10 @@ class LanguageModel(PromptReader):
 
     @classmethod
     def tiny(
-        cls,
-        config: ModelConfig,
-        texts: Sequence[str],
-        words: Sequence[str],
-        seed: int,
-        sizes: TokenizerSizes = FEW,
+        cls, config: ModelConfig, texts: Sequence[str], words: Sequence[str], seed: int, labels: int = 26
     ) -> LanguageModel:
         """Make an untrained Llama and its tokenizer; the same arguments give the same weights."""
-        tokenizer = make_tokenizer(texts, words, sizes)
+        tokenizer = make_tokenizer(texts, words, labels)
         end = tokenizer.convert_tokens_to_ids(END)
         assert isinstance(end, int)
         torch.manual_seed(seed)

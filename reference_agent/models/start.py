@@ -26,7 +26,6 @@ from reference_agent.folders import finished
 from reference_agent.models.backbone import INITIALIZER_RANGE
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.packages import fetch_minilm, fetch_smollm2
-from reference_agent.models.tokenizer import FEW, TokenizerSizes
 from reference_agent.teachers.choose import tiny_words
 from reference_agent.warmup import warm_up
 
@@ -123,9 +122,8 @@ def make_tiny(config: Config, report: Report, steps: Path | None = None) -> Lang
     samples = gather(settings).examples
     prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in samples]
     env = settings.demonstrations.make()
-    # All six of Taxi's commands have letters; where there are more commands, there are more words too.
-    sizes = FEW if env.max_commands <= 26 else TokenizerSizes(4_096, env.max_commands)
-    model = LanguageModel.tiny(config.model, prompts, tiny_words(env), config.warmup.seed, sizes)
+    labels = max(26, env.max_commands)
+    model = LanguageModel.tiny(config.model, prompts, tiny_words(env), config.warmup.seed, labels)
     states = [(each.state, each.commands) for each in samples]
     if env.family == TAXI:
         cities = [parse_task_id(each.task_id)[0] for each in samples]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -21,24 +21,15 @@ from natlang_envs.prompt import policy_prompt
 from reference_agent.models.backbone import load_tokenizer
 
 END = "<|end|>"
+_FEW = 26  # labels, the letters; where there are more commands, there are more words too
 _LETTERS = r"(?<=\n)[A-Z](?=\. )"
 _PAIRS = r"(?<=\n)(?:[A-Z][a-z]?|[a-z])(?=\. |\z)"
 
 
-class TokenizerSizes(NamedTuple):
-    """Largest number of tokens, and how many labels of actions, in the order of `LABELS`, are single tokens."""
-
-    vocabulary: int = 1_024
-    labels: int = 26
-
-
-FEW = TokenizerSizes()
-
-
-def make_tokenizer(texts: Sequence[str], words: Sequence[str], sizes: TokenizerSizes = FEW) -> PreTrainedTokenizerFast:
-    """Train a tokenizer on sample prompts; `words` become single tokens, as digits and the labels of actions do."""
+def make_tokenizer(texts: Sequence[str], words: Sequence[str], labels: int = _FEW) -> PreTrainedTokenizerFast:
+    """Train a tokenizer on sample prompts; `words` become single tokens, as digits and so many labels of actions do."""
     kept = "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))
-    few = sizes.labels <= 26
+    few = labels <= _FEW
     pattern = rf"{_LETTERS if few else _PAIRS}| ?\b(?:{kept})\b| ?\d"
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -49,13 +40,13 @@ def make_tokenizer(texts: Sequence[str], words: Sequence[str], sizes: TokenizerS
     )
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=sizes.vocabulary,
+        vocab_size=1_024 if few else 4_096,
         special_tokens=[END],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     each_word = [f"{space}{word}" for word in [*words, *"0123456789"] for space in ("", " ")]
-    listed = [] if few else [f"\n{label}" for label in LABELS[: sizes.labels]]
+    listed = [] if few else [f"\n{label}" for label in LABELS[:labels]]
     tokenizer.train_from_iterator([*texts, *[*each_word, *listed] * len(texts)], trainer)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END, pad_token=END)
 

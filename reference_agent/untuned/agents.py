@@ -82,25 +82,15 @@ class Answer(NamedTuple):
 
 
 class ReActAgent:
-    """A chat model that thinks, then acts.
+    """A chat model that thinks, then acts; the endpoint draws its words, so every run of a protocol is played.
 
-    An answer whose action is none of the listed commands is *unparsable*. The rule for it: nobody guesses what was
-    meant, so what stands after the last `Action:` (or the last line, where there is none) is handed to the
-    environment as it is, cut to 200 characters, and the environment's own rule for unknown text applies. It is counted
-    in `unparsable`, and its recorded reflection begins with `[unparsable]` and holds the whole answer.
+    An answer whose action is none of the listed commands is *unparsable*: nobody guesses what was meant. What stands
+    after the last `Action:` (or the last line) goes to the environment as it is, cut to 200 characters. It is counted
+    in `unparsable`, and its recorded reflection is `[unparsable]` and the whole answer.
 
-    Args:
-        model: The name that the endpoint knows. `OPENAI_BASE_URL` and `OPENAI_API_KEY` (or Azure's) say where it is,
-            as the `openai` package has it; `NATLANG_TIMEOUT` the most seconds of a request, 120 without it;
-            `NATLANG_MAX_TOKENS` where an answer is cut, for small models that go on and on.
-
-    Attributes:
-        sampling: True: the endpoint draws its words, so every run of a protocol is played.
-        answers: The answers so far.
-        unparsable: Those that were unparsable.
-
-    Raises:
-        UsageError: The environment names no endpoint, the `openai` package is missing, or the endpoint fails.
+    `OPENAI_BASE_URL` and `OPENAI_API_KEY` (or Azure's) say where the model is; `NATLANG_TIMEOUT` the most seconds of a
+    request, 120 without it; `NATLANG_MAX_TOKENS` where an answer is cut. Raises `UsageError` if the environment names
+    no endpoint, the `openai` package is missing, or the endpoint fails.
     """
 
     sampling = True
