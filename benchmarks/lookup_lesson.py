@@ -1,6 +1,6 @@
 """How soon ALFWorld's tiny model learns to look things up, from plain and from mimetic untrained weights.
 
-`python benchmarks/lookup_lesson.py` trains the lesson on lists alone (reference_agent/warmup/alfworld.py), once with
+`python benchmarks/lookup_lesson.py` trains the lesson on lists alone (reference_agent/warmup.py), once with
 each, and prints the mean loss of an answer's token. Then it asks one question each of further prompts, short and whole.
 """
 

@@ -88,13 +88,10 @@ class Source(NamedTuple):
     fit: Fit
 
 
-def plain(history: History) -> Fit:
-    """Return a function that composes p(s) for a model whose context holds it anyway."""
-    return lambda task, path, observation, _: state_prompt(task, path, observation, history=history)
-
-
-def cut_to_context(reader: PromptReader, spoken: int, history: History) -> Fit:
-    """Return a function that cuts p(s) to a model's context, less the `spoken` tokens of a reflection."""
+def cut_to_context(reader: PromptReader | None, spoken: int, history: History) -> Fit:
+    """Return a function that cuts p(s) to a model's context, if there is one, less the tokens of a reflection."""
+    if reader is None:
+        return lambda task, path, seen, _: state_prompt(task, path, seen, history=history)
     speaker = Speaker(reader, spoken) if spoken else None
     return lambda task, path, seen, commands: fitting_state(reader, speaker, task, path, seen, commands, history)
 
@@ -140,7 +137,7 @@ def collect(
     def make(env: NatLangEnv, rng: np.random.Generator) -> Teacher:
         return make_teacher(env, rng, TeacherConfig(teacher)) if isinstance(teacher, str) else teacher
 
-    fit = plain(history) if reader is None else cut_to_context(reader, _SPOKEN, history)
+    fit = cut_to_context(reader, _SPOKEN, history)
     source = Source(lambda: make_environment(env), make, settings, seed, fit)
     examples, _, _ = _numbered(_play_until_enough(source, report), settings)
     if path is not None:
@@ -161,7 +158,7 @@ def gather(
         lambda env, rng: make_teacher(env, rng, config.teacher),
         config.collect,
         config.seed,
-        fit or plain(config.history),
+        fit or cut_to_context(None, 0, config.history),
     )
     meter: Meter | None = None
     if config.teacher.name == CHAT:

@@ -1,8 +1,9 @@
 """Warm-up lessons: skills that a pretrained model has, and on which a new one would spend its few demonstrations.
 
-Lists (ALFWorld): answer made-up questions about lists; see alfworld.py. Repeating (not Taxi, whose six commands are
-soon learned): write the command that is named. Labels: find the label of the command that is named, in short lists
-first. Walls (Taxi): say which rows of a border between columns are closed. Directions (Taxi): say where the passenger
+Lists (ALFWorld): answer made-up questions, several in a prompt, about the things at an invented place and the order of
+the room's list; so many answers taught in two hundred steps what one for each prompt had not begun to teach in two
+thousand. Repeating (not Taxi, whose six commands are soon learned): write the command that is named. Labels: find the
+label of the command that is named, in short lists first. Walls (Taxi): say which rows of a border between columns are closed. Directions (Taxi): say where the passenger
 lies from the taxi, and which wall is next. Prompts look like the real ones; commands in them are random.
 """
 
@@ -46,6 +47,11 @@ _LISTED = 6  # commands in a list at level 0; twice as many at each further leve
 _REPEATED = 0.1  # mean loss at which whole prompts take the place of short ones
 _READ = 0.1  # mean loss at which whole prompts take the place of lists alone
 _WAITS = re.compile(r"waits at \w+ \(row \d, column \d\)\. The taxi is at row \d, column \d\.")
+_QUESTIONS = 8
+_NEXT = 0.25  # of the questions in whole prompts: what comes next in the room's list
+_LONGEST = 13  # things in a list
+_NUMBERS, _PLACES = 5, 12  # the largest numbers of things and places
+_OBSERVATION = "Observation: "
 
 
 class _Lesson(NamedTuple):
@@ -293,13 +299,6 @@ def _two_cells(city: City, rng: np.random.Generator) -> tuple[Cell, Cell]:
 
 def _last_sentence(state: str) -> str:
     return state[state.rindex(".", 0, -1) + 1 :] if "." in state[:-1] else state
-
-
-_QUESTIONS = 8
-_NEXT = 0.25  # of the questions in whole prompts: what comes next in the room's list
-_LONGEST = 13  # things in a list
-_NUMBERS, _PLACES = 5, 12  # the largest numbers of things and places
-_OBSERVATION = "Observation: "
 
 
 def ask(state: str, whole: bool, rng: np.random.Generator) -> tuple[str, list[tuple[str, str]]]:

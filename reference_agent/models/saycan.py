@@ -1,10 +1,10 @@
-"""Action scoring in the manner of SayCan, the alternative that the paper's section 4.3 compares with.
+"""Other heads of a policy: action scoring as in SayCan, which the paper's section 4.3 compares with, and two more.
 
 The prompt ends where the action belongs, and lists none. An action's score is the log-probability of its text there;
 the policy is the softmax of the scores over the admissible actions (Ahn et al., 2022: SayCan's language model). The
 score includes the end of the text, as fine-tuning does; without it a command that is a prefix of another never scores
 lower. The prompt is computed once: the actions follow one another behind it, and each attends to the prompt and itself
-only.
+only. `WritingPolicy` writes its command instead, and `ChatPolicy` chooses a label in its tokenizer's chat template.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from reference_agent.config import Config
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.tokenizer import TextReader
 
+ROLE = "You act in an environment of texts. Answer with the letter of the best of the listed actions, and nothing else."
+_HERE = "<prompt>"  # where the prompt stands in the template
 _PROMPT, _PADDING = 0, -1  # what a place holds, beside the numbers of actions, which begin at 1
 
 
@@ -127,10 +129,6 @@ def with_head(policy: LanguageModel, config: Config) -> LanguageModel:
     """Return the policy with the head that the settings name."""
     heads = {"saycan": SayCanPolicy, "text": WritingPolicy}
     return heads[config.head](policy) if config.head in heads else policy
-
-
-ROLE = "You act in an environment of texts. Answer with the letter of the best of the listed actions, and nothing else."
-_HERE = "<prompt>"  # where the prompt stands in the template
 
 
 class ChatPolicy(LanguageModel):

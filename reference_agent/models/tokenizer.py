@@ -1,6 +1,7 @@
-"""A small byte-level BPE tokenizer for the tiny model, trained on sample prompts of an environment.
+"""The tokenizer's side of a player, which needs no weights, and a small tokenizer for the tiny model.
 
-The few words that carry information are tokens of their own; the phrases between them become one token each. This keeps
+A reader knows lengths of texts, labels of actions and the policy's prompt. The small tokenizer is a byte-level BPE,
+trained on sample prompts of an environment. The few words that carry information are tokens of their own; the phrases between them become one token each. This keeps
 prompts, and so the cost of a step, small. Bytes are the fallback, so any text can be encoded.
 """
 

@@ -1,4 +1,4 @@
-"""The table of `reflect-rl reproduce`: success with 95% intervals beside the paper's, as Markdown and JSON.
+"""The table of `reflect-rl reproduce`: success with 95% intervals beside the paper's; and the learning curves.
 
 A trained policy has two rows, greedy and sampled at temperature 1 as in the paper (Table 3). One seed has the interval
 of its episodes (Wilson's, or clustered by task if tasks are repeated), several seeds have Student's.
@@ -22,6 +22,9 @@ from natlang_envs.evaluation.statistics import Interval, over_seeds
 from natlang_envs.files import write_whole
 from reference_agent.paper.experiments import METHODS, PAPER_ONLY, TASKS, paper, protocol_for
 from reference_agent.paper.plan import Cell, Plan
+
+_SMOOTHING = 5  # iterations, the last ones, in the running mean
+_LONG = 20  # letters of a name from which on the legend has two columns
 
 
 @dataclass(frozen=True)
@@ -196,10 +199,6 @@ def write_results(plan: Plan, table: list[Entry]) -> None:
     write_whole(plan.out / f"{target.name}.md", ("\n".join(text) + "\n").encode())
     content = {"target": target.name, "preset": asdict(preset), "entries": [asdict(entry) for entry in table]}
     write_whole(plan.out / f"{target.name}.json", (json.dumps(content, indent=2) + "\n").encode())
-
-
-_SMOOTHING = 5  # iterations, the last ones, in the running mean
-_LONG = 20  # letters of a name from which on the legend has two columns
 
 
 def read_curve(run: Path) -> list[dict[str, float]]:

@@ -29,7 +29,7 @@ _BUILT_IN = {
     "dangerous-taxi": "reference_agent.teachers.dangerous_taxi:make",
     "alfworld": "reference_agent.teachers.alfworld:make",
     "autoexplore": "reference_agent.teachers.autoexplore:make",
-    GENERIC: "reference_agent.teachers.generic:make",
+    GENERIC: "reference_agent.teachers.choose:make",
 }
 
 
