@@ -3,8 +3,9 @@
 Lists (ALFWorld): answer made-up questions, several in a prompt, about the things at an invented place and the order of
 the room's list; so many answers taught in two hundred steps what one for each prompt had not begun to teach in two
 thousand. Repeating (not Taxi, whose six commands are soon learned): write the command that is named. Labels: find the
-label of the command that is named, in short lists first. Walls (Taxi): say which rows of a border between columns are closed. Directions (Taxi): say where the passenger
-lies from the taxi, and which wall is next. Prompts look like the real ones; commands in them are random.
+label of the command that is named, in short lists first. Walls (Taxi): say which rows of a border between columns are
+closed. Directions (Taxi): say where the passenger lies from the taxi, and which wall is next. Prompts look like the
+real ones; commands in them are random.
 """
 
 from __future__ import annotations

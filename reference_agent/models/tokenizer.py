@@ -1,8 +1,9 @@
 """The tokenizer's side of a player, which needs no weights, and a small tokenizer for the tiny model.
 
 A reader knows lengths of texts, labels of actions and the policy's prompt. The small tokenizer is a byte-level BPE,
-trained on sample prompts of an environment. The few words that carry information are tokens of their own; the phrases between them become one token each. This keeps
-prompts, and so the cost of a step, small. Bytes are the fallback, so any text can be encoded.
+trained on sample prompts of an environment. The few words that carry information are tokens of their own; the phrases
+between them become one token each. This keeps prompts, and so the cost of a step, small. Bytes are the fallback, so
+any text can be encoded.
 """
 
 from __future__ import annotations
