@@ -139,7 +139,7 @@ def reproduce(
     one_of("split", split, ("test", "validation"))
     for each in task or []:
         one_of("task", each, TASKS)
-    from reference_agent.paper.plan import Cell, make_plan
+    from reference_agent.paper.experiments import Cell, make_plan
     from reference_agent.paper.reproduce import reproduce as run_plan
 
     plan = make_plan(TARGETS[target], PRESETS[preset], out, task or [], setting or [], split)

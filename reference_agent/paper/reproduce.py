@@ -1,7 +1,13 @@
 """The work of `reflect-rl reproduce`: train the cells of a plan, evaluate them, write the table and the curves.
 
 Finished cells stay, whatever the target they were made for, so a killed run resumes. Each cell is one process; two that
-need the same stage wait for each other. `plan.py` lists the files.
+need the same stage wait for each other.
+
+DIR/stages/                    stages that cells share, by their settings: base, data, reflector, policy-sft
+DIR/cells/TASK/METHOD/seed-N/  a training run with `evaluation/` (greedy) and `evaluation-drawn/` (sampled) on the
+                               task's protocol, or `validation/` and `validation-drawn/`; and `seconds.json`
+DIR/baselines/TASK/AGENT/      the recorded runs of agents that are not trained
+DIR/TARGET.md, TARGET.json     the table; TARGET.png, or TARGET-TASK.png, the learning curves
 """
 
 from __future__ import annotations
@@ -29,8 +35,7 @@ from natlang_envs.files import write_whole
 from natlang_envs.locks import only_process
 from reference_agent import processes
 from reference_agent.agent import ReflectRLAgent
-from reference_agent.paper.experiments import METHODS, UNTUNED, protocol_for
-from reference_agent.paper.plan import Cell, Plan
+from reference_agent.paper.experiments import METHODS, UNTUNED, Cell, Plan, protocol_for
 from reference_agent.paper.tables import Entry, draw_curves, entries, write_results
 from reference_agent.pipeline import load_or_make_base, train
 from reference_agent.rlft import Stopped

@@ -20,8 +20,7 @@ from natlang_envs.evaluation import read_run
 from natlang_envs.evaluation.runner import score_run
 from natlang_envs.evaluation.statistics import Interval, over_seeds
 from natlang_envs.files import write_whole
-from reference_agent.paper.experiments import METHODS, PAPER_ONLY, TASKS, paper, protocol_for
-from reference_agent.paper.plan import Cell, Plan
+from reference_agent.paper.experiments import METHODS, PAPER_ONLY, TASKS, Cell, Plan, paper, protocol_for
 
 _SMOOTHING = 5  # iterations, the last ones, in the running mean
 _LONG = 20  # letters of a name from which on the legend has two columns

@@ -27,12 +27,12 @@ from reference_agent.paper.experiments import (
     TARGETS,
     TASKS,
     cell_config,
+    make_plan,
     paper,
     protocol_for,
     protocol_of,
     why_not,
 )
-from reference_agent.paper.plan import make_plan
 from reference_agent.paper.reproduce import reproduce, take_gpu
 from reference_agent.pipeline import train
 from reference_agent.stages import stage_key
