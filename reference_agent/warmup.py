@@ -1,9 +1,11 @@
 """Warm-up lessons: skills that a pretrained model has, and on which a new one would spend its few demonstrations.
 
-Lists (ALFWorld): answer made-up questions about lists; see alfworld.py. Repeating (not Taxi, whose six commands are
-soon learned): write the command that is named. Labels: find the label of the command that is named, in short lists
-first. Walls (Taxi): say which rows of a border between columns are closed. Directions (Taxi): say where the passenger
-lies from the taxi, and which wall is next. Prompts look like the real ones; commands in them are random.
+Lists (ALFWorld): answer made-up questions, several in a prompt, about the things at an invented place and the order of
+the room's list; so many answers taught in two hundred steps what one for each prompt had not begun to teach in two
+thousand. Repeating (not Taxi, whose six commands are soon learned): write the command that is named. Labels: find the
+label of the command that is named, in short lists first. Walls (Taxi): say which rows of a border between columns are
+closed. Directions (Taxi): say where the passenger lies from the taxi, and which wall is next. Prompts look like the
+real ones; commands in them are random.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +22,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from natlang_envs.alfworld.engine.grammar import TASK_PREFIX
+from natlang_envs.alfworld.engine.grammar import TASK_PREFIX, listing
+from natlang_envs.alfworld.games.floor_plans import floor_plans
+from natlang_envs.alfworld.observation_memory import Memory, type_of
 from natlang_envs.dangerous_taxi.city import Cell, City
 from natlang_envs.dangerous_taxi.words import COMMANDS, describe_walls
 from natlang_envs.enumeration import enumerate_actions
@@ -29,9 +34,9 @@ from reference_agent.checkpoint import Checkpoints, Lessons, random_state
 from reference_agent.collection import Report
 from reference_agent.config import WarmupConfig
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
-from reference_agent.models.prompt_reader import text_prompt
+from reference_agent.models.tokenizer import text_prompt
+from reference_agent.teachers.alfworld import NONE
 from reference_agent.teachers.dangerous_taxi import TaxiTeacher, comparison, look_ahead, next_border
-from reference_agent.warmup.alfworld import ask
 
 State = tuple[str, tuple[str, ...]]  # p(s) and A(s)
 Speaker = Callable[[str, int, int, np.random.Generator], str]  # command, state's number, level: a reflection with it
@@ -43,19 +48,18 @@ _LISTED = 6  # commands in a list at level 0; twice as many at each further leve
 _REPEATED = 0.1  # mean loss at which whole prompts take the place of short ones
 _READ = 0.1  # mean loss at which whole prompts take the place of lists alone
 _WAITS = re.compile(r"waits at \w+ \(row \d, column \d\)\. The taxi is at row \d, column \d\.")
+_QUESTIONS = 8
+_NEXT = 0.25  # of the questions in whole prompts: what comes next in the room's list
+_LONGEST = 13  # things in a list
+_NUMBERS, _PLACES = 5, 12  # the largest numbers of things and places
+_OBSERVATION = "Observation: "
 
 
 class _Lesson(NamedTuple):
     """A lesson of the warm-up.
 
-    Attributes:
-        name: What is reported.
-        steps: The most steps.
-        loss: Given the levels that each lesson has reached, by name: the loss of a step, and the value that tells how
-            it goes, which is reported as the mean over the last steps.
-        rate: The share of the learning rate at a step, from 0 on.
-        mastered: Whether a value ends a level; None where there are no levels.
-        levels: Levels after which the lesson is over; None if it goes on to its last step.
+    `loss` takes the levels that each lesson has reached, and gives the loss of a step and the value whose mean over the
+    last steps is reported; `mastered` whether that mean ends a level, after `levels` of which the lesson is over.
     """
 
     name: str
@@ -77,17 +81,10 @@ def warm_up(
 ) -> None:
     """Train `model` in place: lists, repeating, labels until they are read well, then walls and directions beside them.
 
-    Args:
-        model: The untrained model.
-        states: Sample p(s), each with A(s).
-        config: How long, and the seed.
-        report: Called with a name, the step, the number of steps, and the mean accuracy or loss of the last ones.
-        said: For each state a reflection and the command in it, which another will replace; or
-        cities: for each state of Taxi its city: reflections are made up.
-        folder: Where checkpoints go, of which the newest is resumed; None for no checkpoints.
-
-    Raises:
-        UsageError: A gradient or a weight is not finite, or the checkpoint is damaged or of another model.
+    `states` are samples; `said` holds for each a reflection and the command in it, which another replaces; or `cities`
+    holds for each of Taxi's its city: reflections are made up. `report` is called with a name, the step, the number of
+    steps, and the mean accuracy or loss of the last ones. The newest checkpoint in `folder` is resumed. Raises
+    `UsageError`.
     """
     rng = np.random.default_rng(config.seed)
     optimizer = torch.optim.AdamW(model.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
@@ -303,3 +300,42 @@ def _two_cells(city: City, rng: np.random.Generator) -> tuple[Cell, Cell]:
 
 def _last_sentence(state: str) -> str:
     return state[state.rindex(".", 0, -1) + 1 :] if "." in state[:-1] else state
+
+
+def ask(state: str, whole: bool, rng: np.random.Generator) -> tuple[str, list[tuple[str, str]]]:
+    """Return a prompt, and questions with their answers, which are to be said one after another.
+
+    With `whole`, all of p(s) stands before the invented list, and its room is asked about too; else the task's
+    sentence.
+    """
+    things, places = _types()
+    listed = [f"{_pick(things, rng)} {1 + int(rng.integers(_NUMBERS))}" for _ in range(int(rng.integers(_LONGEST + 1)))]
+    place = f"{_pick(places, rng)} {1 + int(rng.integers(_PLACES))}"
+    seen = f"{_OBSERVATION}On the {place}, you see {listing(f'a {each}' for each in listed)}."
+    start = state.index(TASK_PREFIX)
+    before = state[: state.rindex(_OBSERVATION)] if whole else state[start : state.index("\n", start) + 1]
+    room = Memory(state).receptacles if whole else ()
+    there = [*listed, *room]
+    types = [type_of(each) for each in there]
+    asked: list[tuple[str, str]] = []
+    for number in range(_QUESTIONS):
+        if len(room) > 1 and rng.random() < _NEXT:
+            index = int(rng.integers(len(room) - 1))
+            question, answer = f"After {room[index]} comes", room[index + 1]
+        else:
+            wanted = _pick(types if types and rng.random() < 0.5 else things, rng)
+            question, answer = f"Is there some {wanted}?", there[types.index(wanted)] if wanted in types else NONE
+        # A full stop is one token with the words behind it, here as in a reflection.
+        asked.append((f". {question}" if number else question, f" {answer}"))
+    return reflection_prompt(before + seen), asked
+
+
+@cache
+def _types() -> tuple[list[str], list[str]]:
+    """Return the types of things and of places."""
+    fits = floor_plans().fits
+    return sorted({each.lower() for kind in fits.values() for each in kind}), sorted(each.lower() for each in fits)
+
+
+def _pick(names: Sequence[str], rng: np.random.Generator) -> str:
+    return names[int(rng.integers(len(names)))]
