@@ -23,10 +23,13 @@ from setuptools.command.build_py import build_py
 
 SOURCE = Path(__file__).parent / "datasets" / "autoexplore"
 TARGET = Path("natlang_envs", "autoexplore", "dataset", "data")
-ALFWORLD = Path("natlang_envs", "alfworld")
+PACKAGE = Path("natlang_envs")
+ENGINE = ("actions", "available_actions", "game", "goals", "grammar", "world")
+GAMES = ("game_builder", "generator", "layout", "pddl_writer", "realistic_layout", "size_limits", "weighted_choice")
 COMPILED = (
-    *(f"engine/{name}.py" for name in ("actions", "available_actions", "game", "goals", "grammar", "world")),
-    *(f"games/{name}.py" for name in ("game_builder", "generator", "layout", "pddl_writer", "weighted_choice")),
+    "task_random.py",
+    *(f"alfworld/engine/{name}.py" for name in ENGINE),
+    *(f"alfworld/games/{name}.py" for name in GAMES),
 )
 COMPILE = os.environ.get("NATLANG_COMPILE") == "1"
 
@@ -42,8 +45,8 @@ class BuildWithData(build_py):
             shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(SOURCE, target, ignore=shutil.ignore_patterns("drafts", "__pycache__"))
         if COMPILE:  # what the engine compares its sources with when it is imported
-            digests = [f"{hashlib.sha256((ALFWORLD / each).read_bytes()).hexdigest()} {each}" for each in COMPILED]
-            listed = Path(self.build_lib) / ALFWORLD / "engine" / "compiled.txt"
+            digests = [f"{hashlib.sha256((PACKAGE / each).read_bytes()).hexdigest()} {each}" for each in COMPILED]
+            listed = Path(self.build_lib) / PACKAGE / "alfworld" / "engine" / "compiled.txt"
             listed.write_text("\n".join(digests) + "\n", encoding="ascii")
 
 
@@ -53,7 +56,7 @@ def extensions() -> list[Any]:
         return []
     from mypyc.build import mypycify
 
-    files = [str(ALFWORLD / each) for each in COMPILED]
+    files = [str(PACKAGE / each) for each in COMPILED]
     return list(mypycify(["--follow-imports=skip", *files], opt_level="3", group_name="natlang_alfworld"))
 
 

@@ -37,7 +37,6 @@ from reference_agent.curriculum import Stage
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import SayCanPolicy
 from reference_agent.models.start import model_source
-from reference_agent.models.tokenizer import TokenizerSizes
 from reference_agent.players import Reflector
 from reference_agent.rollout import Episode, make_envs, sample_episodes
 
@@ -74,7 +73,7 @@ def start_states(count: int, seed: int) -> list[tuple[str, tuple[str, ...]]]:
 def load(name: str, precision: torch.dtype, seed: int) -> LanguageModel:
     if name == "tiny":
         texts = [f"{state}\n" + "\n".join(commands) for state, commands in start_states(20, seed)]
-        sizes = TokenizerSizes(4_096, unwrap(gymnasium.make(ALFWORLD)).max_commands)
+        sizes = unwrap(gymnasium.make(ALFWORLD)).max_commands
         model = LanguageModel.tiny(ModelConfig(positions=8192), texts, ["go", "open", "take"], seed, sizes)
     else:
         model = LanguageModel.load(model_source(name))

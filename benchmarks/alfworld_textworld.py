@@ -35,7 +35,7 @@ from natlang_envs.alfworld.textworld.backend import borrowed
 from natlang_envs.alfworld.textworld.files import game_file
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runner import hardware
-from natlang_envs.tasks import TaskRandom
+from natlang_envs.task_random import TaskRandom
 from tools.alfworld.parity_recordings import choose
 from tools.alfworld.textworld_parity import versions
 

@@ -26,6 +26,9 @@ class NoFiles:
 
     size = 0
 
+    def layer(self, owner: int | None) -> None:
+        """Return nothing."""
+
     def is_folder(self, path: str) -> bool:
         """Return whether it is the folder itself."""
         return not path

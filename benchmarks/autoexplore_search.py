@@ -21,7 +21,7 @@ from natlang_envs.autoexplore.baselines import bm25_of
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.evaluation.runner import hardware
-from natlang_envs.tasks import TaskRandom
+from natlang_envs.task_random import TaskRandom
 
 RESULTS = Path(__file__).parent / "results" / "autoexplore_search.md"
 SIZES = (100, 1_000, 10_000)

@@ -22,8 +22,8 @@ from natlang_envs.evaluation.agents import Decision
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.prompt import PathStep, state_prompt
 from reference_agent.config import Config
-from reference_agent.pipeline import load_player, read_config
 from reference_agent.players import Reflector
+from reference_agent.stages import load_player, read_config
 from reference_agent.teachers.base import Moment, ask, named_commands
 from reference_agent.teachers.choose import make_teacher
 

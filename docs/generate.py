@@ -31,6 +31,7 @@ PACKAGES = (
 MODULES = (
     "env",
     "tasks",
+    "task_random",
     "vector",
     "episodes",
     "spaces",

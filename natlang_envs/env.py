@@ -218,14 +218,12 @@ class NatLangEnv(gymnasium.Env[str, str]):
             why = "before the first reset" if self._task_id is None else "after the episode ended"
             raise ResetNeeded(f"step() was called {why}: call reset()")
         self._steps += 1
-        outcome = self._act(escape_surrogates(action))
-        terminated = outcome.terminated
+        outcome = self._act(action if action.isascii() else escape_surrogates(action))
+        self._feedback, reward, terminated, self._success = outcome
         truncated = not terminated and self._steps >= self.horizon
         self._ended = terminated or truncated
-        self._success = outcome.success
-        self._feedback = outcome.feedback
-        self._observation = self._observe(outcome)
-        return self._observation, outcome.reward, terminated, truncated, self._info()
+        self._observation = observation = self._observe(outcome)
+        return observation, reward, terminated, truncated, self._info()
 
     def snapshot(self) -> Snapshot:
         """Return the present state; `restore` returns to it, also in another process.

@@ -68,11 +68,12 @@ class EpisodesVectorEnv(NatLangVectorEnv):
             game._steps += 1
             last.append(game._act(command))
         self._last = last
+        feedback, rewards, terminated, success = zip(*last, strict=True) if last else ((), (), (), ())
         return Outcomes(
-            object_array([each.feedback for each in last]),
-            np.array([each.reward for each in last], dtype=np.float64),
-            np.array([each.terminated for each in last], dtype=np.bool_),
-            np.array([each.success for each in last], dtype=np.bool_),
+            object_array(feedback),
+            np.array(rewards, dtype=np.float64),
+            np.array(terminated, dtype=np.bool_),
+            np.array(success, dtype=np.bool_),
         )
 
     def _observe(self, indices: Indices, outcomes: Outcomes) -> list[str]:

@@ -63,8 +63,8 @@ ENVIRONMENTS: tuple[Registration, ...] = (
     ),
     _taxi("DangerousTaxi", "delivery", 30, "Deliver, only that is paid; one illegal command ends the game."),
     *(
-        _explore(name, depth, version, f"{summary}{', first edition of the labels' * (not version)}.")
-        for version in (1, 0)
+        _explore(name, depth, version, f"{summary}{labels}.")
+        for version, labels in ((2, ""), (1, ", second edition of the labels"), (0, ", first edition of the labels"))
         for name, depth, summary in (
             ("AutoExplore-Depth1", 1, "Find the file that answers a question, at most one folder below the top"),
             ("AutoExplore-Depth2", 2, "Find the file that answers a question, two folders below the top"),

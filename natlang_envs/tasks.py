@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple, Protocol
 
 from natlang_envs.errors import one_of
+from natlang_envs.task_random import TaskRandom as TaskRandom  # its public name since the first version
 
 Split = Literal["train", "validation", "test", "all"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test", "all")
@@ -92,21 +93,3 @@ class TaskList:
     def ids(self) -> Iterator[str]:
         """Yield every task id of the split."""
         yield from self._ids
-
-
-class TaskRandom:
-    """A random number generator keyed by a text: the same numbers on every machine and library version.
-
-    Task generators use this instead of a `numpy.random.Generator`, whose streams may change between versions.
-    """
-
-    def __init__(self, key: str) -> None:
-        self._before = hashlib.sha256(f"{key}#".encode())
-        self._count = 0
-
-    def below(self, n: int) -> int:
-        """Return a number in `range(n)`; the bias for the small `n` used here is under 2**-50."""
-        self._count += 1
-        hashed = self._before.copy()  # of the key, and of the count after it
-        hashed.update(b"%d" % self._count)
-        return int.from_bytes(hashed.digest()[:8], "big") % n

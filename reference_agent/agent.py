@@ -15,21 +15,15 @@ import torch
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from reference_agent.models.backbone import memory_advice
-from reference_agent.pipeline import CONFIG, load_player, load_reflector, read_config
 from reference_agent.players import Answers, choice_chances, decide, fitting_state
 from reference_agent.players import Decision as Choice
+from reference_agent.stages import CONFIG, load_player, load_reflector, read_config
 
 _REMEMBERED = 10_000  # answers of the policy
 
 
 class ReflectRLAgent:
-    """Two trained players.
-
-    Args:
-        run: The folder of a training run.
-        policy: The folder of the policy in it, `"policy"` or `"policy-sft"`.
-        sampling: Whether commands are sampled at temperature 1, as in the paper (Table 3), or chosen greedily.
-    """
+    """Two trained players of a run; `policy` is `"policy"` or `"policy-sft"`, `sampling` at temperature 1."""
 
     def __init__(self, run: Path, policy: str = "policy", sampling: bool = False) -> None:
         self.sampling = sampling

@@ -31,13 +31,7 @@ _KEPT = 2  # checkpoints, the newest ones
 
 @dataclass
 class Progress:
-    """The point that a training has reached.
-
-    Attributes:
-        part: Number of the stage of the curriculum, or of the lesson.
-        step: Iterations or updates done in it.
-        random: States of the generators, as JSON values.
-    """
+    """The point a training has reached: steps done in a part (stage, lesson), and its generators' states."""
 
     part: int
     step: int
@@ -51,12 +45,7 @@ class Progress:
 
 @dataclass
 class Iterations(Progress):
-    """Progress of RL fine-tuning.
-
-    Attributes:
-        reflections: The reflector's cache: its answers so far, by prompt.
-        curve: One row an iteration.
-    """
+    """Progress of RL: the reflector's cache of answers by prompt, and the curve, one row an iteration."""
 
     reflections: dict[str, str]
     curve: list[dict[str, float]]
@@ -64,23 +53,14 @@ class Iterations(Progress):
 
 @dataclass
 class Steps(Progress):
-    """Progress of supervised fine-tuning.
-
-    Attributes:
-        order: Numbers of the examples that come next.
-    """
+    """Progress of supervised fine-tuning: numbers of the examples that come next."""
 
     order: list[int]
 
 
 @dataclass
 class Lessons(Progress):
-    """Progress of the warm-up of a tiny model.
-
-    Attributes:
-        levels: Levels that were mastered, by the lesson's name; none where there is no entry.
-        recent: Accuracies or losses of the last steps of the level.
-    """
+    """Progress of a tiny model's warm-up: levels mastered by lesson, accuracies or losses of the level's last steps."""
 
     levels: dict[str, int]
     recent: list[float]
@@ -90,13 +70,7 @@ P = TypeVar("P", Iterations, Steps, Lessons)
 
 
 class Checkpoints:
-    """The checkpoints of one training; the newest two are kept.
-
-    Args:
-        folder: Their folder; None keeps none.
-        model: The model that is trained.
-        critic: A value head that is trained with it.
-    """
+    """The newest two checkpoints of one training in a folder (None keeps none), with a critic if it trains one."""
 
     def __init__(self, folder: Path | None, model: LanguageModel, critic: torch.nn.Module | None = None) -> None:
         self._folder, self._model, self._critic = folder, model, critic
@@ -108,11 +82,7 @@ class Checkpoints:
         return newest(self._folder) if self._folder else None
 
     def resume(self, kind: type[P]) -> P | None:
-        """Load the newest checkpoint's weights, and return its progress; None without one.
-
-        Raises:
-            UsageError: It is damaged or of another model.
-        """
+        """Load the newest checkpoint; return its progress, or None. Raises `UsageError` if it is damaged."""
         last = self.last
         if last is None:
             return None
@@ -131,11 +101,7 @@ class Checkpoints:
         return progress
 
     def load_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
-        """Load the newest checkpoint's moments into `optimizer`.
-
-        Raises:
-            UsageError: The file is damaged.
-        """
+        """Load the newest checkpoint's moments into `optimizer`. Raises `UsageError` if they are damaged."""
         last = self.last
         assert last is not None
         state: dict[int, dict[str, torch.Tensor]] = {}
@@ -152,9 +118,7 @@ class Checkpoints:
     def save(self, progress: Progress, optimizer: torch.optim.Optimizer) -> None:
         """Write a checkpoint, and delete all but the newest two.
 
-        Raises:
-            NotFinite: A weight is not; the checkpoint before stays.
-            UsageError: It cannot be written; the checkpoint before stays.
+        Raises `NotFinite` if a weight is not, `OSError` if the disk fails; the checkpoint before stays.
         """
         if self._folder is None:
             return

@@ -24,13 +24,16 @@ app.add_typer(data, name="data")
 app.add_typer(search, name="search")
 
 
-class Bars:
-    """A progress bar for each stage of training.
+Preset = Annotated[Path | None, typer.Argument(help="A TOML file or a preset's name.")]
+Out = Annotated[Path, typer.Option(help="The run's folder. A run that was stopped there is resumed.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="key=value, for example rl.batch=64; repeatable, over all configs.")
+]
+_OUT = Path("runs/reflect-rl")
 
-    Args:
-        progress: The display.
-        run: What to call the run, where several are shown.
-    """
+
+class Bars:
+    """A progress bar for each stage of training; `run` names it where several runs are shown."""
 
     def __init__(self, progress: Progress, run: str = "") -> None:
         self._progress = progress
@@ -65,28 +68,24 @@ def bars() -> Progress:
 
 @app.command()
 def train(
-    config: Annotated[
-        Path | None,
-        typer.Argument(help="A TOML file or a preset's name; if left out, the settings of the run in --out."),
-    ] = None,
-    out: Annotated[Path, typer.Option(help="The run's folder. A run that was stopped there is resumed.")] = Path(
-        "runs/reflect-rl"
-    ),
+    config: Preset = None,
+    out: Out = _OUT,
     model: Annotated[
         str | None, typer.Option(help="A preset of a model over the config, for example qwen2.5-0.5b.")
     ] = None,
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", help="key=value, for example rl.batch=64; repeatable.")
-    ] = None,
+    setting: Settings = None,
 ) -> None:
-    """Run Algorithm 1: warm up (tiny model), collect, fine-tune both players, reinforce the policy, draw the curve."""
+    """Run Algorithm 1: warm up (tiny model), collect, fine-tune both players, reinforce the policy, draw the curve.
+
+    Without a config, the run in --out goes on with its own settings.
+    """
     # Imported here: torch takes seconds, and `--help` should not.
     from reference_agent.config_file import EXPERIMENTS, load_config
     from reference_agent.paper.experiments import protocol_of
-    from reference_agent.paper.plots import draw_curves, read_curve
-    from reference_agent.pipeline import CONFIG, read_config
+    from reference_agent.paper.tables import draw_curves, read_curve
     from reference_agent.pipeline import train as run_training
     from reference_agent.rlft import Stopped
+    from reference_agent.stages import CONFIG, read_config
 
     resuming = config is None and not (setting or model) and (out / CONFIG).exists()
     over = EXPERIMENTS / "presets" / f"{model}.toml" if model else None
@@ -128,7 +127,7 @@ def reproduce(
     split: Annotated[
         str, typer.Option(help="test plays the tasks' protocols. validation is for choosing settings.")
     ] = "test",
-    setting: Annotated[list[str] | None, typer.Option("--set", help="key=value over all configs; repeatable.")] = None,
+    setting: Settings = None,
 ) -> None:
     """Train and evaluate the methods of one of the paper's tables or figures, and show them beside its numbers."""
     from reference_agent.paper.experiments import PRESETS, TARGETS, TASKS
@@ -140,7 +139,7 @@ def reproduce(
     one_of("split", split, ("test", "validation"))
     for each in task or []:
         one_of("task", each, TASKS)
-    from reference_agent.paper.plan import Cell, make_plan
+    from reference_agent.paper.experiments import Cell, make_plan
     from reference_agent.paper.reproduce import reproduce as run_plan
 
     plan = make_plan(TARGETS[target], PRESETS[preset], out, task or [], setting or [], split)
@@ -226,21 +225,17 @@ def autoexplore(
 
 @app.command()
 def collect(
-    config: Annotated[Path | None, typer.Argument(help="A TOML file or a preset's name.")] = None,
-    out: Annotated[Path, typer.Option(help="The run's folder; `reflect-rl train` goes on there.")] = Path(
-        "runs/reflect-rl"
-    ),
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", help="key=value, for example teacher.name=openai; repeatable.")
-    ] = None,
+    config: Preset = None,
+    out: Out = _OUT,
+    setting: Settings = None,
 ) -> None:
     """Let the teacher play and reflect: the data set of a run and its card. Stopped, it goes on where it was."""
     from natlang_envs.locks import only_process
     from reference_agent.collection import CARD
     from reference_agent.config_file import load_config
     from reference_agent.data_card import describe, read_card
-    from reference_agent.pipeline import claim, collected
-    from reference_agent.preflight import check_environments
+    from reference_agent.pipeline import check_environments, collected
+    from reference_agent.stages import claim
 
     settings = load_config(config, setting)
     check_environments(settings)
@@ -258,7 +253,7 @@ def show(run: Annotated[Path, typer.Argument(help="A run's folder.")], examples:
     from reference_agent.collection import CARD, read_examples
     from reference_agent.config_file import dump_config
     from reference_agent.data_card import describe, read_card
-    from reference_agent.pipeline import read_config
+    from reference_agent.stages import read_config
 
     typer.echo(dump_config(read_config(run)))
     collected = read_examples(run / "data" / "examples.jsonl")
@@ -275,7 +270,7 @@ def plot(
     out: Annotated[Path, typer.Option(help="The picture.")] = Path("curve.png"),
 ) -> None:
     """Draw the learning curves of several runs into one picture."""
-    from reference_agent.paper.plots import draw_curves
+    from reference_agent.paper.tables import draw_curves
 
     names = {run.name: run for run in runs}
     if len(names) < len(runs):

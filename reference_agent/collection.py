@@ -23,9 +23,9 @@ from natlang_envs.files import write_whole
 from natlang_envs.prompt import History, PathStep, state_prompt
 from reference_agent.config import CollectConfig, Config, TeacherConfig
 from reference_agent.curriculum import Environment, make_environment
-from reference_agent.data_card import Card, Meter, Played, dump_card, make_card
-from reference_agent.models.prompt_reader import PromptReader
-from reference_agent.players import fit_state
+from reference_agent.data_card import Card, Meter, Played
+from reference_agent.models.tokenizer import PromptReader
+from reference_agent.players import Speaker, fitting_state
 from reference_agent.teachers.base import Moment, Teacher, ask, plan
 from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
 from reference_agent.teachers.choose import CHAT, make_teacher
@@ -79,15 +79,7 @@ class Trajectory(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What a teacher plays, and how its states become prompts.
-
-    Attributes:
-        make_env: Makes the environment.
-        make_teacher: Makes the teacher for an environment, with a generator that draws its wording.
-        settings: How much it plays.
-        seed: Seed of tasks, wrong actions and wordings.
-        fit: Composes p(s).
-    """
+    """What a teacher plays: environment, teacher, settings, seed of all that is random, and how p(s) is composed."""
 
     make_env: Callable[[], NatLangEnv]
     make_teacher: Callable[[NatLangEnv, np.random.Generator], Teacher]
@@ -96,16 +88,12 @@ class Source(NamedTuple):
     fit: Fit
 
 
-def plain(history: History) -> Fit:
-    """Return a function that composes p(s) for a model whose context holds it anyway."""
-    return lambda task, path, observation, _: state_prompt(task, path, observation, history=history)
-
-
-def cut_to_context(reader: PromptReader, spoken: int, history: History) -> Fit:
-    """Return a function that cuts p(s) to a model's context, less the `spoken` tokens of a reflection."""
-    return lambda task, path, observation, commands: fit_state(
-        reader, reader, spoken, task, path, observation, commands, history
-    )
+def cut_to_context(reader: PromptReader | None, spoken: int, history: History) -> Fit:
+    """Return a function that cuts p(s) to a model's context, if there is one, less the tokens of a reflection."""
+    if reader is None:
+        return lambda task, path, seen, _: state_prompt(task, path, seen, history=history)
+    speaker = Speaker(reader, spoken) if spoken else None
+    return lambda task, path, seen, commands: fitting_state(reader, speaker, task, path, seen, commands, history)
 
 
 def _shown(state: str, task: str, path: Sequence[PathStep], observation: str) -> tuple[PathStep, ...]:
@@ -149,7 +137,7 @@ def collect(
     def make(env: NatLangEnv, rng: np.random.Generator) -> Teacher:
         return make_teacher(env, rng, TeacherConfig(teacher)) if isinstance(teacher, str) else teacher
 
-    fit = plain(history) if reader is None else cut_to_context(reader, _SPOKEN, history)
+    fit = cut_to_context(reader, _SPOKEN, history)
     source = Source(lambda: make_environment(env), make, settings, seed, fit)
     examples, _, _ = _numbered(_play_until_enough(source, report), settings)
     if path is not None:
@@ -160,23 +148,17 @@ def collect(
 def gather(
     config: Config, answers: Path | None = None, report: Report = lambda *_: None, fit: Fit | None = None
 ) -> Collection:
-    """Collect the data set of a run, with its card.
+    """Collect the data set of a run, with its card; errors as `collect`, or the chat model cannot be reached.
 
-    Args:
-        config: The settings of the run.
-        answers: Folder of a chat model's cached answers.
-        report: As for `collect`; with a chat model the value is the cost so far.
-        fit: Composes p(s); by default uncut.
-
-    Raises:
-        UsageError: As `collect`, or the chat model cannot be reached.
+    `answers` is the folder of a chat model's cached answers, whose cost is reported as the value; `fit` composes p(s),
+    by default uncut.
     """
     source = Source(
         config.demonstrations.make,
         lambda env, rng: make_teacher(env, rng, config.teacher),
         config.collect,
         config.seed,
-        fit or plain(config.history),
+        fit or cut_to_context(None, 0, config.history),
     )
     meter: Meter | None = None
     if config.teacher.name == CHAT:
@@ -187,7 +169,19 @@ def gather(
     if not examples and meter:
         left_out = ", ".join(f"{count} {reason}" for reason, count in meter.left_out.items())
         raise UsageError(f"kept nothing of what the chat model said: {left_out}; take another teacher.model, or a hint")
-    return Collection(examples, make_card(config, kept, failed, meter))
+    stage = config.demonstrations
+    card = Card(
+        f"{CHAT} {config.teacher.options['model']}" if meter else config.teacher.name,
+        str(stage.env),
+        stage.env_kwargs,
+        config.seed,
+        config.history,
+        {**asdict(config.collect), "teacher": config.teacher.options},
+        [asdict(each) for each in kept],
+        [asdict(each) for each in failed],
+        meter._asdict() if meter else None,
+    )
+    return Collection(examples, card)
 
 
 def _numbered(
@@ -353,7 +347,7 @@ def _go_wrong(env: NatLangEnv, action: str, idles: bool) -> _Astray | None:
 
 def write_collection(folder: Path, collection: Collection) -> None:
     """Write the card, then the examples: a folder that holds examples is whole."""
-    write_whole(folder / CARD, dump_card(collection.card).encode())
+    write_whole(folder / CARD, (json.dumps(asdict(collection.card), indent=2) + "\n").encode())
     write_examples(folder / EXAMPLES, collection.examples)
 
 
@@ -363,11 +357,7 @@ def write_examples(path: Path, examples: Sequence[Example]) -> None:
 
 
 def read_examples(path: Path) -> list[Example]:
-    """Read what `write_examples` wrote.
-
-    Raises:
-        UsageError: The file is missing or is no such file.
-    """
+    """Read what `write_examples` wrote. Raises `UsageError` if it is missing or damaged."""
     try:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
         return [Example(**{**row, "commands": tuple(row["commands"])}) for row in rows]

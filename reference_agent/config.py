@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 
 from natlang_envs.errors import UsageError, one_of
 from reference_agent.algorithms import check_algorithm
 from reference_agent.curriculum import Stage
-from reference_agent.number_checks import at_least, positive, shares
+
+
+def at_least(table: str, settings: object, **bounds: int) -> None:
+    """Raise `UsageError` unless each named setting of `table` (such as `"rl."`) has its bound, or more."""
+    for name, bound in bounds.items():
+        value = getattr(settings, name)
+        if value < bound:
+            raise UsageError(f"{table}{name} is {value}: give {bound} or more")
+
+
+def positive(table: str, settings: object, *names: str) -> None:
+    """Raise `UsageError` unless these settings are above 0 and finite; see `at_least`."""
+    for name in names:
+        value = getattr(settings, name)
+        if not 0 < value < inf:
+            raise UsageError(f"{table}{name} is {value}: give a number above 0")
+
+
+def shares(table: str, settings: object, *names: str) -> None:
+    """Raise `UsageError` unless these settings are at least 0 and below 1; see `at_least`."""
+    for name in names:
+        value = getattr(settings, name)
+        if not 0 <= value < 1:
+            raise UsageError(f"{table}{name} is {value}: give a number of at least 0 and below 1")
 
 
 @dataclass(frozen=True)
@@ -61,11 +85,7 @@ class ModelConfig:
             raise UsageError(f"model.lora_rank is {self.lora_rank}: set it to 0 (train all weights) or more")
 
     def check_trainable(self) -> None:
-        """Refuse a model that cannot be trained.
-
-        Raises:
-            UsageError: Weights of 8 or 16 bits are too coarse for the small steps of training; they need adapters.
-        """
+        """Refuse weights of 8 or 16 bits without adapters: they are too coarse for the small steps of training."""
         for wanted, value in (
             ('precision = "bf16"', self.precision == "bf16"),
             ("eight_bit = true", self.eight_bit),
@@ -343,11 +363,7 @@ class Config:
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The stages of the curriculum, with all arguments of their environments.
-
-        Raises:
-            UsageError: There is none, or one has no environment.
-        """
+        """The stages, with all arguments of their environments. Raises `UsageError` if one has no env."""
         if not self.curriculum or not all(each.env for each in self.curriculum):
             raise UsageError("curriculum has no stage: give at least one [[curriculum]] with an env, or name a preset")
         common = {"split": self.split, **self.env_kwargs}

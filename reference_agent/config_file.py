@@ -21,9 +21,7 @@ def load_config(path: Path | None, settings: list[str] | None = None, over: Path
     A preset is a file in `experiments/`, named without its ending, or TASK/METHOD, which is
     `experiments/methods/METHOD.toml` applied to `experiments/TASK/best.toml`. A file with `base = "other.toml"`
     (relative to it) states only what differs from that file; `base` may also be a list, in which later files win.
-
-    Raises:
-        UsageError: The file or its base is missing or no TOML, a key is unknown, a value has the wrong type.
+    Raises `UsageError` for what is missing, unknown or of the wrong type.
     """
     content: dict[str, Any] = {}
     named = () if path is None else (path,) if path.is_file() else preset_files(path) or (path,)

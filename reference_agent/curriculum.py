@@ -24,11 +24,7 @@ Environment = str | Callable[[], NatLangEnv]  # an id, or a function that makes 
 
 
 def make_environment(env: Environment, **arguments: Any) -> NatLangEnv:
-    """Return a new environment; the arguments are for an id.
-
-    Raises:
-        UsageError: There is no such id, or it does not take the arguments.
-    """
+    """Return a new environment; the arguments are for an id. Raises `UsageError` if there is none such."""
     return make_env(env, **arguments) if isinstance(env, str) else env()
 
 
@@ -78,11 +74,7 @@ def passed(stage: Stage, number: int, curve: Sequence[dict[str, float]]) -> bool
 
 
 class Tasks:
-    """The training tasks of a stage.
-
-    Args:
-        stage: The stage.
-    """
+    """The training tasks of a stage."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
@@ -90,11 +82,7 @@ class Tasks:
         self._lengths: dict[str, int] = {}
 
     def draw(self, rng: np.random.Generator) -> str:
-        """Return the id of a task whose reference plan is not longer than the stage's `longest_plan`.
-
-        Raises:
-            UsageError: There are hardly any such tasks.
-        """
+        """Return a task whose plan is within the stage's `longest_plan`. Raises `UsageError` if hardly any is."""
         for _ in range(_DRAWS):
             task_id = self._env.tasks.draw(rng.random)
             if not self._stage.longest_plan or self._length(task_id) <= self._stage.longest_plan:

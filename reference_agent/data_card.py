@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from natlang_envs import __version__
 from natlang_envs.errors import UsageError
-from reference_agent.config import Config
 
 
 @dataclass(frozen=True)
 class Played:
     """One trajectory of the teacher.
 
-    Attributes:
-        task_id: Its task.
-        steps: Its length.
-        success: Whether it reached its goal.
-        positive: Examples on its way.
-        negative: Examples after a wrong action.
-        restarts: Those of them, of both kinds, whose p(s) has no path.
-        skipped: Wrong actions that were tried and not kept: the game ended, or the plan got no longer.
+    Of its examples some follow a wrong action (`negative`), some of both kinds hide the path (`restarts`). Wrong
+    actions are `skipped` where the game ended or the plan got no longer.
     """
 
     task_id: str
@@ -37,16 +29,9 @@ class Played:
 
 
 class Meter(NamedTuple):
-    """A chat model's usage.
+    """A chat model's usage: answers (some of them `from_disk`), tokens read and written, and their cost.
 
-    Attributes:
-        endpoint: Its address.
-        answers: Answers that were used, from the endpoint or from the disk.
-        from_disk: Those of them that an earlier call had asked for.
-        read: Tokens read for all these answers, as the endpoint counts them.
-        written: Tokens written.
-        cost: Of both, at the prices of the settings.
-        left_out: Reason to the number of lessons that were kept out of the data for it.
+    `left_out` counts, by reason, the lessons that were kept out of the data.
     """
 
     endpoint: str
@@ -60,19 +45,10 @@ class Meter(NamedTuple):
 
 @dataclass(frozen=True)
 class Card:
-    """Contents and origin of a data set.
+    """Contents and origin of a data set; `collect` holds the settings and the teacher's options.
 
-    Attributes:
-        teacher: Name of the teacher; for a chat model with the model's name.
-        environment: The environment's id.
-        env_kwargs: Its further arguments, the split among them.
-        seed: Seed of the tasks, the wrong actions and the wordings.
-        history: Number of the path's steps that p(s) shows.
-        collect: The settings of collecting, and the teacher's options.
-        trajectories: Each `Played`, by the number that the examples give.
-        failed: Trajectories that did not reach their goal, and are not in the data.
-        chat: The `Meter` of a chat model; None for other teachers.
-        natlang_envs: The version of the package.
+    `trajectories` and `failed` (which are not in the data) are `Played`, the first by the numbers in the examples;
+    `chat` is a chat model's `Meter`.
     """
 
     teacher: str
@@ -91,33 +67,8 @@ class Card:
         return sum(each[name] for each in self.trajectories)
 
 
-def make_card(config: Config, kept: Sequence[Played], failed: Sequence[Played], meter: Meter | None) -> Card:
-    """Return the card of a collection."""
-    stage = config.demonstrations
-    return Card(
-        " ".join([config.teacher.name, *([config.teacher.options["model"]] if meter else [])]),
-        str(stage.env),
-        stage.env_kwargs,
-        config.seed,
-        config.history,
-        {**asdict(config.collect), "teacher": config.teacher.options},
-        [asdict(each) for each in kept],
-        [asdict(each) for each in failed],
-        meter._asdict() if meter else None,
-    )
-
-
-def dump_card(card: Card) -> str:
-    """Return a card as JSON."""
-    return json.dumps(asdict(card), indent=2) + "\n"
-
-
 def read_card(path: Path) -> Card:
-    """Read what `dump_card` wrote.
-
-    Raises:
-        UsageError: The file is missing or is no card.
-    """
+    """Read the card of a data set. Raises `UsageError` if it is missing or damaged."""
     try:
         return Card(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:

@@ -14,9 +14,9 @@ from torch.nn.utils.rnn import pad_sequence
 
 from natlang_envs.prompt import History, PathStep, reflection_prompt, state_prompt
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.models.prompt_reader import PromptReader
 from reference_agent.models.saycan import WritingPolicy
 from reference_agent.models.served import ServedModel
+from reference_agent.models.tokenizer import PromptReader
 
 REMEMBERED = 50_000  # cached reflections, which are part of every checkpoint of RL
 _log = logging.getLogger(__name__)
@@ -25,14 +25,9 @@ _log = logging.getLogger(__name__)
 class Decision(NamedTuple):
     """One choice of the policy, with what is needed to compute its probability again.
 
-    Attributes:
-        state: p(s).
-        prompt: p(s), α(A(s)) and the reflection; no α(A(s)) if the policy scores each action's text.
-        labels: The labels listed in the prompt; with such a policy, the actions; or the one text that it wrote.
-        chosen: Position of the chosen label.
-        reflection: The reflection, None without a reflector.
-        log_probability: Log-probability of the chosen label when it was sampled; 0 under greedy decoding.
-        written: Whether the policy wrote its command.
+    `prompt` holds p(s), α(A(s)) and the reflection. `labels` are those listed in it; the actions themselves, and no
+    α(A(s)) in the prompt, if the policy scores each action's text; or the one text that it wrote. `log_probability` is
+    of the sampled label, 0 under greedy decoding.
     """
 
     state: str
@@ -101,14 +96,7 @@ class Reflector:
 
 
 class Answer(NamedTuple):
-    """A question put to the policy, and its logits.
-
-    Attributes:
-        prompt: As in `Decision`.
-        labels: As in `Decision`; K of them.
-        reflection: As in `Decision`.
-        logits: Tensor [K].
-    """
+    """A question put to the policy, as in `Decision`, and the logits [K] of its K labels."""
 
     prompt: str
     labels: list[str]
@@ -124,9 +112,16 @@ _JOINTS = 8  # tokens by which a text may grow where it is joined to another
 _LONGEST_COMMAND = 32  # tokens that a policy writes
 
 
+class Speaker(NamedTuple):
+    """A reflector that is not loaded: what counts its tokens, and how many it may write."""
+
+    model: PromptReader
+    max_tokens: int
+
+
 def fitting_state(
-    policy: LanguageModel,
-    reflector: Reflector | None,
+    policy: PromptReader,
+    reflector: Reflector | Speaker | None,
     task: str,
     path: Sequence[PathStep],
     observation: str,
@@ -135,47 +130,18 @@ def fitting_state(
 ) -> str:
     """Return p(s), cut so that both players can read it with all that stands beside it; never without its task.
 
-    Raises:
-        UsageError: Even the task alone does not fit beside the commands.
+    Raises `UsageError` if even the task alone does not fit beside the commands.
     """
-    # Both players come from one base; the reflector reads these very tokens next, so counting with it costs nothing.
-    counter, spoken = (reflector.model, reflector.max_tokens) if reflector else (policy, 0)
-    return fit_state(policy, counter, spoken, task, path, observation, commands, history)
+    choices = policy.list_actions(commands, None)
+    answer = max((policy.count(choice.label) for choice in choices), default=0)
+    beside = policy.count(policy.ask("", None, choices)) + max(answer, _LONGEST_COMMAND * (not choices))
+    budget = max(0, policy.positions - beside - (reflector.max_tokens if reflector else 0) - _JOINTS)
 
+    def length(state: str) -> int:
+        # Both players come from one base; it reads these very tokens next, so counting with it costs nothing.
+        return reflector.model.count(reflection_prompt(state)) if reflector else policy.count(state)
 
-def fit_state(
-    reader: PromptReader,
-    counter: PromptReader,
-    spoken: int,
-    task: str,
-    path: Sequence[PathStep],
-    observation: str,
-    commands: Sequence[str],
-    history: History,
-) -> str:
-    """Return p(s) for players that may not be loaded; see `fitting_state`.
-
-    Args:
-        reader: Composes the policy's prompt.
-        counter: Counts the tokens of p(s).
-        spoken: Tokens reserved for the reflection; 0 without a reflector.
-        task: What is asked.
-        path: The steps so far.
-        observation: The current observation.
-        commands: A(s).
-        history: Number of the path's steps to show.
-    """
-    choices = reader.list_actions(commands, None)
-    answer = max((reader.count(choice.label) for choice in choices), default=0)
-    beside = reader.count(reader.ask("", None, choices)) + max(answer, _LONGEST_COMMAND * (not choices))
-    return state_prompt(
-        task,
-        path,
-        observation,
-        history=history,
-        budget=max(0, reader.positions - beside - spoken - _JOINTS),
-        length=lambda state: counter.count(reflection_prompt(state) if spoken else state),
-    )
+    return state_prompt(task, path, observation, history=history, budget=budget, length=length)
 
 
 @torch.no_grad()
@@ -188,17 +154,11 @@ def decide(
     own: Sequence[np.random.Generator] | None = None,
     known: Answers | None = None,
 ) -> list[Decision]:
-    """Let both players answer each p(s).
+    """Let both players answer each p(s) and A(s).
 
-    Args:
-        policy: The policy's model.
-        reflector: The reflector, or None.
-        states: p(s) of each episode.
-        commands: A(s) of each episode.
-        rng: Samples labels and choices at temperature 1; without it labels are in order and decoding is greedy.
-        own: Each episode's own generator, which samples its choice instead of `rng`, so that episodes do not depend on
-            one another; labels are in order.
-        known: The policy's answers so far, valid while its weights stay; new ones are added.
+    `rng` samples labels and choices at temperature 1; without it labels are in order and decoding is greedy. `own`
+    holds each episode's own generator, so that episodes do not depend on one another; labels are in order. `known`
+    holds the policy's answers while its weights stay; new ones are added.
     """
     known = {} if known is None else known
     draws = own if own is not None else None if rng is None else [rng] * len(states)

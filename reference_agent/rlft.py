@@ -10,7 +10,6 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
@@ -69,10 +68,6 @@ def reinforce(
         Stopped: Ctrl-C was pressed; the last complete iteration is saved.
         UsageError: The checkpoint is damaged or of another model, or training diverged.
     """
-    if folder is None:
-        with TemporaryDirectory() as temporary:
-            options: Any = {"history": history, "seed": seed, "folder": Path(temporary), "report": report}
-            return reinforce(policy, reflector, stages, settings, **options)
     stages = [stages] if isinstance(stages, Stage) else stages
     if reflector is not None and reflector.model is not policy:
         reflector.freeze()
@@ -110,8 +105,16 @@ def reinforce(
                     with dropout_seed(seed, 5, number, iteration):
                         row = _iterate(envs, tasks, learner, reflector, history, update)
                 except NotFinite as error:
-                    what = f"{error} in iteration {iteration + 1} of stage {number}"
-                    raise _diverged(what, checkpoints.last) from None
+                    last = checkpoints.last
+                    kept = (
+                        f"the last good checkpoint is {last}"
+                        if last
+                        else "there is no checkpoint yet, and the warm start stays"
+                    )
+                    raise UsageError(
+                        f"{error} in iteration {iteration + 1} of stage {number}: lower rl.learning_rate and train "
+                        f"with another --out; {kept}"
+                    ) from None
                 if reflector is not None and not reflector.frozen:
                     reflector.cache.clear()  # after the update it would say something else
                 row |= {"stage": number, "iteration": iteration + 1}
@@ -130,11 +133,6 @@ def reinforce(
     if _fingerprint(reflector) != frozen:
         raise UsageError("the reflector's weights moved during RL fine-tuning: this is a bug, please report it")
     return curve
-
-
-def _diverged(what: str, good: Path | None) -> UsageError:
-    kept = f"the last good checkpoint is {good}" if good else "there is no checkpoint yet, and the warm start stays"
-    return UsageError(f"{what}: lower rl.learning_rate and train with another --out; {kept}")
 
 
 def _iterate(
@@ -179,9 +177,9 @@ def _iterate(
 
 
 @contextmanager
-def _events(folder: Path, done: int) -> Iterator[Callable[[Row, int], None]]:
+def _events(folder: Path | None, done: int) -> Iterator[Callable[[Row, int], None]]:
     """Give what writes a row of the curve for TensorBoard; of several processes only the first writes."""
-    if processes.number() > 0:
+    if folder is None or processes.number() > 0:
         yield lambda row, number: None
         return
     with SummaryWriter(str(folder / "tensorboard"), purge_step=done) as writer:

@@ -79,17 +79,7 @@ def fine_tune_policy(
 ) -> LanguageModel:
     """Train `model` in place on {(a | p(s), R, α(A(s)))}, and return it as a policy (line 22).
 
-    Args:
-        model: The model.
-        examples: The data set D.
-        config: How long and how fast.
-        seed: Seed of the batches and labels.
-        report: Called with the step and the loss.
-        folder: As for `fine_tune_reflector`.
-        reflect: Whether the prompts contain R.
-
-    Raises:
-        UsageError: As `fine_tune_reflector`.
+    Arguments and errors are those of `fine_tune_reflector`; `reflect` says whether the prompts contain R.
     """
     rng = np.random.default_rng([seed, 3])
     _tune(model, examples, _policy_losses(model, reflect, config, rng), config, [rng], seed, report, folder)
@@ -108,18 +98,8 @@ def fine_tune_both(
 ) -> None:
     """Train one `model` in place for both jobs (appendix E.2): each update is on a batch of either.
 
-    Args:
-        model: The model.
-        examples: Examples of reflections.
-        shown: Examples of choices.
-        reflector: Settings of the reflector's job, including the number of steps.
-        policy: Settings of the policy's job: `batch`, `smoothing`, `doubt`.
-        seed: Seed of batches and labels.
-        report: Called with the step and the sum of both losses.
-        folder: As for `fine_tune_reflector`.
-
-    Raises:
-        UsageError: As `fine_tune_reflector`.
+    `examples` are of reflections, `shown` of choices; `reflector` has the number of steps. Reports the sum of both
+    losses.
     """
     rng = np.random.default_rng([seed, 3])
     reflect, choose = _reflector_losses(model, reflector), _policy_losses(model, True, policy, rng)

@@ -167,7 +167,7 @@ def test_a_checkpoint_that_does_not_fit_is_one_line_and_the_one_before_stays(tmp
 @pytest.mark.usefixtures("training")
 def test_a_run_begins_where_the_first_start_was_killed_at_once(tmp_path: Path) -> None:
     from reference_agent.config import Config
-    from reference_agent.pipeline import claim, read_config
+    from reference_agent.stages import claim, read_config
 
     (tmp_path / ".0123456789abcdef.unfinished").write_text("{")
     claim(Config(), tmp_path)

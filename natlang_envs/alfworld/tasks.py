@@ -13,10 +13,11 @@ from natlang_envs.alfworld.engine.game import Game, parse_game
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
 from natlang_envs.alfworld.engine.grammar import GRAMMARS
 from natlang_envs.alfworld.games import official
+from natlang_envs.alfworld.games.drawn_tasks import DrawnTasks, Goals
 from natlang_envs.alfworld.games.folder import folder_games, folder_text, folder_trajectory
 from natlang_envs.alfworld.games.generated_tasks import GeneratedTasks
 from natlang_envs.alfworld.games.human_goals import human_sentence
-from natlang_envs.alfworld.games.realistic import Goals, RealisticTasks
+from natlang_envs.alfworld.games.realistic import RealisticTasks
 from natlang_envs.alfworld.games.size_limits import within_limits
 from natlang_envs.alfworld.games.splits import AlfredSplit, check_task_types, official_split
 from natlang_envs.alfworld.games.synthetic_rooms import MixedTasks
@@ -226,7 +227,7 @@ class OwnGame:
         return self._game
 
 
-_DRAWN = {"generated": GeneratedTasks, "mixed": MixedTasks, "realistic": RealisticTasks}
+_DRAWN: dict[str, type[DrawnTasks]] = {"generated": GeneratedTasks, "mixed": MixedTasks, "realistic": RealisticTasks}
 
 
 def make_tasks(
@@ -259,11 +260,9 @@ def make_tasks(
     if goals != "official" and source != "realistic":
         raise UsageError(f"only realistic games have goals={goals!r}: pass source='realistic', or leave goals out")
     if game is None and folder is None:
-        if source == "realistic":
-            return RealisticTasks(split, task_types, goal, grammar, goals)
         if source == "official":
             return OfficialTasks(split, task_types, goal, grammar, human_goals)
-        return _DRAWN[source](split, task_types, goal, grammar)
+        return _DRAWN[source](split, task_types, goal, grammar, goals)
     one_of("split", split, SPLITS)
     if split != "all":
         raise UsageError(f"a game of your own takes no split ({split!r}): leave split out")

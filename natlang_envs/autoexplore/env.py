@@ -36,7 +36,8 @@ class AutoExploreEnv(NatLangEnv):
     ## Observation Space
     `UnicodeText`: the task, the current folder, the folders and files in it (of a long folder, one page), the steps
     left and what the last command showed, each below a heading. `cat` shows the first `file_budget` characters of a
-    file and says so when there are more; bytes that are no UTF-8 are shown as `\xNN`, binary files are named as such.
+    file and says so when there are more. In v2 the same command, given again, shows the next part, and after the last
+    one the first again; each is a step. Bytes that are no UTF-8 are shown as `\xNN`, binary files are named as such.
 
     ## Action Space
     `CommandText`, in this order: `cd FOLDER` for each folder here, `cd ..`, then `cat FILE` and `id FILE` for each file
@@ -64,10 +65,10 @@ class AutoExploreEnv(NatLangEnv):
     ## Arguments
     - `depth`: 1 for targets in the top folder or one below, 2 for targets two folders below, None for any. The
       registered ids set it.
-    - `edition`: of the labels; the registered ids set it: 1 in v0, 2 in v1.
-    - `wording`: of the labels' questions. `"natural"`, as a user of the repository would ask, is v1's default; a
-      label of your own without one is asked in the hard wording. `"hard"` shares few words with the evidence and is
-      v0's only one.
+    - `edition`: of the labels; the registered ids set it: 1 in v0, 2 in v1, 3 in v2. From 3 on long files have parts.
+    - `wording`: of the labels' questions. `"natural"`, as a user of the repository would ask, is the default of v1 and
+      v2; a label of your own without one is asked in the hard wording. `"hard"` shares few words with the evidence and
+      is v0's only one.
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository; of the labelled dataset also
       `"test_seen"`, held-out files of the repositories in train.
     - `dataset`: `"labelled"`, real repositories that `natlang data fetch` brings; the name of one of them;
@@ -77,10 +78,12 @@ class AutoExploreEnv(NatLangEnv):
       (or a list of paths, any of which is right). The folder is indexed once per process. Or `repository` and, as
       `dataset`, a file of labels about it, such as `natlang data label` writes.
     - `horizon`: 15 steps.
-    - `file_budget`: 2,000 characters.
+    - `file_budget`: 2,000 characters, the length of what one `cat` shows.
     - `render_mode`: `"ansi"` or None.
 
     ## Version History
+    - v2: the third edition of the labels: more questions, two more repositories in the test split and some further
+      targets. `cat` of a long file, given again, shows its next part.
     - v1: the second edition of the labels: more targets, some questions dropped, and a natural wording.
     - v0: initial version.
     """
@@ -103,6 +106,7 @@ class AutoExploreEnv(NatLangEnv):
         wording: Wording | None = None,
     ) -> None:
         self._budget = check_budget(file_budget)
+        self._in_parts = edition >= 3
         self._tasks = make_tasks(depth, split, dataset, repository, question, target, edition, wording)
         super().__init__(
             tasks=self._tasks,
@@ -140,7 +144,7 @@ class AutoExploreEnv(NatLangEnv):
         return self._episode.files_read
 
     def _begin(self, task_id: str) -> str:
-        self._episode = Episode(self._tasks.load(task_id), self._budget)
+        self._episode = Episode(self._tasks.load(task_id), self._budget, in_parts=self._in_parts)
         return self._episode.observe(self.horizon, "")
 
     def _act(self, command: str) -> Outcome:

@@ -30,19 +30,28 @@ class Episode:
         task: What is asked.
         budget: The largest number of characters of a file that `cat` shows.
         repository: The index to use; None opens the task's folder.
+        in_parts: Whether `cat` of a long file, given again, shows its next part; otherwise it shows the first alone.
 
     Raises:
         UsageError: The task's repository cannot be opened.
     """
 
-    __slots__ = ("files_read", "goal", "navigation", "place", "task")
+    __slots__ = ("_in_parts", "_shown", "goal", "navigation", "place", "task")
 
-    def __init__(self, task: ExploreTask, budget: int, repository: Repository | None = None) -> None:
+    def __init__(
+        self, task: ExploreTask, budget: int, repository: Repository | None = None, *, in_parts: bool = False
+    ) -> None:
         self.goal = task
         self.task = task_text(task.question)
         self.navigation: Navigation = navigation_of(repository or open_repository(task.folder), budget)
         self.place = self.navigation.place(("", 0))
-        self.files_read: tuple[str, ...] = ()
+        self._in_parts = in_parts
+        self._shown: tuple[str, ...] = ()  # a file stands there once, or with parts each time that it was shown
+
+    @property
+    def files_read(self) -> tuple[str, ...]:
+        """The files that `cat` has shown, in order."""
+        return tuple(dict.fromkeys(self._shown))
 
     def act(self, command: str, last: bool) -> Outcome:
         """Apply a command; `last` says that the horizon is reached with it."""
@@ -59,9 +68,10 @@ class Episode:
             if move.kind == "go":
                 self.place = self.navigation.place((move.path, move.page))
             else:
-                feedback = self.navigation.text(move.path)
-                if move.path not in self.files_read:
-                    self.files_read = (*self.files_read, move.path)
+                before = self._shown.count(move.path)
+                feedback = self.navigation.text(move.path, before if self._in_parts else None)
+                if self._in_parts or not before:
+                    self._shown = (*self._shown, move.path)
         if last:
             return Outcome(f"{feedback}\n{LAST_STEP}", -GOAL_REWARD, terminated=True)
         return Outcome(feedback, STEP_REWARD)
@@ -81,13 +91,13 @@ class Episode:
         for command in way:
             move = place.moves[command]
             place = self.navigation.place((move.path, move.page))
-        if place.moves[name].path in self.files_read or len(way) + 2 > steps_left:
+        if place.moves[name].path in self._shown or len(way) + 2 > steps_left:
             return [*way, name]
         return [*way, f"cat {name.removeprefix('id ')}", name]
 
     def state(self) -> tuple[Any, ...]:
-        """Return the folder, the page and the files read."""
-        return (*self.place.key, self.files_read)
+        """Return the folder, the page and the files shown, in parts each time anew."""
+        return (*self.place.key, self._shown)
 
     def set_state(self, state: tuple[Any, ...]) -> None:
         """Return to a state.
@@ -95,9 +105,9 @@ class Episode:
         Raises:
             UsageError: The repository has no such place.
         """
-        folder, page, files_read = state
+        folder, page, shown = state
         try:
             self.place = self.navigation.place((folder, page))
         except KeyError:
             raise UsageError(f"page {page} of the folder {folder!a} is not in this repository") from None
-        self.files_read = tuple(files_read)
+        self._shown = tuple(shown)

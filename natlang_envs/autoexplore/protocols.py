@@ -61,12 +61,13 @@ _BOARDS = (
     _Board(1, "hard", "", "paper"),
     _Board(2, "natural", "", "paper2"),
     _Board(2, "hard", "-hard", "paper2"),
+    _Board(3, "natural", "", "paper3"),
+    _Board(3, "hard", "-hard", "paper3"),
 )
-_ASKED = {1: "", 2: ", in the {} wording"}
 
 
 def protocols() -> Iterator[Protocol]:
-    """Yield the protocols of both editions.
+    """Yield the protocols of all editions.
 
     Raises:
         UsageError: The test split has too few labels.
@@ -76,7 +77,7 @@ def protocols() -> Iterator[Protocol]:
 
 
 def _protocols_of(board: _Board) -> Iterator[Protocol]:
-    asked = _ASKED[board.edition].format(board.wording)
+    asked = "" if board.edition == 1 else f", in the {board.wording} wording"
     for depth in DEPTHS:
         name = f"autoexplore-depth{depth}{board.family}"
         every = board.episodes(board.whole, depth)

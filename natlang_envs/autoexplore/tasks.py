@@ -316,7 +316,7 @@ def _wording(wording: str | None, edition: Edition) -> Wording:
         return "hard" if edition == 1 else "natural"
     one_of("wording", wording, WORDINGS)
     if edition == 1 and wording == "natural":
-        raise UsageError("the first edition has no natural wording: use NatLang/AutoExplore-v1")
+        raise UsageError("the first edition has no natural wording: use NatLang/AutoExplore-v2")
     return "natural" if wording == "natural" else "hard"
 
 

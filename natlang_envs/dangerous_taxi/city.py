@@ -16,7 +16,7 @@ from gymnasium.envs.toy_text.taxi import TaxiEnv
 from numpy.typing import NDArray
 
 from natlang_envs.errors import UsageError
-from natlang_envs.tasks import TaskRandom
+from natlang_envs.task_random import TaskRandom
 
 CLASSIC = "classic"
 GENERATED_CITIES = 10_000

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from natlang_envs.dangerous_taxi.city import load_city
 from natlang_envs.dangerous_taxi.tasks import MapKind, TaxiTasks, task_id_of
 from natlang_envs.evaluation.protocols import Episode, Protocol, write_protocols
-from natlang_envs.tasks import TaskRandom, hash_fraction
+from natlang_envs.task_random import TaskRandom
+from natlang_envs.tasks import hash_fraction
 
 _STAGES = {"pickup": ("NatLang/DangerousTaxi-Pickup-v0", 15), "dropoff": ("NatLang/DangerousTaxi-Dropoff-v0", 30)}
 _PAPER_EPISODES = 100

@@ -1,10 +1,8 @@
 """Policy-gradient algorithms for line 34 of Algorithm 1.
 
 reinforce        REINFORCE on the reward-to-go, the paper's
-rloo             leave-one-out baseline among the episodes of a task
-grpo             returns compared within a task's group, PPO's updates
-gigpo            episode-level and state-level advantages, PPO's updates
 ppo              clipped ratio, with or without a critic
+groups           RLOO, GRPO and GiGPO, which compare the episodes of a task
 policy_gradient  shared: advantages, log-probabilities, one optimizer step
 
 An algorithm is a function `update(learner, episodes) -> Update`. Another package registers its own in the entry-point
@@ -20,19 +18,20 @@ from typing import Any
 from natlang_envs.errors import one_of
 
 GROUP = "natlang_envs.algorithms"
-BUILT_IN = ("reinforce", "rloo", "ppo", "grpo", "gigpo")
+_HOME = {"reinforce": "reinforce", "ppo": "ppo", "rloo": "groups", "grpo": "groups", "gigpo": "groups"}
 
 
 def check_algorithm(name: str) -> None:
     """Raise `UsageError` unless an algorithm has this name; none is imported."""
-    if name not in BUILT_IN:
-        one_of("rl.algorithm", name, (*BUILT_IN, *sorted(entry_points(group=GROUP).names)))
+    if name not in _HOME:
+        one_of("rl.algorithm", name, (*_HOME, *sorted(entry_points(group=GROUP).names)))
 
 
 def load_algorithm(name: str) -> Any:
     """Return the update function of an algorithm; errors as `check_algorithm`."""
     check_algorithm(name)
-    if name in BUILT_IN:
-        return import_module(f"{__name__}.{name}").update
+    if name in _HOME:
+        module = import_module(f"{__name__}.{_HOME[name]}")
+        return getattr(module, "update" if name == _HOME[name] else name)
     (entry,) = entry_points(group=GROUP, name=name)
     return entry.load()

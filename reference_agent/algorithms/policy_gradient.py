@@ -136,33 +136,6 @@ def centred(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
     return rows if config.baseline == "none" else scaled(rows)
 
 
-def groups(episodes: Sequence[Episode], size: int) -> list[Sequence[Episode]]:
-    """Return the episodes of each task; `size` in a row share one."""
-    return [episodes[first : first + size] for first in range(0, len(episodes), size)]
-
-
-def whole_returns(
-    episodes: Sequence[Episode], size: int, advantage: Callable[[NDArray[np.float64]], NDArray[np.float64]]
-) -> list[Row]:
-    """Return the decisions of every group of `size` episodes whose returns differ, last steps first.
-
-    Args:
-        episodes: The batch.
-        size: Episodes of each task.
-        advantage: Makes a group's returns into the advantages of all decisions of its episodes.
-    """
-    rows: list[Row] = []
-    for group in groups(episodes, size):
-        returns = np.array([sum(each.rewards) for each in group])
-        if np.ptp(returns) > 0:
-            rows += [
-                Row(step, decision, better)
-                for episode, better in zip(group, advantage(returns).tolist(), strict=True)
-                for step, decision in enumerate(episode.decisions)
-            ]
-    return sorted(rows, key=lambda row: -row.step)
-
-
 def choices(learner: Learner, rows: Sequence[Row]) -> Choices:
     """Return the policy's present view of the rows' choices."""
     asked = [_question(row) for row in rows]
@@ -232,18 +205,8 @@ def step(
 ) -> list[float]:
     """Take one step of the optimizer on a minibatch, `rl.microbatch` different prompts in memory at a time.
 
-    Processes that train together have the same rows, and share the work.
-
-    Args:
-        learner: What is changed.
-        rows: The minibatch.
-        loss_of: Gives the mean loss over some rows, and means over them that are only to be watched.
-
-    Returns:
-        The minibatch's loss, the norm of its gradient, and what was watched.
-
-    Raises:
-        NotFinite: The gradient is not finite; nothing has moved.
+    `loss_of` gives the mean loss over some rows, and means to watch. Processes that train together share the work.
+    Returns the loss, the norm of its gradient, and what was watched. Raises `NotFinite`, before anything moves.
     """
     means: list[NDArray[np.float64]] = []
 

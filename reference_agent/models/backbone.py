@@ -42,11 +42,7 @@ _BESIDE_HEAD = (
 
 
 def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
-    """Return a causal language model and its tokenizer.
-
-    Raises:
-        UsageError: There is no such model, or it cannot be had in this way on this machine.
-    """
+    """Return a causal LM and its tokenizer. Raises `UsageError` if it cannot be had in this way on this machine."""
     device = _device(config)
     options: dict[str, Any] = {"dtype": torch.bfloat16 if config.precision == "bf16" else torch.float32}
     if config.eight_bit:
@@ -64,10 +60,9 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
 
 
 def check_player(name: str | Path, model: Any, tokenizer: Any) -> None:
-    """Refuse a model and a tokenizer that cannot be a player, and give the tokenizer a pad token if it has none.
+    """Give the tokenizer a pad token if it has none.
 
-    Raises:
-        UsageError: The tokenizer has no end token, or the logits are not the last states times the head.
+    Raises `UsageError` if it has no end token, or the logits are not the last states times the head.
     """
     _check_head(name, model.config)
     if tokenizer.eos_token is None:
@@ -77,11 +72,7 @@ def check_player(name: str | Path, model: Any, tokenizer: Any) -> None:
 
 
 def checkpoint_gradients(path: str | Path, model: Any) -> None:
-    """Enable gradient checkpointing: layers recompute their activations while they are `training`.
-
-    Raises:
-        UsageError: Its layers cannot.
-    """
+    """Let layers recompute activations while they are `training`. Raises `UsageError` if they cannot."""
     if not any(isinstance(each, GradientCheckpointingLayer) for each in model.modules()):
         raise UsageError(f"{path} cannot compute its layers again: set model.gradient_checkpointing = false")
     with warnings.catch_warnings():
@@ -100,21 +91,13 @@ def checkpointed(model: Any) -> tuple[Any, ...]:
 
 
 def load_tokenizer(path: str | Path) -> Any:
-    """Return a model's tokenizer.
-
-    Raises:
-        UsageError: There is no such model.
-    """
+    """Return a model's tokenizer. Raises `UsageError` if there is no such model."""
     with _named(path):
         return AutoTokenizer.from_pretrained(path)
 
 
 def check_backbone(path: str | Path, config: ModelConfig) -> None:
-    """Check a model's name and settings as far as possible without loading it.
-
-    Raises:
-        UsageError: Something is wrong.
-    """
+    """Raise `UsageError` if a model's name or settings are wrong, as far as can be seen without loading it."""
     device = _device(config)
     if config.eight_bit:
         _eight_bit(device)
@@ -178,23 +161,10 @@ def _eight_bit(device: str) -> dict[str, Any]:
 
 
 class Adapter:
-    """A player's own weights on a base: a LoRA adapter.
+    """A player's own weights on a base: a LoRA adapter, new (drawn by `seed`) or from the folder where it was saved.
 
-    Args:
-        model: The transformers model of the base; PEFT puts its layers into it.
-        beside: An adapter that stands on it already, or None.
-        name: Of this one.
-        config: Rank, alpha, dropout and targets of a new one.
-        folder: Where it was saved, or None for a new one.
-        seed: Draws a new one's weights.
-
-    Attributes:
-        parameters: Its weights, in a fixed order.
-        base: The frozen weights below it.
-        frozen: Whether it is not trained.
-
-    Raises:
-        UsageError: The folder holds no adapter for this base, or no layer has the given names.
+    `beside` is an adapter that the base has already. `parameters` are its own weights in a fixed order, `base` the
+    frozen ones below. Raises `UsageError` if the folder holds none for this base, or no layer has the given names.
     """
 
     def __init__(
@@ -257,12 +227,7 @@ class Adapter:
         (folder / _BASE).write_text(self._base_digest() + "\n", encoding="utf-8")
 
     def restore(self, folder: Path) -> None:
-        """Read the weights that `save` wrote.
-
-        Raises:
-            RuntimeError: They belong to another base, or are of other sizes.
-            UsageError: They cannot be read.
-        """
+        """Read what `save` wrote. Raises `RuntimeError` for another base's, `UsageError` for damaged weights."""
         from peft import set_peft_model_state_dict
 
         state = _read(folder, lambda: load_file(folder / WEIGHTS))
@@ -352,12 +317,7 @@ def digest(weights: Iterable[Tensor]) -> str:
 
 @contextmanager
 def memory_advice(what: str, remedy: str) -> Iterator[None]:
-    """Turn running out of memory into one line that names the setting to change.
-
-    Args:
-        what: The activity, such as `"in RL"`.
-        remedy: The settings to change.
-    """
+    """Turn running out of memory while doing `what` (such as `"in RL"`) into a line that names the `remedy`."""
     try:
         yield
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:

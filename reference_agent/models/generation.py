@@ -38,15 +38,10 @@ def write(
     budget: int,
     draws: Sequence[np.random.Generator] | None = None,
 ) -> list[list[int]]:
-    """Return the tokens behind each prompt, one after another, up to `end`, which is left out.
+    """Return the tokens behind each of B prompts, up to `end`, which is left out, and at most `most`.
 
-    Args:
-        model: A causal language model of transformers.
-        prompts: B of them, each with a token at least.
-        end: The token that ends a text.
-        most: The most tokens to write.
-        budget: The most tokens, with padding, that are read at a time.
-        draws: A generator for each prompt, which samples its tokens at temperature 1; None takes the likeliest.
+    Up to `budget` tokens, with padding, are read at a time. `draws` holds a generator for each prompt, which samples at
+    temperature 1; None takes the likeliest.
     """
     lengths = [len(each) for each in prompts]
     longest = max(lengths)
@@ -118,11 +113,7 @@ def _read(
 class _Reserved(DynamicLayer):
     """A layer's keys and values [B, heads, places, width] in memory that is taken once: others copy all at each token.
 
-    Args:
-        like: Keys of the layer, for heads, width and type.
-        count: B.
-        filled: How many places are there from the start; what was not put there is zero.
-        places: How many there will be at last.
+    `like` are keys of the layer. The first `filled` places are zero until they are put there.
     """
 
     def __init__(self, like: Tensor, count: int, filled: int, places: int) -> None:

@@ -25,8 +25,7 @@ from reference_agent import processes
 from reference_agent.config import ModelConfig
 from reference_agent.models.backbone import Adapter, check_player, checkpointed, digest, load_backbone, tiny_llama
 from reference_agent.models.generation import like_length, write
-from reference_agent.models.prompt_reader import PromptReader, context_length
-from reference_agent.models.tokenizer import END, FEW, TokenizerSizes, make_tokenizer
+from reference_agent.models.tokenizer import END, PromptReader, context_length, make_tokenizer
 
 # Loading bars and reminders about padding would hide our own progress bars.
 logging.disable_progress_bar()
@@ -59,14 +58,7 @@ def check_finite(optimizer: torch.optim.Optimizer) -> None:
 
 
 class LanguageModel(PromptReader):
-    """A model and its tokenizer.
-
-    Attributes:
-        model: The transformers model.
-        tokenizer: Its tokenizer.
-        labels: The choice labels that are single tokens after a newline.
-        adapter: The player's adapter; None where all weights are its own.
-    """
+    """A model and its tokenizer; `adapter` is None where all weights are the player's own."""
 
     def __init__(self, model: Any, tokenizer: Any, adapter: Adapter | None = None) -> None:
         super().__init__(tokenizer, context_length(model.config))
@@ -79,15 +71,10 @@ class LanguageModel(PromptReader):
 
     @classmethod
     def tiny(
-        cls,
-        config: ModelConfig,
-        texts: Sequence[str],
-        words: Sequence[str],
-        seed: int,
-        sizes: TokenizerSizes = FEW,
+        cls, config: ModelConfig, texts: Sequence[str], words: Sequence[str], seed: int, labels: int = 26
     ) -> LanguageModel:
         """Make an untrained Llama and its tokenizer; the same arguments give the same weights."""
-        tokenizer = make_tokenizer(texts, words, sizes)
+        tokenizer = make_tokenizer(texts, words, labels)
         end = tokenizer.convert_tokens_to_ids(END)
         assert isinstance(end, int)
         torch.manual_seed(seed)
@@ -141,12 +128,7 @@ class LanguageModel(PromptReader):
         self.tokenizer.save_pretrained(folder)
 
     def restore(self, folder: Path) -> None:
-        """Put the weights that `save` wrote into this model.
-
-        Raises:
-            RuntimeError: They are of another model, or its tokenizer is another.
-            UsageError: They cannot be read.
-        """
+        """Put the weights that `save` wrote into this model. Raises `RuntimeError` for another model's."""
         if self.adapter is not None:
             self.adapter.restore(folder)
             return
@@ -181,16 +163,8 @@ class LanguageModel(PromptReader):
     ) -> float:
         """Take one step down the sum of `losses` with the gradient's norm cut to `clip`; return the norm before that.
 
-        Losses of an iterator are made and walked back one after another, so that only one is in memory.
-
-        Args:
-            optimizer: What takes the step.
-            losses: The loss, or its summands.
-            clip: The largest norm.
-            together: Whether other processes walk back further summands.
-
-        Raises:
-            NotFinite: The gradient is not finite; nothing has moved.
+        Losses of an iterator are made and walked back one after another, so that only one is in memory; with
+        `together`, other processes add theirs. Raises `NotFinite` if the gradient is not; nothing has moved.
         """
         optimizer.zero_grad()
         for loss in [losses] if isinstance(losses, Tensor) else losses:
@@ -220,14 +194,9 @@ class LanguageModel(PromptReader):
     def choice_logits_and_states(
         self, prompts: Sequence[str], labels: Sequence[Sequence[str]]
     ) -> tuple[Tensor, Tensor]:
-        """Return the logits of the labels listed in each prompt, and the states they come from.
+        """Return the logits [B, K] of the labels listed in B prompts, and the last position's states [B, width].
 
-        Args:
-            prompts: B prompts.
-            labels: For each prompt its labels, at most K.
-
-        Returns:
-            Tensor [B, K], -inf where a prompt has fewer labels; the last position's states [B, width].
+        Where a prompt has fewer than K labels its logits are -inf.
         """
         widest = max(len(each) for each in labels)
         ids = torch.zeros(len(prompts), widest, dtype=torch.long)
@@ -310,11 +279,9 @@ class LanguageModel(PromptReader):
         return self.answers_loss(prompts, [[("", completion)] for completion in completions])
 
     def answers_loss(self, prompts: Sequence[str], asked: Sequence[Sequence[tuple[str, str]]]) -> Tensor:
-        """Return the mean loss on the tokens of the answers to several questions behind each prompt, and on the end.
+        """Return the mean loss on the answers to several questions behind each of B prompts, and on the end.
 
-        Args:
-            prompts: B prompts.
-            asked: For each the questions, which carry no loss as the prompts carry none, with their answers.
+        Neither questions nor prompts carry loss.
         """
         starts = [self.encode(prompt) for prompt in prompts]
         sequences = [list(start) for start in starts]
@@ -343,10 +310,7 @@ class LanguageModel(PromptReader):
     ) -> list[Completion]:
         """Return the completion of each prompt, up to the end token or `max_tokens`.
 
-        Args:
-            prompts: B prompts.
-            max_tokens: Largest number of tokens of a completion.
-            draws: A generator for each prompt, which samples at temperature 1; None decodes greedily.
+        `draws` holds a generator for each prompt, which samples at temperature 1; None decodes greedily.
         """
         order = sorted(range(len(prompts)), key=lambda index: self.count(prompts[index]))
         told = [Completion("", False)] * len(prompts)

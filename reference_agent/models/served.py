@@ -17,7 +17,7 @@ import numpy as np
 
 from natlang_envs.errors import UsageError
 from reference_agent.models.language_model import Completion
-from reference_agent.models.prompt_reader import PromptReader
+from reference_agent.models.tokenizer import PromptReader
 
 NAME = "reflector"
 _TOGETHER = 256  # prompts in one request
@@ -25,16 +25,10 @@ _TIMEOUT = 600.0  # seconds
 
 
 class ServedModel(PromptReader):
-    """A model behind an OpenAI-compatible address.
+    """A model behind an OpenAI-compatible address such as `http://localhost:8000/v1`, where it is called `reflector`.
 
-    Args:
-        folder: Folder or hub id of the model, for its tokenizer and its context length.
-        address: The server's, such as `http://localhost:8000/v1`. Its model called `reflector` is asked;
-            `OPENAI_API_KEY` is sent if it is set.
-        command: What starts such a server, for the error message.
-
-    Raises:
-        UsageError: The package openai is missing, or the server does not answer or has no such model.
+    `folder`, or a hub id, has its tokenizer; `command` starts such a server, for the error message. `OPENAI_API_KEY` is
+    sent if set. Raises `UsageError` if openai is missing, or the server does not answer or has no such model.
     """
 
     def __init__(self, folder: str | Path, address: str, command: str) -> None:
@@ -66,11 +60,7 @@ class ServedModel(PromptReader):
     def complete(
         self, prompts: Sequence[str], max_tokens: int, draws: Sequence[np.random.Generator] | None = None
     ) -> list[Completion]:
-        """Return the completion of each prompt, up to the end token or `max_tokens`; see `LanguageModel.complete`.
-
-        Raises:
-            UsageError: The server fails, or answers with something else.
-        """
+        """Return completions as `LanguageModel.complete` does. Raises `UsageError` if the server fails."""
         told: list[Completion] = []
         for first in range(0, len(prompts), _TOGETHER):
             part = [list(self.encode(prompt)) for prompt in prompts[first : first + _TOGETHER]]

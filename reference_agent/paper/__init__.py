@@ -1,8 +1,6 @@
 """The paper's tables and figures: `reflect-rl reproduce`.
 
-experiments  tasks, methods, presets and targets; the paper's own numbers; protocols for test and validation
-plan         the cells of a target, and their folders
+experiments  tasks, methods, presets, targets and their cells; the paper's numbers; protocols for test and validation
 reproduce    trains and evaluates the cells, in several processes
-tables       the table, as Markdown and JSON
-plots        the learning curves
+tables       the table, as Markdown and JSON, and the learning curves
 """

@@ -1,4 +1,4 @@
-"""Tasks, methods, presets and targets of `reflect-rl reproduce`, and the paper's own numbers.
+"""Tasks, methods, presets and targets of `reflect-rl reproduce`, their cells, and the paper's own numbers.
 
 A cell of a task and a method is the preset TASK/METHOD (see `load_config`). If there is none, or the environment cannot
 be made on this machine, the cell stays empty and says why.
@@ -6,9 +6,15 @@ be made on this machine, the cell stays empty and says why.
 
 from __future__ import annotations
 
+import json
+import shlex
+import tomllib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from importlib import resources
 from math import ceil
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,19 +27,13 @@ from reference_agent.config_file import EXPERIMENTS, load_config, preset_files
 from reference_agent.teachers.choose import make_teacher
 
 UNTUNED = "untuned"
+T = TypeVar("T")
 _DRAWS = 10_000  # of validation tasks, of which there may be fewer than the protocol has
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task: a column of the table.
-
-    Attributes:
-        name: Its folder in `experiments/`.
-        title: Its title.
-        protocol: The protocol of its evaluation.
-        agents: Agents of `natlang evaluate --agent` shown with the methods.
-    """
+    """A column of the table: its folder in `experiments/`, title, protocol, and agents shown with the methods."""
 
     name: str
     title: str
@@ -43,13 +43,9 @@ class Task:
 
 @dataclass(frozen=True)
 class Method:
-    """A method: a row of the table. It is trained, or it is `untuned`, the base model of `best`.
+    """A row of the table. It is trained with the preset `config` (by default TASK/NAME), then `settings`.
 
-    Attributes:
-        name: Its name.
-        title: Its title.
-        config: The preset that it is trained with; empty for TASK/NAME.
-        settings: Settings applied after it.
+    `untuned` is not trained: it is the base model of `best`.
     """
 
     name: str
@@ -60,15 +56,9 @@ class Method:
 
 @dataclass(frozen=True)
 class Target:
-    """A table or a figure of the paper.
+    """A table or figure of the paper, `NAME` of `reflect-rl reproduce NAME`; `picture` draws learning curves.
 
-    Attributes:
-        name: The argument of `reflect-rl reproduce`.
-        title: Its title.
-        tasks: Its tasks, unless others are asked for.
-        methods: Its methods.
-        picture: Whether to draw learning curves.
-        gain: Whether its methods come in pairs, NAME-sft and NAME, whose difference the table shows.
+    With `gain` its methods come in pairs, NAME-sft and NAME, whose difference the table shows.
     """
 
     name: str
@@ -81,16 +71,9 @@ class Target:
 
 @dataclass(frozen=True)
 class Preset:
-    """How long and how often.
+    """How long and how often: seeds, share of the RL iterations, most and fewest steps of each fine-tuning.
 
-    Attributes:
-        name: The argument of `--preset`.
-        seeds: Training seeds.
-        iterations: Share of the configs' RL iterations.
-        sft_steps: Largest number of steps of each supervised fine-tuning.
-        least_steps: Smallest number, if there are any.
-        over: A config file applied to those of the cells.
-        settings: Settings applied after both.
+    The config file `over` is applied to those of the cells, then `settings`.
     """
 
     name: str
@@ -102,41 +85,15 @@ class Preset:
     settings: tuple[str, ...] = ()
 
 
-_TAXI = ("random", "random-legal", "oracle")
-_FILES = ("random", "bm25", "oracle")
-_HOUSES = ("random", "expert", "reference")
-_ALL_TASKS = (
-    Task("autoexplore-depth1", "AutoExplore depth 1", "autoexplore-depth1/paper", _FILES),
-    Task("autoexplore-depth2", "AutoExplore depth 2", "autoexplore-depth2/paper", _FILES),
-    Task("taxi-pickup", "Taxi pickup", "dangerous-taxi-pickup/paper", _TAXI),
-    Task("taxi-dropoff", "Taxi dropoff", "dangerous-taxi-dropoff/paper", _TAXI),
-    Task("alfworld-tomato", "ALFWorld tomato", "alfworld-tomato/v1", _HOUSES),
-    Task("alfworld", "ALFWorld, six task types, unseen rooms", "alfworld-generated/v1", _HOUSES),
-    Task("taxi-pickup-maps", "Taxi pickup, unseen cities", "dangerous-taxi-pickup/v1", _TAXI),
-    Task("taxi-dropoff-maps", "Taxi dropoff, unseen cities", "dangerous-taxi-dropoff/v1", _TAXI),
-)
-TASKS = {task.name: task for task in _ALL_TASKS}
+_DATA = tomllib.loads(resources.files("reference_agent").joinpath("data/targets.toml").read_text(encoding="utf-8"))
 
-_ALL_METHODS = (
-    Method(UNTUNED, "untuned"),
-    Method("rlft-only", "RLFT only"),
-    Method("sft-faithful", "SFT only, faithful"),
-    Method("sft-only", "SFT only, best"),
-    Method("no-reflection", "SFT + RLFT without reflection"),
-    Method("no-reflection-no-curriculum", "without reflection and curriculum"),
-    Method("no-negatives", "Reflect-RL without negatives"),
-    Method("no-curriculum", "Reflect-RL without curriculum"),
-    Method("same-model", "same model for both players"),
-    Method("same-model-frozen", "same model, its reflections frozen"),
-    Method("rloo", "RLOO"),
-    Method("gigpo", "GiGPO"),
-    Method("ppo", "PPO"),
-    Method("ppo-dropout", "PPO, dropout on"),
-    Method("ppo-critic", "PPO with a critic"),
-    Method("ppo-critic-dropout", "PPO with a critic, dropout on"),
-    Method("faithful", "Reflect-RL faithful"),
-    Method("best", "Reflect-RL best"),
-)
+
+def _rows(kind: str, make: Callable[..., T]) -> dict[str, T]:
+    """Return what the file says of a kind, by name."""
+    return {
+        name: make(name, **{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()})
+        for name, row in _DATA[kind].items()
+    }
 
 
 def _after_imitation(name: str, teacher: str, count: int, *settings: str) -> tuple[Method, Method]:
@@ -151,7 +108,7 @@ def _after_imitation(name: str, teacher: str, count: int, *settings: str) -> tup
 
 
 _SLIPS = "teacher.slips=0.2"
-_GAIN_METHODS = tuple(
+_GAIN_METHODS = (
     method
     for name, teacher, counts, settings in (
         ("exact", "teacher without errors", (25, 100), ()),
@@ -161,104 +118,25 @@ _GAIN_METHODS = tuple(
     for count in counts
     for method in _after_imitation(name, teacher, count, *settings)
 )
-METHODS = {method.name: method for method in (*_ALL_METHODS, *_GAIN_METHODS)}
-
-_ALL_TARGETS = (
-    Target(
-        "table2",
-        "Table 2: success on held-out tasks",
-        ("taxi-pickup", "taxi-dropoff", "alfworld-tomato"),
-        (UNTUNED, "sft-faithful", "sft-only", "faithful", "best"),
-        picture=False,
-    ),
-    Target(
-        "figure2",
-        "Figure 2: ways to train, in the pickup curriculum",
-        ("taxi-pickup",),
-        ("rlft-only", "sft-faithful", "sft-only", "no-reflection", "faithful", "best"),
-    ),
-    # The paper's figure 3 is of AutoExplore, which takes a pretrained model: then --task autoexplore-depth1.
-    Target("figure3", "Figure 3: with and without negative examples", ("taxi-pickup",), ("no-negatives", "best")),
-    Target(
-        "figure4",
-        "Figure 4: with and without curriculum and reflection, in the dropoff curriculum",
-        ("taxi-dropoff",),
-        ("no-reflection-no-curriculum", "no-reflection", "no-curriculum", "best"),
-    ),
-    Target(
-        "algorithms",
-        "Algorithms of RL fine-tuning, from the same warm start",
-        ("taxi-pickup",),
-        ("sft-only", "rloo", "gigpo", "ppo", "best"),
-    ),
-    Target(
-        "appendix-a",
-        "Appendix A: PPO, with and without a critic and dropout",
-        ("taxi-pickup",),
-        ("ppo", "ppo-dropout", "ppo-critic", "ppo-critic-dropout"),
-    ),
-    Target(
-        "appendix-e2",
-        "Appendix E.2: the same model for both players",
-        ("taxi-pickup",),
-        ("same-model", "same-model-frozen", "best"),
-    ),
-    Target(
-        "gain",
-        "What reward adds to honest imitation",
-        ("taxi-pickup",),
-        tuple(method.name for method in _GAIN_METHODS),
-        gain=True,
-    ),
-    Target(
-        "demo",
-        "What reward adds to the demonstrations of a teacher that slips",
-        ("taxi-pickup",),
-        ("slips-100-sft", "slips-100"),
-        gain=True,
-    ),
-)
-TARGETS = {target.name: target for target in _ALL_TARGETS}
-
-_SMOKE = (
-    *("model.layers=1", "model.width=32", "model.inner=64", "model.heads=2"),
-    *("warmup.copy_steps=3", "warmup.steps=3", "warmup.lookup_steps=2", "warmup.direction_steps=2", "warmup.batch=8"),
-    *("collect.trajectories=3", "collect.policy_trajectories=2"),
-    *("rl.batch=8", "rl.minibatch=16", "rl.checkpoint_every=1", "reflection_tokens=6"),
-)
-_ALL_PRESETS = (
-    Preset("smoke", (0,), iterations=0.01, sft_steps=3, settings=_SMOKE),
-    Preset("quick", (0,), iterations=0.4),
-    Preset("tiny", (0, 1, 2)),
-    *(
-        Preset(path.stem, (0, 1, 2), sft_steps=400, least_steps=200, over=path)
-        for path in sorted((EXPERIMENTS / "presets").glob("*.toml"))
-        if path.stem != "shipped"
-    ),
-)
-PRESETS = {preset.name: preset for preset in _ALL_PRESETS}
-
-# Its table 2, per cent, in the order of the first of `TASKS`, which are its columns; section 6 has those of GPT-4 and
-# GPT-3.5. The figures are pictures whose values stand nowhere in the text, so that they have no numbers here beyond the
-# table's.
-_PAPER: dict[str, tuple[int | None, ...]] = {
-    "sft-faithful": (4, 9, 7, 0, 0),
-    "faithful": (36, 17, 58, 29, 74),
-    "Mistral 7B": (34, 3, 7, 0, 0),
-    "Llama2 7B-chat": (2, 1, 3, 0, 0),
-    "Orca-2 7B": (6, 1, 1, 0, 0),
-    "GPT-4": (71, 81, None, 0, 84),
-    "GPT-3.5-turbo": (31, 8, None, None, 6),
+TASKS = _rows("tasks", Task)
+METHODS = {name: Method(name, title) for name, title in _DATA["methods"].items()} | {
+    method.name: method for method in _GAIN_METHODS
 }
+TARGETS = _rows("targets", Target)
+PRESETS = _rows("presets", Preset) | {
+    path.stem: Preset(path.stem, (0, 1, 2), sft_steps=400, least_steps=200, over=path)
+    for path in sorted((EXPERIMENTS / "presets").glob("*.toml"))
+    if path.stem != "shipped"
+}
+_PAPER: dict[str, list[int | str]] = _DATA["paper"]
 # Rows that only the paper has numbers of; the open ones run by `natlang evaluate --agent` where a machine holds them.
 PAPER_ONLY = tuple(name for name in _PAPER if name not in METHODS)
 
 
 def paper(task: str, method: str) -> int | None:
     """Return the paper's success rate in per cent; None where it gives none."""
-    numbers = _PAPER.get(method)
-    column = list(TASKS).index(task)
-    return numbers[column] if numbers is not None and column < len(numbers) else None
+    said = dict(zip(TASKS, _PAPER.get(method, ()), strict=False)).get(task)
+    return said if isinstance(said, int) else None
 
 
 def protocol_of(config: Config) -> str | None:
@@ -267,7 +145,7 @@ def protocol_of(config: Config) -> str | None:
         given = config.env_kwargs | stage.env_kwargs
         if given.get("source") == "mixed":  # who trains in made-up rooms is played in real ones
             del given["source"]
-        for protocol in (load_protocol(task.protocol) for task in _ALL_TASKS):
+        for protocol in (load_protocol(task.protocol) for task in TASKS.values()):
             fits = all(protocol.kwargs.get(name) == value for name, value in given.items())
             if fits and protocol.env_id == stage.env:
                 return protocol.name
@@ -325,3 +203,114 @@ def why_not(task: str, method: str, preset: Preset, settings: list[str]) -> str 
     except UsageError as error:
         return str(error)
     return None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training run of the plan, or one agent that is not trained, which has no seed and no config.
+
+    `method` may be an agent's name; `split` is `"test"`, the task's protocol, or `"validation"`, for choosing settings.
+    """
+
+    task: str
+    method: str
+    seed: int | None
+    config: Config | None
+    folder: Path
+    split: str = "test"
+
+    @property
+    def name(self) -> str:
+        """Its name for people."""
+        return f"{self.task} {self.method}" + ("" if self.seed is None else f" seed {self.seed}")
+
+    @property
+    def evaluation(self) -> Path:
+        """The folder of its recorded run under greedy decoding."""
+        return self.folder / ("evaluation" if self.split == "test" else self.split)
+
+    @property
+    def drawn(self) -> Path | None:
+        """The folder of its recorded run with commands sampled at temperature 1; None for an agent."""
+        return self.evaluation.with_name(f"{self.evaluation.name}-drawn") if self.is_trained else None
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether it is a fine-tuned policy."""
+        return self.config is not None and self.method != UNTUNED
+
+    @property
+    def iterations(self) -> int:
+        """Number of its RL iterations."""
+        if self.config is None or not self.is_trained:
+            return 0
+        return sum(stage.iterations for stage in self.config.curriculum)
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds of training and playing, over all attempts that ended in order; None before."""
+        path = self.folder / "seconds.json"
+        return float(json.loads(path.read_text())) if path.exists() else None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cells of a table or figure in the folder `out`, and why a task and method has none (`empty`)."""
+
+    target: Target
+    preset: Preset
+    tasks: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    empty: dict[tuple[str, str], str]
+    out: Path
+    settings: tuple[str, ...] = ()
+    split: str = "test"
+
+    @property
+    def command(self) -> str:
+        """The command that makes it."""
+        words = ["reflect-rl", "reproduce", self.target.name, "--preset", self.preset.name]
+        if self.tasks != self.target.tasks:
+            words += [word for task in self.tasks for word in ("--task", task)]
+        words += [word for setting in self.settings for word in ("--set", setting)]
+        words += ["--split", self.split] if self.split != "test" else []
+        return shlex.join([*words, "--out", str(self.out)])
+
+
+def make_plan(
+    target: Target,
+    preset: Preset,
+    out: Path,
+    tasks: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    split: str = "test",
+) -> Plan:
+    """Return the plan of a target; `tasks` replace its own, `settings` are `key=value` over all configs.
+
+    Raises `UsageError` if a setting is wrong.
+    """
+    for setting in settings:
+        if setting.partition("=")[0] == "seed":
+            raise UsageError(
+                f"{setting!r} would change nothing, since seeds are the preset's: choose another --preset, or train "
+                "one config with `reflect-rl train`"
+            )
+    chosen = tuple(tasks) or target.tasks
+    cells = [
+        Cell(task, agent, None, None, out / "baselines" / task / agent, split)
+        for task in chosen
+        for agent in TASKS[task].agents
+    ]
+    empty: dict[tuple[str, str], str] = {}
+    for task in chosen:
+        cell_config(task, "best", preset, 0, list(settings))  # or a wrong setting would leave every cell empty
+        for method in target.methods:
+            reason = why_not(task, method, preset, list(settings))
+            if reason:
+                empty[task, method] = reason
+                continue
+            # The untuned model is the same for every training seed.
+            for seed in preset.seeds[:1] if method == UNTUNED else preset.seeds:
+                config = cell_config(task, method, preset, seed, list(settings))
+                cells.append(Cell(task, method, seed, config, out / "cells" / task / method / f"seed-{seed}", split))
+    return Plan(target, preset, chosen, tuple(cells), empty, out, tuple(settings), split)

@@ -1,7 +1,13 @@
 """The work of `reflect-rl reproduce`: train the cells of a plan, evaluate them, write the table and the curves.
 
 Finished cells stay, whatever the target they were made for, so a killed run resumes. Each cell is one process; two that
-need the same stage wait for each other. `plan.py` lists the files.
+need the same stage wait for each other.
+
+DIR/stages/                    stages that cells share, by their settings: base, data, reflector, policy-sft
+DIR/cells/TASK/METHOD/seed-N/  a training run with `evaluation/` (greedy) and `evaluation-drawn/` (sampled) on the
+                               task's protocol, or `validation/` and `validation-drawn/`; and `seconds.json`
+DIR/baselines/TASK/AGENT/      the recorded runs of agents that are not trained
+DIR/TARGET.md, TARGET.json     the table; TARGET.png, or TARGET-TASK.png, the learning curves
 """
 
 from __future__ import annotations
@@ -12,10 +18,9 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from typing import Any
@@ -27,37 +32,27 @@ from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.evaluation.agents import Agent
 from natlang_envs.evaluation.runner import RUN_FILE
 from natlang_envs.files import write_whole
-from natlang_envs.locks import lock
+from natlang_envs.locks import only_process
 from reference_agent import processes
 from reference_agent.agent import ReflectRLAgent
-from reference_agent.paper.experiments import METHODS, UNTUNED, protocol_for
-from reference_agent.paper.plan import Cell, Plan
-from reference_agent.paper.plots import draw_curves
-from reference_agent.paper.tables import Entry, entries, write_results
-from reference_agent.pipeline import claim, load_or_make_base, train
+from reference_agent.paper.experiments import METHODS, UNTUNED, Cell, Plan, protocol_for
+from reference_agent.paper.tables import Entry, draw_curves, entries, write_results
+from reference_agent.pipeline import load_or_make_base, train
 from reference_agent.rlft import Stopped
+from reference_agent.stages import claim
 from reference_agent.untuned.agents import ZeroShotAgent
 
 Report = Callable[[str, str, int, int, float], None]  # cell, stage, step, steps, value
 
 
 def reproduce(plan: Plan, jobs: int, report: Report, done: Callable[[Cell], None]) -> list[Entry]:
-    """Make what is missing of a plan, then its table and its pictures.
+    """Make what is missing of a plan in `jobs` processes, then its table and its pictures; return the table's entries.
 
-    Args:
-        plan: The plan.
-        jobs: Processes at a time; one is this process itself.
-        report: Called with a cell's name and what its training reports.
-        done: Called with each cell that is whole, those that were before included.
-
-    Returns:
-        The table's entries.
-
-    Raises:
-        Stopped: Ctrl-C was pressed; what was trained is saved.
-        UsageError: Another process is at work in DIR, DIR holds cells of other settings, or a cell cannot be made.
+    `report` is called with a cell's name and what its training reports, `done` with each cell that is whole. Raises
+    `Stopped` after Ctrl-C, with all saved, and `UsageError` if the folder is in use or holds cells of other settings.
     """
-    with _only_one(plan.out):
+    plan.out.mkdir(parents=True, exist_ok=True)
+    with only_process(plan.out):
         for cell in plan.cells:
             if cell.config is not None:
                 claim(cell.config, cell.folder)  # a preset that differs shows now, not in an hour
@@ -202,14 +197,3 @@ def _end_with_parent(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def _only_one(out: Path) -> Iterator[None]:
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / ".lock").open("w") as file:
-        if lock(file.fileno()) is False:
-            raise UsageError(
-                f"another `reflect-rl reproduce` is at work in {out}: wait for it, or choose another --out"
-            )
-        yield

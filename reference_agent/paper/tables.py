@@ -1,4 +1,4 @@
-"""The table of `reflect-rl reproduce`: success with 95% intervals beside the paper's, as Markdown and JSON.
+"""The table of `reflect-rl reproduce`: success with 95% intervals beside the paper's; and the learning curves.
 
 A trained policy has two rows, greedy and sampled at temperature 1 as in the paper (Table 3). One seed has the interval
 of its episodes (Wilson's, or clustered by task if tasks are repeated), several seeds have Student's.
@@ -6,41 +6,32 @@ of its episodes (Wilson's, or clustered by task if tasks are repeated), several 
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import read_run
 from natlang_envs.evaluation.runner import score_run
 from natlang_envs.evaluation.statistics import Interval, over_seeds
 from natlang_envs.files import write_whole
-from reference_agent.paper.experiments import METHODS, PAPER_ONLY, TASKS, paper, protocol_for
-from reference_agent.paper.plan import Cell, Plan
+from reference_agent.paper.experiments import METHODS, PAPER_ONLY, TASKS, Cell, Plan, paper, protocol_for
+
+_SMOOTHING = 5  # iterations, the last ones, in the running mean
+_LONG = 20  # letters of a name from which on the legend has two columns
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One field of the table.
+    """One field of the table: a method (or agent) on a task, greedy or `drawn` (sampled), over all seeds.
 
-    Attributes:
-        task: The task, a column.
-        method: The method, or the name of an agent.
-        drawn: Whether commands were sampled.
-        rates: The success rate of each seed; empty if nothing was run.
-        seeds: The training seeds; empty for agents.
-        mean: Mean of the rates.
-        interval: The 95% interval.
-        kind: `"episodes"` or `"seeds"`.
-        episodes: Episodes a seed.
-        mean_return: Mean sum of rewards.
-        mean_steps: Mean length.
-        regret: Mean number of steps beyond the environment's own plan, over successes; None without any.
-        seconds: Training and playing, all seeds; None if an attempt was killed.
-        hardware: The machine.
-        paper: The paper's success in per cent; None if it gives none.
-        note: Why nothing was run.
+    `rates` are the seeds' success rates, whose 95% `interval` is over `"episodes"` or `"seeds"` (`kind`); `regret` is
+    steps beyond the plan, of successes; `seconds` is None if an attempt was killed; `note` says why nothing was run.
     """
 
     task: str
@@ -207,3 +198,53 @@ def write_results(plan: Plan, table: list[Entry]) -> None:
     write_whole(plan.out / f"{target.name}.md", ("\n".join(text) + "\n").encode())
     content = {"target": target.name, "preset": asdict(preset), "entries": [asdict(entry) for entry in table]}
     write_whole(plan.out / f"{target.name}.json", (json.dumps(content, indent=2) + "\n").encode())
+
+
+def read_curve(run: Path) -> list[dict[str, float]]:
+    """Return the learning curve of a finished run. Raises `UsageError` if there is none."""
+    try:
+        return json.loads((run / "curve.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise UsageError(f"{run} has no learning curve: finish it with `reflect-rl train --out {run}`") from None
+
+
+def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Path:
+    """Draw the training success of each run over the episodes played, as a running mean.
+
+    Where a name has several runs, one a seed, the line is their mean, in a band of Student's 95% interval over them.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    long = any(len(name) > _LONG for name in runs)  # their legend stands beside the curves
+    figure, axes = pyplot.subplots(figsize=(10, 4) if long else (7, 4), layout="constrained")
+    for name, run in runs.items():
+        folders = [run] if isinstance(run, Path) else run
+        curves = [read_curve(each) for each in folders]
+        curve = min(curves, key=len)
+        if not len(curve):
+            continue
+        batch = json.loads((folders[0] / "settings.json").read_text(encoding="utf-8"))["rl"]["batch"]
+        success = np.array([[row["success"] for row in each[: len(curve)]] for each in curves])
+        parts = [success[:, max(0, end - _SMOOTHING) : end] for end in range(1, len(curve) + 1)]
+        means = np.array([part.mean(axis=1) for part in parts]).T
+        played = batch * np.arange(1, len(curve) + 1)
+        (line,) = axes.plot(played, 100 * means.mean(axis=0), label=name)
+        if len(folders) > 1:
+            low, high = 100 * np.array([over_seeds(each) for each in means.T.tolist()]).T
+            axes.fill_between(played, low, high, color=line.get_color(), alpha=0.12, linewidth=0)
+        changes = [i for i in range(1, len(curve)) if curve[i]["stage"] != curve[i - 1]["stage"]]
+        for change in changes:
+            axes.axvline(batch * (change + 0.5), color="0.7", linestyle=":")
+    axes.set(xlabel="episodes", ylabel="success of sampled episodes, %", ylim=(0, 100))
+    axes.grid(alpha=0.2)
+    if axes.lines:
+        place: Any = {"loc": "outside right upper"} if long else {"loc": "outside upper center", "ncols": 3}
+        figure.legend(**place, frameon=False)
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=120)
+    pyplot.close(figure)
+    write_whole(picture, content.getvalue())
+    return picture

@@ -25,11 +25,7 @@ _LISTED = 3  # files that are named as read in vain, the last ones
 
 
 class AutoExploreTeacher:
-    """Speaks for AutoExplore.
-
-    Args:
-        rng: Draws the wording.
-    """
+    """Speaks for AutoExplore."""
 
     restarts = False  # which files were read is told by the path alone
     idles = True  # a reader who never saw a file that does not tell names whatever was read

@@ -10,6 +10,7 @@ import re
 import threading
 import tomllib
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -82,13 +83,16 @@ def ask(teacher: Teacher, moment: Moment, seconds: float = 0.0) -> Lesson:
     """
     where = f"on task {moment.info['task_id']!r} after {len(moment.path)} steps"
     try:
-        told = within(seconds, lambda: teacher(moment)) if seconds else teacher(moment)
+        if not seconds:
+            told = teacher(moment)
+        elif (answer := _within(seconds, lambda: teacher(moment))).done():
+            told = answer.result()
+        else:
+            raise UsageError(  # noqa: TRY301
+                f"the teacher gave no answer in {seconds:g} seconds {where}: mend the teacher, or raise collect.timeout"
+            )
     except UsageError:
         raise
-    except Hanging:
-        raise UsageError(
-            f"the teacher gave no answer in {seconds:g} seconds {where}: mend the teacher, or raise collect.timeout"
-        ) from None
     except Exception as error:
         raise UsageError(f"the teacher failed {where} ({type(error).__name__}: {error}): mend the teacher") from error
     texts = isinstance(told, tuple) and len(told) == 2 and (told[0] is None or isinstance(told[0], str))
@@ -100,37 +104,19 @@ def ask(teacher: Teacher, moment: Moment, seconds: float = 0.0) -> Lesson:
     return Lesson(*told)
 
 
-class Hanging(Exception):  # noqa: N818 (named as what is seen)
-    """A call that has not ended in its time."""
-
-
-def within(seconds: float, call: Callable[[], T]) -> T:
-    """Return what a call returns, or raise what it raises; one that hangs is left behind in its thread.
-
-    Raises:
-        Hanging: It has not ended in so many seconds.
-    """
-    ended: list[Callable[[], T]] = []
+def _within(seconds: float, call: Callable[[], T]) -> Future[T]:
+    """Return a call that has ended, or that hangs: it is left behind in its thread after so many seconds."""
+    future: Future[T] = Future()
 
     def work() -> None:
         try:
-            value = call()
+            future.set_result(call())
         except BaseException as error:
-            failure = error
+            future.set_exception(error)
 
-            def fail() -> T:
-                raise failure
-
-            ended.append(fail)
-        else:
-            ended.append(lambda: value)
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if not ended:
-        raise Hanging
-    return ended[0]()
+    threading.Thread(target=work, daemon=True).start()
+    wait([future], seconds)
+    return future
 
 
 def plan(env: NatLangEnv) -> list[str] | None:
@@ -142,12 +128,7 @@ def plan(env: NatLangEnv) -> list[str] | None:
 
 
 class Sayings:
-    """Sentences of a data file, drawn at random.
-
-    Args:
-        name: The file's name.
-        rng: Draws the wording.
-    """
+    """Sentences of a data file, drawn at random."""
 
     def __init__(self, name: str, rng: np.random.Generator) -> None:
         self._say = phrases(name)

@@ -25,9 +25,8 @@ from natlang_envs.enumeration import Choice, enumerate_actions
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
-from reference_agent.config import TeacherConfig
+from reference_agent.config import TeacherConfig, at_least
 from reference_agent.data_card import Meter
-from reference_agent.number_checks import at_least
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Teacher, ask, named_commands
 from reference_agent.teachers.choose import check_options
 from reference_agent.untuned.agents import OwnEndpoint
@@ -68,25 +67,16 @@ class ChatOptions:
 
 
 def chat_options(config: TeacherConfig) -> ChatOptions:
-    """Return the options of a chat model.
-
-    Raises:
-        UsageError: One is unknown or wrong, or the model is not named.
-    """
+    """Return the options of a chat model. Raises `UsageError` if one is unknown or wrong, or the model is missing."""
     check_options(config.name, config.options, {each.name: each.default for each in fields(ChatOptions)})
     return ChatOptions(**config.options)
 
 
 @dataclass(frozen=True)
 class Prompts:
-    """Prompts of a chat model for a family of environments.
+    """Prompts of a chat model for a family: its role, p_reflect, p_negative, and how it is asked to choose.
 
-    Attributes:
-        system: Its role.
-        reflect: p_reflect.
-        negative: p_negative.
-        hint: How it is told the oracle's action; empty where it is not.
-        choose: What it is asked below the listed actions.
+    `hint` tells it the oracle's action; empty where it is not told.
     """
 
     system: str
@@ -97,12 +87,9 @@ class Prompts:
 
 
 def load_prompts(env: NatLangEnv, file: str = "") -> Prompts:
-    """Return the prompts for an environment: those of a file, of its family, or general ones.
+    """Return the prompts of a file, of the environment's family, or general ones, which its class docstring completes.
 
-    General prompts describe the game with the Description and Rewards of the class docstring.
-
-    Raises:
-        UsageError: The file is missing, or a prompt in it.
+    Raises `UsageError` if the file or a prompt in it is missing.
     """
     if file:
         try:
@@ -136,14 +123,9 @@ class Answer(NamedTuple):
 
 
 class ChatModel:
-    """A chat model that many threads ask at a time, with a cache on disk.
+    """A chat model that many threads ask at a time, with a cache in `folder`, if there is one.
 
-    Args:
-        config: Model, attempts, timeout, prices.
-        folder: Folder of the cache; None for no cache.
-
-    Raises:
-        UsageError: The package `openai` is missing, or the environment names no endpoint.
+    Raises `UsageError` if the package `openai` is missing, or the environment names no endpoint.
     """
 
     def __init__(self, config: ChatOptions, folder: Path | None) -> None:
@@ -160,15 +142,9 @@ class ChatModel:
         self._endpoint = self._driver.own.endpoint
 
     def ask(self, system: str, prompt: str, number: int) -> str | None:
-        """Return an answer; None if the endpoint did not give one.
+        """Return answer `number` to this very request; None if the endpoint did not give one.
 
-        Args:
-            system: The system message.
-            prompt: The user's message.
-            number: Which of several answers to this very request is wanted.
-
-        Raises:
-            UsageError: The endpoint never answered, or has not for many requests in a row.
+        Raises `UsageError` if it never answered, or has not for many requests in a row.
         """
         request = json.dumps([self._endpoint, self._config.model, system, prompt, number])
         key = hashlib.sha256(request.encode()).hexdigest()
@@ -247,13 +223,9 @@ class ChatModel:
 
 
 class ChatTeacher:
-    """A teacher that lets a chat model reflect and choose.
+    """A teacher that lets a chat model, which several share, reflect and choose.
 
-    Args:
-        model: The model, which several teachers share.
-        prompts: Its prompts.
-        oracle: The teacher whose action is the hint, and with which the game goes on where the model fails.
-        hint: Whether the model is told that action.
+    The oracle's action is the hint, and the game goes on with it where the model fails.
     """
 
     def __init__(self, model: ChatModel, prompts: Prompts, oracle: Teacher, hint: bool) -> None:

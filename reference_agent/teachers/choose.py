@@ -6,10 +6,12 @@ group `natlang_envs.teachers`; one that is named like an environment's family be
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ import numpy as np
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, one_of
 from reference_agent.config import TeacherConfig
-from reference_agent.teachers.base import Lesson, Moment, Teacher, phrases
+from reference_agent.teachers.base import Lesson, Moment, Teacher, phrases, plan
 
 GROUP = "natlang_envs.teachers"
 ORACLE, GENERIC, CHAT = "oracle", "generic", "openai"
@@ -27,24 +29,17 @@ _BUILT_IN = {
     "dangerous-taxi": "reference_agent.teachers.dangerous_taxi:make",
     "alfworld": "reference_agent.teachers.alfworld:make",
     "autoexplore": "reference_agent.teachers.autoexplore:make",
-    GENERIC: "reference_agent.teachers.generic:make",
+    GENERIC: "reference_agent.teachers.choose:make",
 }
-
-
-def check_teacher(name: str) -> None:
-    """Raise `UsageError` unless a teacher has this name."""
-    one_of("teacher.name", name, (ORACLE, CHAT, *_BUILT_IN, *_registered()))
 
 
 def make_teacher(env: NatLangEnv, rng: np.random.Generator, config: TeacherConfig) -> Teacher:
     """Return the teacher that the settings name, for an environment.
 
-    A chat model is no teacher by itself: it is given the environment's `"oracle"`, which this returns for it.
-
-    Raises:
-        UsageError: There is no such teacher, or it does not take one of the options.
+    A chat model is no teacher by itself: it is given the environment's `"oracle"`, which this returns for it. Raises
+    `UsageError` if there is no such teacher, or it does not take one of the options.
     """
-    check_teacher(config.name)
+    one_of("teacher.name", config.name, (ORACLE, CHAT, *_BUILT_IN, *_registered()))
     own = config.name in (ORACLE, CHAT)
     name = config.name
     if own:
@@ -64,10 +59,7 @@ def make_teacher(env: NatLangEnv, rng: np.random.Generator, config: TeacherConfi
 class Slipping:
     """A teacher that says the right thing and now and then does another, as a chat model or a person may.
 
-    Args:
-        teacher: The teacher.
-        share: Probability that its action is a random other command.
-        rng: Draws when, and which.
+    With probability `share` its action is a random other command.
     """
 
     def __init__(self, teacher: Teacher, share: float, rng: np.random.Generator) -> None:
@@ -84,11 +76,7 @@ class Slipping:
 
 
 def check_options(teacher: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> None:
-    """Refuse options that a teacher does not take; `known` holds those that it takes, with their defaults.
-
-    Raises:
-        UsageError: An option is unknown, or its type is not that of its default.
-    """
+    """Refuse options that are not `known`, which holds names and defaults, or are of another type than the default."""
     for option, value in options.items():
         if option not in known:
             takes = ", ".join(known) or "none"
@@ -118,3 +106,43 @@ def _load(name: str) -> Any:
         return entry.load()
     module, _, attribute = _BUILT_IN[name].partition(":")
     return getattr(import_module(module), attribute)
+
+
+class PlanTeacher:
+    """Names the next action of the environment's own plan in one of the sentences `do`, after a mistake also `regret`.
+
+    It says nothing about why, so a reflector that learns from it learns the plan itself. Sentences may contain
+    `{action}` and, in `regret`, `{last}`.
+    """
+
+    restarts = False
+    idles = False
+
+    def __init__(self, rng: np.random.Generator, sentences: dict[str, list[str]]) -> None:
+        self._rng = rng
+        self._sentences = sentences
+
+    def __call__(self, moment: Moment) -> Lesson:
+        """Return a sentence that names the next action of the plan, and that action."""
+        steps = plan(moment.env)
+        if not steps:
+            env = type(moment.env).__name__
+            raise UsageError(f"{env} has no oracle() or reference(): write a teacher function for it")
+        kinds = ["do"] if moment.wrong is None else ["regret", "do"]
+        said = [str(self._rng.choice(self._sentences[kind])) for kind in kinds]
+        return Lesson(" ".join(said).format(action=steps[0], last=moment.wrong), steps[0])
+
+
+def make(env: NatLangEnv, rng: np.random.Generator, phrases_file: str = "") -> PlanTeacher:
+    """Return the generic teacher; `phrases_file` is a TOML file with the lists `do` and `regret`."""
+    if not phrases_file:
+        return PlanTeacher(rng, phrases("generic"))
+    try:
+        told = tomllib.loads(Path(phrases_file).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"teacher.phrases_file {phrases_file} cannot be read ({error}): name a TOML file") from None
+    for kind in ("do", "regret"):
+        sentences = told.get(kind)
+        if not isinstance(sentences, list) or not sentences or not all(isinstance(each, str) for each in sentences):
+            raise UsageError(f"{phrases_file} needs a list of sentences named {kind!r}")
+    return PlanTeacher(rng, told)

@@ -71,11 +71,7 @@ class TaxiTeacher:
 
 
 def make(env: NatLangEnv, rng: np.random.Generator, regret: str = "first", walls: bool = False) -> TaxiTeacher:
-    """Return the teacher of DangerousTaxi; its options are those of `TaxiTeacher`.
-
-    Raises:
-        UsageError: `regret` is neither of the two words.
-    """
+    """Return the teacher of DangerousTaxi; its options are those of `TaxiTeacher`."""
     one_of("teacher.regret", regret, ("first", "last"))
     return TaxiTeacher(rng, regret, walls)
 
@@ -109,13 +105,9 @@ def next_border(here: Cell, there: Cell) -> int | None:
 
 
 class Way(NamedTuple):
-    """Where to drive by the rule above, and why.
+    """Where to drive by the rule above: `"do"` or, around a wall, `"around"`, and a direction such as `"north"`.
 
-    Attributes:
-        kind: The kind of sentence that says so: `"do"` or, to get around a wall, `"around"`.
-        direction: Such as `"north"`.
-        seen: A sentence on the next border between columns; empty where none has to be crossed, as north and south no
-            wall stands.
+    `seen` is a sentence on the next border between columns; empty where none has to be crossed.
     """
 
     kind: str

@@ -32,20 +32,16 @@ _LONGEST = 200  # characters of an action that nobody listed
 class ZeroShotAgent:
     """An untuned causal LM that chooses the likeliest of the listed labels, in order; it draws nothing.
 
-    Args:
-        name: A hub id or a folder.
-        config: How it is loaded, and the head that chooses; by default labels, in 32 bits on the CPU.
-        chat: Whether it is asked in its tokenizer's chat template; it then chooses by labels.
-
-    Raises:
-        UsageError: There is no such model, it has no chat template, its tokenizer has fewer single-token labels than
-            there are commands, or its context does not hold the task with its commands.
+    `config` says how it is loaded and which head chooses; with `chat` it is asked in its chat template. Raises
+    `UsageError` if the model or the template is missing, or it has too few labels or positions.
     """
 
     def __init__(self, name: str | Path, config: Config | None = None, chat: bool = False) -> None:
         from reference_agent.models.language_model import LanguageModel
-        from reference_agent.models.saycan import with_head
-        from reference_agent.untuned.chat_policy import ChatPolicy  # torch, which `react` does without
+        from reference_agent.models.saycan import (
+            ChatPolicy,  # torch, which `react` does without
+            with_head,
+        )
 
         config = config or Config()
         model = LanguageModel.load(name, config.model)
@@ -71,12 +67,7 @@ class ZeroShotAgent:
 
 
 class OwnEndpoint(threading.local):
-    """Each thread's own endpoint, made when the thread first asks: it counts its tokens by itself.
-
-    Args:
-        model: The chat model's name.
-        settings: Further arguments of `ChatEndpoint`.
-    """
+    """Each thread's own `ChatEndpoint`, made when the thread first asks: it counts its tokens by itself."""
 
     def __init__(self, model: str, **settings: Any) -> None:
         self.own = ChatEndpoint(model, **settings)
@@ -91,25 +82,15 @@ class Answer(NamedTuple):
 
 
 class ReActAgent:
-    """A chat model that thinks, then acts.
+    """A chat model that thinks, then acts; the endpoint draws its words, so every run of a protocol is played.
 
-    An answer whose action is none of the listed commands is *unparsable*. The rule for it: nobody guesses what was
-    meant, so what stands after the last `Action:` (or the last line, where there is none) is handed to the
-    environment as it is, cut to 200 characters, and the environment's own rule for unknown text applies. It is counted
-    in `unparsable`, and its recorded reflection begins with `[unparsable]` and holds the whole answer.
+    An answer whose action is none of the listed commands is *unparsable*: nobody guesses what was meant. What stands
+    after the last `Action:` (or the last line) goes to the environment as it is, cut to 200 characters. It is counted
+    in `unparsable`, and its recorded reflection is `[unparsable]` and the whole answer.
 
-    Args:
-        model: The name that the endpoint knows. `OPENAI_BASE_URL` and `OPENAI_API_KEY` (or Azure's) say where it is,
-            as the `openai` package has it; `NATLANG_TIMEOUT` the most seconds of a request, 120 without it;
-            `NATLANG_MAX_TOKENS` where an answer is cut, for small models that go on and on.
-
-    Attributes:
-        sampling: True: the endpoint draws its words, so every run of a protocol is played.
-        answers: The answers so far.
-        unparsable: Those that were unparsable.
-
-    Raises:
-        UsageError: The environment names no endpoint, the `openai` package is missing, or the endpoint fails.
+    `OPENAI_BASE_URL` and `OPENAI_API_KEY` (or Azure's) say where the model is; `NATLANG_TIMEOUT` the most seconds of a
+    request, 120 without it; `NATLANG_MAX_TOKENS` where an answer is cut. Raises `UsageError` if the environment names
+    no endpoint, the `openai` package is missing, or the endpoint fails.
     """
 
     sampling = True
@@ -199,12 +180,7 @@ def load_zero_shot_chat(argument: str) -> ZeroShotAgent:
 def untuned_model(agent: str, argument: str) -> tuple[str | Path, Config | None]:
     """Return the hub id or folder of `AGENT:MODEL`, and how it is loaded.
 
-    Args:
-        agent: The agent's name.
-        argument: A hub id, a folder, a config file, or the name of one in `experiments/untuned`.
-
-    Raises:
-        UsageError: There is no argument or no such config, or the model is to be fetched first.
+    MODEL is a hub id, a folder, a config file, or the name of one in `experiments/untuned`. Raises `UsageError`.
     """
     if not argument:
         raise UsageError(f"agent {agent} needs a model: write --agent {agent}:MODEL, a hub id, a folder or a config")

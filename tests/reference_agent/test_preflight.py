@@ -51,5 +51,5 @@ def test_a_model_with_too_few_labels_does_not_take_the_folder(out: Path, tmp_pat
 def test_a_run_that_is_whole_needs_no_environment(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = quick_config(stages=(1,))
     policy = train(config, out, silent)
-    monkeypatch.setattr("reference_agent.preflight.check_environments", None)
+    monkeypatch.setattr("reference_agent.pipeline.check_environments", None)
     assert train(config, out, silent) == policy

@@ -14,7 +14,7 @@ import torch
 from typer.testing import CliRunner
 
 from natlang_envs.errors import UsageError
-from natlang_envs.locks import lock
+from natlang_envs.locks import only_process
 from reference_agent import processes
 from reference_agent.agent import ReflectRLAgent
 from reference_agent.cli import app
@@ -27,12 +27,12 @@ from reference_agent.paper.experiments import (
     TARGETS,
     TASKS,
     cell_config,
+    make_plan,
     paper,
     protocol_for,
     protocol_of,
     why_not,
 )
-from reference_agent.paper.plan import make_plan
 from reference_agent.paper.reproduce import reproduce, take_gpu
 from reference_agent.pipeline import train
 from reference_agent.stages import stage_key
@@ -248,10 +248,8 @@ def test_a_figure_is_reproduced_again_where_it_was_killed(tmp_path: Path) -> Non
     assert (killed / "figure3.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(UsageError, match="holds a run with other settings"):
         reproduce(make_plan(TARGETS["figure3"], PRESETS["quick"], killed), 1, silent, silent)
-    with (killed / ".lock").open("w") as held:
-        assert lock(held.fileno())
-        with pytest.raises(UsageError, match="is at work in"):
-            reproduce(plan(killed), 1, silent, silent)
+    with only_process(killed), pytest.raises(UsageError, match="another process works in"):
+        reproduce(plan(killed), 1, silent, silent)
 
 
 def test_the_command_prints_one_table_and_says_what_is_not_run(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from natlang_envs.errors import UsageError
+from reference_agent import warmup
 from reference_agent.config_file import load_config
 from reference_agent.models import start as base
-from reference_agent.warmup import warmup
 from tests.reference_agent.conftest import QUICK
 
 LEAST = {

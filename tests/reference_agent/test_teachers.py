@@ -27,7 +27,7 @@ from reference_agent.collection import gather, write_collection
 from reference_agent.config import Config, TeacherConfig
 from reference_agent.config_file import load_config, parse_config
 from reference_agent.data_card import read_card
-from reference_agent.preflight import check_environments
+from reference_agent.pipeline import check_environments
 from reference_agent.teachers.base import agrees, named_commands
 from tests.reference_agent.conftest import SHIPPED, collect
 
@@ -298,7 +298,7 @@ def test_a_tiny_model_for_alfworld_has_words_numbers_and_labels_as_tokens() -> N
 
 
 def test_what_is_asked_about_made_up_lists_is_answered_truly() -> None:
-    from reference_agent.warmup.alfworld import ask
+    from reference_agent.warmup import ask
 
     rng = np.random.default_rng(0)
     found: list[bool] = []

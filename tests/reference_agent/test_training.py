@@ -22,7 +22,7 @@ from safetensors.torch import load_file
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
-from reference_agent import checkpoint, sft
+from reference_agent import checkpoint, sft, warmup
 from reference_agent.agent import ReflectRLAgent, load_sampling
 from reference_agent.algorithms.policy_gradient import Learner, advantages, rewards_to_go
 from reference_agent.algorithms.reinforce import update
@@ -36,7 +36,6 @@ from reference_agent.models.language_model import LanguageModel
 from reference_agent.pipeline import train
 from reference_agent.players import Decision
 from reference_agent.rollout import Episode
-from reference_agent.warmup import warmup
 from tests.reference_agent.conftest import QUICK, quick_config
 
 

@@ -20,7 +20,7 @@ from natlang_envs.evaluation.runner import read_run
 from natlang_envs.prompt import PathStep
 from reference_agent.config_file import load_config
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.models.saycan import SayCanPolicy
+from reference_agent.models.saycan import ROLE, SayCanPolicy
 from reference_agent.untuned import likelihood
 from reference_agent.untuned.agents import (
     UNTUNED_CONFIGS,
@@ -31,7 +31,6 @@ from reference_agent.untuned.agents import (
     load_zero_shot_chat,
     parse,
 )
-from reference_agent.untuned.chat_policy import ROLE
 from tests.natlang_envs.chat_server import Body, completion, serve
 
 PICKUP = "dangerous-taxi-pickup/paper"

@@ -16,7 +16,7 @@ from natlang_envs.alfworld.engine.game import Game, GameText, parse_game
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.plans import reference
 from natlang_envs.files import write_whole
-from natlang_envs.tasks import TaskRandom
+from natlang_envs.task_random import TaskRandom
 
 if TYPE_CHECKING:
     from natlang_envs.alfworld.backends import AnyWorld

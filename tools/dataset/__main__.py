@@ -2,8 +2,9 @@
 
 A label begins as a draft, one JSON object a line. `draft` fills in what a command can know and says what is wrong;
 `assemble` makes the files of the splits; `sample` writes a sheet for a blind second review; `pool` writes files
-that may answer besides, and `amend` takes in what readers of it found; `card` writes the card; `pin` writes the Coffee
-Company's digest into the catalogue.
+that may answer besides, and `amend` takes in what readers of it found; `further` makes the labels that the third
+edition adds, and `drawn` lists the files whose questions of these are test_seen's; `card` writes the card; `pin` writes
+the Coffee Company's digest into the catalogue.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from natlang_envs.autoexplore.dataset.blind_review import sample, write_readings
 from natlang_envs.autoexplore.dataset.card import card
 from natlang_envs.autoexplore.dataset.catalogue import data_folder
 from natlang_envs.autoexplore.dataset.editions import (
+    NEWEST,
     amendments,
     amendments_file,
     digest,
+    edition_named,
     load_labels,
     part_named,
     write_amendments,
@@ -33,6 +36,8 @@ from natlang_envs.files import write_whole
 from tools.dataset.amend import read_findings, take
 from tools.dataset.assemble import assemble, drafts_folder, write_parts
 from tools.dataset.drafts import Filled, fill_file, write_filled
+from tools.dataset.drawn import drawn_files, repositories_in_train
+from tools.dataset.further import assemble_further, kept_drafts, write_further
 from tools.dataset.pin import main as pin
 from tools.dataset.pool import pool, write_pool
 
@@ -46,8 +51,8 @@ def card_command(
 ) -> None:
     """Write the dataset card, with counts and measurements filled in."""
     path = data_folder() / "README.md" if out is None else out
-    parts = all_parts(partial(load_labels, edition=2))
-    write_whole(path, card(parts, 2, digest(2)).encode())
+    parts = all_parts(partial(load_labels, edition=NEWEST))
+    write_whole(path, card(parts, NEWEST, digest(NEWEST)).encode())
     typer.echo(str(path))
 
 
@@ -100,6 +105,36 @@ def assemble_command(
     typer.echo(", ".join(f"{part} {len(labels)}" for part, labels in parts.items()))
 
 
+@app.command("drawn")
+def drawn_command(
+    folder: Annotated[Path, typer.Argument(help="A folder, which gets one list a repository.")],
+) -> None:
+    """Write which files of train's repositories are drawn: their further questions are test_seen's."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in repositories_in_train():
+        files = drawn_files(name)
+        write_whole(folder / f"{name}.txt", "".join(f"{path}\n" for path in files).encode())
+        typer.echo(f"{name}: {len(files)}")
+
+
+@app.command("further")
+def further_command(
+    drafts: Annotated[list[Path] | None, typer.Argument(help="Files of drafts; by default the dataset's own.")] = None,
+    leave_out: Annotated[bool, typer.Option("--leave-out", help="Leave out drafts that have a problem.")] = False,
+) -> None:
+    """Make the labels that the third edition adds, and keep their drafts."""
+    further = assemble_further(drafts or sorted(kept_drafts().glob("*.jsonl")), leave_out=leave_out)
+    for path in write_further(further):
+        typer.echo(str(path))
+    for line in further.left_out:
+        typer.echo(f"left out: {printable(line)}")
+    for line in further.unexplained:
+        typer.echo(f"to explain with amend, or to be mended: {printable(line)}")
+    typer.echo(", ".join(f"{part} {len(labels)}" for part, labels in further.parts.items()))
+    if further.unexplained:
+        raise typer.Exit(1)
+
+
 @app.command("sample")
 def sample_command(out: Out) -> None:
     """Write a tenth of the questions, without their answers, for a second, blind reading."""
@@ -124,10 +159,12 @@ def pool_command(
 @app.command("amend")
 def amend_command(
     findings: Annotated[list[Path], typer.Argument(help="Files of what readers found, one JSON object a line.")],
+    edition: Annotated[int, typer.Option(min=2, help="The edition that these amendments make.")] = NEWEST,
 ) -> None:
     """Take what readers found into the amendments, and say what does not hold and was left out."""
-    made = take(read_findings(findings), amendments())
-    write_amendments(amendments_file(), made.amendments.values())
+    known = edition_named(edition)
+    made = take(read_findings(findings), amendments(known), known)
+    write_amendments(amendments_file(known), made.amendments.values())
     for problem in made.problems:
         typer.echo(printable(problem))
     typer.echo(f"{len(made.amendments)} labels are amended; {len(made.problems)} remarks.")

@@ -1,4 +1,4 @@
-"""Takes what readers found about the labels into the amendments, which make the second edition.
+"""Takes what readers found about the labels into the amendments that an edition makes.
 
 A reader writes one JSON object a line: `id`, and any of `add` (`path`, `text`: a span of a further file that answers),
 `drop` with `why`, `answer` (the corrected one), `elsewhere` (why other files that hold the evidence do
@@ -25,10 +25,11 @@ from natlang_envs.autoexplore.dataset.checks import (
     shortest_path,
     text_of,
 )
-from natlang_envs.autoexplore.dataset.editions import Amendment, Elsewhere, amend, load_labels, quotation_of
+from natlang_envs.autoexplore.dataset.editions import Amendment, Edition, Elsewhere, amend, load_labels, unamended
 from natlang_envs.autoexplore.dataset.labels import PARTS, Evidence, Kind, Label, Part, read_lines, read_object
 from natlang_envs.autoexplore.dataset.licences import licence_of_quotes
 from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
+from natlang_envs.autoexplore.dataset.quotations import quotation_of
 from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 
@@ -75,9 +76,17 @@ def _finding(value: object) -> Finding:
     )
 
 
-def take(findings: Iterable[Finding], before: Mapping[str, Amendment]) -> Amended:
-    """Return the amendments with what readers found taken in."""
-    known: dict[str, tuple[Part, Label]] = {label.id: (part, label) for part in PARTS for label in load_labels(part)}
+def take(findings: Iterable[Finding], before: Mapping[str, Amendment], edition: Edition = 2) -> Amended:
+    """Return the amendments with what readers found taken in.
+
+    Args:
+        findings: What the readers found.
+        before: The amendments that the edition makes so far.
+        edition: The second or the third.
+    """
+    known: dict[str, tuple[Part, Label]] = {
+        label.id: (part, label) for part in PARTS for label in unamended(part, edition)
+    }
     made = Amended(dict(before))
     for finding in findings:
         if finding.id not in known:

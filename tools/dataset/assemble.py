@@ -57,8 +57,8 @@ def _part(split: str) -> Part:
     return next(part for part in PARTS if part == split)
 
 
-def finished(path: Path, repository: str, unfinished: list[str] | None = None) -> list[Label]:
-    """Return the labels of a file of drafts.
+def finished(path: Path, repository: str | None, unfinished: list[str] | None = None) -> list[Label]:
+    """Return the labels of a file of drafts, which are about one repository or, without its name, about any.
 
     Raises:
         UsageError: A line is not finished and none may be, or is about another repository.
@@ -71,7 +71,7 @@ def finished(path: Path, repository: str, unfinished: list[str] | None = None) -
                 raise UsageError(f"{problem}; see python -m tools.dataset draft {path}")
             unfinished.append(problem)
             continue
-        if each.label.repository != repository:
+        if repository is not None and each.label.repository != repository:
             raise UsageError(f"{path}, line {each.number}: it is about {each.label.repository}, not {repository}")
         labels.append(each.label)
     return labels

@@ -1,6 +1,7 @@
 """Drafts of labels: a labeller writes a question and its files, a command fills in the rest and says what is wrong.
 
-A draft is a line with the keys `WRITTEN`; filling adds `MADE`, where a verdict that is still to be given is null.
+A draft is a line with the keys `WRITTEN`, and with `natural` where it has its natural wording from the start. Filling
+adds `MADE`, where a verdict that is still to be given is null.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from natlang_envs.autoexplore.dataset.checks import (
     repository_problems,
     shortest_path,
 )
+from natlang_envs.autoexplore.dataset.further import restored_line
 from natlang_envs.autoexplore.dataset.labels import KINDS, MADE, WRITTEN, Label, evidence_of, parse, read_lines
 from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
@@ -77,7 +79,7 @@ def write_filled(path: Path, filled: Iterable[Filled]) -> None:
 def _draft(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"a draft is a JSON object, not {json.dumps(value)[:60]}")
-    return cast("dict[str, Any]", value)
+    return cast("dict[str, Any]", restored_line(cast("object", value)))
 
 
 def _fill(number: int, content: dict[str, Any]) -> Filled:
@@ -100,7 +102,10 @@ def _fill(number: int, content: dict[str, Any]) -> Filled:
         "difficulty": difficulty_of(question, targets),
         "bm25": _verdicts(repository, question, targets, content.get("bm25")),
     }
-    whole: dict[str, Any] = {name: (content | made)[name] for name in (*WRITTEN, *MADE)}
+    if natural := " ".join(content.get("natural", "").split()):
+        made["natural"] = natural
+    names = (*WRITTEN, *MADE, "natural") if natural else (*WRITTEN, *MADE)
+    whole: dict[str, Any] = {name: (content | made)[name] for name in names}
     open_verdicts = [each["path"] for each in whole["bm25"] if not isinstance(each["answers"], bool)]
     if open_verdicts:
         # The rest is checked as if nothing else answered, so that all problems are told at once.
@@ -122,10 +127,10 @@ def _judge(paths: list[str]) -> str:
 def _shape_problems(content: dict[str, Any]) -> tuple[str, ...]:
     """Return what is wrong with the types of what a labeller writes."""
     found = [f"{name} is missing" for name in WRITTEN if name not in content]
-    found += [f"{name} is no key of a label" for name in content if name not in (*WRITTEN, *MADE)]
+    found += [f"{name} is no key of a label" for name in content if name not in (*WRITTEN, *MADE, "natural")]
     found += [
         f"{name} must be text"
-        for name in ("repository", "question", "answer", "kind")
+        for name in ("repository", "question", "answer", "kind", "natural")
         if not isinstance(content.get(name, ""), str)
     ]
     targets, evidence = content.get("targets", [""]), content.get("evidence", [])

@@ -6,7 +6,7 @@ Each function takes the world and the numbers of what the command names (0 where
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from natlang_envs.alfworld.engine.game import bits
 from natlang_envs.alfworld.engine.grammar import (
@@ -89,7 +89,9 @@ def go(world: World, receptacle: int, _second: int = 0) -> str:
     if words is None:
         if len(game.found) >= _LISTS_KEPT:
             game.found.clear()
-        words = game.found[state] = game.arrivals[receptacle] + examine_receptacle(world, receptacle)
+        name, _, location, _ = game.receptacles[receptacle]
+        where = game.locations[location] if game.grammar.names_location else name
+        words = game.found[state] = f"You arrive at {where}. {examine_receptacle(world, receptacle)}"
     return words
 
 
@@ -162,6 +164,52 @@ def cut(world: World, thing: int, knife: int) -> str:
     """Slice a thing with the knife in hand."""
     world.sliced |= 1 << thing
     return f"You sliced the {world.game.things[thing].name} with the {world.game.things[knife].name}."
+
+
+# What a command does is one integer, for thousands are kept: a number of `_EFFECTS` in the highest bits, then 16 bits
+# for each of the two things or receptacles that the command names.
+_BITS: Final = 16
+_MASK: Final = 0xFFFF
+LOOK: Final = 0 << 32
+INVENTORY: Final = 1 << 32
+HELP: Final = 2 << 32
+EXAMINE_RECEPTACLE: Final = 3 << 32
+EXAMINE_THING: Final = 4 << 32
+OPEN: Final = 5 << 32
+CLOSE: Final = 6 << 32
+TAKE: Final = 7 << 32
+PUT: Final = 8 << 32
+CLEAN: Final = 9 << 32
+HEAT: Final = 10 << 32
+COOL: Final = 11 << 32
+USE: Final = 12 << 32
+CUT: Final = 13 << 32
+_EFFECTS: tuple[Effect, ...] = (
+    look,
+    inventory,
+    ask_for_help,
+    examine_receptacle,
+    examine_thing,
+    open_door,
+    close_door,
+    take,
+    put,
+    clean,
+    heat,
+    cool,
+    use,
+    cut,
+)
+
+
+def action(effect: int, first: int, second: int = 0) -> int:
+    """Return the integer of an action: one of the constants above, and what the command names."""
+    return effect | first << _BITS | second
+
+
+def apply(world: World, code: int) -> str:
+    """Apply the action of an integer."""
+    return _EFFECTS[code >> 2 * _BITS](world, code >> _BITS & _MASK, code & _MASK)
 
 
 def _worked(world: World, verb: str, thing: int, receptacle: int) -> str:

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from bisect import bisect
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from natlang_envs.alfworld.engine import actions
-from natlang_envs.alfworld.engine.actions import Effect
-from natlang_envs.alfworld.engine.game import Receptacle, bits
+from natlang_envs.alfworld.engine.actions import (
+    CLEAN,
+    CLOSE,
+    COOL,
+    CUT,
+    EXAMINE_RECEPTACLE,
+    EXAMINE_THING,
+    HEAT,
+    HELP,
+    INVENTORY,
+    LOOK,
+    OPEN,
+    PUT,
+    TAKE,
+    USE,
+    action,
+)
+from natlang_envs.alfworld.engine.game import Game, Place, bits
 
 if TYPE_CHECKING:
     from natlang_envs.alfworld.engine.world import World
@@ -15,85 +30,93 @@ if TYPE_CHECKING:
 _GO = "go to "
 
 
-# What a command does: an effect, and the numbers of what it names. A plain tuple, for thousands are made a second.
-Action = tuple[Effect, int, int]
-
-
-class AvailableActions(NamedTuple):
-    """The available actions of one situation.
-
-    Attributes:
-        commands: All commands, sorted.
-        actions: What each of them does, without those that go elsewhere: they are the same in all situations.
-    """
-
-    commands: tuple[str, ...]
-    actions: dict[str, Action]
+# All commands of a situation, sorted, and what each of them does, without those that go elsewhere, which are the same
+# in all situations. Plain tuples and dictionaries of strings are left out by the garbage collector.
+AvailableActions = tuple[tuple[str, ...], dict[str, int]]
 
 
 def cache_key(world: World) -> tuple[Any, ...]:
     """Return the cache key of a situation; while something is held, the contents rarely matter, so keys are few."""
     game, location, held = world.game, world.location, world.held
-    doors = world.opened & game.doors[location]
+    place = game.places[location]
+    doors = world.opened & place.doors
     if held is None:
-        return (location, doors, game.contents_here[location](world.contents))
+        return (location, doors, place.pick(world.contents))
     to_cut = world.things_at[location] & game.sliceable if game.knives >> held & 1 else 0
     if game.loose_lamps:
-        return (location, doors, held, to_cut, game.contents_here[location](world.contents))
+        return (location, doors, held, to_cut, place.pick(world.contents))
     return (location, doors, held, to_cut)
 
 
 def find_actions(world: World) -> AvailableActions:
     """Return the actions of a world's present situation; they depend on nothing but its cache key."""
-    game = world.game
-    here = [(number, game.receptacles[number]) for number in game.at[world.location]]
-    found: dict[str, Action] = {"look": (actions.look, 0, 0), "inventory": (actions.inventory, 0, 0)}
-    if game.grammar.help:
-        found["help"] = (actions.ask_for_help, 0, 0)
-    for number, receptacle in here:
-        name, _, _, openable = receptacle
-        found[f"examine {name}"] = (actions.examine_receptacle, number, 0)
+    game, held = world.game, world.held
+    place = game.places[world.location]
+    if not place.always:
+        place.always.update(_always(game, place))
+    found = place.always.copy()
+    for number in place.receptacles:
+        name, kind, _, openable = game.receptacles[number]
+        inside = world.contents[number]
+        reachable = True
         if openable:
-            if world.opened >> number & 1:
-                found[f"close {name}"] = (actions.close_door, number, 0)
+            reachable = bool(world.opened >> number & 1)
+            if reachable:
+                found[f"close {name}"] = action(CLOSE, number)
             else:
-                found[f"open {name}"] = (actions.open_door, number, 0)
-        for thing in bits(world.contents[number] & game.toggleable):
-            found[f"use {game.things[thing].name}"] = (actions.use, thing, 0)
-        if world.held is None:
-            if world.reachable(number):
-                for thing in bits(world.contents[number] & game.pickupable):
-                    found[f"take {game.things[thing].name} from {name}"] = (actions.take, thing, number)
-        else:
-            _add_work(found, world, world.held, number, receptacle)
-    if world.held is not None:
-        _add_handling(found, world, world.held)
-    ours = sorted(found)
-    before = bisect(ours, _GO)
-    return AvailableActions((*ours[:before], *game.ways(world.location), *ours[before:]), found)
+                found[f"open {name}"] = action(OPEN, number)
+        if inside & game.toggleable:
+            for thing in bits(inside & game.toggleable):
+                found[f"use {game.things[thing].name}"] = action(USE, thing)
+        if held is not None:
+            _add_work(found, world, held, number, name, kind, reachable)
+        elif reachable:
+            rest = inside & game.pickupable
+            while rest:
+                thing = (rest & -rest).bit_length() - 1
+                rest &= rest - 1
+                found[f"take {game.things[thing].name} from {name}"] = action(TAKE, thing, number)
+    if held is not None:
+        _add_handling(found, world, held)
+    commands = sorted(found)
+    before = bisect(commands, _GO)
+    commands[before:before] = place.ways
+    return tuple(commands), found
 
 
-def _add_handling(found: dict[str, Action], world: World, held: int) -> None:
+def _always(game: Game, place: Place) -> dict[str, int]:
+    """Return what can be done at a place whatever lies there and is held."""
+    found = {"look": LOOK, "inventory": INVENTORY}
+    if game.grammar.help:
+        found["help"] = HELP
+    for number in place.receptacles:
+        found[f"examine {game.receptacles[number].name}"] = action(EXAMINE_RECEPTACLE, number)
+    return found
+
+
+def _add_handling(found: dict[str, int], world: World, held: int) -> None:
     """Add what can be done anywhere with the thing in hand."""
     game = world.game
     name = game.things[held].name
-    found[f"examine {name}"] = (actions.examine_thing, held, 0)
+    found[f"examine {name}"] = action(EXAMINE_THING, held)
     if game.knives >> held & 1:
         for thing in bits(world.things_at[world.location] & game.sliceable):
-            found[f"slice {game.things[thing].name} with {name}"] = (actions.cut, thing, held)
+            found[f"slice {game.things[thing].name} with {name}"] = action(CUT, thing, held)
 
 
-def _add_work(found: dict[str, Action], world: World, held: int, number: int, receptacle: Receptacle) -> None:
+def _add_work(
+    found: dict[str, int], world: World, held: int, number: int, name: str, kind: str, reachable: bool
+) -> None:
     """Add what can be done with the thing in hand at a receptacle."""
     game, one = world.game, 1 << held
-    thing, kind = game.things[held]
-    if (receptacle.type, kind) in game.can_contain and world.reachable(number):
-        found[game.grammar.put.format(thing, receptacle.name)] = (actions.put, held, number)
-    if receptacle.type in game.grammar.cleaners:
+    thing, thing_kind = game.things[held]
+    if reachable and (kind, thing_kind) in game.can_contain:
+        found[game.grammar.put.format(thing, name)] = action(PUT, held, number)
+    if kind in game.grammar.cleaners:
         if game.cleanable & one:
-            found[f"clean {thing} with {receptacle.name}"] = (actions.clean, held, number)
-    elif receptacle.type == "microwave":
+            found[f"clean {thing} with {name}"] = action(CLEAN, held, number)
+    elif kind == "microwave":
         if game.heatable & one:
-            found[f"heat {thing} with {receptacle.name}"] = (actions.heat, held, number)
-    elif receptacle.type == "fridge" and game.coolable & one:
-        found[f"cool {thing} with {receptacle.name}"] = (actions.cool, held, number)
+            found[f"heat {thing} with {name}"] = action(HEAT, held, number)
+    elif kind == "fridge" and game.coolable & one:
+        found[f"cool {thing} with {name}"] = action(COOL, held, number)

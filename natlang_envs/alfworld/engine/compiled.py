@@ -25,10 +25,10 @@ def check_compiled() -> None:
     """
     if not is_compiled():
         return
-    listed = _LIST.read_text(encoding="ascii").splitlines() if _LIST.is_file() else [" engine/world.py"]
+    listed = _LIST.read_text(encoding="ascii").splitlines() if _LIST.is_file() else [" alfworld/engine/world.py"]
     for line in listed:
         digest, name = line.split(" ", 1)
-        if hashlib.sha256((_ENGINE.parent / name).read_bytes()).hexdigest() != digest:
+        if hashlib.sha256((_ENGINE.parents[1] / name).read_bytes()).hexdigest() != digest:
             raise UsageError(
                 f"ALFWorld's compiled engine is of another version of {name}: install natlang-envs again, "
                 "or delete the compiled files beside it"

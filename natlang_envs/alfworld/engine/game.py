@@ -6,13 +6,12 @@ them in; a set of things is one integer with a bit for each.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import itemgetter
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
 from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, Goal, parse_goal
@@ -67,6 +66,56 @@ def bits(members: int) -> Iterator[int]:
         members ^= low
 
 
+def _nothing(_contents: list[int]) -> None:
+    """Pick what lies in the receptacles of a location that has none."""
+
+
+class Place:
+    """The receptacles at one location; all games of a room share it.
+
+    Attributes:
+        receptacles: Their numbers.
+        doors: The set of those with a door.
+        ways: The commands that go elsewhere, sorted.
+        pick: What picks their contents out of those of all receptacles.
+        always: The actions that are always available here; the engine fills it in when they are first asked for.
+    """
+
+    __slots__ = ("always", "doors", "pick", "receptacles", "ways")
+
+    def __init__(self, receptacles: tuple[int, ...], doors: int, destinations: dict[str, int]) -> None:
+        self.receptacles = receptacles
+        self.doors = doors
+        self.ways = tuple(command for command, receptacle in destinations.items() if receptacle not in receptacles)
+        self.pick: Callable[[list[int]], Any] = itemgetter(*receptacles) if receptacles else _nothing
+        self.always: dict[str, int] = {}
+
+
+class Directions:
+    """What all games with the same receptacles share, apart from those with and without `help`.
+
+    Attributes:
+        room: What is seen from the middle of the room at the start.
+        destinations: The receptacle that each command `go to …` leads to, sorted.
+    """
+
+    __slots__ = ("_doors", "_places", "destinations", "room")
+
+    def __init__(self, names: tuple[str, ...], doors: int) -> None:
+        self.room = MIDDLE_OF_THE_ROOM.format(listing(f"a {name}" for name in names))
+        self.destinations = dict(sorted((f"go to {name}", number) for number, name in enumerate(names)))
+        self._doors = doors
+        self._places: dict[tuple[int, ...], Place] = {}
+
+    def place(self, receptacles: tuple[int, ...]) -> Place:
+        """Return the place that has these receptacles."""
+        place = self._places.get(receptacles)
+        if place is None:
+            doors = self._doors & _set(receptacles)
+            place = self._places[receptacles] = Place(receptacles, doors, self.destinations)
+        return place
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Game:
     """The static facts of a game; sets of things and receptacles are integers with a bit for each (see `bits`).
@@ -93,10 +142,8 @@ class Game:
         knives: The things that can slice others.
         loose_lamps: Whether something can be both switched and taken.
         room: What is seen from the middle of the room at the start.
-        arrivals: What is said first on arriving at each receptacle.
         destinations: The receptacle that each command `go to …` leads to, sorted.
-        doors: The receptacles with a door at each location.
-        contents_here: For each location, what picks the contents of its receptacles out of those of all.
+        places: For each location, what is known of it whatever lies there.
         actions_cache: The available actions of recent situations, shared by all episodes of the game.
         lists: The engine's cache of lists of things in words.
         found: The engine's cache of what is said on arriving at a receptacle, by its state.
@@ -133,28 +180,13 @@ class Game:
     knives: int
     loose_lamps: bool
     room: str
-    arrivals: tuple[str, ...]
     destinations: dict[str, int]
-    doors: tuple[int, ...]
-    contents_here: tuple[Callable[[list[int]], Any], ...]
+    places: tuple[Place, ...] = field(repr=False)
     actions_cache: dict[tuple[Any, ...], AvailableActions] = field(
         default_factory=dict["tuple[Any, ...]", "AvailableActions"], repr=False
     )
     lists: dict[int, str] = field(default_factory=dict[int, str], repr=False)
     found: dict[tuple[int, int, int], str] = field(default_factory=dict["tuple[int, int, int]", str], repr=False)
-    _ways: dict[tuple[int, ...], tuple[str, ...]] = field(
-        default_factory=dict["tuple[int, ...]", "tuple[str, ...]"], repr=False
-    )
-
-    def ways(self, location: int) -> tuple[str, ...]:
-        """Return the commands that go elsewhere from a location, sorted."""
-        here = self.at[location]
-        ways = self._ways.get(here)
-        if ways is None:
-            ways = self._ways[here] = tuple(
-                command for command, receptacle in self.destinations.items() if receptacle not in here
-            )
-        return ways
 
 
 def parse_game(text: GameText, numbers: Random | None = None) -> Game:
@@ -237,18 +269,22 @@ def assemble(
     Raises:
         UsageError: The game cannot be solved.
     """
-    at: list[list[int]] = [[] for _ in locations]
-    doors = [0] * len(locations)
-    for number, receptacle in enumerate(receptacles):
-        at[receptacle.location].append(number)
-        doors[receptacle.location] |= receptacle.openable << number
-    kinds: dict[str, int] = defaultdict(int)
+    at: list[tuple[int, ...]] = [()] * len(locations)
+    doors = 0
+    wanted_in: list[int] = []
+    for number, (_, kind, location, openable) in enumerate(receptacles):
+        at[location] += (number,)
+        doors |= openable << number
+        if goal.receptacle_type and kind == goal.receptacle_type:
+            wanted_in.append(number)
+    kinds = dict.fromkeys((goal.object_type, goal.toggle_type, "knife", "butterknife"), 0)
     for number, (_, kind) in enumerate(things):
-        kinds[kind] |= 1 << number
+        if kind in kinds:
+            kinds[kind] |= 1 << number
     able = {CLEAN: "cleanable", HEAT: "heatable", COOL: "coolable"}.get(goal.task_type)
     sets: dict[str, Any] = {field: marks.get(field, 0) for field in MARKS}
     toggleable, pickupable = marks.get("toggleable", 0), marks.get("pickupable", 0)
-    room, destinations, ways = _directions(tuple(each.name for each in receptacles))
+    directions = _directions(tuple([each.name for each in receptacles]), doors, bool(grammar.help))
     game = Game(
         task=task,
         grammar=grammar,
@@ -257,30 +293,20 @@ def assemble(
         things=things,
         locations=locations,
         start=start,
-        at=tuple(map(tuple, at)),
+        at=tuple(at),
         can_contain=can_contain,
         inside=inside,
         contents=contents,
         things_at=things_at,
         opened=opened,
         wanted=kinds[goal.object_type] & (marks.get(able, 0) if able else -1) if goal.object_type else 0,
-        wanted_in=tuple(
-            number
-            for number, each in enumerate(receptacles)
-            if goal.receptacle_type and each.type == goal.receptacle_type
-        ),
+        wanted_in=tuple(wanted_in),
         lamps=kinds[goal.toggle_type] & toggleable if goal.toggle_type else 0,
         knives=kinds["knife"] | kinds["butterknife"],
         loose_lamps=bool(toggleable & pickupable),
-        room=room,
-        arrivals=tuple(
-            f"You arrive at {locations[each.location] if grammar.names_location else each.name}. "
-            for each in receptacles
-        ),
-        destinations=destinations,
-        doors=tuple(doors),
-        contents_here=tuple(_picker(tuple(here)) for here in at),
-        _ways=ways,
+        room=directions.room,
+        destinations=directions.destinations,
+        places=tuple([directions.place(here) for here in at]),
         **sets,
     )
     _check_solvable(game)
@@ -288,24 +314,12 @@ def assemble(
 
 
 @lru_cache(maxsize=256)
-def _directions(names: tuple[str, ...]) -> tuple[str, dict[str, int], dict[tuple[int, ...], tuple[str, ...]]]:
-    """Return what games with these receptacles share: the view from the middle, where each `go to` leads, `_ways`."""
-    room = MIDDLE_OF_THE_ROOM.format(listing(f"a {name}" for name in names))
-    return room, dict(sorted((f"go to {name}", number) for number, name in enumerate(names))), {}
-
-
-@lru_cache(maxsize=256)
-def _picker(here: tuple[int, ...]) -> Callable[[list[int]], Any]:
-    """Return what picks the contents of some receptacles out of those of all."""
-    return cast("Callable[[list[int]], Any]", itemgetter(*here)) if here else _nothing
+def _directions(names: tuple[str, ...], doors: int, _helps: bool) -> Directions:
+    return Directions(names, doors)
 
 
 def _numbers(ids: Iterable[str]) -> dict[str, int]:
     return {each: number for number, each in enumerate(sorted(ids))}
-
-
-def _nothing(_contents: list[int]) -> None:
-    """Pick what lies in the receptacles of a location that has none."""
 
 
 def _set(numbers: Iterable[int]) -> int:

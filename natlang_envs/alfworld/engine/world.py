@@ -24,8 +24,8 @@ from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS, WELCOME
 from natlang_envs.errors import UsageError
 
 # Of all games together, so that a few with many episodes are known well; 100 games in long play take 13 MiB.
-_VIEWS_KEPT = 6_000
-_KEPT: deque[tuple[dict[tuple[Any, ...], AvailableActions], tuple[Any, ...]]] = deque()
+_VIEWS_KEPT = 12_000
+_KEPT: deque[dict[tuple[Any, ...], AvailableActions]] = deque()  # an entry a view, of the cache that it is in; by age
 
 
 class World:
@@ -43,11 +43,11 @@ class World:
         opened: The open receptacles.
         hot, cool, clean, toggled, sliced: Things.
         won: Whether the goal holds now; it can be lost again.
-        view: What can be done now.
-        commands: The same as commands, sorted as TextWorld does.
+        commands: What can be done now, sorted as TextWorld does.
     """
 
     __slots__ = (
+        "_actions",
         "clean",
         "commands",
         "contents",
@@ -61,7 +61,6 @@ class World:
         "sliced",
         "things_at",
         "toggled",
-        "view",
         "won",
     )
 
@@ -78,8 +77,8 @@ class World:
         self.clean = game.clean
         self.toggled = game.toggled
         self.sliced = game.sliced
-        self.view: AvailableActions
         self.commands: tuple[str, ...]
+        self._actions: dict[str, int]
         self.look_around()
         self.check_goal()
 
@@ -92,10 +91,9 @@ class World:
     def step(self, command: str) -> str:
         """Apply a command and return the game's answer; text that is no command of now changes nothing."""
         command = command.strip()
-        action = self.view.actions.get(command)
+        action = self._actions.get(command)
         if action is not None:
-            effect, first, second = action
-            return effect(self, first, second)
+            return actions.apply(self, action)
         receptacle = self.game.destinations.get(command)
         if receptacle is None or self.game.receptacles[receptacle].location == self.location:
             return NOTHING_HAPPENS
@@ -144,11 +142,11 @@ class World:
         view = views.get(situation)
         if view is None:
             view = views[situation] = find_actions(self)
-            _KEPT.append((views, situation))
+            _KEPT.append(views)
             if len(_KEPT) > _VIEWS_KEPT:
-                views, situation = _KEPT.popleft()
-                views.pop(situation, None)
-        self.view, self.commands = view, view.commands
+                oldest = _KEPT.popleft()
+                del oldest[next(iter(oldest))]
+        self.commands, self._actions = view
 
     def check_goal(self) -> None:
         """Find whether the goal holds; called when something that goals speak of changed."""

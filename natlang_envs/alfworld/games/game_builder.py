@@ -5,47 +5,103 @@ Objects, receptacles and locations are numbered in the order of the names that t
 
 from __future__ import annotations
 
-from collections import defaultdict
-from functools import cache
+from functools import cache, lru_cache
 from sys import intern
-from typing import NamedTuple
 
 from natlang_envs.alfworld.engine.game import Game, Receptacle, Thing, assemble
 from natlang_envs.alfworld.engine.goals import Goal
 from natlang_envs.alfworld.engine.grammar import BY_NAME
-from natlang_envs.alfworld.games.floor_plans import Aim, Fixture, Room, floor_plans, room
-from natlang_envs.alfworld.games.layout import Layout, Object, receptacles_of
-from natlang_envs.alfworld.games.pddl_writer import goal_of, location_id, receptacle_id, thing_id
+from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room
+from natlang_envs.alfworld.games.layout import Layout, receptacles_of
+from natlang_envs.alfworld.games.pddl_writer import beginning, goal_of, location_id, receptacle_id, thing_id
+
+# A thing: its name in the problem, name of the location, receptacles, and place in the layout or -1. Of the name it has
+# as much as tells the things of its type apart.
+_Row = tuple[str, str, tuple[int, ...], int]
 
 
-class _Row(NamedTuple):
-    """A thing: its name in the problem, type, name of the location, receptacles, and place in the layout or -1."""
-
-    name: str
-    type: str
-    location: str
-    receptacles: tuple[int, ...]
-    place: int
-
-
-class _Parts(NamedTuple):
-    """What all games of a room share. Names of problems are in lower case.
+class _Kind:
+    """A type of thing in a room.
 
     Attributes:
-        receptacles: Name in the game, type, name of the location, and whether it has a door; in order.
-        numbers: The number of each receptacle of the room.
-        locations: The names of the locations that receptacles and fixtures are at.
-        fixtures: The things that never move.
-        can_contain: Which (type of receptacle, type of thing) fit.
-        marks: The sets of things that each type is in.
+        name: The type as the game has it.
+        marks: The sets of things that it is in.
+        fixtures: The things of this type that never move.
     """
 
-    receptacles: tuple[tuple[str, str, str, bool], ...]
-    numbers: dict[int, int]
-    locations: frozenset[str]
-    fixtures: tuple[_Row, ...]
-    can_contain: frozenset[tuple[str, str]]
-    marks: dict[str, tuple[str, ...]]
+    __slots__ = ("fixtures", "marks", "name")
+
+    def __init__(self, type: str, movable: bool) -> None:
+        known = floor_plans()
+        self.name = intern(type.lower())
+        self.marks = [action for action, able in known.actions.items() if type in able]
+        if movable:
+            self.marks.append("pickupable")
+        if type in known.holders:
+            self.marks.append("receptacle_things")
+        self.fixtures: list[_Row] = []
+
+
+class _Parts:
+    """What all games of a room share.
+
+    Attributes:
+        kinds: The types of things, by name in the layout; in the order of the problem's names.
+        numbers: The number of each receptacle of the room.
+        ats: The name of the location of each receptacle of the room.
+        locations: The names of the locations that receptacles and fixtures are at.
+        can_contain: Which (type of receptacle, type of thing) fit.
+    """
+
+    __slots__ = ("_made", "_receptacles", "ats", "can_contain", "kinds", "locations", "numbers")
+
+    def __init__(self, here: Room) -> None:
+        known = floor_plans()
+        locations = [location_id(each) for each in here.locations]
+        ids = [receptacle_id(each).lower() for each in here.receptacles]
+        order = sorted(range(len(ids)), key=ids.__getitem__)
+        names = [f"{each.partition('_bar_')[0]}{'basin' if 'basin' in each else ''}" for each in ids]
+        left = {name: names.count(name) for name in names}
+        self.numbers = [0] * len(ids)
+        self.ats = [locations[each.location] for each in here.receptacles]
+        # Name in the game, type, name of the location, and whether it has a door; by number.
+        self._receptacles: list[tuple[str, str, str, bool]] = []
+        for number, place in enumerate(order):
+            each, name = here.receptacles[place], names[place]
+            self.numbers[place] = number
+            self._receptacles.append(
+                (intern(f"{name} {left[name]}"), intern(each.type.lower()), self.ats[place], each.openable)
+            )
+            left[name] -= 1
+        self._made: list[dict[int, Receptacle]] = [{} for _ in order]
+        types = {*here.movable, *(each.type for each in here.fixtures)}
+        movable = frozenset(here.movable)
+        # In names of problems, a type is followed by "_", which is before all letters.
+        in_order = sorted(types, key=lambda kind: f"{kind.lower()}_")
+        self.kinds = {kind: _Kind(kind, kind in movable) for kind in in_order}
+        for each in here.fixtures:
+            name = thing_id(each.type.lower(), each.spot)
+            places = tuple([self.numbers[place] for place in receptacles_of(each)])
+            self.kinds[each.type].fixtures.append((name, locations[each.location], places, -1))
+        self.locations = frozenset([*self.ats, *[locations[each.location] for each in here.fixtures]])
+        self.can_contain = frozenset(
+            [
+                (intern(kind.lower()), intern(each.lower()))
+                for kind in {each.type for each in here.receptacles}
+                for each in known.fits.get(kind, frozenset()) & types
+            ]
+        )
+
+    def receptacles(self, locations: dict[str, int]) -> tuple[Receptacle, ...]:
+        """Return the receptacles of a game that numbers locations so; games that agree share them."""
+        found: list[Receptacle] = []
+        for made, (name, kind, at, door) in zip(self._made, self._receptacles, strict=True):
+            location = locations[at]
+            receptacle = made.get(location)
+            if receptacle is None:
+                receptacle = made[location] = Receptacle(name, kind, location, door)
+            found.append(receptacle)
+        return tuple(found)
 
 
 def build_game(here: Room, layout: Layout, aim: Aim, task: str, grammar: str) -> Game:
@@ -58,48 +114,46 @@ def build_game(here: Room, layout: Layout, aim: Aim, task: str, grammar: str) ->
         task: The whole sentence that asks for it.
         grammar: One of `GRAMMARS`.
     """
-    parts = _parts_of(here.number) if here is room(here.number) else _parts(here)
+    parts = _parts_of(here.number) if here is room(here.number) else _Parts(here)
     start = location_id(layout.start)
-    rows = list(parts.fixtures)
     names = {start, *parts.locations}
+    by_kind: dict[str, list[int]] = {}
     for place, each in enumerate(layout.objects):
-        at = location_id(each.location)
-        names.add(at)
-        kind = each.type.lower()
-        rows.append(_Row(thing_id(kind, each.spot), kind, at, _numbered(each, parts.numbers), place))
-    rows.sort()
-    number_of = {row.place: number for number, row in enumerate(rows)}
-    inside = [0] * len(rows)
+        if each.receptacle < 0:
+            names.add(location_id(each.location))
+        by_kind.setdefault(each.type, []).append(place)
     locations = {name: number for number, name in enumerate(sorted(names))}
-    contents, things_at = [0] * len(parts.receptacles), [0] * len(locations)
-    marks: dict[str, int] = defaultdict(int)
-    left: dict[str, int] = defaultdict(int)
-    for row in rows:
-        left[row.type] += 1
     things: list[Thing] = []
-    for number, (_, kind, at, receptacles, place) in enumerate(rows):
-        one = 1 << number
-        things.append(Thing(intern(f"{kind} {left[kind]}"), kind))
-        left[kind] -= 1
-        things_at[locations[at]] |= one
-        for receptacle in receptacles:
-            contents[receptacle] |= one
-        if place >= 0:
-            holder = layout.objects[place].holder
-            if holder >= 0:
-                inside[number_of[holder]] |= one
-            if layout.objects[place].cool:
-                marks["cool"] |= one
-        for mark in parts.marks[kind]:
-            marks[mark] |= one
-    goal = goal_of(aim)
+    number_of = [0] * len(layout.objects)
+    contents, things_at = [0] * len(parts.numbers), [0] * len(locations)
+    marks: dict[str, int] = {}
+    for name, kind in parts.kinds.items():
+        rows = _rows(kind, by_kind.get(name, []), layout, parts)
+        first = len(things)
+        for number, (_, at, receptacles, place) in enumerate(rows, first):
+            one = 1 << number
+            things_at[locations[at]] |= one
+            for receptacle in receptacles:
+                contents[receptacle] |= one
+            if place >= 0:
+                number_of[place] = number
+                if layout.objects[place].cool:
+                    marks["cool"] = marks.get("cool", 0) | one
+        things.extend(_named(kind.name, len(rows)))
+        members = (1 << len(things)) - (1 << first)
+        for mark in kind.marks:
+            marks[mark] = marks.get(mark, 0) | members
+    inside = [0] * len(things)
+    for place, each in enumerate(layout.objects):
+        if each.holder >= 0:
+            inside[number_of[each.holder]] |= 1 << number_of[place]
     return assemble(
         task=task,
         grammar=BY_NAME[grammar],
-        goal=Goal(goal.task_type, *map(str.lower, (goal.object_type, goal.receptacle_type, goal.toggle_type))),
-        receptacles=tuple(Receptacle(name, kind, locations[at], door) for name, kind, at, door in parts.receptacles),
+        goal=_goal(aim),
+        receptacles=parts.receptacles(locations),
         things=tuple(things),
-        locations=tuple(f"loc {number}" for number in range(len(locations), 0, -1)),
+        locations=_location_names(len(locations)),
         start=locations[start],
         can_contain=parts.can_contain,
         marks=marks,
@@ -109,57 +163,44 @@ def build_game(here: Room, layout: Layout, aim: Aim, task: str, grammar: str) ->
     )
 
 
-def _numbered(each: Fixture | Object, numbers: dict[int, int]) -> tuple[int, ...]:
-    return tuple(numbers[place] for place in receptacles_of(each))
+def _rows(kind: _Kind, places: list[int], layout: Layout, parts: _Parts) -> list[_Row]:
+    """Return the things of a type, in order; `places` are those of its objects in the layout."""
+    rows = kind.fixtures.copy()
+    several = len(rows) + len(places) > 1
+    # The beginnings of names tell most things apart; the rest is drawn where they do not, or beside fixtures.
+    whole = several and (len(rows) > 0 or len({layout.objects[place].x for place in places}) < len(places))
+    for place in places:
+        each = layout.objects[place]
+        main = each.receptacle
+        name = thing_id(kind.name, each.spot) if whole else beginning(kind.name, each.x) if several else ""
+        if main < 0:
+            rows.append((name, location_id(each.location), (), place))
+        elif each.also:
+            rows.append((name, parts.ats[main], tuple([parts.numbers[at] for at in receptacles_of(each)]), place))
+        else:
+            rows.append((name, parts.ats[main], (parts.numbers[main],), place))
+    if several:
+        rows.sort()
+    return rows
 
 
 @cache
 def _parts_of(number: int) -> _Parts:
-    return _parts(room(number))
+    return _Parts(room(number))
 
 
-def _parts(here: Room) -> _Parts:
-    known = floor_plans()
-    locations = [location_id(each) for each in here.locations]
-    ids = [receptacle_id(each).lower() for each in here.receptacles]
-    order = sorted(range(len(ids)), key=ids.__getitem__)
-    numbers = {place: number for number, place in enumerate(order)}
-    kinds = [f"{each.partition('_bar_')[0]}{'basin' if 'basin' in each else ''}" for each in ids]
-    left = {kind: kinds.count(kind) for kind in kinds}
-    receptacles: list[tuple[str, str, str, bool]] = []
-    for place in order:
-        each, kind = here.receptacles[place], kinds[place]
-        name = intern(f"{kind} {left[kind]}")
-        left[kind] -= 1
-        receptacles.append((name, intern(each.type.lower()), locations[each.location], each.openable))
-    fixtures = tuple(
-        _Row(
-            thing_id(each.type.lower(), each.spot),
-            intern(each.type.lower()),
-            locations[each.location],
-            _numbered(each, numbers),
-            -1,
-        )
-        for each in here.fixtures
-    )
-    types = {*here.movable, *(each.type for each in here.fixtures)}
-    movable = frozenset(here.movable)
-    return _Parts(
-        receptacles=tuple(receptacles),
-        numbers=numbers,
-        locations=frozenset((*(at for _, _, at, _ in receptacles), *(each.location for each in fixtures))),
-        fixtures=fixtures,
-        can_contain=frozenset(
-            (intern(kind.lower()), intern(each.lower()))
-            for kind in {each.type for each in here.receptacles}
-            for each in known.fits.get(kind, frozenset()) & types
-        ),
-        marks={
-            intern(kind.lower()): (
-                *(("pickupable",) if kind in movable else ()),
-                *(("receptacle_things",) if kind in known.holders else ()),
-                *(action for action, able in known.actions.items() if kind in able),
-            )
-            for kind in types
-        },
-    )
+@lru_cache(maxsize=4_096)
+def _named(kind: str, count: int) -> tuple[Thing, ...]:
+    """Return so many things of a type, the highest number first."""
+    return tuple([Thing(intern(f"{kind} {number}"), kind) for number in range(count, 0, -1)])
+
+
+@lru_cache(maxsize=256)
+def _location_names(count: int) -> tuple[str, ...]:
+    return tuple([f"loc {number}" for number in range(count, 0, -1)])
+
+
+@lru_cache(maxsize=4_096)
+def _goal(aim: Aim) -> Goal:
+    goal = goal_of(aim)
+    return Goal(goal.task_type, goal.object_type.lower(), goal.receptacle_type.lower(), goal.toggle_type.lower())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from natlang_envs.alfworld.engine.game import Game
 from natlang_envs.alfworld.engine.game_file import GameText
-from natlang_envs.alfworld.engine.grammar import GRAMMARS
+from natlang_envs.alfworld.games.drawn_tasks import DrawnTasks
 from natlang_envs.alfworld.games.generator import (
     GAMES,
     aim_of,
@@ -18,12 +18,10 @@ from natlang_envs.alfworld.games.generator import (
     rooms_for,
     task_ids,
 )
-from natlang_envs.alfworld.games.size_limits import GAMES_KEPT
 from natlang_envs.alfworld.games.splits import (
     UNSEEN_PLANS,
     OfficialSplit,
     check_kind,
-    check_task_types,
     generated_split,
 )
 from natlang_envs.errors import UsageError
@@ -37,36 +35,17 @@ _NUMBERS: dict[OfficialSplit | None, range] = {
 }
 
 
-class GeneratedTasks:
-    """The generated games of one split.
+class GeneratedTasks(DrawnTasks):
+    """The generated games of one split."""
 
-    Args:
-        split: As `splits.generated_split` takes it.
-        task_types: As `splits.check_task_types` takes it.
-        goal: Only games for this object and this receptacle or lamp, such as `"Tomato-Microwave"`.
-        grammar: One of `GRAMMARS`; the first by default.
-
-    Raises:
-        UsageError: There is no such split or task type, or no game for this goal.
-    """
-
-    def __init__(
-        self,
-        split: str,
-        task_types: Sequence[str | int] | None = None,
-        goal: str | None = None,
-        grammar: str | None = None,
-    ) -> None:
+    def _choose(self, split: str) -> None:
         self._split = generated_split(split)
-        self._types = check_task_types(task_types)
-        self._goal = goal
-        self._grammar = grammar or GRAMMARS[0]
         self._numbers = _NUMBERS[self._split]
         # Which of the two kinds of rooms: True for the seen ones.
         self._seen = {"train": (True,), "valid_seen": (True,), "valid_unseen": (False,), None: (True, False)}[
             self._split
         ]
-        self._pool = None if goal is None else _pool(self._seen, self._types, self._numbers, goal)
+        self._pool = None if self._goal is None else _pool(self._seen, self._types, self._numbers, self._goal)
 
     def draw(self, uniform: Callable[[], float]) -> str:
         """Return the id of a game: types as often as officially, then any room and any number; with a goal, any."""
@@ -98,20 +77,15 @@ class GeneratedTasks:
         """Return a game as it is written down."""
         return generate(task_id, self._grammar)
 
-    def game(self, task_id: str) -> Game:
-        """Return a game, parsed."""
-        return _game(task_id, self._grammar)
+    @staticmethod
+    def _make(task_id: str, grammar: str) -> Game:
+        return generated_game(task_id).game(grammar)
 
 
 def _split_of(room: int, number: int) -> OfficialSplit:
     if room in UNSEEN_PLANS:
         return "valid_unseen"
     return "train" if number in _NUMBERS["train"] else "valid_seen"
-
-
-@lru_cache(maxsize=GAMES_KEPT)
-def _game(task_id: str, grammar: str) -> Game:
-    return generated_game(task_id).game(grammar)
 
 
 @lru_cache(maxsize=32)

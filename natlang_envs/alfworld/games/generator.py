@@ -23,7 +23,7 @@ from natlang_envs.alfworld.games.sentences import sentence
 from natlang_envs.alfworld.games.size_limits import within_limits
 from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
 from natlang_envs.errors import UsageError, one_of
-from natlang_envs.tasks import TaskRandom
+from natlang_envs.task_random import TaskRandom
 
 PREFIX = "generated"
 GAMES = 1_000  # of one task type in one room, numbered with three digits
@@ -169,9 +169,9 @@ def weighted_aims(task_type: str, here: Room) -> WeightedChoice[Aim]:
 
 def is_possible(aim: Aim, here: Room) -> bool:
     """Return whether a room has what a task is about, and what it takes."""
-    if aim.object_type not in here.movable or not places_for(aim.object_type, here, aim).outcomes:
+    types = tuple(receptacle.type for receptacle in here.receptacles)
+    if aim.object_type not in here.movable or not places_for(aim.object_type, types, aim).outcomes:
         return False
-    types = {receptacle.type for receptacle in here.receptacles}
     station = _STATIONS.get(aim.task_type)
     if aim.task_type == LOOK:
         ends = any(fixture.type == aim.target_type and fixture.receptacle >= 0 for fixture in here.fixtures)

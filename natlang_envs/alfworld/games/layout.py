@@ -6,9 +6,9 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from natlang_envs.alfworld.engine.goals import PLACE, TWO
-from natlang_envs.alfworld.games.floor_plans import Aim, Fixture, Location, Room, Spot, floor_plans
+from natlang_envs.alfworld.games.floor_plans import Aim, Fixture, Location, Room, floor_plans, room
 from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
-from natlang_envs.tasks import TaskRandom
+from natlang_envs.task_random import TaskRandom
 
 _CENTIMETRE = 10  # millimetres; ids tell no less apart
 _SPREAD = 30  # centimetres from the middle of a receptacle, to each side, at which things lie
@@ -17,26 +17,65 @@ LEVEL, DOWN = 30, 60  # degrees
 _KEPT = 50_000  # rooms times types of objects whose places are kept in mind; made-up rooms have no end
 
 
-class Object(NamedTuple):
+Point = tuple[int, int, int]  # as `Spot` is
+
+
+class Object:
     """An object where a game begins.
+
+    Its spot is drawn when it is asked for, since most games can be played without knowing it.
 
     Attributes:
         type: What it is.
-        spot: Where its middle is.
-        location: Where it is reached from.
         receptacle: Where it lies, counted in `Room.receptacles`; -1 for one that lies nowhere.
         also: The other receptacles it lies in.
+        location: Where it is reached from: as its receptacle is, if it lies in one.
         holder: The object that it lies in, counted in `Layout.objects`; -1 for none.
         cool: Whether it is cold.
     """
 
-    type: str
-    spot: Spot
-    location: Location
-    receptacle: int
-    also: tuple[int, ...] = ()
-    holder: int = -1
-    cool: bool = False
+    __slots__ = ("_grounds", "_position", "_random", "_x", "also", "cool", "holder", "location", "receptacle", "type")
+
+    def __init__(
+        self, type: str, receptacle: int, also: tuple[int, ...], cool: bool, grounds: Grounds, random: TaskRandom
+    ) -> None:
+        self.type = type
+        self.receptacle = receptacle
+        self.also = also
+        self.holder = -1
+        self.cool = cool
+        self._grounds = grounds
+        self._random = random
+        if receptacle < 0:
+            random.position += 1  # for the receptacle that it is near
+        else:
+            self.location = grounds.locations[receptacle]
+        self._position = random.position
+        self._x: int | None = None
+        random.position += 3  # for the spot
+
+    @property
+    def x(self) -> int:
+        """The first coordinate of its spot."""
+        if self._x is None:
+            self._x = _CENTIMETRE * (self._corner()[0] + self._random.number(self._position + 1, 2 * _SPREAD + 1))
+        return self._x
+
+    @property
+    def spot(self) -> Point:
+        """Where its middle is."""
+        _, y, z = self._corner()
+        y += self._random.number(self._position + 2, _RISE)
+        z += self._random.number(self._position + 3, 2 * _SPREAD + 1)
+        return (self.x, _CENTIMETRE * y, _CENTIMETRE * z)
+
+    def is_at(self, other: Object) -> bool:
+        """Return whether it has the same spot as another object."""
+        return self.x == other.x and self.spot == other.spot
+
+    def _corner(self) -> Point:
+        corners, near = self._grounds.corners, self.receptacle
+        return corners[near if near >= 0 else self._random.number(self._position, len(corners))]
 
 
 def receptacles_of(each: Fixture | Object) -> tuple[int, ...]:
@@ -51,45 +90,133 @@ class Layout(NamedTuple):
     start: Location
 
 
+class _Kind:
+    """A type of object in a room, when a task is not about it.
+
+    Attributes:
+        type: Its name.
+        numbers: How many there are.
+        loose: How many in 1,000 lie out of reach.
+        places: The receptacles that they can lie in.
+    """
+
+    __slots__ = ("loose", "numbers", "places", "type")
+
+    def __init__(self, type: str, receptacle_types: tuple[str, ...]) -> None:
+        self.type = type
+        self.numbers = _numbers(None, type)
+        self.loose = floor_plans().loose.get(type, 0)
+        self.places = _places(type, receptacle_types, None)
+
+
+class Grounds:
+    """What all layouts of a room share.
+
+    Attributes:
+        types: The types of its receptacles.
+        single: Those receptacles that hold no more than one object.
+        locations: Where each receptacle is reached from.
+        kinds: The types of its objects.
+        corners: Of the spots that things in each receptacle can have, the lowest; in centimetres.
+    """
+
+    __slots__ = ("_area", "_fixed", "_reached", "corners", "kinds", "locations", "single", "types")
+
+    def __init__(self, here: Room) -> None:
+        known = floor_plans()
+        self.types = tuple([each.type for each in here.receptacles])
+        self.single = frozenset([index for index, kind in enumerate(self.types) if kind in known.single])
+        self.locations = [here.locations[each.location] for each in here.receptacles]
+        self.kinds = [_Kind(kind, self.types) for kind in here.movable]
+        self._fixed: dict[str, list[Point]] = {}  # the spots of the things that never move, by type
+        for each in here.fixtures:
+            self._fixed.setdefault(each.type, []).append(each.spot)
+        middles: list[Point] = [each.spot for each in here.receptacles]
+        self.corners: list[Point] = [
+            (x // _CENTIMETRE - _SPREAD, y // _CENTIMETRE, z // _CENTIMETRE - _SPREAD) for x, y, z in middles
+        ]
+        self._reached = frozenset(here.locations)
+        xs, zs = [each.x for each in here.locations], [each.z for each in here.locations]
+        self._area = (min(xs), max(xs) - min(xs) + 1, min(zs), max(zs) - min(zs) + 1)
+
+    def put(
+        self,
+        kind: str,
+        receptacle: int,
+        others: list[Object],
+        random: TaskRandom,
+        also: tuple[int, ...] = (),
+        cool: bool = False,
+    ) -> Object:
+        """Return an object in a receptacle, or out of reach for -1, at a spot where no other of its type is."""
+        fixed = self._fixed.get(kind)
+        while True:
+            found = Object(kind, receptacle, also, cool, self, random)
+            for other in others:
+                if found.is_at(other):
+                    break
+            else:
+                if fixed is None or found.spot not in fixed:
+                    break
+        if receptacle < 0:
+            found.location = self.stand(DOWN, random)
+        return found
+
+    def stand(self, horizon: int, random: TaskRandom) -> Location:
+        """Return a place to stand somewhere among those of the room's receptacles."""
+        x, width, z, depth = self._area
+        x += random.below(width)
+        z += random.below(depth)
+        return Location(x, z, random.below(4), horizon)
+
+    def start(self, objects: list[Object], random: TaskRandom) -> Location:
+        """Return where the player starts: where nothing is."""
+        reached = self._reached.union([each.location for each in objects if each.receptacle < 0])
+        while (start := self.stand(LEVEL, random)) in reached:
+            pass
+        return start
+
+
+def grounds(here: Room) -> Grounds:
+    """Return what all layouts of a room share."""
+    return _grounds_of(here.number) if here is room(here.number) else Grounds(here)
+
+
+@cache
+def _grounds_of(number: int) -> Grounds:
+    return Grounds(room(number))
+
+
 def lay_out(here: Room, aim: Aim, random: TaskRandom) -> Layout:
     """Return a layout that is drawn anew; the objects that the task is about are all within reach."""
-    known, receptacles = floor_plans(), here.receptacles
-    types = tuple(each.type for each in receptacles)
-    within = area(here)
-    taken = {(thing.type, thing.spot) for thing in here.fixtures}
+    known = grounds(here)
     objects: list[Object] = []
     full: set[int] = set()
-    for kind in here.movable:
-        sought = kind == aim.object_type
-        loose = known.loose.get(kind, 0)
-        places = _places(kind, types, _barred(kind, aim))
-        for _ in range(_number(kind, aim).draw(random)):
+    for kind in known.kinds:
+        sought = kind.type == aim.object_type
+        numbers = goal_number(aim) if sought else kind.numbers
+        places = places_for(kind.type, known.types, aim) if sought else kind.places
+        alike: list[Object] = []
+        for _ in range(numbers.draw(random)):
+            chosen = -1
             # Officially too, some objects lie where nobody can take them.
-            chosen = -1 if not sought and random.below(1000) < loose else _place(places, full, sought, random)
-            if chosen >= 0 and types[chosen] in known.single:
+            if sought or not random.chance(kind.loose, 1000):
+                chosen = _place(places, full, sought, random)
+            if chosen in known.single:
                 full.add(chosen)
-            while (kind, (at := spot(here, chosen, random))) in taken:
-                pass
-            taken.add((kind, at))
-            location = here.locations[receptacles[chosen].location] if chosen >= 0 else stand(within, DOWN, random)
-            objects.append(Object(kind, at, location, chosen))
-    reached = {each.location for each in objects}.union(here.locations)
-    while (start := stand(within, LEVEL, random)) in reached:
-        pass
-    return Layout(tuple(objects), start)
+            alike.append(known.put(kind.type, chosen, alike, random))
+        objects += alike
+    return Layout(tuple(objects), known.start(objects, random))
 
 
-def places_for(kind: str, here: Room, aim: Aim) -> WeightedChoice[int]:
-    """Return the receptacles of a room that objects of a type can lie in when a game begins.
+def places_for(kind: str, receptacle_types: tuple[str, ...], aim: Aim) -> WeightedChoice[int]:
+    """Return the receptacles, of these types, that objects of a type can lie in when a game begins.
 
     What is to be brought somewhere lies elsewhere, as in the official games, unless it has to be cleaned, heated or
     cooled before.
     """
-    return _places(kind, tuple(each.type for each in here.receptacles), _barred(kind, aim))
-
-
-def _barred(kind: str, aim: Aim) -> str | None:
-    return aim.target_type if kind == aim.object_type and aim.task_type in (PLACE, TWO) else None
+    barred = aim.target_type if kind == aim.object_type and aim.task_type in (PLACE, TWO) else None
+    return _places(kind, receptacle_types, barred)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -98,10 +225,6 @@ def _places(kind: str, receptacle_types: tuple[str, ...], barred: str | None) ->
     return WeightedChoice(
         (index, weights.get(each, 0) if each != barred else 0) for index, each in enumerate(receptacle_types)
     )
-
-
-def _number(kind: str, aim: Aim) -> WeightedChoice[int]:
-    return goal_number(aim) if kind == aim.object_type else _numbers(None, kind)
 
 
 def goal_number(aim: Aim) -> WeightedChoice[int]:
@@ -117,30 +240,8 @@ def _numbers(task_type: str | None, kind: str | None) -> WeightedChoice[int]:
 
 def _place(places: WeightedChoice[int], full: set[int], sought: bool, random: TaskRandom) -> int:
     """Return the receptacle for an object; without room in any, -1, or for what is sought one that is full."""
-    if all(place in full for place in places.outcomes):
+    if full.issuperset(places.outcomes):
         return places.draw(random) if sought else -1
     while (chosen := places.draw(random)) in full:
         pass
     return chosen
-
-
-def spot(here: Room, receptacle: int, random: TaskRandom) -> Spot:
-    """Return where an object is that lies in a receptacle, or near any for -1."""
-    middle = here.receptacles[receptacle if receptacle >= 0 else random.below(len(here.receptacles))].spot
-    return Spot(
-        _CENTIMETRE * (middle.x // _CENTIMETRE + random.below(2 * _SPREAD + 1) - _SPREAD),
-        _CENTIMETRE * (middle.y // _CENTIMETRE + random.below(_RISE)),
-        _CENTIMETRE * (middle.z // _CENTIMETRE + random.below(2 * _SPREAD + 1) - _SPREAD),
-    )
-
-
-def area(here: Room) -> tuple[int, int, int, int]:
-    """Return the lowest x of a room's locations and the number of xs, and the same of z."""
-    xs, zs = [each.x for each in here.locations], [each.z for each in here.locations]
-    return min(xs), max(xs) - min(xs) + 1, min(zs), max(zs) - min(zs) + 1
-
-
-def stand(within: tuple[int, int, int, int], horizon: int, random: TaskRandom) -> Location:
-    """Return a place to stand somewhere among those of the room's receptacles."""
-    x, width, z, depth = within
-    return Location(x + random.below(width), z + random.below(depth), random.below(4), horizon)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from natlang_envs.alfworld.engine.goals import LOOK, Goal, goal_text
-from natlang_envs.alfworld.games.floor_plans import Aim, Fixture, FloorPlanReceptacle, Location, Room, Spot, floor_plans
-from natlang_envs.alfworld.games.layout import Layout, Object, receptacles_of
+from natlang_envs.alfworld.games.floor_plans import Aim, Fixture, FloorPlanReceptacle, Location, Room, floor_plans
+from natlang_envs.alfworld.games.layout import Layout, Object, Point, receptacles_of
 
 # The types that the domain's actions name: they must be declared even in a room that has none.
 _TYPES_OF_THINGS = ("Knife", "ButterKnife", "Sink")
@@ -107,10 +107,15 @@ def receptacle_id(each: FloorPlanReceptacle) -> str:
     return name if each.base == each.type else f"{name}_bar_{each.type}"
 
 
-def thing_id(kind: str, spot: Spot) -> str:
+def thing_id(kind: str, spot: Point) -> str:
     """Return the name that an object has in a problem."""
     x, y, z = spot
-    return f"{kind}_bar_{_metres(x)}_bar_{_metres(y)}_bar_{_metres(z)}"
+    return f"{beginning(kind, x)}{_metres(y)}_bar_{_metres(z)}"
+
+
+def beginning(kind: str, x: int) -> str:
+    """Return what the name of an object begins with; that of another x sorts it as the whole name does."""
+    return f"{kind}_bar_{_metres(x)}_bar_"
 
 
 @lru_cache(maxsize=10_000)  # of made-up rooms there is no end

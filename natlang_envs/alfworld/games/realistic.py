@@ -10,34 +10,31 @@ start.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple, get_args
 
 from natlang_envs.alfworld.engine.game import Game
 from natlang_envs.alfworld.engine.game_file import GameText
 from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, TASK_TYPES
-from natlang_envs.alfworld.engine.grammar import GRAMMARS
+from natlang_envs.alfworld.games.drawn_tasks import DrawnTasks, Goals
 from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room, room_numbers
 from natlang_envs.alfworld.games.generator import GeneratedGame, is_possible
 from natlang_envs.alfworld.games.realistic_layout import lay_out_realistically, possible
 from natlang_envs.alfworld.games.room_habits import second_places
 from natlang_envs.alfworld.games.sentences import sentence
-from natlang_envs.alfworld.games.size_limits import GAMES_KEPT
 from natlang_envs.alfworld.games.splits import (
     HELD_OUT_PLANS,
     UNSEEN_PLANS,
     VALIDATION_UNSEEN,
     OfficialSplit,
     check_kind,
-    check_task_types,
     generated_split,
 )
 from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
 from natlang_envs.errors import UsageError, one_of
-from natlang_envs.tasks import TaskRandom
+from natlang_envs.task_random import TaskRandom
 
-Goals = Literal["official", "new", "all"]
 PREFIX = "realistic"
 GAMES = 1_000_000  # for one goal in one room
 EXAMPLE = f"{PREFIX}/{HEAT}/Apple-Fridge/12/000345"
@@ -133,38 +130,19 @@ def _can_be(aim: Aim, here: Room) -> bool:
     return is_possible(aim, here) and possible(here.number, aim)
 
 
-class RealisticTasks:
+class RealisticTasks(DrawnTasks):
     """The realistic games of one split.
 
-    Args:
-        split: As `splits.generated_split` takes it, or `"validation_unseen"`: eight of the seen rooms, two of each
-            kind, of which neither train nor validation has a game.
-        task_types: As `splits.check_task_types` takes it.
-        goal: Only games for this object and this receptacle or lamp, such as `"Tomato-Microwave"`.
-        grammar: One of `GRAMMARS`; the first by default.
-        goals: As `aims` takes it.
-
-    Raises:
-        UsageError: There is no such split or task type, or no game for this goal.
+    There is also the split `"validation_unseen"`: eight of the seen rooms, two of each kind, of which neither train nor
+    validation has a game. What `goals` means, `aims` says.
     """
 
-    def __init__(
-        self,
-        split: str,
-        task_types: Sequence[str | int] | None = None,
-        goal: str | None = None,
-        grammar: str | None = None,
-        goals: Goals = "official",
-    ) -> None:
+    def _choose(self, split: str) -> None:
         self._split: _Split = VALIDATION_UNSEEN if split == VALIDATION_UNSEEN else generated_split(split)
-        self._types = check_task_types(task_types)
-        one_of("goals", goals, get_args(Goals))
-        self._goals: Goals = goals
-        self._goal = goal
-        self._grammar = grammar or GRAMMARS[0]
+        one_of("goals", self._goals, get_args(Goals))
         self._numbers = _NUMBERS[self._split]
         self._rooms = _rooms(self._split)
-        self._mix = _mix(self._types, self._rooms, self._goals, goal)
+        self._mix = _mix(self._types, self._rooms, self._goals, self._goal)
 
     def draw(self, uniform: Callable[[], float]) -> str:
         """Return the id of a game: types and kinds of rooms as often as officially, then a room, a goal, a number."""
@@ -195,9 +173,9 @@ class RealisticTasks:
         """Return a game as it is written down."""
         return realistic_game(task_id).text(self._grammar)
 
-    def game(self, task_id: str) -> Game:
-        """Return a game, parsed."""
-        return _game(task_id, self._grammar)
+    @staticmethod
+    def _make(task_id: str, grammar: str) -> Game:
+        return realistic_game(task_id).game(grammar)
 
 
 def realistic_game(task_id: str) -> GeneratedGame:
@@ -267,8 +245,3 @@ def _mix(
             "OBJECT-RECEPTACLE, for example 'Tomato-Microwave'"
         )
     return WeightedChoice(outcomes)
-
-
-@lru_cache(maxsize=GAMES_KEPT)
-def _game(task_id: str, grammar: str) -> Game:
-    return realistic_game(task_id).game(grammar)

@@ -7,20 +7,10 @@ from typing import NamedTuple
 
 from natlang_envs.alfworld.engine.goals import COOL, PLACE, TWO
 from natlang_envs.alfworld.games.floor_plans import Aim, Room, Spot, floor_plans, room
-from natlang_envs.alfworld.games.layout import (
-    DOWN,
-    LEVEL,
-    Layout,
-    Object,
-    area,
-    goal_number,
-    receptacles_of,
-    spot,
-    stand,
-)
+from natlang_envs.alfworld.games.layout import Layout, Object, goal_number, grounds, receptacles_of
 from natlang_envs.alfworld.games.room_habits import habit, inside
 from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
-from natlang_envs.tasks import TaskRandom
+from natlang_envs.task_random import TaskRandom
 
 _FRIDGE = "Fridge"
 
@@ -34,32 +24,24 @@ class _Places(NamedTuple):
 
 def lay_out_realistically(number: int, aim: Aim, random: TaskRandom) -> Layout:
     """Return a layout of a floor plan's objects; those that the task is about are all within reach."""
-    here, known = room(number), floor_plans()
-    types = tuple(each.type for each in here.receptacles)
-    within = area(here)
-    taken = {(thing.type, thing.spot) for thing in here.fixtures}
+    known, coolable = grounds(room(number)), floor_plans().actions["coolable"]
     objects: list[Object] = []
     full: set[int] = set()
-    for kind in here.movable:
+    for kind in room(number).movable:
         sought = kind == aim.object_type
         places = lying(number, kind, aim if sought else None)
         many = goal_number(aim) if sought else habit(number, kind).numbers
+        alike: list[Object] = []
         for _ in range(many.draw(random)):
             chosen = _choose(places, full, sought, random)
-            full.update(each for each in chosen if types[each] in known.single)
+            full.update(known.single.intersection(chosen))
             main = chosen[0] if chosen else -1
-            while (kind, (at := spot(here, main, random))) in taken:
-                pass
-            taken.add((kind, at))
-            location = here.locations[here.receptacles[main].location] if chosen else stand(within, DOWN, random)
             # What the task is about is cold where it comes out of the fridge; nothing else is, officially.
-            cold = sought and any(types[each] == _FRIDGE for each in chosen) and kind in known.actions["coolable"]
-            objects.append(Object(kind, at, location, main, chosen[1:], cool=cold))
-    objects = _put_inside(objects, types, aim, random)
-    reached = {each.location for each in objects}.union(here.locations)
-    while (start := stand(within, LEVEL, random)) in reached:
-        pass
-    return Layout(tuple(objects), start)
+            cold = sought and kind in coolable and any(known.types[each] == _FRIDGE for each in chosen)
+            alike.append(known.put(kind, main, alike, random, chosen[1:], cold))
+        objects += alike
+    _put_inside(objects, aim, random)
+    return Layout(tuple(objects), known.start(objects, random))
 
 
 def possible(number: int, aim: Aim) -> bool:
@@ -69,9 +51,7 @@ def possible(number: int, aim: Aim) -> bool:
 
 def _choose(places: _Places, full: set[int], sought: bool, random: TaskRandom) -> tuple[int, ...]:
     """Return the receptacles for an object; without room in any, none, or for what is sought those that are full."""
-    if not full.isdisjoint({each for choice in places.reached for each in choice}) and all(
-        not full.isdisjoint(choice) for choice in places.reached
-    ):
+    if full and places.reached and not any(full.isdisjoint(choice) for choice in places.reached):
         return places.choices.draw(random) if sought else ()
     while not full.isdisjoint(chosen := places.choices.draw(random)):
         pass
@@ -123,8 +103,8 @@ def _apart(one: Spot, other: Spot) -> int:
     return sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
 
 
-def _put_inside(objects: list[Object], types: tuple[str, ...], aim: Aim, random: TaskRandom) -> list[Object]:
-    """Return the objects, some of them in others that lie in the same receptacle; never what the task is about."""
+def _put_inside(objects: list[Object], aim: Aim, random: TaskRandom) -> None:
+    """Put some of the objects in others that lie in the same receptacle; never what the task is about."""
     found = inside()
     holders = [(index, each) for index, each in enumerate(objects) if each.type in floor_plans().holders]
     held_by: dict[int, int] = {}
@@ -136,6 +116,5 @@ def _put_inside(objects: list[Object], types: tuple[str, ...], aim: Aim, random:
             near = number != index and not {*receptacles_of(each)}.isdisjoint(receptacles_of(holder))
             free = near and number not in held_by and index not in held_by.values() and holder.type in chances
             if free and random.below(1_000) < chances[holder.type]:
-                held_by[index] = number
+                held_by[index] = each.holder = number
                 break
-    return [each._replace(holder=held_by.get(index, -1)) for index, each in enumerate(objects)]

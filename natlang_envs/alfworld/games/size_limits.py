@@ -19,8 +19,10 @@ def most_commands(game: Game) -> int:
     Objects move, but how often one lies somewhere never grows: so at worst all of them can be taken at one place.
     """
     here = max(map(len, game.at))
-    lying = sum((things & game.pickupable).bit_count() for things in game.contents)
-    lamps = sum((things & game.toggleable).bit_count() for things in game.contents)
+    lying = lamps = 0
+    for things in game.contents:
+        lying += (things & game.pickupable).bit_count()
+        lamps += (things & game.toggleable).bit_count()
     # With something in hand: examine it, put it down, work on it, slice others with it.
     holding = 1 + 2 * here + game.sliceable.bit_count()
     # Every receptacle is gone to or examined; those at hand may have a door.
@@ -29,8 +31,8 @@ def most_commands(game: Game) -> int:
 
 def longest_text(game: Game) -> int:
     """Return a number of characters that no text of a game exceeds: at worst it names everything at once."""
-    receptacles = sum(len(each.name) + len(", a ") for each in game.receptacles)
-    things = sum(len(each.name) + len(", a ") for each in game.things)
+    receptacles = sum([len(each.name) + len(", a ") for each in game.receptacles])
+    things = sum([len(each.name) + len(", a ") for each in game.things])
     return max(_WORDS + len(game.task) + receptacles + max(map(len, game.at)) * things, _HELP)
 
 

@@ -8,7 +8,7 @@ the game, on which all else depends. Here too every game can be won, and none is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import accumulate, product
@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from natlang_envs.alfworld.engine.game import Game, GameText
 from natlang_envs.alfworld.engine.grammar import GRAMMARS
+from natlang_envs.alfworld.games.drawn_tasks import DrawnTasks
 from natlang_envs.alfworld.games.floor_plans import Fixture, FloorPlanReceptacle, Room, room, room_numbers
 from natlang_envs.alfworld.games.generator import (
     GAMES,
@@ -28,9 +29,9 @@ from natlang_envs.alfworld.games.generator import (
 )
 from natlang_envs.alfworld.games.pddl_writer import receptacle_id
 from natlang_envs.alfworld.games.size_limits import GAMES_KEPT
-from natlang_envs.alfworld.games.splits import OfficialSplit, check_kind, check_task_types, generated_split
+from natlang_envs.alfworld.games.splits import OfficialSplit, check_kind, generated_split
 from natlang_envs.errors import UsageError, one_of
-from natlang_envs.tasks import TaskRandom
+from natlang_envs.task_random import TaskRandom
 
 Thing = TypeVar("Thing", FloorPlanReceptacle, Fixture)
 
@@ -48,32 +49,17 @@ _MILLIMETRES = 250  # in a quarter
 _TRIES = 20  # rooms that are mixed at most until the task can be done in one
 
 
-class MixedTasks:
-    """The games in made-up rooms of one split.
+class MixedTasks(DrawnTasks):
+    """The games in made-up rooms of one split. The rooms of every split are mixed of the seen ones.
 
-    Args:
-        split: As `splits.generated_split` takes it. The rooms of every split are mixed of the seen ones.
-        task_types: As `splits.check_task_types` takes it.
-        goal: None; what a game is about is not known before it is made.
-        grammar: One of `GRAMMARS`; the first by default.
-
-    Raises:
-        UsageError: There is no such split or task type, or a goal is given.
+    They take no goal: what a game is about is not known before it is made.
     """
 
-    def __init__(
-        self,
-        split: str,
-        task_types: Sequence[str | int] | None = None,
-        goal: str | None = None,
-        grammar: str | None = None,
-    ) -> None:
-        if goal is not None:
-            raise UsageError(f"made-up rooms take no goal ({goal!r}): leave goal out, or pass source='generated'")
+    def _choose(self, split: str) -> None:
+        if self._goal is not None:
+            raise UsageError(f"made-up rooms take no goal ({self._goal!r}): leave goal out, or pass source='generated'")
         self._split = split
         self._numbers = _NUMBERS[generated_split(split)]
-        self._types = check_task_types(task_types)
-        self._grammar = grammar or GRAMMARS[0]
 
     def draw(self, uniform: Callable[[], float]) -> str:
         """Return the id of a game: types and kinds of rooms as often as officially, then any room and any number."""
@@ -97,9 +83,9 @@ class MixedTasks:
         """Return a game as it is written down."""
         return synthetic_game(task_id, self._grammar)
 
-    def game(self, task_id: str) -> Game:
-        """Return a game, parsed."""
-        return _made(task_id, self._grammar)[1]
+    @staticmethod
+    def _make(task_id: str, grammar: str) -> Game:
+        return _made(task_id, grammar)[1]
 
 
 def synthetic_game(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import Generic, TypeVar
 
-from natlang_envs.tasks import TaskRandom
+from natlang_envs.task_random import TaskRandom
 
 Outcome = TypeVar("Outcome")
 
@@ -29,6 +29,9 @@ class WeightedChoice(Generic[Outcome]):
 
     def draw(self, random: TaskRandom) -> Outcome:
         """Return an outcome; there must be one."""
+        if len(self.outcomes) == 1:
+            random.position += 1  # whatever the number is
+            return self.outcomes[0]
         return self.outcomes[bisect_right(self._sums, random.below(self._sums[-1]))]
 
     def at(self, fraction: float) -> Outcome:

@@ -5,7 +5,9 @@ catalogue          the repositories, pinned; locations, repositories: their fold
 package_index      a file from the packaging index that pip is set to
 fetch, unpack      fetches archives, and unpacks what nobody trusts
 labels             a question, its targets, and the evidence
-editions           the labels as first published, and with their amendments
+editions           the labels as first published, with their amendments, and with further ones
+further            the labels that the third edition adds
+quotations         evidence that is not quoted but given by position and hash
 chosen             the labels that a command is about: an edition, or a user's own
 licences           files whose text may not be quoted
 checks             the rules that every label satisfies

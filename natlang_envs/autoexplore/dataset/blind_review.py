@@ -83,6 +83,11 @@ class Completeness(NamedTuple):
     further: Rate
 
 
+def fresh_reading_file() -> Path:
+    """Return the file of the blind reading made when the third edition was finished; no target was added from it."""
+    return data_folder() / "fresh_reading.jsonl"
+
+
 def completeness(labels: Mapping[str, Label], path: Path | None = None) -> Completeness:
     """Compare the committed readings of whole trees, or those of another file, with the labels.
 

@@ -68,6 +68,7 @@ class Entry:
 def catalogue() -> dict[str, Entry]:
     """Return the repositories that labels are about, by name, in the order of the file."""
     entries = read_catalogue(data_folder() / "repositories.toml")
+    entries |= read_catalogue(data_folder() / "more_repositories.toml")
     return {name: entry for name, entry in entries.items() if name not in _WITHOUT_LABELS}
 
 

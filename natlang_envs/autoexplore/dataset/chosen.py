@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from natlang_envs.autoexplore.dataset.editions import Edition, amendments, digest, edition_named, load_labels
+from natlang_envs.autoexplore.dataset.editions import EDITIONS, Edition, digest, edition_named, explained, load_labels
 from natlang_envs.autoexplore.dataset.labels import Label, read_labels
 from natlang_envs.autoexplore.dataset.report import Folders, Parts, all_parts, folder_here
 from natlang_envs.autoexplore.repository.tree import open_repository
@@ -19,7 +19,7 @@ from natlang_envs.errors import UsageError
 
 LabelsOption = Annotated[Path | None, typer.Option("--labels", help="A file of labels of your own.")]
 RepositoryOption = Annotated[Path | None, typer.Option("--repository", help="The folder that --labels is about.")]
-EditionOption = Annotated[int, typer.Option("--edition", help="Of the dataset: 1 or 2.")]
+EditionOption = Annotated[int, typer.Option("--edition", help=f"Of the dataset: {EDITIONS[0]} to {EDITIONS[-1]}.")]
 
 OWN = "labels"  # the part, and the exported split, of a user's own labels
 
@@ -43,7 +43,8 @@ class Chosen:
     @property
     def explained(self) -> Callable[[Label], Collection[str]] | None:
         """Which files may hold a label's evidence without being targets; None where nobody has looked."""
-        return _explained if self.edition == 2 else None
+        edition = self.edition
+        return None if edition is None or edition == 1 else lambda label: explained(label, edition)
 
 
 def chosen_labels(labels: Path | None, repository: Path | None, edition: int) -> Chosen:
@@ -62,8 +63,3 @@ def chosen_labels(labels: Path | None, repository: Path | None, edition: int) ->
         return Chosen(parts, lambda name: folder, None, hashlib.sha256(labels.read_bytes()).hexdigest())
     known = edition_named(edition)
     return Chosen(all_parts(partial(load_labels, edition=known)), folder_here, known, digest(known))
-
-
-def _explained(label: Label) -> Collection[str]:
-    amendment = amendments().get(label.id)
-    return [each.path for each in amendment.elsewhere] if amendment else ()

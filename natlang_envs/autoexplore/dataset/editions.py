@@ -1,8 +1,8 @@
-"""The two editions of the dataset's labels.
+"""The editions of the dataset's labels.
 
 The first is the four files of labels as they were published, byte for byte. The second is the first with what
 `amendments.jsonl` says of each label: a natural wording, further targets, a corrected answer, or that the label goes.
-Ids stay the same.
+The third is the second with what `amendments_3.jsonl` says, and the labels of `further_<part>.jsonl`. Ids stay.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
-from natlang_envs.autoexplore.dataset.catalogue import catalogue
+from natlang_envs.autoexplore.dataset.further import further_file, read_further
 from natlang_envs.autoexplore.dataset.labels import (
     DIFFICULTIES,
     KINDS,
@@ -26,26 +26,18 @@ from natlang_envs.autoexplore.dataset.labels import (
     Label,
     Part,
     Verdict,
-    evidence_of,
     read_labels,
     read_lines,
     read_object,
 )
 from natlang_envs.autoexplore.dataset.locations import data_folder
+from natlang_envs.autoexplore.dataset.quotations import Quotation, span_of, with_text
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 
-Edition = Literal[1, 2]
-EDITIONS: tuple[Edition, ...] = (1, 2)
-
-
-class Quotation(NamedTuple):
-    """A span of a file that may not be quoted here: where it stands, in characters, and its SHA-256."""
-
-    path: str
-    start: int
-    length: int
-    sha256: str
+Edition = Literal[1, 2, 3]
+EDITIONS: tuple[Edition, ...] = (1, 2, 3)
+NEWEST: Edition = 3
 
 
 class Elsewhere(NamedTuple):
@@ -57,7 +49,7 @@ class Elsewhere(NamedTuple):
 
 @dataclass(frozen=True)
 class Amendment:
-    """What the second edition says of a label.
+    """What an edition says of a label of the one before.
 
     Attributes:
         id: The label's id.
@@ -102,7 +94,7 @@ def parse_amendment(value: object) -> Amendment:
         content[name] = content.get(name, [])
         if not isinstance(content[name], list):
             raise ValueError(f"{name} must be a list")
-    content["added"] = tuple(_added(each) for each in content["added"])
+    content["added"] = tuple(span_of(each) for each in content["added"])
     content["elsewhere"] = tuple(
         Elsewhere(**read_object(each, Elsewhere._fields, "each of elsewhere")) for each in content["elsewhere"]
     )
@@ -117,33 +109,24 @@ def parse_amendment(value: object) -> Amendment:
     return Amendment(**content)
 
 
-def _added(value: object) -> Evidence | Quotation:
-    if isinstance(value, dict) and "text" in value:
-        return evidence_of(cast("object", value))
-    content = read_object(cast("object", value), Quotation._fields, "evidence without text")
-    if [type(content[name]) for name in Quotation._fields] != [str, int, int, str]:
-        raise ValueError("evidence without text has a path, start and length as whole numbers, and a sha256")
-    return Quotation(**content)
-
-
 def part_file(part: Part) -> Path:
     """Return the file of a part, first edition."""
     return data_folder() / f"{part}.jsonl"
 
 
-def amendments_file() -> Path:
-    """Return the file of the amendments."""
-    return data_folder() / "amendments.jsonl"
+def amendments_file(edition: Edition = 2) -> Path:
+    """Return the file of the amendments that an edition makes."""
+    return data_folder() / ("amendments.jsonl" if edition == 2 else f"amendments_{edition}.jsonl")
 
 
 @cache
-def amendments() -> Mapping[str, Amendment]:
-    """Return the amendments by the ids of their labels.
+def amendments(edition: Edition = 2) -> Mapping[str, Amendment]:
+    """Return the amendments that an edition makes, by the ids of their labels.
 
     Raises:
         UsageError: A line is no amendment; the message names its number.
     """
-    path = amendments_file()
+    path = amendments_file(edition)
     return {each.id: each for _, each in read_lines(path, parse_amendment)} if path.exists() else {}
 
 
@@ -164,16 +147,27 @@ def load_labels(part: Part, edition: Edition = 1) -> tuple[Label, ...]:
     if edition == 1:
         path = part_file(part)
         return tuple(read_labels(path)) if path.exists() else ()
-    known = amendments()
-    amended = (amend(label, known[label.id]) if label.id in known else label for label in load_labels(part))
+    known = amendments(edition)
+    amended = (amend(label, known[label.id]) if label.id in known else label for label in unamended(part, edition))
     return tuple(label for label in amended if label is not None)
+
+
+def unamended(part: Part, edition: Edition) -> tuple[Label, ...]:
+    """Return the labels that the amendments of an edition are about: those of the edition before, and further ones."""
+    return load_labels(part) if edition == 2 else (*load_labels(part, 2), *read_further(part))
+
+
+def explained(label: Label, edition: Edition) -> list[str]:
+    """Return the files that may hold a label's evidence in an edition without being targets: it says why."""
+    told = [amendments(each).get(label.id) for each in EDITIONS if 2 <= each <= edition]
+    return [each.path for amendment in told if amendment for each in amendment.elsewhere]
 
 
 def amend(label: Label, amendment: Amendment) -> Label | None:
     """Return a label with an amendment; None where it is dropped."""
     if amendment.dropped:
         return None
-    added = [each if isinstance(each, Evidence) else restored(label.repository, each) for each in amendment.added]
+    added = [with_text(label.repository, each) for each in amendment.added]
     targets = tuple(sorted({*label.targets, *(each.path for each in added)}))
     verdicts = tuple(
         Verdict(each.path, True, "it is a target") if each.path in targets and not each.answers else each
@@ -181,7 +175,7 @@ def amend(label: Label, amendment: Amendment) -> Label | None:
     )
     return replace(
         label,
-        natural=amendment.natural,
+        natural=amendment.natural or label.natural,
         answer=amendment.answer or label.answer,
         targets=targets,
         evidence=(*label.evidence, *added),
@@ -191,29 +185,6 @@ def amend(label: Label, amendment: Amendment) -> Label | None:
         difficulty=amendment.difficulty or label.difficulty,
         bm25=verdicts,
     )
-
-
-def restored(repository: str, quotation: Quotation) -> Evidence:
-    """Return the evidence that a quotation stands for; its text is empty where the repository is not fetched."""
-    entry = catalogue().get(repository)
-    file = None if entry is None else entry.folder / quotation.path
-    if file is None or not file.is_file():
-        return Evidence(quotation.path, "")
-    text = file.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
-    span = text[quotation.start : quotation.start + quotation.length]
-    right = hashlib.sha256(span.encode()).hexdigest() == quotation.sha256
-    return Evidence(quotation.path, span if right else "")
-
-
-def quotation_of(text: str, evidence: Evidence) -> Quotation:
-    """Return where a span of evidence stands in the text of its file.
-
-    Raises:
-        ValueError: It does not stand there.
-    """
-    start = text.index(evidence.text)
-    digest = hashlib.sha256(evidence.text.encode()).hexdigest()
-    return Quotation(evidence.path, start, len(evidence.text), digest)
 
 
 def part_named(name: str) -> Part:
@@ -243,8 +214,12 @@ def edition_named(number: int) -> Edition:
 def digest(edition: Edition) -> str:
     """Return the SHA-256 of an edition: of the list of repositories and of the labels' files, in order."""
     total = hashlib.sha256()
-    amended = (amendments_file(),) if edition == 2 else ()
-    for path in (data_folder() / "repositories.toml", *(part_file(part) for part in PARTS), *amended):
+    paths = [data_folder() / "repositories.toml", *(part_file(part) for part in PARTS)]
+    if edition >= 2:
+        paths.append(amendments_file())
+    if edition >= 3:
+        paths += [data_folder() / "more_repositories.toml", amendments_file(3), *map(further_file, PARTS)]
+    for path in paths:
         content = path.read_bytes() if path.exists() else b""
         total.update(f"{hashlib.sha256(content).hexdigest()} {path.name}\n".encode())
     return total.hexdigest()

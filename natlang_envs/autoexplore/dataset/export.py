@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 from natlang_envs.autoexplore.dataset.card import card
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
 from natlang_envs.autoexplore.dataset.checks import text_of
-from natlang_envs.autoexplore.dataset.editions import Edition, quotation_of
+from natlang_envs.autoexplore.dataset.editions import Edition, amendments_file
 from natlang_envs.autoexplore.dataset.labels import Evidence, Label
 from natlang_envs.autoexplore.dataset.licences import licence_of_quotes
 from natlang_envs.autoexplore.dataset.locations import data_folder
+from natlang_envs.autoexplore.dataset.quotations import quotation_of
 from natlang_envs.autoexplore.dataset.report import Parts
 from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.episode import Episode
@@ -132,7 +133,7 @@ def write_export(folder: Path, parts: Parts, edition: Edition | None, digest: st
             lines = (f"{json.dumps(each, ensure_ascii=False)}\n" for each in rows)
             content[f"raw/{part}.jsonl"] = "".join(lines).encode()
     if edition is not None:
-        content |= _company({label.repository for labels in parts.values() for label in labels})
+        content |= _company({label.repository for labels in parts.values() for label in labels}, edition)
     sums = (f"{hashlib.sha256(each).hexdigest()}  {name}\n" for name, each in sorted(content.items()))
     content["SHA256SUMS"] = "".join(sums).encode()
     for name, each in content.items():
@@ -156,13 +157,12 @@ def _span(repository: str, evidence: Evidence, published: bool) -> dict[str, Any
     return {"text": None, **quotation_of(text, evidence)._asdict()}
 
 
-def _company(repositories: Collection[str]) -> dict[str, bytes]:
+def _company(repositories: Collection[str], edition: Edition) -> dict[str, bytes]:
     """Return what comes with the labels, by its name in the folder."""
-    content = {
-        name: (data_folder() / name).read_bytes()
-        for name in ("repositories.toml", "second_reading.jsonl", "full_reading.jsonl", "amendments.jsonl")
-        if (data_folder() / name).exists()
-    }
+    names = ["repositories.toml", "second_reading.jsonl", "full_reading.jsonl", amendments_file().name]
+    if edition >= 3:
+        names += ["more_repositories.toml", "fresh_reading.jsonl", amendments_file(3).name]
+    content = {name: (data_folder() / name).read_bytes() for name in names if (data_folder() / name).exists()}
     for name in sorted(repositories):
         entry = catalogue()[name]
         if name == COFFEE:

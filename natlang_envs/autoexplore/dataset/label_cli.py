@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from natlang_envs.autoexplore.dataset.blind_review import agreement, read_readings, readings_file
 from natlang_envs.autoexplore.dataset.chosen import EditionOption, LabelsOption, RepositoryOption, chosen_labels
-from natlang_envs.autoexplore.dataset.editions import edition_named, load_labels, part_named
+from natlang_envs.autoexplore.dataset.editions import NEWEST, edition_named, load_labels, part_named
 from natlang_envs.autoexplore.dataset.export import write_export, write_state_actions
 from natlang_envs.autoexplore.dataset.labels import WORDINGS
 from natlang_envs.autoexplore.dataset.llm_labels import journal_of, make_labels
@@ -53,7 +53,9 @@ def _progress() -> Progress:
     return Progress(*columns, console=Console(stderr=True))
 
 
-def check_command(labels: LabelsOption = None, repository: RepositoryOption = None, edition: EditionOption = 2) -> None:
+def check_command(
+    labels: LabelsOption = None, repository: RepositoryOption = None, edition: EditionOption = NEWEST
+) -> None:
     """Check every label; what needs the files of a repository is skipped, and said, where they are not here."""
     chosen = chosen_labels(labels, repository, edition)
     parts = chosen.parts
@@ -84,7 +86,9 @@ def _print_problems(found: Checked) -> None:
         typer.echo(f"and {len(found.problems) - _SHOWN_PROBLEMS} more")
 
 
-def stats_command(labels: LabelsOption = None, repository: RepositoryOption = None, edition: EditionOption = 2) -> None:
+def stats_command(
+    labels: LabelsOption = None, repository: RepositoryOption = None, edition: EditionOption = NEWEST
+) -> None:
     """Count the labels, and say how far BM25 and a depth-first searcher come, with 95% intervals."""
     chosen = chosen_labels(labels, repository, edition)
     parts = chosen.parts
@@ -170,7 +174,7 @@ def export_command(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
     labels: LabelsOption = None,
     repository: RepositoryOption = None,
-    edition: EditionOption = 2,
+    edition: EditionOption = NEWEST,
 ) -> None:
     """Write Parquet files and the card, as the Hugging Face library datasets loads them."""
     chosen = chosen_labels(labels, repository, edition)

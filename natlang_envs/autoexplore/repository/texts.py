@@ -93,6 +93,32 @@ def contents(name: str, head: bytes, size: int, budget: int) -> str:
     return f"{name} begins:\n{shown}\n[cut: the first {len(shown):,} characters of a file of {size:,} bytes]"
 
 
+def part_of(name: str, head: bytes, size: int, budget: int, number: int) -> str:
+    """Return the answer to a `cat` that shows a long file in parts, and the first one again after the last.
+
+    Args:
+        name: The file's name.
+        head: Its first bytes, `bytes_shown(budget * (number + 1))` of them or all.
+        size: Its size in bytes.
+        budget: The largest number of characters of a part.
+        number: How often the file was shown before.
+    """
+    text = head.decode("utf-8", "backslashreplace")
+    if b"\0" in head[:_SNIFFED] or (len(text) <= budget and len(head) == size):
+        return contents(name, head, size, budget)
+    parts = -(-len(text) // budget)
+    start = number % parts * budget
+    shown = text[start : start + budget]
+    end = start + len(shown)
+    is_last = end == len(text) and len(head) == size
+    begins = f"{name} {'goes on' if start else 'begins'}:"
+    place = f"characters {start + 1:,} to {end:,} of a file of {size:,} bytes"
+    follows = (
+        "this is the end, the same command shows the beginning" if is_last else "the same command shows the next part"
+    )
+    return f"{begins}\n{shown}\n[{place}; {follows}]"
+
+
 def bytes_shown(budget: int) -> int:
     """Return how many bytes of a file `contents` has to see."""
     return max(_SNIFFED, 4 * (budget + 1))

@@ -237,6 +237,41 @@ class Repository:
             file.seek(start)
             return file.read(max(0, min(length, self._marks[path].size - start)))
 
+    def read_folder(self, path: str, names: Sequence[str]) -> None:
+        """Read files of one folder, as `read` does one: opening their folder for each takes five times as long.
+
+        Raises:
+            KeyError: There is none of these paths.
+            RepositoryChanged: The original is not what was indexed any more.
+        """
+        prefix = f"{path}/" if path else ""
+        marks = {name: self._marks[prefix + name] for name in names if prefix + name not in self._contents}
+        needed = [(name, mark) for name, mark in marks.items() if mark.size <= KEPT_BYTES]
+        if not needed:
+            return
+        name = needed[0][0]
+        try:
+            with (
+                open_folder(self.path) as root,
+                open_beneath(root, on_disk(path).split(b"/") if path else []) as folder,
+            ):
+                for name, mark in needed:
+                    self._contents[prefix + name] = self._read_in(folder, name, prefix + name, mark)
+        except OSError:
+            raise self._changed(prefix + name) from None
+
+    def _read_in(self, folder: int, name: str, path: str, mark: Mark) -> bytes:
+        opened = os.open(on_disk(name), FILE_FLAGS, dir_fd=folder)
+        try:
+            self._compare(path, mark, os.fstat(opened))
+            content = os.read(opened, mark.size)
+            while len(content) < mark.size and (more := os.read(opened, mark.size - len(content))):
+                content += more
+            self._compare(path, mark, os.fstat(opened))
+        finally:
+            os.close(opened)
+        return content
+
     @contextmanager
     def opened(self, path: str) -> Generator[int]:
         """Open a file for reading.

@@ -6,6 +6,7 @@ commands           cd, ls, cat, head, tail and echo, without a process
 command_context    what those share: options, output with a limit, paths that cannot lead out
 overlay            the changes, in memory, over the shared index
 work_folder        the files where a program finds them, and what it did to them
+layered_folder     the same for large repositories: the changes above files that all runs share
 changes            the changed files as a diff and as a patch
 isolation/         runs `python` and `pip` with access to that folder and nothing else
 """

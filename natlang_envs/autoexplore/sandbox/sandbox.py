@@ -21,6 +21,7 @@ from natlang_envs.autoexplore.sandbox.command_context import (
 )
 from natlang_envs.autoexplore.sandbox.commands import COMMANDS
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
+from natlang_envs.autoexplore.sandbox.layered_folder import MANY, LayeredFolder
 from natlang_envs.autoexplore.sandbox.overlay import NO_STATE, Overlay, State, parent_of
 from natlang_envs.autoexplore.sandbox.parser import ParseError, parse
 from natlang_envs.autoexplore.sandbox.work_folder import TooMuch, WorkFolder
@@ -59,8 +60,9 @@ class AutoExploreSandbox:
 
     `cd`, `ls`, `cat`, `head`, `tail` and `echo` are answered here, without a process; `> FILE` and `>> FILE` write into
     the sandbox. `python` and `pip` run in isolation, see `isolation.py`, over a copy of the files in memory that exists
-    for one run. The root is shown as `/work`, nothing above it can be reached. Symbolic links are listed, never
-    followed; `.git` is hidden and cannot be written. Use it as a context manager, or call `close`.
+    for one run; of a large repository only the changes are copied for each. The root is shown as `/work`, nothing above
+    it can be reached. Symbolic links are listed, never followed; `.git` is hidden and cannot be written. Use it as a
+    context manager, or call `close`.
 
     Args:
         repository: A folder, or its index.
@@ -172,7 +174,8 @@ class AutoExploreSandbox:
             isolation = self.isolation()
         except UsageError as error:
             return Completed(126, b"", f"{argv[0]}: {error}\n".encode("utf-8", "backslashreplace"), None)
-        work = WorkFolder(self._overlay, self.limits.disk, self.limits.seconds)
+        layered = len(self.repository.files) > MANY and isolation.lays()
+        work = (LayeredFolder if layered else WorkFolder)(self._overlay, self.limits.disk, self.limits.seconds)
         cwd = os.fsdecode(on_disk(self._context.cwd))
         try:
             done = isolation.run(argv, work, cwd, self.limits)

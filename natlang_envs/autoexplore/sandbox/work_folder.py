@@ -12,7 +12,7 @@ import mmap
 import os
 import stat
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from natlang_envs.autoexplore.repository.names import is_git, of_entry, on_disk, shown
@@ -23,13 +23,14 @@ from natlang_envs.autoexplore.repository.tree import (
     NOT_REGULAR,
     open_beneath,
 )
+from natlang_envs.autoexplore.sandbox.isolation.layers import Layer
 from natlang_envs.autoexplore.sandbox.overlay import Entry, Overlay
 
 MORE_ENTRIES = 20_000  # how many files and folders programs may add
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _BLOCK = 1 << 20
 _PER_FILE = 0.001  # seconds that a file may take, on a slow and busy machine
-_PAGE = mmap.PAGESIZE
+PAGE = mmap.PAGESIZE  # what a file of one byte takes up in memory
 
 
 class TooMuch(Exception):  # noqa: N818 - a limit, not an error of ours
@@ -52,6 +53,7 @@ class WorkFolder:
         self._seconds = seconds + len(overlay.repository.files) * _PER_FILE
         self._deadline = 0.0
         self._known: set[str] = set()
+        self._most = 0
         self._room = 0
 
     def is_folder(self, path: str) -> bool:
@@ -66,10 +68,19 @@ class WorkFolder:
             size = repository.mark(path).size
             if size > KEPT_BYTES:
                 with repository.opened(path) as opened:
-                    size = sum(end - begin + _PAGE for begin, end in _data(opened, size))
-            total += -(-size // _PAGE) * _PAGE
+                    size = sum(end - begin + PAGE for begin, end in _data(opened, size))
+            total += -(-size // PAGE) * PAGE
         changed = (*self._overlay.changes.values(), *self._overlay.hidden.values())
-        return total + sum(-(-len(each.content) // _PAGE) * _PAGE for each in changed if each and each.content)
+        return total + sum(-(-len(each.content) // PAGE) * PAGE for each in changed if each and each.content)
+
+    @property
+    def names(self) -> int:
+        """How many files and folders `fill` wrote."""
+        return len(self._known)
+
+    def layer(self, owner: int | None) -> Layer | None:
+        """Return nothing: all files are copied in."""
+        return None
 
     def fill(self, root: int, owner: int | None) -> None:
         """Copy all files into an open, empty folder.
@@ -83,15 +94,18 @@ class WorkFolder:
             TooMuch: It takes too long.
             RepositoryChanged: The original changed before a file was first read.
         """
-        self._deadline = time.monotonic() + self._seconds
+        self._begin()
         overlay = self._overlay
-        locked: list[tuple[str, int]] = []
+        folders: list[str] = []
         waiting = [""]
         while waiting:
             path = waiting.pop()
+            folders.append(path)
             prefix = f"{path}/" if path else ""
             listed = overlay.folder(path)
-            with open_beneath(root, _parts(path)) as folder:
+            unchanged = [name for name in listed.files if overlay.changed_content(prefix + name) is None]
+            overlay.repository.read_folder(path, unchanged)
+            with open_beneath(root, parts_of(path)) as folder:
                 for name in listed.folders:
                     self._make_folder(folder, name)
                     waiting.append(prefix + name)
@@ -102,20 +116,28 @@ class WorkFolder:
                 if owner is not None:
                     os.fchown(folder, owner, owner)
                 os.fchmod(folder, 0o755)
-            if overlay.mode(path) != 0o755:
-                locked.append((path, overlay.mode(path)))
             self._known.update(prefix + name for name in (*listed.folders, *listed.files))
             for whole in (prefix + name for name in overlay.others(path)):
                 if overlay.changes.get(whole) or whole not in overlay.repository.barred:
                     self._known.add(whole)
             self._check_time("copying the repository")
+        self._most = len(self._known)
+        self._fill_rest(root, owner, folders)
+
+    def _begin(self) -> None:
+        self._deadline = time.monotonic() + self._seconds
+
+    def _fill_rest(self, root: int, owner: int | None, folders: Iterable[str]) -> None:
+        """Write what is hidden, and then give folders the permissions that may keep us from writing into them."""
+        overlay = self._overlay
+        locked = [(path, overlay.mode(path)) for path in folders if overlay.mode(path) != 0o755]
         for path in sorted(overlay.hidden):
             self._make_hidden(root, path, overlay.hidden[path], owner)
             mode = overlay.hidden[path].mode
             if overlay.hidden[path].kind == "folder" and mode is not None:
                 locked.append((path, mode))
         for path, mode in sorted(locked, reverse=True):
-            with open_beneath(root, _parts(path)) as folder:
+            with open_beneath(root, parts_of(path)) as folder:
                 os.fchmod(folder, mode)
 
     @staticmethod
@@ -143,7 +165,7 @@ class WorkFolder:
             os.close(opened)
 
     def _make_hidden(self, root: int, path: str, entry: Entry, owner: int | None) -> None:
-        *parts, name = _parts(path)
+        *parts, name = parts_of(path)
         with open_beneath(root, parts) as folder:
             if entry.kind == "folder":
                 os.mkdir(name, dir_fd=folder)
@@ -179,31 +201,39 @@ class WorkFolder:
         Raises:
             TooMuch: They left more than the limits allow, or what cannot be read; the overlay is as it was.
         """
-        self._deadline = time.monotonic() + self._seconds
+        self._begin()
         self._room = self._limit
         seen: set[str] = set()
         changes: dict[str, Entry | None] = {}
         hidden: dict[str, Entry] = {}
         try:
             changes.update((path, found) for path, found in self._walk(root, "", seen, hidden) if found is not None)
-            changes.update(dict.fromkeys(self._known - seen))
+            changes.update(dict.fromkeys(list(self._missing(seen, changes))))
             self._overlay.apply(changes, hidden)
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 raise TooMuch(f"the program changed more than {self._limit} bytes of files") from None
             raise TooMuch(f"the program left what cannot be read ({error.strerror})") from None
 
+    def _missing(self, seen: set[str], changes: Mapping[str, Entry | None]) -> Iterable[str]:
+        """Return what is not there any more, after a walk that saw `seen`, and `changes` in it."""
+        return self._known - seen
+
+    def _enter(self, folder: int, path: str) -> None:
+        """Look at an open folder before what is in it."""
+
     def _walk(
         self, root: int, top: str, seen: set[str], hidden: dict[str, Entry] | None
     ) -> Iterator[tuple[str, Entry | None]]:
         """Yield each path with what it became, None where nothing changed; `.git` goes into `hidden`."""
-        most = len(self._known) + MORE_ENTRIES
+        most = self._most + MORE_ENTRIES
         waiting = [top]
         while waiting:
             path = waiting.pop()
             if path.count("/") >= MAX_DEPTH:
                 raise TooMuch(f"the program made folders more than {MAX_DEPTH} deep")
             with _unlocked(root, path) as folder, os.scandir(folder) as entries:
+                self._enter(folder, path)
                 for each in entries:
                     name = of_entry(each)
                     whole = f"{path}/{name}" if path else name
@@ -278,7 +308,8 @@ class WorkFolder:
         return True
 
 
-def _parts(path: str) -> list[bytes]:
+def parts_of(path: str) -> list[bytes]:
+    """Return the names on the way to a path, as on the disk."""
     return on_disk(path).split(b"/") if path else []
 
 
@@ -334,7 +365,7 @@ def _readable(folder: int, name: bytes) -> Generator[int]:
 @contextmanager
 def _unlocked(root: int, path: str) -> Generator[int]:
     """Open a folder, of which a program may have taken our permission."""
-    parts = _parts(path)
+    parts = parts_of(path)
     try:
         with open_beneath(root, parts) as folder:
             os.stat(b".", dir_fd=folder)

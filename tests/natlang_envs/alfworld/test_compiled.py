@@ -64,4 +64,4 @@ def test_a_compiled_wheel_plays_the_same_games(tmp_path: Path) -> None:
         file.write("# edited\n")
     refused = played(tmp_path / "installed")
     assert refused.returncode != 0
-    assert "compiled engine is of another version of engine/world.py" in refused.stderr.splitlines()[-1]
+    assert "compiled engine is of another version of alfworld/engine/world.py" in refused.stderr.splitlines()[-1]

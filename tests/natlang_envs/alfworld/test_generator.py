@@ -26,6 +26,7 @@ from natlang_envs.alfworld.games.generator import (
     aim_of,
     draw_task_id,
     generate,
+    generated_game,
     parse_task_id,
     rooms_for,
     task_ids,
@@ -254,9 +255,9 @@ def test_a_game_is_played_as_it_is_written_down(source: Literal["generated", "mi
             and each.name not in ("actions_cache", "lists", "found")  # other tests play
         }
         shelves = list(range(len(game.receptacles)))
-        known["contents_here"] = [pick(shelves) for pick in game.contents_here]
+        known["places"] = [(place.receptacles, place.doors, place.ways, place.pick(shelves)) for place in game.places]
         known["destinations"] = list(game.destinations.items())
-        return known | {"ways": [game.ways(location) for location in range(len(game.locations))]}
+        return known
 
     for number, task_id in enumerate(sample(FEW)):
         tasks = make_tasks("all", None, None, source, GRAMMARS[number % len(GRAMMARS)], None)
@@ -264,3 +265,13 @@ def test_a_game_is_played_as_it_is_written_down(source: Literal["generated", "mi
             task_id = task_id.replace("generated/seen", "mixed")
         if source == "generated" or "unseen" not in task_id:
             assert facts(tasks.game(task_id)) == facts(parse_game(tasks.text(task_id))), task_id
+
+
+def test_spots_are_drawn_when_they_are_asked_for_and_are_always_the_same() -> None:
+    task_id = "generated/seen/pick_heat_then_place_in_recep/12/345"
+    made, again = generated_game(task_id), generated_game(task_id)
+    made.game("json_2.1.1")
+    assert [each.spot for each in made.layout.objects] == [each.spot for each in again.layout.objects]
+    assert made.text("json_2.1.1") == again.text("json_2.1.1") == generate(task_id)
+    spots = [(each.type, each.spot) for each in made.layout.objects]
+    assert len(set(spots)) == len(spots)

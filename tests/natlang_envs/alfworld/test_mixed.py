@@ -19,7 +19,7 @@ from natlang_envs.alfworld.games.generator import rooms_for
 from natlang_envs.alfworld.games.synthetic_rooms import EXAMPLE, MixedTasks, mix
 from natlang_envs.alfworld.observation_memory import read_goal
 from natlang_envs.errors import UsageError
-from natlang_envs.tasks import TaskRandom
+from natlang_envs.task_random import TaskRandom
 from tests.natlang_envs.alfworld.real import needs_textworld
 from tests.natlang_envs.alfworld.samples import win_by_the_plan
 from tools.alfworld.parity_recordings import play, replay

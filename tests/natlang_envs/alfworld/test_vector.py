@@ -15,7 +15,7 @@ from natlang_envs.alfworld.env import ALFWorldEnv
 from natlang_envs.conformance.case import Case
 from natlang_envs.conformance.vectors import vector_equals_sync
 from natlang_envs.episodes import EpisodesVectorEnv
-from natlang_envs.tasks import TaskRandom
+from natlang_envs.task_random import TaskRandom
 from tests.natlang_envs.alfworld.samples import official_folder
 
 ANY, TOMATO = "NatLang/ALFWorld-v0", "NatLang/ALFWorld-TomatoMicrowave-v0"

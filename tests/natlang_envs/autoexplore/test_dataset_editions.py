@@ -18,18 +18,16 @@ from natlang_envs.autoexplore.dataset.checks import evidence_elsewhere, natural_
 from natlang_envs.autoexplore.dataset.editions import (
     Amendment,
     Elsewhere,
-    Quotation,
     amend,
     amendments,
     digest,
     load_labels,
     parse_amendment,
     part_file,
-    quotation_of,
-    restored,
 )
 from natlang_envs.autoexplore.dataset.labels import PARTS, Evidence
 from natlang_envs.autoexplore.dataset.licences import licence_of_quotes
+from natlang_envs.autoexplore.dataset.quotations import Quotation, quotation_of, restored
 from natlang_envs.autoexplore.dataset.report import check, leaks
 from natlang_envs.autoexplore.repository.tree import Repository
 from natlang_envs.env import unwrap
@@ -193,7 +191,7 @@ def test_a_version_of_the_environment_asks_its_edition(coffee: Repository) -> No
     assert label.asked("natural") in asked["AutoExplore-v1", None]
     assert label.question in asked["AutoExplore-v1", "hard"]
     assert asked["AutoExplore-v1", "hard"] == asked["AutoExplore-v0", None]
-    with pytest.raises(UsageError, match="the first edition has no natural wording: use NatLang/AutoExplore-v1"):
+    with pytest.raises(UsageError, match="the first edition has no natural wording: use NatLang/AutoExplore-v2"):
         gymnasium.make("NatLang/AutoExplore-v0", wording="natural")
     dropped = next((each.id for each in amendments().values() if each.dropped), None)
     if dropped:

@@ -354,6 +354,8 @@ def test_the_export_is_read_back(coffee: Repository, tmp_path: Path) -> None:
         assert name in sums
     with pytest.raises(UsageError, match="is not empty"):
         write_export(out, parts, 2, "d1gest")
+    third = {path.relative_to(tmp_path / "third").as_posix() for path in write_export(tmp_path / "third", parts, 3, "")}
+    assert third - set(sums) == {"SHA256SUMS", "more_repositories.toml", "fresh_reading.jsonl", "amendments_3.jsonl"}
 
 
 def test_the_hugging_face_library_loads_the_export(coffee: Repository, tmp_path: Path) -> None:

@@ -324,7 +324,7 @@ def test_wrong_labels_of_ones_own_are_named(
     ("arguments", "words"),
     [
         (("data", "check", "--labels", "x"), "--labels and --repository belong together"),
-        (("data", "check", "--edition", "3"), "there is no edition 3: choose one of 1, 2"),
+        (("data", "check", "--edition", "4"), "there is no edition 4: choose one of 1, 2, 3"),
         (("evaluate", "--agent", "oracle", "--labels", "x", "--out", "y"), "--labels FILE and --repository FOLDER"),
         (("evaluate", "--agent", "oracle", "--out", "y"), "say what is played: --protocol NAME, or"),
     ],

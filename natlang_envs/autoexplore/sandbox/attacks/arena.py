@@ -23,6 +23,8 @@ from natlang_envs.autoexplore.sandbox.attacks.cases import ATTACKS
 from natlang_envs.autoexplore.sandbox.attacks.host_folder import HostFolder
 from natlang_envs.autoexplore.sandbox.isolation.hostile_folder import remove_folder
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Isolation, find_isolation
+from natlang_envs.autoexplore.sandbox.isolation.layers import Layer
+from natlang_envs.autoexplore.sandbox.isolation.namespaces import NOBODY
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,13 @@ class Arena:
         self.canary = self.outside / "canary"
         self.canary.write_text(SECRET)
         (self.outside / "planted.py").write_text(f"TEXT = {SECRET!r}")
+        self.layer = self.top / "layer"
+        (self.layer / "shared" / "deep").mkdir(parents=True)
+        for path in (self.layer / "shared.txt", self.layer / "shared" / "deep" / "inside.txt"):
+            path.write_text("shared by many runs")
+        if os.geteuid() == 0:
+            for path in (self.layer, *self.layer.rglob("*")):
+                os.chown(path, NOBODY, NOBODY)
         self.touched: list[str] = []
         abstract = f"natlang-{os.getpid()}-{time.monotonic_ns()}"
         tcp, udp = socket.socket(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -68,7 +77,7 @@ class Arena:
         self.before = self.state()
         self.facts = {
             "canary": str(self.canary), "outside": str(self.outside), "secret": (SECRET[:6], SECRET[6:]),
-            "abstract": abstract, "unix": str(self.outside / "socket"),
+            "abstract": abstract, "unix": str(self.outside / "socket"), "layer": str(self.layer),
             "tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1],
             "hostpid": os.getpid(), "hostline": Path("/proc/self/cmdline").read_bytes().hex(),
         }  # fmt: skip
@@ -90,9 +99,9 @@ class Arena:
         self._stack.close()
 
     def state(self) -> dict[str, tuple[int, int, bytes]]:
-        """Return every name outside with its mode, owner and content."""
+        """Return every name outside and in the layer with its mode, owner and content."""
         found: dict[str, tuple[int, int, bytes]] = {}
-        for path in sorted(self.outside.rglob("*")):
+        for path in sorted((*self.outside.rglob("*"), self.layer, *self.layer.rglob("*"))):
             about = path.lstat()
             found[path.name] = (about.st_mode, about.st_uid, path.read_bytes() if path.is_file() else b"")
         return found
@@ -102,13 +111,12 @@ class Arena:
         work = Path(tempfile.mkdtemp(prefix="work-", dir=self.top))
         self.touched.clear()
         code = script(attack.code)
+        files = HostFolder(work, Layer(self.layer, len(self.before)) if attack.layered else None)
         begun = time.monotonic()
-        done = isolation.run(("python", "-c", code, json.dumps(self.facts)), HostFolder(work), "", attack.limits)
+        done = isolation.run(("python", "-c", code, json.dumps(self.facts)), files, "", attack.limits)
         if attack.pip:
             begun = time.monotonic()
-            done = isolation.run(
-                ("pip", *(each.format(**self.facts) for each in attack.pip)), HostFolder(work), "", attack.limits
-            )
+            done = isolation.run(("pip", *(each.format(**self.facts) for each in attack.pip)), files, "", attack.limits)
         seconds = time.monotonic() - begun
         damage: list[str] = []
         alive = work / "alive"
@@ -127,7 +135,7 @@ class Arena:
             damage.append(f"outside changed: {sorted(self.state())}")
             self._repair()
         damage += self.touched
-        others = {each.name for each in self.top.iterdir()} - {"outside"}
+        others = {each.name for each in self.top.iterdir()} - {"outside", "layer"}
         if others:
             damage.append(f"beside the folder: {sorted(others)}")
             for name in others:
@@ -157,7 +165,8 @@ if __name__ == "__main__":
     arena = Arena()
     try:
         isolation = find_isolation()
-        chosen = {name: attack for name, attack in ATTACKS.items() if name.partition(":")[0] not in sys.argv[1:]}
+        left_out = {*sys.argv[1:], *(() if isolation.lays() else ("layer",))}
+        chosen = {name: attack for name, attack in ATTACKS.items() if name.partition(":")[0] not in left_out}
         outcomes = {name: asdict(arena.attack(isolation, attack)) for name, attack in chosen.items()}
     finally:
         arena.close()

@@ -47,12 +47,13 @@ def script(code: str) -> str:
 
 @dataclass(frozen=True)
 class Attack:
-    """One attempt: its code, whether it gets out unisolated, its limits, the program that runs it."""
+    """One attempt: its code, whether it gets out unisolated, its limits, the program that runs it, its files."""
 
     code: str
     control: bool = True
     limits: Limits = LIMITS
     pip: tuple[str, ...] = ()  # then pip is what runs, and the code prepares
+    layered: bool = False  # whether its files are above others that many runs share
 
 
 def blocked(code: str) -> Attack:

@@ -8,6 +8,13 @@ from __future__ import annotations
 from natlang_envs.autoexplore.sandbox.attacks.attack import Attack, blocked
 
 READING = {
+    "who reads a folder of the host": blocked(
+        "import fcntl; fcntl.fcntl(os.open('/usr', os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_ACCESS); reached('dnotify')"
+    ),
+    "who opens a file of the Python for writing": blocked(
+        "import fcntl; fcntl.fcntl(os.open(os.__file__, os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)\n"
+        "reached('lease')"
+    ),
     "openat2": Attack(
         "b = ctypes.create_string_buffer(99)\n"
         "fd = libc.syscall(437, -100, P['canary'].encode(), bytes(24), 24); libc.read(fd, b, 99); leak(b.raw)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from natlang_envs.autoexplore.sandbox.attacks import by_call, by_network, kernel_files
+from natlang_envs.autoexplore.sandbox.attacks import by_call, by_layer, by_network, kernel_files
 from natlang_envs.autoexplore.sandbox.attacks.attack import LIMITS, LONG, PRELUDE, Attack, blocked, bomb
 from natlang_envs.autoexplore.sandbox.attacks.calls import CALLS
 
@@ -368,5 +368,6 @@ GROUPS = {
     "left": LEFT,
     "pip": PIP,
     "call": CALLS,
+    "layer": by_layer.LAYER,
 }
 ATTACKS = {f"{group}: {name}": attack for group, named in GROUPS.items() for name, attack in named.items()}

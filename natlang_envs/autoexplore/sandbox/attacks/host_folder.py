@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 from natlang_envs.autoexplore.sandbox.isolation.hostile_folder import remove_folder
+from natlang_envs.autoexplore.sandbox.isolation.layers import Layer
 
 
 class HostFolder:
@@ -15,15 +16,21 @@ class HostFolder:
 
     Args:
         folder: The folder.
+        layer: What is laid beneath it, if anything.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, layer: Layer | None = None) -> None:
         self._folder = folder
+        self._layer = layer
 
     @property
     def size(self) -> int:
         """The bytes of all files, in whole pages."""
         return sum(-(-each.stat().st_size // 4096) * 4096 for each in self._folder.rglob("*") if each.is_file())
+
+    def layer(self, owner: int | None) -> Layer | None:
+        """Return what is laid beneath."""
+        return self._layer
 
     def is_folder(self, path: str) -> bool:
         """Return whether a path is a folder, and no link to one."""

@@ -4,10 +4,10 @@
 it, and refuses where none works. Landlock is left out: it cannot hide processes, sockets or the environment, so what it
 gives would look like isolation and be less.
 
-What the program sees: its files in /work, a file system in memory that exists for one run; /usr, and the standard
-library of the running Python under /opt/python, both read-only; a /proc, /dev and /tmp of its own; no network; a fixed
-environment. It runs as user 65534 without capabilities, also where the caller is root. The path of the Python on the
-host can be read in /proc/self/mountinfo.
+What the program sees: its files in /work, a file system in memory that exists for one run, or one above files that runs
+share; /usr, and the standard library of the running Python under /opt/python, both read-only; a /proc, /dev and /tmp of
+its own; no network; a fixed environment. It runs as user 65534 without capabilities, also where the caller is root. The
+path of the Python on the host can be read in /proc/self/mountinfo.
 
 The kernel keeps the limits on /work, /tmp, each process's memory and processor time, and the number of processes.
 
@@ -40,6 +40,7 @@ from natlang_envs.autoexplore.sandbox.isolation.child import (
     command_line,
     environment,
 )
+from natlang_envs.autoexplore.sandbox.isolation.layers import LAYERS, UPPER, Layer, lay
 from natlang_envs.autoexplore.sandbox.isolation.namespaces import (
     NOBODY,
     OPEN_FILES,
@@ -47,6 +48,7 @@ from natlang_envs.autoexplore.sandbox.isolation.namespaces import (
     arguments,
     limited,
 )
+from natlang_envs.autoexplore.sandbox.isolation.probe import probe, probe_layers
 from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import OwnFolder
 from natlang_envs.autoexplore.sandbox.isolation.watch import (
     Completed,
@@ -72,6 +74,16 @@ class Files(Protocol):
         """The bytes that `fill` writes, in whole pages."""
         ...
 
+    def layer(self, owner: int | None) -> Layer | None:
+        """Return files of `owner`'s that many runs share and that `fill` leaves out; None where it writes all.
+
+        `fill` then makes, and `collect` reads, the upper layer of an overlay. Asked only where `Isolation.lays`.
+
+        Raises:
+            OSError: They cannot be made.
+        """
+        ...
+
     def is_folder(self, path: str) -> bool:
         """Return whether a path below the top is a folder."""
         ...
@@ -91,6 +103,10 @@ class Isolation(Protocol):
     @property
     def name(self) -> str:
         """The name of the isolation, for people."""
+        ...
+
+    def lays(self) -> bool:
+        """Return whether it can put a program's files above those of a `Layer`; tried once per process."""
         ...
 
     def run(self, argv: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
@@ -151,7 +167,7 @@ def _first_working(programs: tuple[Path, ...]) -> Bubblewrap | str:
             continue
         try:
             candidate = Bubblewrap(program)
-            reason = _probe(candidate)
+            reason = probe(candidate.run)
         except (OSError, UsageError) as error:
             reason = str(error)
         else:
@@ -159,40 +175,6 @@ def _first_working(programs: tuple[Path, ...]) -> Bubblewrap | str:
                 return candidate
         reasons.append(f"{program} fails: {reason}")
     return "; ".join(reasons).replace("\n", " ")
-
-
-class _Probe:
-    """One file that is there before, and one that is there afterwards."""
-
-    size = 4096
-    written = False
-
-    def is_folder(self, path: str) -> bool:
-        return not path
-
-    def fill(self, root: int, owner: int | None) -> None:
-        opened = os.open("given", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644, dir_fd=root)
-        os.close(opened)
-        if owner is not None:
-            os.fchown(root, owner, owner)
-
-    def collect(self, root: int) -> None:
-        self.written = "written" in os.listdir(root)
-
-
-def _probe(candidate: Bubblewrap) -> str:
-    """Run a program that writes inside and looks outside; return what was wrong, or nothing."""
-    files = _Probe()
-    with closing(OwnFolder(Path(tempfile.gettempdir()))) as outside:
-        code = (
-            "import os; open('written', 'w').close(); "
-            f"print(os.path.exists({str(outside.path)!r}), os.path.exists('given'), os.environ['HOME'])"
-        )
-        done = candidate.run(("python", "-c", code), files, "", Limits())
-    if done.stdout == b"False True /tmp\n" and files.written:
-        return ""
-    said = done.stopped or done.stderr.decode(errors="replace").strip() or repr(done.stdout)
-    return said.splitlines()[-1]
 
 
 def _check_start(files: Files, cwd: str) -> None:
@@ -229,6 +211,10 @@ class Bubblewrap:
         """The name of the isolation, for people."""
         return f"bubblewrap ({self.program})"
 
+    def lays(self) -> bool:
+        """Return whether the kernel and this machine's rules allow an overlay."""
+        return not _why_no_layers(self)
+
     def run(self, argv: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
         """Run `python` or `pip`; see `Isolation.run`."""
         command = command_line(argv, PYTHON)
@@ -239,16 +225,27 @@ class Bubblewrap:
         if size > available_memory() // 2:
             return _not_started(argv, f"the files are too large to be copied here ({size:,} bytes)")
         root = os.geteuid() == 0
+        owner = NOBODY if root else None
         try:
-            started = Namespaces(self.program, arguments(root, size, cwd, limits), [*limited(limits, root), *command])
+            layer = files.layer(owner)
+        except OSError as error:
+            return _not_started(argv, f"the files cannot be copied ({error.strerror})")
+        command = [*limited(limits, root, cwd if layer else None), *command]
+        try:
+            started = Namespaces(self.program, arguments(root, size, cwd, limits, layer), command)
         except (OSError, ValueError) as error:
             return _not_started(argv, error)
-        with started, _opened(started.root / "work") as work:
+        with started, _opened(Path(f"{started.root}{LAYERS}/{UPPER}" if layer else started.root / "work")) as work:
             try:
-                files.fill(work, NOBODY if root else None)
+                files.fill(work, owner)
             except OSError as error:
                 return _not_started(argv, f"the files cannot be copied ({error.strerror})")
-            watch = Watch(limits, work, Processes(started.first))
+            if layer:
+                try:
+                    lay(started.first)
+                except OSError as error:
+                    return _not_started(argv, error)
+            watch = Watch(limits, work, Processes(started.first), layer.names if layer else 0)
             started.go()
             gathered = gather(started.process, started.end, started.kill, limits, watch)
             status = started.process.wait()
@@ -256,6 +253,11 @@ class Bubblewrap:
                 return _not_started(argv, "its processes do not end")
             files.collect(work)
             return _answer(argv, status, gathered)
+
+
+@lru_cache
+def _why_no_layers(bubblewrap: Bubblewrap) -> str:
+    return probe_layers(bubblewrap.run)
 
 
 @contextmanager
@@ -286,6 +288,10 @@ class Unsafe:
     def name(self) -> str:
         """The name of the isolation, for people."""
         return "none (unsafe: resource limits only; programs can read, write and reach what you can)"
+
+    def lays(self) -> bool:
+        """Return that it cannot."""
+        return False
 
     def run(self, argv: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
         """Run `python` or `pip`; see `Isolation.run`. A process that leaves its group survives."""

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from natlang_envs.autoexplore.sandbox.isolation.child import environment, folders, interpreter_mounts, system_mounts
 from natlang_envs.autoexplore.sandbox.isolation.ends_with_caller import group
+from natlang_envs.autoexplore.sandbox.isolation.layers import LAYERS, Layer, layer_mounts
 from natlang_envs.autoexplore.sandbox.isolation.system_calls import system_call_filter
 from natlang_envs.autoexplore.sandbox.isolation.watch import Limits
 
@@ -29,6 +30,8 @@ _USERS = f"0 0 1\n{NOBODY} {NOBODY} 1\n"  # inside, outside, how many
 # The session begins here, not with bubblewrap's --new-session: so bubblewrap stays in the group that a killed caller
 # takes along, and the program is never in it.
 _WAITING = ("/bin/sh", "-c", 'read -r _ && exec setsid "$@" </dev/null', "sh")
+# Over layers the folder to start in is there only when they are laid.
+_WAITING_FOR_LAYERS = ("/bin/sh", "-c", 'read -r _ && cd "$0" && unset OLDPWD && exec setsid "$@" </dev/null')
 _START = 10.0  # seconds in which bubblewrap must have made its namespaces
 _END = 5.0  # seconds in which killed processes must be gone
 
@@ -44,7 +47,7 @@ class Namespaces:
     """
 
     def __init__(self, program: Path, arguments: Sequence[str], command: Sequence[str]) -> None:
-        """Start bubblewrap, and return when the program's folder can be filled; `go` starts the program.
+        """Start bubblewrap, and return when the program's folder can be filled; `go` starts what waits in `command`.
 
         Raises:
             OSError: It could not be started, or failed; the message is its own.
@@ -66,7 +69,7 @@ class Namespaces:
             if root:
                 line += ["--userns-block-fd", "0"]
             self.process = subprocess.Popen(
-                [*line, "--", *_WAITING, *command],
+                [*line, "--", *command],
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -141,7 +144,7 @@ class Namespaces:
             with suppress(OSError):
                 device = root.stat().st_dev
                 # The last step makes the root read-only; before, its device is ours or it has no such folder.
-                if device not in (ours, (root / "work").stat().st_dev) and os.statvfs(root).f_flag & os.ST_RDONLY:
+                if device not in (ours, (root / "tmp").stat().st_dev) and os.statvfs(root).f_flag & os.ST_RDONLY:
                     return root
             time.sleep(0.0003)
         raise self._failed("bubblewrap did not mount in time")
@@ -164,7 +167,7 @@ def _holding(theirs: ExitStack, content: bytes) -> int:
     return read
 
 
-def arguments(root: bool, size: int, start: str, limits: Limits) -> list[str]:
+def arguments(root: bool, size: int, start: str, limits: Limits, layer: Layer | None = None) -> list[str]:
     """Return what bubblewrap is told, but for the command.
 
     Args:
@@ -172,8 +175,15 @@ def arguments(root: bool, size: int, start: str, limits: Limits) -> list[str]:
         size: The bytes of the files that are there before the program.
         start: The folder to start in, relative to /work.
         limits: What the program may use.
+        layer: What is to be laid beneath its files.
     """
-    return [*_unshared(root), *_mounts(size, start, limits), "--chdir", str(Path("/work", start))]
+    sized = ["--perms", "0755", "--size", str(size + max(limits.disk, 4096)), "--tmpfs"]
+    if layer is None:
+        files = [*sized, "/work", *(folders(str(Path("/work", start))) if start else ())]
+    else:
+        files = [*sized, LAYERS, *layer_mounts(layer)]
+        start = "/"  # a process that starts in a layer would have a way into it
+    return [*_unshared(root), *_mounts(limits, files), "--chdir", str(Path("/work", start))]
 
 
 def _unshared(root: bool) -> list[str]:
@@ -186,7 +196,7 @@ def _unshared(root: bool) -> list[str]:
     return [*arguments, "--uid", str(NOBODY), "--gid", str(NOBODY)]
 
 
-def _mounts(size: int, start: str, limits: Limits) -> list[str]:
+def _mounts(limits: Limits, files: Sequence[str]) -> list[str]:
     temporary = ["--perms", "1777", "--size", str(max(limits.disk, 4096)), "--tmpfs"]
     return [
         *system_mounts(),
@@ -195,17 +205,23 @@ def _mounts(size: int, start: str, limits: Limits) -> list[str]:
         *(*temporary, "/tmp"),
         *interpreter_mounts(),
         *(part for name, value in environment("/work", "/tmp").items() for part in ("--setenv", name, value)),
-        *("--perms", "0755", "--size", str(size + max(limits.disk, 4096)), "--tmpfs", "/work"),
-        *(folders(str(Path("/work", start))) if start else ()),
+        *files,
         *("--remount-ro", "/"),
     ]
 
 
-def limited(limits: Limits, root: bool) -> list[str]:
-    """Return the beginning of a command line that gives up rights and takes on limits, inside."""
+def limited(limits: Limits, root: bool, start: str | None = None) -> list[str]:
+    """Return the beginning of a command line that waits for the files, gives up rights and takes on limits, inside.
+
+    Args:
+        limits: What the program may use.
+        root: Whether this user is root.
+        start: The folder to start in, relative to /work, if it is not there yet.
+    """
     seconds = math.ceil(limits.seconds)
     drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all"]
     return [
+        *(_WAITING if start is None else (*_WAITING_FOR_LAYERS, str(Path("/work", start)))),
         *([*drop, "--bounding-set=-all", "--"] if root else []),
         "prlimit",
         f"--nproc={limits.processes + (not root)}",  # bubblewrap's own process inside is the same user's

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24  # offsets in struct seccomp_data
+_F_SETLEASE, _F_NOTIFY = 1024, 1026  # of fcntl: they tell who opens a file, or reads a folder, of the host
 _NEW_NAMESPACE = 0x7E020000  # every CLONE_NEW… flag
 _FAMILIES = (1, 2, 10)  # AF_UNIX, AF_INET, AF_INET6: all three see the sandbox's own, empty network only
 
@@ -31,6 +32,7 @@ class _Machine(NamedTuple):
     audit: int
     clone: int
     socket: int
+    fcntl: int
     own: int  # the first number that this processor does not count by itself
     allowed: Ranges
 
@@ -59,8 +61,8 @@ _AARCH64 = (
 )
 
 _MACHINES = {
-    "x86_64": _Machine(0xC000003E, 56, 41, 335, (*_X86_64, *_EVERYWHERE)),
-    "aarch64": _Machine(0xC00000B7, 220, 198, 294, (*_AARCH64, *_EVERYWHERE)),
+    "x86_64": _Machine(0xC000003E, 56, 41, 72, 335, (*_X86_64, *_EVERYWHERE)),
+    "aarch64": _Machine(0xC00000B7, 220, 198, 25, 294, (*_AARCH64, *_EVERYWHERE)),
 }
 
 
@@ -95,6 +97,12 @@ def _instructions(machine: _Machine) -> Iterator[tuple[int, int, int, int]]:
     for passed, family in enumerate(_FAMILIES):
         yield (_EQUAL, len(_FAMILIES) + 1 - passed, 0, family)
     yield (_RETURN, 0, 0, _REFUSE | errno.EAFNOSUPPORT)
+    yield refuse
+    yield allow
+    yield (_EQUAL, 0, 5, machine.fcntl)
+    yield (_LOAD, 0, 0, _SECOND_ARGUMENT)
+    yield (_EQUAL, 1, 0, _F_SETLEASE)
+    yield (_EQUAL, 0, 1, _F_NOTIFY)
     yield refuse
     yield allow
     for first, last in machine.allowed:

@@ -20,6 +20,8 @@ from natlang_envs.autoexplore.sandbox.isolation.hostile_folder import remove_fol
 from natlang_envs.errors import UsageError
 
 PREFIX = "natlang-explore-"
+MEMORY = Path("/dev/shm")
+"""The other place where such folders are made, beside the one for temporary files."""
 MARKER = ".natlang-explore"  # beside what programs can reach, so that none of them can remove it
 _NAME = re.compile(rf"{PREFIX}[1-9][0-9]*-[a-z0-9_]{{8}}")  # the prefix, a process, and what mkdtemp adds
 _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -37,7 +39,8 @@ class OwnFolder:
     """
 
     def __init__(self, place: Path) -> None:
-        _remove_abandoned(place)
+        for each in {place, MEMORY}:
+            _remove_abandoned(each)
         self.process = os.getpid()
         while True:
             try:

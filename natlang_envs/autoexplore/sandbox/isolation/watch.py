@@ -99,14 +99,15 @@ class Watch:
         limits: The limits.
         folder: An open descriptor of the folder it works in, a file system of limited size; None where it is none.
         processes: Its processes; None where they cannot be told from others.
+        below: How many files are in a layer below the folder: one that is removed takes a place in the folder.
     """
 
-    def __init__(self, limits: Limits, folder: int | None, processes: Processes | None) -> None:
+    def __init__(self, limits: Limits, folder: int | None, processes: Processes | None, below: int = 0) -> None:
         self._limits = limits
         self._folder = folder
         self._processes = processes
         self._available = available_memory()
-        self._entries = 0 if folder is None else _entries(folder)
+        self._entries = (0 if folder is None else _entries(folder)) + below
 
     def look(self) -> str | None:
         """Return a sentence that names the limit passed, or None."""
