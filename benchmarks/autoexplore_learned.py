@@ -25,14 +25,14 @@ from reference_agent.search.run import Searcher
 
 def rows(run: Path, kind: str, searcher: Searcher, drawn: bool):
     """Yield the name of each row and its agent."""
-    yield "search", SearchAgent(searcher, kind)
+    yield "listing-search", SearchAgent(searcher, kind)
     for form in ("policy", "reflect"):
         for file in sorted(run.glob(f"{form}-{kind}-*.pt")):
             policy = Policy(features=TEXT_INPUTS) if form == "reflect" else Policy()
             policy.load_state_dict(torch.load(file, weights_only=True))
-            yield file.stem, SearchAgent(searcher, kind, policy, form == "reflect")
+            yield f"listing-{file.stem}", SearchAgent(searcher, kind, policy, form == "reflect")
             if drawn:
-                yield f"{file.stem}-sample", SearchAgent(searcher, kind, policy, form == "reflect", sampling=True)
+                yield f"listing-{file.stem}-sample", SearchAgent(searcher, kind, policy, form == "reflect", sampling=True)
 
 
 def stages(trajectories, env: AutoExploreEnv) -> tuple[float, float, float]:
