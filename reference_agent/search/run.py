@@ -1,6 +1,7 @@
 """A trained searcher as a folder: the judges of listings, the networks, word counts, and policies.
 
-Only what was trained is kept (half precision); the pretrained encoder comes from the cache folder.
+Only what was trained is kept; the pretrained encoder comes from the cache folder. `Searcher.save(folder, bits=8)` writes
+matrices as 8-bit integers with a scale for each row, half the size of half precision.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from natlang_envs.autoexplore.dataset.catalogue import cache_folder
 from natlang_envs.errors import UsageError
@@ -21,7 +23,30 @@ from reference_agent.search.lexical import Rarity
 from reference_agent.search.listing_judge import ListingJudge, Row
 
 KINDS: dict[str, tuple[int, ...] | None] = {"depth1": (0, 1), "depth2": (2,), "any": None}
+_SCALE = "/scale"
 _CONFIG, _JUDGES, _NETWORKS, _WORDS, _USUAL = "search.json", "judges.pt", "networks.npz", "words.json", "usual.json"
+
+
+def _packed(weights: dict[str, Tensor], bits: int) -> dict[str, Tensor]:
+    """Return weights in half precision, matrices as 8-bit integers and scales where `bits` is 8."""
+    made: dict[str, Tensor] = {}
+    for name, value in weights.items():
+        if bits == 8 and value.ndim == 2:
+            scale = value.abs().amax(1, keepdim=True).clamp(min=1e-8) / 127
+            made[name] = (value / scale).round().to(torch.int8)
+            made[name + _SCALE] = scale
+        else:
+            made[name] = value.half()
+    return made
+
+
+def _unpacked(held: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return weights as `_packed` was given them, rounding aside."""
+    return {
+        name: value.float() * held[name + _SCALE] if name + _SCALE in held else value.float()
+        for name, value in held.items()
+        if not name.endswith(_SCALE)
+    }
 
 
 class Judgement:
@@ -91,15 +116,14 @@ class Searcher:
         asked = Asked(question, self.judges, self.reader, self.rarity, self.usual, without)
         return Judgement(asked, self.networks[kind], self.networks["text"], self.settings[kind]["temperature"])
 
-    def save(self, folder: Path) -> None:
-        """Write the run."""
+    def save(self, folder: Path, bits: int = 16) -> None:
+        """Write the run, its matrices in half precision or in 8 bits."""
         folder.mkdir(parents=True, exist_ok=True)
         arrays = {
             f"{name}.{part}": array for name, each in self.networks.items() for part, array in each.weights.items()
         }
         np.savez(folder / _NETWORKS, **arrays)
-        halves = [{name: value.half() for name, value in judge.learned().items()} for judge in self.judges]
-        torch.save(halves, folder / _JUDGES)
+        torch.save([_packed(judge.learned(), bits) for judge in self.judges], folder / _JUDGES)
         self.rarity.write(folder / _WORDS)
         (folder / _USUAL).write_text(json.dumps(self.usual.counts, ensure_ascii=False), encoding="utf-8")
         layers = [len(judge.upper) for judge in self.judges]
@@ -127,7 +151,7 @@ class Searcher:
         judges: list[ListingJudge] = []
         for layers, weights in zip(config["layers"], torch.load(folder / _JUDGES, weights_only=True), strict=True):
             judges.append(ListingJudge(encoder(), layers).eval())
-            judges[-1].adopt(weights)
+            judges[-1].adopt(_unpacked(weights))
         networks: dict[str, dict[str, Any]] = {}
         with np.load(folder / _NETWORKS) as held:
             for key in held.files:

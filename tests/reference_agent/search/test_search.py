@@ -248,16 +248,17 @@ def test_the_sentence_is_all_that_a_reading_policy_is_told(repository):
     np.testing.assert_array_equal(rows, read_sentence(said, Search("Another?", 15), commands))
 
 
-def test_a_run_is_read_back_and_plays_like_before(repository, tmp_path, monkeypatch):
+@pytest.mark.parametrize("bits", [16, 8])
+def test_a_run_is_read_back_and_plays_like_before(repository, tmp_path, monkeypatch, bits):
     searcher = searcher_of(repository)
-    searcher.save(tmp_path / "run")
+    searcher.save(tmp_path / "run", bits)
     made = iter([tiny_encoder(1), tiny_encoder(), tiny_encoder(3)])
     monkeypatch.setattr("reference_agent.search.run.encoder", lambda: next(made))
     again = Searcher.load(tmp_path / "run")
     listed = entries_of(open_repository(repository), "")
     one = searcher.judgement("Who opens the shop?", "any").entries("", listed, {})
     two = again.judgement("Who opens the shop?", "any").entries("", listed, {})
-    np.testing.assert_allclose(one, two, atol=0.05)  # half precision
+    np.testing.assert_allclose(one, two, atol=0.05)
     monkeypatch.setattr("reference_agent.search.run.encoder", lambda: tiny_encoder(2))
     with pytest.raises(UsageError, match="was trained on the encoder tiny1, not tiny2"):
         Searcher.load(tmp_path / "run")
