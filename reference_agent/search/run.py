@@ -1,6 +1,6 @@
 """A trained searcher as a folder: the judges of listings, the networks, word counts, and policies.
 
-Only what was trained is kept; the pretrained encoder comes from the cache folder. `Searcher.save(folder, bits=8)` writes
+Only what was trained is kept; the pretrained encoder comes from the cache folder. `Searcher.save(folder, 8)` writes
 matrices as 8-bit integers with a scale for each row, half the size of half precision.
 """
 
