@@ -32,7 +32,10 @@ def rows(run: Path, kind: str, searcher: Searcher, drawn: bool):
             policy.load_state_dict(torch.load(file, weights_only=True))
             yield f"listing-{file.stem}", SearchAgent(searcher, kind, policy, form == "reflect")
             if drawn:
-                yield f"listing-{file.stem}-sample", SearchAgent(searcher, kind, policy, form == "reflect", sampling=True)
+                yield (
+                    f"listing-{file.stem}-sample",
+                    SearchAgent(searcher, kind, policy, form == "reflect", sampling=True),
+                )
 
 
 def stages(trajectories, env: AutoExploreEnv) -> tuple[float, float, float]:
