@@ -250,7 +250,7 @@ def test_a_patch_never_replaces_one_that_came_in_between(tmp_path: Path) -> None
 @pytest.mark.usefixtures("training")
 @pytest.mark.parametrize("packed", [False, True], ids=["a line", "the packed file"])
 def test_damaged_weak_questions_are_one_line(packed: bool, tmp_path: Path) -> None:
-    from reference_agent.search.train import weak_questions
+    from reference_agent.search.train import further_questions
     from reference_agent.search.weak import Weak
 
     weak = Weak("sums/1", "sums", "", ("README.md",), "comment", "docstring", "", (), False)  # type: ignore[arg-type]
@@ -261,7 +261,7 @@ def test_damaged_weak_questions_are_one_line(packed: bool, tmp_path: Path) -> No
     (tmp_path / "questions.jsonl.gz").write_bytes(content)
     (tmp_path / "repositories.json").write_text(json.dumps({"sums": str(tmp_path)}))
     with pytest.raises(UsageError, match=r"holds no weak questions .*: run reflect-rl data autoexplore"):
-        weak_questions(tmp_path / "questions.jsonl.gz", tmp_path / "repositories.json")
+        further_questions(tmp_path / "questions.jsonl.gz", tmp_path / "repositories.json")
 
 
 def test_nothing_of_a_killed_exploration_stays_in_the_temporary_folder(cases: tuple[Path, dict[str, Case]]) -> None:
