@@ -13,7 +13,7 @@ from natlang_envs.autoexplore.repository.navigation import navigation_of
 from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
 from natlang_envs.autoexplore.repository.tree import open_repository
 from reference_agent.search.judge import Asked, Network, Row
-from reference_agent.search.listings import Question, above, entries_of, leads
+from reference_agent.search.listings import Question, entries_of, examples
 
 _HIDDEN = 24
 _CANDIDATES = 12  # files whose texts are compared for a question
@@ -31,16 +31,13 @@ def entry_cases(asked: Asked, question: Question, rng: np.random.Generator) -> l
     """Return a case for each listing on the way to the targets, with about half of its folders entered before."""
     repository = open_repository(question.folder)
     cases: list[Case] = []
-    for folder in dict.fromkeys(place for target in question.targets for place in above(target)):
-        entries = entries_of(repository, folder)
-        right = tuple(index for index, entry in enumerate(entries) if leads(entry, question.targets))
-        if len(entries) > 1:
-            entered = {
-                entry: entries_of(repository, entry[:-1])
-                for entry in entries
-                if entry.endswith("/") and rng.random() < 0.4
-            }
-            cases.append(Case(asked.entry_rows(entries, entered), right, False))
+    for each in examples([question]):
+        entered = {
+            entry: entries_of(repository, entry[:-1])
+            for entry in each.entries
+            if entry.endswith("/") and rng.random() < 0.4
+        }
+        cases.append(Case(asked.entry_rows(each.entries, entered), each.right, False))
     return cases
 
 

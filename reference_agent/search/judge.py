@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from natlang_envs.autoexplore.baselines import words_of
-from reference_agent.search.encoder import Encoder, windows
+from reference_agent.search.encoder import Encoder, Vectors, windows
 from reference_agent.search.lexical import Rarity, name_words, share
-from reference_agent.search.listing_judge import ListingJudge, Row, entry_words
-from reference_agent.search.listings import Listing, entry_text
+from reference_agent.search.listing_judge import ListingJudge, entry_words
+from reference_agent.search.listings import Example, entry_text
 
+Row = Vectors
 ENTRY_FEATURES = 23
 _BESIDE = 10  # entries to each side that are read with a folder that was entered
 TEXT_FEATURES = 23
@@ -57,14 +58,14 @@ class Usual:
         self.counts = counts
 
     @classmethod
-    def of(cls, found: Iterable[Listing]) -> Usual:
-        """Count listings."""
+    def of(cls, found: Iterable[Example]) -> Usual:
+        """Count the entries of listings."""
         counts: dict[str, dict[str, list[float]]] = {}
-        for listing in found:
-            for index, entry in enumerate(listing.entries):
-                cell = counts.setdefault(cls.name(entry), {}).setdefault(listing.repository, [0.0, 0.0])
-                cell[0] += sum(index in answers for answers in listing.answers)
-                cell[1] += len(listing.questions) / max(len(listing.entries), 1) * 3
+        for each in found:
+            for index, entry in enumerate(each.entries):
+                cell = counts.setdefault(cls.name(entry), {}).setdefault(each.question.repository, [0.0, 0.0])
+                cell[0] += index in each.right
+                cell[1] += 3 / len(each.entries)
         return cls({name: held for name, held in counts.items() if len(held) > 1})
 
     @staticmethod
@@ -112,13 +113,17 @@ class Asked:
 
     def entry_rows(self, entries: Sequence[str], children: dict[str, tuple[str, ...]]) -> Row:
         """Return the features [N, ENTRY_FEATURES] of a listing's entries; `children` are those of entered folders."""
-        new = [each for each in entries if each not in self._plain]
-        if new:
-            self._plain |= dict(zip(new, self._rate(new), strict=True))
+        self._rate_plainly(entries)
         for each in entries:
             if (each, each in children) not in self._entries:
                 self._entries[each, each in children] = self._row(each, entries, children.get(each, ()))
         return np.stack([self._entries[each, each in children] for each in entries])
+
+    def _rate_plainly(self, entries: Sequence[str]) -> None:
+        """Rate the entries of a listing that were not rated yet, without children."""
+        new = [each for each in entries if each not in self._plain]
+        if new:
+            self._plain |= dict(zip(new, self._rate(new), strict=True))
 
     def _rate(self, entries: Sequence[str], told: str = "", children: Sequence[str] = ()) -> list[float]:
         """Return the judges' ratings of entries that are listed together; one of them may tell its children."""
@@ -134,9 +139,7 @@ class Asked:
             place = entries.index(entry)
             beside = list(entries[max(place - _BESIDE, 0) : place + _BESIDE + 1])
             knowing = self._rate(beside, entry, inside)[beside.index(entry)]
-            new = [each for each in inside if each not in self._plain]
-            if new:
-                self._plain |= dict(zip(new, self._rate(new), strict=True))
+            self._rate_plainly(inside)
             ratings = np.array([self._plain[each] for each in inside])
             shares = max(share(self._weights, name_words(each.rstrip("/").rpartition("/")[2])) for each in inside)
             below = [float(ratings.max()) / 10, float(np.log(np.exp(ratings).sum())) / 10, shares]

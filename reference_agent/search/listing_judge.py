@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from reference_agent.search.encoder import Encoder, spoken
+from reference_agent.search.encoder import Encoder, Vectors, spoken
 
-Row = npt.NDArray[np.float32]
 SHOWN_CHILDREN = 10  # names in a folder that its text tells once it was entered
 LONGEST_QUESTION, LONGEST_FOLDER, LONGEST_ENTRY = 64, 24, 40  # tokens
 ROOM = 420  # tokens of entries that are read together; longer listings are read in pieces
@@ -62,8 +60,7 @@ class ListingJudge(nn.Module):
         for parameter in self.upper.parameters():
             parameter.requires_grad = True
         self._ids: dict[tuple[str, int], list[int]] = {}
-        self._marks = [self._tokens(mark, 1)[0] for mark in (tokenizer_mark(self._tokenizer, "cls"), ":")]
-        self._end = self._tokens(tokenizer_mark(self._tokenizer, "sep"), 1)[0]
+        self._begin, self._end = int(self._tokenizer.cls_token_id), int(self._tokenizer.sep_token_id)
 
     def _tokens(self, text: str, most: int) -> list[int]:
         found = self._ids.get((text, most))
@@ -78,10 +75,10 @@ class ListingJudge(nn.Module):
 
     def pack(self, question: str, folder: str, entries: Sequence[str]) -> Packed:
         """Return a question and the words of entries as tokens."""
-        ids = [self._marks[0], *self._tokens(question, LONGEST_QUESTION), self._end]
+        ids = [self._begin, *self._tokens(question, LONGEST_QUESTION), self._end]
         asked = (1, len(ids) - 1)
         place = spoken(folder) if folder else "top of the project"
-        ids += [*self._tokens(place, LONGEST_FOLDER), self._marks[1]]
+        ids += [*self._tokens(place, LONGEST_FOLDER), *self._tokens(":", 1)]
         spans: list[tuple[int, int]] = []
         for words in entries:
             tokens = self._tokens(words, LONGEST_ENTRY)
@@ -110,7 +107,7 @@ class ListingJudge(nn.Module):
         together = torch.cat([rows[index] for index in range(len(packs))])
         return list(self.out(torch.tanh(self.mix(together)))[:, 0].split(counts))
 
-    def rate(self, question: str, folder: str, entries: Sequence[str]) -> Row:
+    def rate(self, question: str, folder: str, entries: Sequence[str]) -> Vectors:
         """Return the ratings of entries, given as words; a long listing is read in pieces of `ROOM` tokens."""
         pieces: list[list[str]] = [[]]
         used = 0
@@ -136,11 +133,6 @@ class ListingJudge(nn.Module):
         for part, module in (("mix", self.mix), ("out", self.out), ("upper", self.upper)):
             held = {name[len(part) + 1 :]: value.float() for name, value in weights.items() if name.startswith(part)}
             module.load_state_dict(held)
-
-
-def tokenizer_mark(tokenizer: Any, name: str) -> str:
-    """Return a special token's text, or `[CLS]` and `[SEP]` where the tokenizer does not name them."""
-    return getattr(tokenizer, f"{name}_token", None) or f"[{name.upper()}]"
 
 
 def _features(sums: Tensor, packed: Packed) -> Tensor:

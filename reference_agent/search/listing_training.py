@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.errors import UsageError
 from reference_agent.search.listing_judge import ListingJudge, Packed, entry_words
-from reference_agent.search.listings import Question, above, entries_of, leads
+from reference_agent.search.listings import Example, Question, entries_of, examples
 
 _TRAINED_CHILDREN = 8  # names in a folder that training tells at the most
 _SAVED_EVERY = 50  # updates
@@ -50,28 +50,6 @@ class ListingConfig:
     shares: tuple[float, float, float] = (0.45, 0.35, 0.2)
     last_shares: tuple[float, float, float] = (0.75, 0.2, 0.05)
     seed: int = 0
-
-
-class Example(NamedTuple):
-    """A question and a listing on its way: its entries, and the positions of those that lead on."""
-
-    question: Question
-    folder: str
-    entries: tuple[str, ...]
-    right: tuple[int, ...]
-
-
-def examples(questions: Sequence[Question]) -> list[Example]:
-    """Return each question with each listing on the way to its targets that has something to choose."""
-    made: list[Example] = []
-    for each in questions:
-        repository = open_repository(each.folder)
-        for folder in dict.fromkeys(place for target in each.targets for place in above(target)):
-            entries = entries_of(repository, folder)
-            if len(entries) > 1:
-                right = tuple(index for index, entry in enumerate(entries) if leads(entry, each.targets))
-                made.append(Example(each, folder, entries, right))
-    return made
 
 
 class _Draws:

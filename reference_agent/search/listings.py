@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -19,32 +18,28 @@ class Question(NamedTuple):
         folder: Where its files lie.
         text: The question.
         targets: The files that answer it.
-        weak: Whether a rule made it of a sentence of the target.
     """
 
     repository: str
     folder: Path
     text: str
     targets: tuple[str, ...]
-    weak: bool = False
 
 
-class Listing(NamedTuple):
-    """A folder's entries and the questions whose way leads through it.
+class Example(NamedTuple):
+    """A question and a listing on its way.
 
     Attributes:
-        repository: The repository's name.
+        question: The question.
         folder: The folder's path.
         entries: Paths of what it lists; those of folders end with a slash.
-        questions: The questions.
-        answers: For each question, the positions of the entries on the way to one of its targets.
+        right: The positions of the entries on the way to one of the targets.
     """
 
-    repository: str
+    question: Question
     folder: str
     entries: tuple[str, ...]
-    questions: tuple[str, ...]
-    answers: tuple[tuple[int, ...], ...]
+    right: tuple[int, ...]
 
 
 def entries_of(repository: Repository, folder: str) -> tuple[str, ...]:
@@ -66,25 +61,19 @@ def entry_text(path: str) -> str:
     return f"{'folder' if path.endswith('/') else 'file'} {spoken(path)}"
 
 
-def listings(questions: Iterable[Question]) -> list[Listing]:
-    """Return the listings on the ways to the targets, in the order of repositories and folders."""
-    by_repository: dict[tuple[str, Path], list[Question]] = defaultdict(list)
+def examples(questions: Iterable[Question]) -> list[Example]:
+    """Return each question with each listing on the way to its targets that has something to choose."""
+    known: dict[tuple[Path, str], tuple[str, ...]] = {}  # a listing's entries, shared by all questions about it
+    made: list[Example] = []
     for each in questions:
-        by_repository[each.repository, each.folder].append(each)
-    made: list[Listing] = []
-    for (name, folder), asked in by_repository.items():
-        repository = open_repository(folder)
-        through: dict[str, list[Question]] = defaultdict(list)
-        for each in asked:
-            for place in dict.fromkeys(place for target in each.targets for place in above(target)):
-                through[place].append(each)
-        for place, some in sorted(through.items()):
-            entries = entries_of(repository, place)
+        repository = open_repository(each.folder)
+        for folder in dict.fromkeys(place for target in each.targets for place in above(target)):
+            entries = known.get((each.folder, folder))
+            if entries is None:
+                entries = known[each.folder, folder] = entries_of(repository, folder)
             if len(entries) > 1:
-                answers = [
-                    tuple(index for index, entry in enumerate(entries) if leads(entry, each.targets)) for each in some
-                ]
-                made.append(Listing(name, place, entries, tuple(each.text for each in some), tuple(answers)))
+                right = tuple(index for index, entry in enumerate(entries) if leads(entry, each.targets))
+                made.append(Example(each, folder, entries, right))
     return made
 
 

@@ -18,9 +18,9 @@ from torch import Tensor
 from natlang_envs.autoexplore.dataset.catalogue import cache_folder
 from natlang_envs.errors import UsageError
 from reference_agent.search.encoder import Encoder
-from reference_agent.search.judge import Asked, Network, Usual
+from reference_agent.search.judge import Asked, Network, Row, Usual
 from reference_agent.search.lexical import Rarity
-from reference_agent.search.listing_judge import ListingJudge, Row
+from reference_agent.search.listing_judge import ListingJudge
 
 KINDS: dict[str, tuple[int, ...] | None] = {"depth1": (0, 1), "depth2": (2,), "any": None}
 _SCALE = "/scale"

@@ -30,7 +30,7 @@ from reference_agent.search.judge import Asked, Network, Usual
 from reference_agent.search.lexical import Rarity
 from reference_agent.search.listing_judge import ListingJudge
 from reference_agent.search.listing_training import ListingConfig, train_listings
-from reference_agent.search.listings import Question, listings
+from reference_agent.search.listings import Question, examples
 from reference_agent.search.planner import Plan, choose
 from reference_agent.search.policy import Policy, command_features
 from reference_agent.search.practice import Exercise, PracticeConfig, by_reward, holds_of, warm_start
@@ -53,8 +53,8 @@ class TrainConfig:
     """How a searcher is trained.
 
     Attributes:
-        judge: The judge of listings that plays.
-        aside: The judge that has not seen the repositories of `PRACTICE`.
+        judge: The judge of listings that learns from all training repositories.
+        aside: One that never sees those of `PRACTICE`; the searcher plays by the mean of both.
         epochs: Passes of the networks' training.
     """
 
@@ -97,13 +97,13 @@ def further_questions(file: Path, repositories: Path) -> tuple[list[Question], l
     known = {name: frozenset(open_repository(folder).files) for name, folder in roots.items()}
     return (
         [
-            Question(each.repository, roots[each.repository], text, each.paths, True)
+            Question(each.repository, roots[each.repository], text, each.paths)
             for each in written
             if known[each.repository].issuperset(each.paths)
             for text in (each.hard, each.natural)
         ],
         [
-            Question(each.repository, folder, each.question, each.paths, True)
+            Question(each.repository, folder, each.question, each.paths)
             for each, folder in held
             if known[each.repository].issuperset(each.paths)
         ],
@@ -116,8 +116,8 @@ class Workshop:
     Args:
         out: The run's folder.
         train: The labelled training questions.
-        written: Questions that were written for training, and
-        ruled: those that rules made.
+        written: Questions that a language model wrote for training.
+        ruled: Questions that rules made of sentences.
         config: The settings.
         say: Called with a line now and then.
     """
@@ -169,7 +169,7 @@ class Workshop:
             atlas = navigation_of(open_repository(folder), FILE_BUDGET)
             texts += [atlas.text(path).partition("\n")[2] for path in atlas.repository.files]
         self.rarity = Rarity.of(texts)
-        self.usual = Usual.of(listings([*self.train, *self._ruled]))
+        self.usual = Usual.of(examples([*self.train, *self._ruled]))
 
     def searcher(self, networks: dict[str, Network]) -> Searcher:
         """Return the searcher that plays: by the mean of both judges."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
-from natlang_envs.autoexplore.dataset.editions import part_file
+from natlang_envs.autoexplore.dataset.editions import part_file, part_named
 from natlang_envs.autoexplore.dataset.labels import PARTS, Label, Part, write_labels
 from natlang_envs.autoexplore.dataset.locations import data_folder
 from natlang_envs.errors import UsageError
@@ -48,13 +48,9 @@ def assemble(folder: Path, unfinished: list[str] | None = None) -> dict[Part, li
         labels = finished(path, name, unfinished)
         held_out = held_out_files(name, labels) if entry.split == "train" else frozenset[str]()
         for label in labels:
-            part: Part = "test_seen" if held_out.intersection(label.targets) else _part(entry.split)
+            part: Part = "test_seen" if held_out.intersection(label.targets) else part_named(entry.split)
             parts[part].append(label)
     return parts
-
-
-def _part(split: str) -> Part:
-    return next(part for part in PARTS if part == split)
 
 
 def finished(path: Path, repository: str | None, unfinished: list[str] | None = None) -> list[Label]:

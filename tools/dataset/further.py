@@ -14,7 +14,7 @@ from pathlib import Path
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
 from natlang_envs.autoexplore.dataset.checks import evidence_elsewhere, text_of
-from natlang_envs.autoexplore.dataset.editions import Amendment, amend, amendments, explained, load_labels
+from natlang_envs.autoexplore.dataset.editions import Amendment, amend, amendments, explained, load_labels, part_named
 from natlang_envs.autoexplore.dataset.further import further_file, withheld_line, write_lines
 from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Part
 from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
@@ -104,7 +104,7 @@ def _part(label: Label) -> Part:
     split = catalogue()[label.repository].split
     if split == "train" and is_drawn(label.repository, label.targets[0]):
         return "test_seen"
-    return next(part for part in PARTS if part == split)
+    return part_named(split)
 
 
 def _without_repetitions(labels: Sequence[Label], problems: list[str]) -> list[Label]:

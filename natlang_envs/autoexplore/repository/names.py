@@ -36,6 +36,11 @@ def on_disk(name: str) -> bytes:
     return _ESCAPED.sub(lambda match: bytes([int(match.group(1), 16)]), encoded)
 
 
+def parts_of(path: str) -> list[bytes]:
+    """Return the names on the way to a path, as on the disk; none for the top."""
+    return on_disk(path).split(b"/") if path else []
+
+
 def same(name: str) -> str:
     r"""Return how a typed name is shown: `a\b` and `a\x5cb` are one name."""
     if "\\" not in name and name.isascii() and name.isprintable():

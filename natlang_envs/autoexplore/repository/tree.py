@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from natlang_envs.autoexplore.repository.ignore import Rule, is_ignored, rules_in
-from natlang_envs.autoexplore.repository.names import is_git, of_entry, on_disk, shown
+from natlang_envs.autoexplore.repository.names import is_git, of_entry, on_disk, parts_of, shown
 from natlang_envs.errors import UsageError
 
 MAX_ENTRIES = 1_000_000  # a repository with more is refused: it is a disk, not a repository
@@ -253,7 +253,7 @@ class Repository:
         try:
             with (
                 open_folder(self.path) as root,
-                open_beneath(root, on_disk(path).split(b"/") if path else []) as folder,
+                open_beneath(root, parts_of(path)) as folder,
             ):
                 for name, mark in needed:
                     self._contents[prefix + name] = self._read_in(folder, name, prefix + name, mark)
@@ -281,7 +281,7 @@ class Repository:
             RepositoryChanged: The original is not what was indexed any more, before or after it was read.
         """
         mark = self._marks[path]
-        *parts, name = on_disk(path).split(b"/")
+        *parts, name = parts_of(path)
         try:
             with open_folder(self.path) as root, open_beneath(root, parts) as folder:
                 opened = os.open(name, FILE_FLAGS, dir_fd=folder)
@@ -310,7 +310,7 @@ class Repository:
             KeyError: There is none of this path.
             RepositoryChanged: The original is not what was indexed any more.
         """
-        *parts, name = on_disk(path).split(b"/")
+        *parts, name = parts_of(path)
         try:
             with open_folder(self.path) as root, open_beneath(root, parts) as folder:
                 now = os.stat(name, dir_fd=folder, follow_symlinks=False)

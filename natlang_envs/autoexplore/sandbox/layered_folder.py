@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from natlang_envs.autoexplore.repository.names import on_disk
+from natlang_envs.autoexplore.repository.names import on_disk, parts_of
 from natlang_envs.autoexplore.repository.tree import Repository, open_beneath, open_folder
 from natlang_envs.autoexplore.sandbox.isolation.layers import OPAQUE, Layer
 from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import MEMORY, OwnFolder
 from natlang_envs.autoexplore.sandbox.isolation.watch import available_memory
 from natlang_envs.autoexplore.sandbox.overlay import Entry, Overlay, parent_of
-from natlang_envs.autoexplore.sandbox.work_folder import PAGE, WorkFolder, parts_of
+from natlang_envs.autoexplore.sandbox.work_folder import PAGE, WorkFolder
 
 MANY = 5_000
 """Files from which on a repository is laid beneath the changes: fewer are copied in a fifth of a second."""

@@ -15,7 +15,7 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
-from natlang_envs.autoexplore.repository.names import is_git, of_entry, on_disk, shown
+from natlang_envs.autoexplore.repository.names import is_git, of_entry, on_disk, parts_of, shown
 from natlang_envs.autoexplore.repository.tree import (
     FILE_FLAGS,
     KEPT_BYTES,
@@ -306,11 +306,6 @@ class WorkFolder:
                         return False
                     self._check_time("reading what the program left")
         return True
-
-
-def parts_of(path: str) -> list[bytes]:
-    """Return the names on the way to a path, as on the disk."""
-    return on_disk(path).split(b"/") if path else []
 
 
 def _write(target: int, content: bytes) -> None:

@@ -24,7 +24,7 @@ from reference_agent.search.judge import Asked, Usual
 from reference_agent.search.lexical import Rarity
 from reference_agent.search.listing_judge import ROOM, ListingJudge, entry_words
 from reference_agent.search.listing_training import ListingConfig, train_listings
-from reference_agent.search.listings import Question, entries_of, listings
+from reference_agent.search.listings import Question, entries_of, examples
 from reference_agent.search.planner import Plan, choose
 from reference_agent.search.policy import Policy, command_features
 from reference_agent.search.practice import Exercise, PracticeConfig, by_reward, holds_of, perform, warm_start
@@ -48,7 +48,9 @@ def tiny_encoder(seed=0):
     config = BertConfig(
         vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
     )
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]")
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]"
+    )
     return Encoder(BertModel(config, add_pooling_layer=False), fast, f"tiny{seed}")
 
 
@@ -78,7 +80,7 @@ def questions_of(folder):
 def searcher_of(folder):
     judges = [ListingJudge(tiny_encoder(), 1), ListingJudge(tiny_encoder(3), 2)]
     reader, questions = tiny_encoder(1), questions_of(folder)
-    rarity, usual = Rarity.of(["tea shop", "tea", "count"]), Usual.of(listings(questions))
+    rarity, usual = Rarity.of(["tea shop", "tea", "count"]), Usual.of(examples(questions))
     rng = np.random.default_rng(0)
     asked = [Asked(each.text, judges, reader, rarity, usual) for each in questions]
     entry = fit([case for each in zip(asked, questions, strict=True) for case in entry_cases(*each, rng)], epochs=2)
@@ -114,11 +116,11 @@ def test_a_cache_gives_the_vectors_back_and_another_encoders_is_refused(tmp_path
 
 
 def test_listings_lead_to_the_targets(repository):
-    found = {each.folder: each for each in listings(questions_of(repository))}
-    top = found[""]
-    assert top.entries == ("docs/", "src/", "README.md")
-    assert top.answers == ((0,), (0,), (1,))
-    assert set(found) == {"", "docs", "src"}
+    found = examples(questions_of(repository))
+    top = [each for each in found if not each.folder]
+    assert {each.entries for each in top} == {("docs/", "src/", "README.md")}
+    assert [each.right for each in top] == [(0,), (0,), (1,)]
+    assert {each.folder for each in found} == {"", "docs", "src"}
 
 
 @settings(deadline=None, max_examples=20)
