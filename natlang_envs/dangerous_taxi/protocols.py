@@ -15,7 +15,7 @@ from natlang_envs.tasks import hash_fraction
 
 _STAGES = {"pickup": ("NatLang/DangerousTaxi-Pickup-v0", 15), "dropoff": ("NatLang/DangerousTaxi-Dropoff-v0", 30)}
 _PAPER_EPISODES = 100
-_V1_EPISODES = 200
+_CITIES = 200
 
 
 def _held_out_starts() -> tuple[Episode, ...]:
@@ -24,27 +24,28 @@ def _held_out_starts() -> tuple[Episode, ...]:
     return tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids[:_PAPER_EPISODES]))
 
 
-def _held_out_cities() -> tuple[Episode, ...]:
-    """200 different cities of the test split, one start in each."""
-    tasks = TaxiTasks("generated", "test")
-    names = sorted(tasks.pool, key=lambda name: hash_fraction(f"v1/{name}"))
+def _held_out_cities(version: int) -> tuple[Episode, ...]:
+    """200 different cities of the test split, one start in each; no version shares a city with another."""
+    pool = sorted(TaxiTasks("generated", "test").pool, key=lambda name: hash_fraction(f"v1/{name}"))
     episodes: list[Episode] = []
-    for seed, name in enumerate(names[:_V1_EPISODES]):
+    for seed, name in enumerate(pool[(version - 1) * _CITIES : version * _CITIES]):
         city = load_city(name)
-        start = city.starts[TaskRandom(f"v1/start/{name}").below(len(city.starts))]
+        start = city.starts[TaskRandom(f"v{version}/start/{name}").below(len(city.starts))]
         episodes.append(Episode(task_id_of(city, start), seed))
     return tuple(episodes)
 
 
 def protocols() -> Iterator[Protocol]:
-    """Yield the four protocols."""
+    """Yield the six protocols."""
     for stage, (env_id, horizon) in _STAGES.items():
         name = f"dangerous-taxi-{stage}"
         paper = "The paper's 100 initialisations of the classic map, here all in the test split."
         v1 = "200 generated maps that no training split holds, one start in each."
+        v2 = "200 further generated maps that no training split holds, one start in each; settings were chosen on v1."
         kinds: tuple[tuple[str, MapKind, tuple[Episode, ...], str], ...] = (
             ("paper", "classic", _held_out_starts(), paper),
-            ("v1", "generated", _held_out_cities(), v1),
+            ("v1", "generated", _held_out_cities(1), v1),
+            ("v2", "generated", _held_out_cities(2), v2),
         )
         for version, kind, episodes, description in kinds:
             kwargs = {"map": kind, "split": "test"}
