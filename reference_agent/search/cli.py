@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import one_of
 
 app = typer.Typer(no_args_is_help=True, help="A learned searcher of repositories (AutoExplore).")
 _OUT = typer.Option(help="The run's folder. Training that was stopped there is resumed.")
@@ -78,9 +78,7 @@ def practice(
     networks = Searcher.load(out).networks
     written, ruled = further_questions(weak, weak.parent / "repositories.json") if weak else ([], [])
     shop = Workshop(out, labelled("train"), written, ruled, TrainConfig(), _say)
-    if not (out / "training" / "aside.pt").exists():
-        raise UsageError(f"{out} has no judge for practice: run reflect-rl search train --out {out}")
-    shop.train_judges()
+    shop.read_judges()
     shop.count_words()
     exercises = [shop.exercise(each, kind, networks) for each in shop.practice if fits(each, KINDS[kind])]
     for seed in map(int, seeds.split(",")):

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.errors import UsageError
+from reference_agent.search.encoder import Encoder
 from reference_agent.search.listing_judge import ListingJudge, Packed, entry_words
 from reference_agent.search.listings import Example, Question, entries_of, examples
 
@@ -151,6 +152,20 @@ def train_listings(
         if late:
             break
     return step + 1 >= config.steps
+
+
+def trained_judge(file: Path, encoder: Encoder) -> ListingJudge:
+    """Return the judge that a finished training has left, whatever its settings were.
+
+    Raises:
+        UsageError: There is none, or its training is not finished.
+    """
+    state = torch.load(file, weights_only=False) if file.exists() else None
+    if state is None or state["step"] < state["config"]["steps"]:
+        raise UsageError(f"{file} holds no finished judge: run reflect-rl search train --out {file.parent.parent}")
+    judge = ListingJudge(encoder, state["config"]["layers"]).eval()
+    judge.adopt(state["weights"])
+    return judge
 
 
 def _save(

@@ -29,7 +29,7 @@ from reference_agent.search.heads import Case, accuracy, entry_cases, fit, text_
 from reference_agent.search.judge import Asked, Network, Usual
 from reference_agent.search.lexical import Rarity
 from reference_agent.search.listing_judge import ListingJudge
-from reference_agent.search.listing_training import ListingConfig, train_listings
+from reference_agent.search.listing_training import ListingConfig, train_listings, trained_judge
 from reference_agent.search.listings import Question, examples
 from reference_agent.search.planner import Plan, choose
 from reference_agent.search.policy import Policy, command_features
@@ -161,6 +161,11 @@ class Workshop:
                 return False
             self.judges[name] = judge
         return True
+
+    def read_judges(self) -> None:
+        """Take over the judges that the run's training has finished."""
+        for name in ("judge", "aside"):
+            self.judges[name] = trained_judge(self.out / "training" / f"{name}.pt", encoder())
 
     def count_words(self) -> None:
         """Count words of the training repositories' shown texts, and names of entries that led on."""

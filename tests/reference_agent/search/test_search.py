@@ -23,7 +23,7 @@ from reference_agent.search.heads import entry_cases, fit, text_cases
 from reference_agent.search.judge import Asked, Usual
 from reference_agent.search.lexical import Rarity
 from reference_agent.search.listing_judge import ROOM, ListingJudge, entry_words
-from reference_agent.search.listing_training import ListingConfig, train_listings
+from reference_agent.search.listing_training import ListingConfig, train_listings, trained_judge
 from reference_agent.search.listings import Question, entries_of, examples
 from reference_agent.search.planner import Plan, choose
 from reference_agent.search.policy import Policy, command_features
@@ -180,6 +180,20 @@ def test_a_judge_of_listings_that_was_stopped_goes_on_to_the_same_weights(reposi
         torch.testing.assert_close(parts.learned()[name], value)
     with pytest.raises(UsageError, match="other settings"):
         train_listings(parts, pools, ListingConfig(steps=5), tmp_path / "parts.pt")
+
+
+def test_a_finished_judge_is_taken_over_whatever_its_settings_were(repository, tmp_path):
+    pools, config = (questions_of(repository), [], []), ListingConfig(steps=2, decay=1, layers=1, questions=2)
+    judge, file = ListingJudge(tiny_encoder(), 1), tmp_path / "training" / "aside.pt"
+    with pytest.raises(UsageError, match=f"no finished judge: run reflect-rl search train --out {tmp_path}"):
+        trained_judge(file, tiny_encoder())
+    assert not train_listings(judge, pools, config, file, seconds=0)
+    with pytest.raises(UsageError, match="no finished judge"):
+        trained_judge(file, tiny_encoder())
+    assert train_listings(judge, pools, config, file)
+    taken = trained_judge(file, tiny_encoder())
+    words = [entry_words("docs/prices.md"), entry_words("docs/staff.md")]
+    assert taken.rate("Who?", "docs", words).tolist() == judge.rate("Who?", "docs", words).tolist()
 
 
 def test_a_judge_learns_which_entry_leads_on(repository, tmp_path):
