@@ -92,7 +92,10 @@ class CommandText(UnicodeText):
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
         """Return one of `commands`, uniformly."""
-        return self.commands[int(self.np_random.integers(len(self.commands)))]
+        commands = self.commands
+        # The property seeds on first use; asked every time, it would take a tenth of the draw.
+        random = self._np_random or self.np_random
+        return commands[int(random.integers(len(commands)))]
 
 
 @create_shared_memory.register(UnicodeText)

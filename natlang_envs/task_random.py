@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from struct import Struct
-from typing import Any
+from typing import Any, Final
 
-_COUNTS = tuple(b"%d" % count for count in range(4_096))
-_first_number = Struct(">Q").unpack_from
+_COUNTS: Final = tuple(b"%d" % count for count in range(4_096))
+_first_number: Final = Struct(">Q").unpack_from
 
 
 class TaskRandom:

@@ -21,7 +21,7 @@ from natlang_envs.alfworld.engine.grammar import (
 if TYPE_CHECKING:
     from natlang_envs.alfworld.engine.world import World
 
-_LISTS_KEPT = 256
+_LISTS_KEPT: Final = 256
 Effect = Callable[["World", int, int], str]
 
 
@@ -80,19 +80,13 @@ def examine_thing(world: World, thing: int, _second: int) -> str:
 def go(world: World, receptacle: int, _second: int = 0) -> str:
     """Go to a receptacle."""
     game = world.game
-    world.location = game.receptacles[receptacle].location
+    name, _, location, _ = game.receptacles[receptacle]
+    world.location = location
     world.look_around()
     if game.lamps:
         world.check_goal()
-    state = (receptacle, world.contents[receptacle], world.opened >> receptacle & 1)
-    words = game.found.get(state)
-    if words is None:
-        if len(game.found) >= _LISTS_KEPT:
-            game.found.clear()
-        name, _, location, _ = game.receptacles[receptacle]
-        where = game.locations[location] if game.grammar.names_location else name
-        words = game.found[state] = f"You arrive at {where}. {examine_receptacle(world, receptacle)}"
-    return words
+    where = game.locations[location] if game.grammar.names_location else name
+    return f"You arrive at {where}. {examine_receptacle(world, receptacle)}"
 
 
 def open_door(world: World, receptacle: int, _second: int) -> str:
@@ -184,7 +178,7 @@ HEAT: Final = 10 << 32
 COOL: Final = 11 << 32
 USE: Final = 12 << 32
 CUT: Final = 13 << 32
-_EFFECTS: tuple[Effect, ...] = (
+_EFFECTS: Final[tuple[Effect, ...]] = (
     look,
     inventory,
     ask_for_help,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from natlang_envs.alfworld.engine.actions import (
     CLEAN,
@@ -27,7 +27,7 @@ from natlang_envs.alfworld.engine.game import Game, Place, bits
 if TYPE_CHECKING:
     from natlang_envs.alfworld.engine.world import World
 
-_GO = "go to "
+_GO: Final = "go to "
 
 
 # All commands of a situation, sorted, and what each of them does, without those that go elsewhere, which are the same

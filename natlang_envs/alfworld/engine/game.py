@@ -146,7 +146,6 @@ class Game:
         places: For each location, what is known of it whatever lies there.
         actions_cache: The available actions of recent situations, shared by all episodes of the game.
         lists: The engine's cache of lists of things in words.
-        found: The engine's cache of what is said on arriving at a receptacle, by its state.
     """
 
     task: str
@@ -182,11 +181,8 @@ class Game:
     room: str
     destinations: dict[str, int]
     places: tuple[Place, ...] = field(repr=False)
-    actions_cache: dict[tuple[Any, ...], AvailableActions] = field(
-        default_factory=dict["tuple[Any, ...]", "AvailableActions"], repr=False
-    )
-    lists: dict[int, str] = field(default_factory=dict[int, str], repr=False)
-    found: dict[tuple[int, int, int], str] = field(default_factory=dict["tuple[int, int, int]", str], repr=False)
+    actions_cache: dict[tuple[Any, ...], AvailableActions] = field(repr=False)
+    lists: dict[int, str] = field(repr=False)
 
 
 def parse_game(text: GameText, numbers: Random | None = None) -> Game:
@@ -285,6 +281,7 @@ def assemble(
     sets: dict[str, Any] = {field: marks.get(field, 0) for field in MARKS}
     toggleable, pickupable = marks.get("toggleable", 0), marks.get("pickupable", 0)
     directions = _directions(tuple([each.name for each in receptacles]), doors, bool(grammar.help))
+    places = tuple([directions.place(here) for here in at])
     game = Game(
         task=task,
         grammar=grammar,
@@ -293,7 +290,7 @@ def assemble(
         things=things,
         locations=locations,
         start=start,
-        at=tuple(at),
+        at=tuple([place.receptacles for place in places]),  # equal to those in `at`, and shared by all games of a room
         can_contain=can_contain,
         inside=inside,
         contents=contents,
@@ -306,7 +303,9 @@ def assemble(
         loose_lamps=bool(toggleable & pickupable),
         room=directions.room,
         destinations=directions.destinations,
-        places=tuple([directions.place(here) for here in at]),
+        places=places,
+        actions_cache={},
+        lists={},
         **sets,
     )
     _check_solvable(game)

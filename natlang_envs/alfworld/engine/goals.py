@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from natlang_envs.errors import UsageError
 
-PLACE = "pick_and_place_simple"
-LOOK = "look_at_obj_in_light"
-CLEAN = "pick_clean_then_place_in_recep"
-HEAT = "pick_heat_then_place_in_recep"
-COOL = "pick_cool_then_place_in_recep"
-TWO = "pick_two_obj_and_place"
+PLACE: Final = "pick_and_place_simple"
+LOOK: Final = "look_at_obj_in_light"
+CLEAN: Final = "pick_clean_then_place_in_recep"
+HEAT: Final = "pick_heat_then_place_in_recep"
+COOL: Final = "pick_cool_then_place_in_recep"
+TWO: Final = "pick_two_obj_and_place"
 TASK_TYPES = (PLACE, LOOK, CLEAN, HEAT, COOL, TWO)
 TREATMENTS: dict[str, Literal["clean", "heat", "cool"]] = {CLEAN: "clean", HEAT: "heat", COOL: "cool"}
 

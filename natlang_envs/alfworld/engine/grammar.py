@@ -16,14 +16,14 @@ A result in one does not compare with a result in another.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-NOTHING_HAPPENS = "Nothing happens."
-WELCOME = "-= Welcome to TextWorld, ALFRED! =-"
-TASK_PREFIX = "Your task is to: "
-EMPTY_HANDS = "You are not carrying anything."
-MIDDLE_OF_THE_ROOM = "You are in the middle of a room. Looking quickly around you, you see {}."
-FACING = "You are facing the {}. Next to it, you see {}."
+NOTHING_HAPPENS: Final = "Nothing happens."
+WELCOME: Final = "-= Welcome to TextWorld, ALFRED! =-"
+TASK_PREFIX: Final = "Your task is to: "
+EMPTY_HANDS: Final = "You are not carrying anything."
+MIDDLE_OF_THE_ROOM: Final = "You are in the middle of a room. Looking quickly around you, you see {}."
+FACING: Final = "You are facing the {}. Next to it, you see {}."
 _HELP = (
     ("look:", "look around your current location"),
     ("inventory:", "check your current inventory"),

@@ -91,11 +91,11 @@ class World:
     def step(self, command: str) -> str:
         """Apply a command and return the game's answer; text that is no command of now changes nothing."""
         command = command.strip()
-        action = self._actions.get(command)
-        if action is not None:
-            return actions.apply(self, action)
-        receptacle = self.game.destinations.get(command)
-        if receptacle is None or self.game.receptacles[receptacle].location == self.location:
+        receptacle = self.game.destinations.get(command)  # most commands are for these
+        if receptacle is None:
+            action = self._actions.get(command)
+            return NOTHING_HAPPENS if action is None else actions.apply(self, action)
+        if self.game.receptacles[receptacle].location == self.location:
             return NOTHING_HAPPENS
         return actions.go(self, receptacle)
 

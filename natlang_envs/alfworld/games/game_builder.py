@@ -12,7 +12,7 @@ from natlang_envs.alfworld.engine.game import Game, Receptacle, Thing, assemble
 from natlang_envs.alfworld.engine.goals import Goal
 from natlang_envs.alfworld.engine.grammar import BY_NAME
 from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room
-from natlang_envs.alfworld.games.layout import Layout, receptacles_of
+from natlang_envs.alfworld.games.layout import Layout, Object, receptacles_of
 from natlang_envs.alfworld.games.pddl_writer import beginning, goal_of, location_id, receptacle_id, thing_id
 
 # A thing: its name in the problem, name of the location, receptacles, and place in the layout or -1. Of the name it has
@@ -117,18 +117,19 @@ def build_game(here: Room, layout: Layout, aim: Aim, task: str, grammar: str) ->
     parts = _parts_of(here.number) if here is room(here.number) else _Parts(here)
     start = location_id(layout.start)
     names = {start, *parts.locations}
+    objects = layout.objects
     by_kind: dict[str, list[int]] = {}
-    for place, each in enumerate(layout.objects):
+    for place, each in enumerate(objects):
         if each.receptacle < 0:
             names.add(location_id(each.location))
         by_kind.setdefault(each.type, []).append(place)
     locations = {name: number for number, name in enumerate(sorted(names))}
     things: list[Thing] = []
-    number_of = [0] * len(layout.objects)
+    number_of = [0] * len(objects)
     contents, things_at = [0] * len(parts.numbers), [0] * len(locations)
     marks: dict[str, int] = {}
     for name, kind in parts.kinds.items():
-        rows = _rows(kind, by_kind.get(name, []), layout, parts)
+        rows = _rows(kind, by_kind.get(name, []), objects, parts)
         first = len(things)
         for number, (_, at, receptacles, place) in enumerate(rows, first):
             one = 1 << number
@@ -137,14 +138,14 @@ def build_game(here: Room, layout: Layout, aim: Aim, task: str, grammar: str) ->
                 contents[receptacle] |= one
             if place >= 0:
                 number_of[place] = number
-                if layout.objects[place].cool:
+                if objects[place].cool:
                     marks["cool"] = marks.get("cool", 0) | one
         things.extend(_named(kind.name, len(rows)))
         members = (1 << len(things)) - (1 << first)
         for mark in kind.marks:
             marks[mark] = marks.get(mark, 0) | members
     inside = [0] * len(things)
-    for place, each in enumerate(layout.objects):
+    for place, each in enumerate(objects):
         if each.holder >= 0:
             inside[number_of[each.holder]] |= 1 << number_of[place]
     return assemble(
@@ -163,14 +164,14 @@ def build_game(here: Room, layout: Layout, aim: Aim, task: str, grammar: str) ->
     )
 
 
-def _rows(kind: _Kind, places: list[int], layout: Layout, parts: _Parts) -> list[_Row]:
-    """Return the things of a type, in order; `places` are those of its objects in the layout."""
+def _rows(kind: _Kind, places: list[int], objects: tuple[Object, ...], parts: _Parts) -> list[_Row]:
+    """Return the things of a type, in order; `places` are those of its objects in the layout, which has `objects`."""
     rows = kind.fixtures.copy()
     several = len(rows) + len(places) > 1
     # The beginnings of names tell most things apart; the rest is drawn where they do not, or beside fixtures.
-    whole = several and (len(rows) > 0 or len({layout.objects[place].x for place in places}) < len(places))
+    whole = several and (len(rows) > 0 or len({objects[place].x for place in places}) < len(places))
     for place in places:
-        each = layout.objects[place]
+        each = objects[place]
         main = each.receptacle
         name = thing_id(kind.name, each.spot) if whole else beginning(kind.name, each.x) if several else ""
         if main < 0:

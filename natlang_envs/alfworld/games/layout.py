@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from natlang_envs.alfworld.engine.goals import PLACE, TWO
 from natlang_envs.alfworld.games.floor_plans import Aim, Fixture, Location, Room, floor_plans, room
 from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
 from natlang_envs.task_random import TaskRandom
 
-_CENTIMETRE = 10  # millimetres; ids tell no less apart
-_SPREAD = 30  # centimetres from the middle of a receptacle, to each side, at which things lie
-_RISE = 25  # and above it
-LEVEL, DOWN = 30, 60  # degrees
+_CENTIMETRE: Final = 10  # millimetres; ids tell no less apart
+_SPREAD: Final = 30  # centimetres from the middle of a receptacle, to each side, at which things lie
+_RISE: Final = 25  # and above it
+LEVEL: Final = 30  # degrees
+DOWN: Final = 60
 _KEPT = 50_000  # rooms times types of objects whose places are kept in mind; made-up rooms have no end
 
 
@@ -240,7 +241,7 @@ def _numbers(task_type: str | None, kind: str | None) -> WeightedChoice[int]:
 
 def _place(places: WeightedChoice[int], full: set[int], sought: bool, random: TaskRandom) -> int:
     """Return the receptacle for an object; without room in any, -1, or for what is sought one that is full."""
-    if full.issuperset(places.outcomes):
+    if len(full) >= len(places.outcomes) and full.issuperset(places.outcomes):
         return places.draw(random) if sought else -1
     while (chosen := places.draw(random)) in full:
         pass

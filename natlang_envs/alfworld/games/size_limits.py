@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from natlang_envs.alfworld.engine.game import Game
 from natlang_envs.errors import UsageError
 
 GAMES_KEPT = 512  # parsed games of a source that one process keeps, the most recently used
-MAX_COMMANDS = 128
-MAX_OBSERVATION = 8_000
-_ALWAYS = 3  # look, inventory and help
-_WORDS = 300  # characters of the longest sentence of the game without the names in it
-_HELP = 1_000  # characters that the help has at most
+MAX_COMMANDS: Final = 128
+MAX_OBSERVATION: Final = 8_000
+_ALWAYS: Final = 3  # look, inventory and help
+_WORDS: Final = 300  # characters of the longest sentence of the game without the names in it
+_HELP: Final = 1_000  # characters that the help has at most
 
 
 def most_commands(game: Game) -> int:

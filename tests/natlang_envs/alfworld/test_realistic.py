@@ -35,7 +35,7 @@ def draw(tasks: RealisticTasks, count: int, seed: int = 0) -> list[str]:
 
 def fields(game: Game) -> dict[str, Any]:
     """Every attribute of a game that says what is in it."""
-    left_out = {"actions_cache", "lists", "found", "places"}
+    left_out = {"actions_cache", "lists", "places"}
     return {name: getattr(game, name) for name in Game.__dataclass_fields__ if name not in left_out}
 
 
