@@ -217,10 +217,15 @@ class Tally:
         self._seconds = 0.0
 
     @property
-    def clean(self) -> bool:
-        """Whether everything was there, nothing differed, and every plan won."""
+    def equal(self) -> bool:
+        """Whether nothing of what was there differed, and every plan won."""
         lost = any(row["games"] != row["plans won"] for row in self._rows.values())
-        return bool(self._rows) and not (self.missing or self._found or lost or self.unsped["different"])
+        return bool(self._rows) and not (self._found or lost or self.unsped["different"])
+
+    @property
+    def clean(self) -> bool:
+        """Whether everything was there, and equal."""
+        return self.equal and not self.missing
 
     def add(self, played: Played, recording: Recording, found: Sequence[Difference]) -> None:
         """Count a game."""
@@ -245,7 +250,11 @@ class Tally:
     def conclusion(self) -> str:
         """Return what a comparison found, in a sentence or two."""
         total: Counter[str] = sum(self._rows.values(), Counter[str]())
-        result = "The native engine equals TextWorld" if self.clean else "THE NATIVE ENGINE DOES NOT EQUAL TEXTWORLD"
+        result = "The native engine equals TextWorld" if self.equal else "THE NATIVE ENGINE DOES NOT EQUAL TEXTWORLD"
+        if not self._rows:
+            result = "Nothing was compared"
+        elif self.missing and self.equal:
+            result += f" in what was compared ({self.missing:,} games are not recorded)"
         return (
             f"**{result}: {total['differences']:,} differences in {total['steps']:,} steps of {total['games']:,} "
             f"games**, in every text, {total['commands']:,} listed commands and every `won`."

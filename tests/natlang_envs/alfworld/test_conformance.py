@@ -28,6 +28,7 @@ from tools.alfworld.parity_recordings import (
     read_recording,
     write_recording,
 )
+from tools.alfworld.textworld_parity import Played, Tally
 from tools.alfworld.textworld_speed import faster
 
 # Of each task type one game in a seen room, in one grammar, and one in an unseen room, in the other.
@@ -130,6 +131,20 @@ def test_whatever_differs_is_found(what: str) -> None:
     [found] = differences(recording._replace(steps=steps), parse_game(generate(NAME, "0.4.2")))
     assert (found.step, found.command, found.what) == (31, step.command, what)
     assert found.expected != found.got or what == "commands"
+
+
+def test_a_report_tells_what_differs_from_what_is_not_recorded_yet() -> None:
+    tally, played, recording = Tally(), Played(NAME, "0.4.2"), played_by_our_own_engine()
+    tally.missing = 2
+    assert "Nothing was compared" in tally.conclusion()
+    tally.add(played, recording, [])
+    assert "The native engine equals TextWorld in what was compared (2 games are not recorded)" in tally.conclusion()
+    assert not tally.clean
+    tally.missing = 0
+    assert tally.clean
+    changed = recording._replace(steps=(recording.steps[0]._replace(text="?"), *recording.steps[1:]))
+    tally.add(played, changed, list(differences(changed, parse_game(generate(NAME, "0.4.2")))))
+    assert "THE NATIVE ENGINE DOES NOT EQUAL TEXTWORLD" in tally.conclusion()
 
 
 def test_recordings_are_read_back_and_broken_ones_are_none(tmp_path: Path) -> None:
