@@ -54,13 +54,10 @@ REMARKS = (
     "so episodes have 50 steps, and rates include a reset after each. The floors of steps are those of the compiled "
     "engine; pure Python has lower ones.",
     "",
-    "A cold episode of the compiled engine, about 500 µs on a quiet machine where Taxi takes 480 µs for as many "
-    "steps: 190 µs to make the game (an estimated 85 SHA-256 draws of 0.5 µs each, which task ids fix, and 50 µs for "
-    "the tables of its things), 100 µs for 50 steps of the engine, half of them into situations that are new (2 µs "
-    "each), 140 µs for the environment around them and the sampling of commands (1.1 µs a step is numpy's "
-    "`integers`), 45 µs of garbage collection, and a few for ids, limits and reset. Of the engine's own part, 71% "
-    "is spent in CPython's memory, dictionaries and tuples, 16% in compiled code and 5% in SHA-256, so compiling "
-    "more would probably help little.",
+    "Of a cold episode of the compiled engine, making the game takes nearly a half (SHA-256 draws that task ids fix, "
+    "and the tables of its things), the engine's 50 steps a fifth (half of them into situations that are new), numpy's "
+    "`integers`, which samples the commands, an eighth, and garbage collection a twelfth; the rest is the environment "
+    "around them. So a profile said before the last tenth was saved, in all these parts but numpy's.",
     "",
     "Other work on the machine slows games and vectors, which use much memory, more than Taxi, so ratios fall "
     "with load.",
