@@ -45,11 +45,7 @@ class ReflectRLAgent:
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         """Return a decision for each view."""
         commands = [view.admissible_commands for view in views]
-        players, history = (self._policy, self._reflector), self._config.history
-        states = [
-            fitting_state(*players, view.task, view.path, view.observation, view.admissible_commands, history)
-            for view in views
-        ]
+        states = [self._state(view) for view in views]
         own = [view.rng for view in views] if self.sampling else None
         if len(self._known) > _REMEMBERED:
             self._known.clear()
@@ -62,10 +58,12 @@ class ReflectRLAgent:
 
     def chances(self, view: AgentInput, reflection: str | None) -> list[float]:
         """Return the policy's probability of each listed command at temperature 1, given a reflection."""
-        commands = view.admissible_commands
-        players = self._policy, self._reflector
-        state = fitting_state(*players, view.task, view.path, view.observation, commands, self._config.history)
-        return choice_chances(self._policy, state, commands, reflection, self._known)
+        return choice_chances(self._policy, self._state(view), view.admissible_commands, reflection, self._known)
+
+    def _state(self, view: AgentInput) -> str:
+        """Return p(s), as in training."""
+        seen = (view.task, view.path, view.observation, view.admissible_commands)
+        return fitting_state(self._policy, self._reflector, *seen, self._config.history)
 
     def _tokens(self, choice: Choice) -> int:
         """Count what both players read and wrote, as if nothing were remembered; a prompt of many actions once."""

@@ -130,7 +130,7 @@ def reproduce(
     setting: Settings = None,
 ) -> None:
     """Train and evaluate the methods of one of the paper's tables or figures, and show them beside its numbers."""
-    from reference_agent.paper.experiments import PRESETS, TARGETS, TASKS
+    from reference_agent.paper.experiments import PRESETS, TARGETS, TASKS, Cell, make_plan
     from reference_agent.paper.tables import lines, notes
     from reference_agent.rlft import Stopped
 
@@ -139,7 +139,6 @@ def reproduce(
     one_of("split", split, ("test", "validation"))
     for each in task or []:
         one_of("task", each, TASKS)
-    from reference_agent.paper.experiments import Cell, make_plan
     from reference_agent.paper.reproduce import reproduce as run_plan
 
     plan = make_plan(TARGETS[target], PRESETS[preset], out, task or [], setting or [], split)

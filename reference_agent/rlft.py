@@ -105,12 +105,8 @@ def reinforce(
                     with dropout_seed(seed, 5, number, iteration):
                         row = _iterate(envs, tasks, learner, reflector, history, update)
                 except NotFinite as error:
-                    last = checkpoints.last
-                    kept = (
-                        f"the last good checkpoint is {last}"
-                        if last
-                        else "there is no checkpoint yet, and the warm start stays"
-                    )
+                    none = "there is no checkpoint yet, and the warm start stays"
+                    kept = f"the last good checkpoint is {checkpoints.last}" if checkpoints.last else none
                     raise UsageError(
                         f"{error} in iteration {iteration + 1} of stage {number}: lower rl.learning_rate and train "
                         f"with another --out; {kept}"
@@ -160,20 +156,15 @@ def _iterate(
     result = update(learner, episodes)  # line 34
     model.eval()
     check_finite(learner.optimizer)
-    told = (
-        {}
-        if reflector is None
-        else {"reflections": float(reflector.written - written), "reflections_cut": float(reflector.cut - cut)}
-    )
-    return (
-        told
-        | {
-            "success": float(np.mean([each.success for each in episodes])),
-            "return": float(np.mean([sum(each.rewards) for each in episodes])),
-            "steps": float(np.mean([len(each.rewards) for each in episodes])),
-        }
-        | {name: value for name, value in result._asdict().items() if value is not None}
-    )
+    row: Row = {}
+    if reflector is not None:
+        row = {"reflections": float(reflector.written - written), "reflections_cut": float(reflector.cut - cut)}
+    row |= {
+        "success": float(np.mean([each.success for each in episodes])),
+        "return": float(np.mean([sum(each.rewards) for each in episodes])),
+        "steps": float(np.mean([len(each.rewards) for each in episodes])),
+    }
+    return row | {name: value for name, value in result._asdict().items() if value is not None}
 
 
 @contextmanager

@@ -156,14 +156,18 @@ def choices(learner: Learner, rows: Sequence[Row]) -> Choices:
     return Choices(chosen, entropy, values)
 
 
+def choices_in_parts(learner: Learner, rows: Sequence[Row]) -> Iterator[Choices]:
+    """Yield `choices` of `rl.microbatch` rows at a time."""
+    size = learner.config.microbatch or len(rows)
+    for first in range(0, len(rows), size):
+        yield choices(learner, rows[first : first + size])
+
+
 @torch.no_grad()
 def with_reference(learner: Learner, rows: Sequence[Row]) -> list[Row]:
     """Return the rows with what the policy before RL thought of their choices."""
-    size = learner.config.microbatch or len(rows)
-    said: list[float] = []
     with _before_rl(learner):
-        for first in range(0, len(rows), size):
-            said += choices(learner, rows[first : first + size]).chosen.tolist()
+        said = [value for each in choices_in_parts(learner, rows) for value in each.chosen.tolist()]
     return [row._replace(reference=each) for row, each in zip(rows, said, strict=True)]
 
 

@@ -21,6 +21,7 @@ from reference_agent.algorithms.policy_gradient import (
     Update,
     centred,
     choices,
+    choices_in_parts,
     minibatches,
     scaled,
     step,
@@ -52,12 +53,10 @@ def update(learner: Learner, episodes: Sequence[Episode]) -> Update:
 def judged(learner: Learner, episodes: Sequence[Episode]) -> list[Row]:
     """Return every decision with the critic's advantage, and the value the critic should have named."""
     rows = [Row(number, decision, 0.0) for each in episodes for number, decision in enumerate(each.decisions)]
-    size = learner.config.microbatch or len(rows)
     values: list[float] = []
-    for first in range(0, len(rows), size):
-        said = choices(learner, rows[first : first + size]).values
-        assert said is not None
-        values += said.tolist()
+    for each in choices_in_parts(learner, rows):
+        assert each.values is not None
+        values += each.values.tolist()
     first = 0
     for episode in episodes:
         following = advantage = 0.0
@@ -73,8 +72,7 @@ def judged(learner: Learner, episodes: Sequence[Episode]) -> list[Row]:
 def several_passes(learner: Learner, rows: Sequence[Row]) -> Update:
     """Take up to `rl.epochs` passes over decisions whose advantages are used as they are."""
     config = learner.config
-    held = config.reference_kl > 0
-    if held:
+    if config.reference_kl > 0:
         rows = with_reference(learner, rows)
 
     def loss_of(part: Sequence[Row]) -> tuple[Tensor, tuple[float, ...]]:
@@ -89,14 +87,12 @@ def several_passes(learner: Learner, rows: Sequence[Row]) -> Update:
         if values is not None:
             targets = values.new_tensor([row.target for row in part])
             loss = loss + VALUE_WEIGHT * (values - targets).square().mean()
-        if not held:
-            return loss, (float(entropy.detach()), float(kl), float(clipped))
+        watched = (float(entropy.detach()), float(kl), float(clipped))
+        if not config.reference_kl:
+            return loss, watched
         away = chosen.new_tensor([row.reference for row in part]) - chosen
         distance = (away.exp() - 1 - away).mean()
-        return loss + config.reference_kl * distance, (
-            *(float(entropy.detach()), float(kl), float(clipped)),
-            float(distance.detach()),
-        )
+        return loss + config.reference_kl * distance, (*watched, float(distance.detach()))
 
     parts: list[list[float]] = []
     for _ in range(config.epochs):

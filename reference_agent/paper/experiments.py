@@ -24,7 +24,6 @@ from natlang_envs.evaluation import load_protocol
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from reference_agent.config import Config
 from reference_agent.config_file import EXPERIMENTS, load_config, preset_files
-from reference_agent.teachers.choose import make_teacher
 
 UNTUNED = "untuned"
 T = TypeVar("T")
@@ -193,13 +192,13 @@ def cell_config(task: str, method: str, preset: Preset, seed: int, settings: lis
 
 def why_not(task: str, method: str, preset: Preset, settings: list[str]) -> str | None:
     """Return in one line why a cell cannot be trained, or None."""
+    from reference_agent.pipeline import check_environments  # torch, which the names of targets do without
+
     if not preset_files(_cell(task, method)):
         return f"there is no experiments/{task}/{method}.toml yet"
     try:
         config = cell_config(task, method, preset, 0, settings)
-        make_teacher(config.demonstrations.make(), np.random.default_rng(0), config.teacher)
-        for stage in config.stages:
-            stage.make().close()
+        check_environments(config)
     except UsageError as error:
         return str(error)
     return None

@@ -44,7 +44,6 @@ class ChatOptions:
         prompts: A TOML file with the prompts, instead of those of the environment's family.
         hint: Whether the model is told the oracle's next action, if the prompts have a place for it.
         workers: Trajectories played at a time.
-        attempts: Requests made for one answer.
         timeout: Largest number of seconds of a request.
         price_read: Price of a million tokens read, in any currency.
         price_written: Price of a million tokens written.
@@ -54,7 +53,6 @@ class ChatOptions:
     prompts: str = ""
     hint: bool = True
     workers: int = 4
-    attempts: int = 3
     timeout: float = 120.0
     price_read: float = 0.0
     price_written: float = 0.0
@@ -63,7 +61,7 @@ class ChatOptions:
         """Check what types cannot say."""
         if not self.model.strip():
             raise UsageError("the teacher 'openai' needs the name of a chat model: set teacher.model")
-        at_least("teacher.", self, workers=1, attempts=1)
+        at_least("teacher.", self, workers=1)
 
 
 def chat_options(config: TeacherConfig) -> ChatOptions:
@@ -131,7 +129,7 @@ class ChatModel:
     def __init__(self, config: ChatOptions, folder: Path | None) -> None:
         self._config = config
         self._folder = folder
-        self._driver = OwnEndpoint(config.model, timeout=config.timeout, attempts=config.attempts)
+        self._driver = OwnEndpoint(config.model, timeout=config.timeout)
         self._lock = threading.Lock()
         self._asking: dict[str, threading.Lock] = defaultdict(threading.Lock)
         self._kept: dict[str, Answer] = {}

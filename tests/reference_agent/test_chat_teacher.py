@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ from natlang_envs.errors import UsageError
 from reference_agent.collection import gather
 from reference_agent.config import Config
 from reference_agent.config_file import parse_config
+from reference_agent.teachers import chat as chat_teacher
 from reference_agent.teachers.base import FORBIDDEN
 from reference_agent.teachers.chat import chosen, load_prompts
+from reference_agent.untuned.agents import OwnEndpoint
 from tests.loopback import QuietHandler, serving
 
 HINT = re.compile(r"a good next action is `([^`]+)`")
@@ -74,12 +77,13 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Model]]:
     with serving(Fresh) as address:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{address}/v1")
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        monkeypatch.setattr(chat_teacher, "OwnEndpoint", partial(OwnEndpoint, attempts=1))
         yield Fresh
 
 
 def config_of(env: str = "NatLang/DangerousTaxi-Pickup-v0", **further: object) -> Config:
     collect = {"trajectories": 3, "policy_trajectories": 2, "negatives": 1, "wordings": 1, "restarts": False}
-    chat = {"name": "openai", "model": "m", "attempts": 1, "price_read": 2.0, "price_written": 10.0}
+    chat = {"name": "openai", "model": "m", "price_read": 2.0, "price_written": 10.0}
     chat |= {key: further.pop(key) for key in ("workers", "hint", "model") if key in further}
     settings = {"history": 10, "teacher": chat, "collect": {**collect, **further}}
     return parse_config({"curriculum": [{"env": env}], **settings})
