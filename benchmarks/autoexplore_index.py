@@ -37,6 +37,7 @@ is itself the answer; the columns after it leave these out. `names the right`: b
 its word`: or the stem appears in the text. `new word`: what is said of the right entry has a word of the question
 that its name lacks. `other`: the file that names most entries, at least three, picked with hindsight.
 """.strip().splitlines()
+AS_IS = "the judge as it is"
 MIXES, WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0), (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
@@ -139,7 +140,7 @@ def gained(
     for (kind, loosely), cases in pools.items():
         for wording, asked in (("hard", False), ("natural", True)):
             some = [each for each in cases if (each.question in natural) == asked]
-            label = ("the judge as it is", kind + (", mere words too" if loosely else ""), wording)
+            label = (AS_IS, kind + (", mere words too" if loosely else ""), wording)
             rows.append(compared(label, [each.rank(0, 0) for each in some], [each.rank(1, 0) for each in some]))
     drawn = np.random.default_rng(0).permutation(len(practice))
     cases = Rater(searcher, searcher.judges[1:])([practice[index] for index in drawn], ALL, False, most)
@@ -159,17 +160,20 @@ def gained(
 
 
 def conclusion(told: Sequence[Sequence[str]], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the page's first lines."""
-    named = [f"{row[1]} in {row[5]} (in {row[7]})" for row in told if row[0] == "validation" and row[2] == "beside"]
+    """Return the page's first lines; the files help if both wordings gain three points in one of the two ways."""
+    named = [f"{row[1]} {row[5]} ({row[7]})" for row in told if row[0] == "validation" and row[2] == "beside"]
     first = {(row[0].partition(":")[0], row[2]): row[4] for row in rows if row[1] == ALL}
-    as_is, fit = "the judge as it is", "fitted"
+    shares = {key: [float(each.rstrip("%")) for each in held.split(" → ")] for key, held in first.items()}
+    gains = {key: after - before for key, (before, after) in shares.items()}
+    helps = any(min(gains[who, "hard"], gains[who, "natural"]) >= 3 for who in (AS_IS, "fitted"))
     return [
-        "**Given what `__init__.py`, contents pages and READMEs say of the entries, the trained judge puts the right",
-        f"one first in {first[as_is, 'hard']} of the validation listings (hard questions) and",
-        f"{first[as_is, 'natural']} (natural). Fitted on training repositories: {first[fit, 'hard']} and",
-        f"{first[fit, 'natural']}.**",
-        "Such a file beside the right entry names it and tells a word of the question that its name lacks (brackets):",
-        f"{'; '.join(named)} of the validation listings that have one.",
+        f"**Index-like files {'help' if helps else 'do not help'} the trained judge.** Given what `__init__.py`,",
+        "contents pages and READMEs say of entries, it ranks the right one first in",
+        f"{first[AS_IS, 'hard']} of the validation listings concerned (hard questions) and",
+        f"{first[AS_IS, 'natural']} (natural). A combination fitted on training repositories gives",
+        f"{first['fitted', 'hard']} and {first['fitted', 'natural']}. Where such a file is beside the right entry, it",
+        "names that entry (and adds a word of the question that the entry's name lacks) in:",
+        f"{'; '.join(named)}.",
     ]
 
 
@@ -188,8 +192,7 @@ def main() -> None:
     show(GAINED, rows)
     lines = [*conclusion(told, rows), "", *markdown(GAINED, rows), "", *markdown(TOLD, told), ""]
     command = shlex.join(["python", "benchmarks/autoexplore_index.py", *sys.argv[1:]])
-    lines += [*EXPLAINED, ""]
-    lines += [f"Written by `{command}` on {date.today().isoformat()}: {hardware()}."]
+    lines += [*EXPLAINED, "", f"Written by `{command}` on {date.today().isoformat()}: {hardware()}."]
     write_page(chosen.out, "AutoExplore: what index-like files say of other files", lines)
 
 
