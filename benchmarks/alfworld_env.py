@@ -57,7 +57,7 @@ REMARKS = (
     "Of a cold episode of the compiled engine, making the game takes nearly a half (SHA-256 draws that task ids fix, "
     "and the tables of its things), the engine's 50 steps a fifth (half of them into situations that are new), numpy's "
     "`integers`, which samples the commands, an eighth, and garbage collection a twelfth; the rest is the environment "
-    "around them. So a profile said before the last tenth was saved, in all these parts but numpy's.",
+    "around them. These shares are from a profile of a version that was about a tenth slower.",
     "",
     "Other work on the machine slows games and vectors, which use much memory, more than Taxi, so ratios fall "
     "with load.",

@@ -258,7 +258,7 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: tuple[str, ...], says:
     [
         ({"--agent": "randm"}, "unknown agent 'randm': choose one of random"),
         ({"--agent": "random:3"}, "takes no argument"),
-        ({"--protocol": "dangerous-taxi-pickup/v9"}, "choose one of dangerous-taxi-pickup/"),
+        ({"--protocol": "dangerous-taxi-pickup/v9"}, "one of dangerous-taxi-pickup/v2, dangerous-taxi-pickup/v1"),
         ({"--protocol": "../v1"}, "unknown protocol '../v1'"),
         ({"--batch": "0"}, "--batch"),
     ],
