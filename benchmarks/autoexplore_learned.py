@@ -23,17 +23,17 @@ from reference_agent.search.reflect import TEXT_INPUTS
 from reference_agent.search.run import Searcher
 
 
-def rows(run: Path, kind: str, searcher: Searcher, drawn: bool):
+def rows(run: Path, kind: str, searcher: Searcher, drawn: bool, prefix: str):
     """Yield the name of each row and its agent."""
-    yield "listing-search", SearchAgent(searcher, kind)
+    yield f"{prefix}-search", SearchAgent(searcher, kind)
     for form in ("policy", "reflect"):
         for file in sorted(run.glob(f"{form}-{kind}-*.pt")):
             policy = Policy(features=TEXT_INPUTS) if form == "reflect" else Policy()
             policy.load_state_dict(torch.load(file, weights_only=True))
-            yield f"listing-{file.stem}", SearchAgent(searcher, kind, policy, form == "reflect")
+            yield f"{prefix}-{file.stem}", SearchAgent(searcher, kind, policy, form == "reflect")
             if drawn:
                 yield (
-                    f"listing-{file.stem}-sample",
+                    f"{prefix}-{file.stem}-sample",
                     SearchAgent(searcher, kind, policy, form == "reflect", sampling=True),
                 )
 
@@ -63,13 +63,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--log", type=Path, default=Path("benchmarks/results/autoexplore_test_log.md"))
     parser.add_argument("--drawn", action="store_true", help="Play the policies at temperature 1, too.")
+    parser.add_argument("--prefix", default="planner", help="What the names of this run's rows begin with.")
     parser.add_argument("--only", default="", help="Rows whose name holds this.")
     given = parser.parse_args()
     torch.set_num_threads(1)
     protocol = load_protocol(given.protocol)
     searcher = Searcher.load(given.run)
     judged = None
-    for name, agent in rows(given.run, given.kind, searcher, given.drawn):
+    for name, agent in rows(given.run, given.kind, searcher, given.drawn, given.prefix):
         folder = given.out / f"{given.protocol.replace('/', '-')}-{name}"
         if given.only not in name or (folder.exists() and f"| {given.protocol} | {name} |" in given.log.read_text()):
             continue
