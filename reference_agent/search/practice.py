@@ -61,8 +61,8 @@ class PracticeConfig:
     demonstrations: int = 3
     epochs: int = 12
     rate: float = 3e-3
-    updates: int = 300
-    questions: int = 24
+    updates: int = 60
+    questions: int = 12
     group: int = 4
     rl_rate: float = 3e-3
     entropy: float = 0.003

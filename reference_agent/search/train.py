@@ -39,12 +39,8 @@ from reference_agent.search.run import KINDS, Judgement, Searcher, encoder
 from reference_agent.search.weak import read_questions, read_written
 
 Say = Callable[[str], None]
-# How the planner weighs things, chosen by games on `PRACTICE` and on the validation repositories together
-# (benchmarks/autoexplore_planner.py); for any depth nothing that was tried won more games.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "depth1": {"temperature": 1.0, "convincing": 0.8, "deeper": 0.5, "inside": 3.0, "group": 4},
-    "depth2": {"temperature": 1.2, "convincing": 0.7, "deeper": 0.8, "inside": 3.0, "group": 4},
-    "any": {"temperature": 0.8, "convincing": 0.7, "deeper": 0.6, "inside": 1.0, "group": 4},
+    kind: {"temperature": 0.8, "convincing": 0.7, "deeper": 0.6, "inside": 1.0, "group": 4} for kind in KINDS
 }
 
 
