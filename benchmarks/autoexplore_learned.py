@@ -30,12 +30,10 @@ def rows(run: Path, kind: str, searcher: Searcher, drawn: bool, prefix: str):
         for file in sorted(run.glob(f"{form}-{kind}-*.pt")):
             policy = Policy(features=TEXT_INPUTS) if form == "reflect" else Policy()
             policy.load_state_dict(torch.load(file, weights_only=True))
-            yield f"{prefix}-{file.stem}", SearchAgent(searcher, kind, policy, form == "reflect")
+            name = f"{prefix}-{file.stem}"
+            yield name, SearchAgent(searcher, kind, policy, form == "reflect")
             if drawn:
-                yield (
-                    f"{prefix}-{file.stem}-sample",
-                    SearchAgent(searcher, kind, policy, form == "reflect", sampling=True),
-                )
+                yield f"{name}-sample", SearchAgent(searcher, kind, policy, form == "reflect", sampling=True)
 
 
 def stages(trajectories, env: AutoExploreEnv) -> tuple[float, float, float]:
@@ -63,7 +61,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--log", type=Path, default=Path("benchmarks/results/autoexplore_test_log.md"))
     parser.add_argument("--drawn", action="store_true", help="Play the policies at temperature 1, too.")
-    parser.add_argument("--prefix", default="planner", help="What the names of this run's rows begin with.")
+    parser.add_argument("--prefix", default="listing", help="The beginning of the row names.")
     parser.add_argument("--only", default="", help="Rows whose name holds this.")
     given = parser.parse_args()
     torch.set_num_threads(1)

@@ -76,6 +76,12 @@ def labelled(part: Part) -> list[Question]:
     ]
 
 
+def practice_questions(train: Sequence[Question]) -> list[Question]:
+    """Return the questions about `PRACTICE`, each in one wording, which is enough there: the two take turns."""
+    both = [each for each in train if each.repository in PRACTICE]
+    return [each for index, each in enumerate(both) if (index // 2 + index) % 2 == 0]
+
+
 def further_questions(file: Path, repositories: Path) -> tuple[list[Question], list[Question]]:
     """Return the questions that a language model wrote for training, and those that rules made.
 
@@ -133,9 +139,7 @@ class Workshop:
     ) -> None:
         self.out, self.train, self.config, self._say = out, list(train), config, say
         self._written, self._ruled = written, ruled
-        # One wording of each question is enough for the small networks; the next question is asked in the other one.
-        practice = [each for each in self.train if each.repository in PRACTICE]
-        self.practice = [each for index, each in enumerate(practice) if (index // 2 + index) % 2 == 0]
+        self.practice = practice_questions(self.train)
         self.reader = encoder()
         self.reader.read_cache(out / "cache" / "reader.npz")
         self.judges: dict[str, ListingJudge] = {}
