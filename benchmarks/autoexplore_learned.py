@@ -2,7 +2,7 @@
 
     python benchmarks/autoexplore_learned.py RUN --kind depth1 --protocol autoexplore-depth1/paper --out DIR
 
-All rows share one judge, whose ratings of a question are computed once. Every call appends a line to the log beside
+Every call appends a line to the log beside
 the results, so that each look at the test split is on record.
 """
 
@@ -18,8 +18,7 @@ from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.evaluation import evaluate, load_protocol, read_run
 from natlang_envs.evaluation.runner import score_run
 from reference_agent.search.agents import SearchAgent
-from reference_agent.search.policy import Policy
-from reference_agent.search.reflect import TEXT_INPUTS
+from reference_agent.search.reflect import read_policy
 from reference_agent.search.run import Searcher
 
 
@@ -28,12 +27,11 @@ def rows(run: Path, kind: str, searcher: Searcher, drawn: bool, prefix: str):
     yield f"{prefix}-search", SearchAgent(searcher, kind)
     for form in ("policy", "reflect"):
         for file in sorted(run.glob(f"{form}-{kind}-*.pt")):
-            policy = Policy(features=TEXT_INPUTS) if form == "reflect" else Policy()
-            policy.load_state_dict(torch.load(file, weights_only=True))
             name = f"{prefix}-{file.stem}"
-            yield name, SearchAgent(searcher, kind, policy, form == "reflect")
+            agent = SearchAgent(searcher, kind, read_policy(file, form == "reflect"), form == "reflect")
+            yield name, agent
             if drawn:
-                yield f"{name}-sample", SearchAgent(searcher, kind, policy, form == "reflect", sampling=True)
+                yield f"{name}-sample", agent.sampled()
 
 
 def stages(trajectories, env: AutoExploreEnv) -> tuple[float, float, float]:
@@ -67,14 +65,10 @@ def main() -> None:
     torch.set_num_threads(1)
     protocol = load_protocol(given.protocol)
     searcher = Searcher.load(given.run)
-    judged = None
     for name, agent in rows(given.run, given.kind, searcher, given.drawn, given.prefix):
         folder = given.out / f"{given.protocol.replace('/', '-')}-{name}"
         if given.only not in name or (folder.exists() and f"| {given.protocol} | {name} |" in given.log.read_text()):
             continue
-        if judged is None:
-            judged = agent._judged
-        agent._judged = judged
         started = time.perf_counter()
         if not folder.exists():
             evaluate(agent, given.protocol, name=name, out=folder)

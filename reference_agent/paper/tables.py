@@ -67,7 +67,11 @@ def entries(plan: Plan) -> list[Entry]:
         for cell in plan.cells:
             if cell.task == task:
                 made.setdefault(cell.method, []).append(cell)
-        names = [*TASKS[task].agents, *(each for each in METHODS if each in plan.target.methods), *PAPER_ONLY]
+        names = [
+            *TASKS[task].agents,
+            *(each for each in METHODS if each in plan.target.methods or each in made),
+            *PAPER_ONLY,
+        ]
         for method in names:
             if method in made:
                 table.append(_entry(task, method, made[method], False))
@@ -226,18 +230,17 @@ def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Pat
         curve = min(curves, key=len)
         if not len(curve):
             continue
-        batch = json.loads((folders[0] / "settings.json").read_text(encoding="utf-8"))["rl"]["batch"]
         success = np.array([[row["success"] for row in each[: len(curve)]] for each in curves])
         parts = [success[:, max(0, end - _SMOOTHING) : end] for end in range(1, len(curve) + 1)]
         means = np.array([part.mean(axis=1) for part in parts]).T
-        played = batch * np.arange(1, len(curve) + 1)
+        played = np.array([row["episodes"] for row in curve])
         (line,) = axes.plot(played, 100 * means.mean(axis=0), label=name)
         if len(folders) > 1:
             low, high = 100 * np.array([over_seeds(each) for each in means.T.tolist()]).T
             axes.fill_between(played, low, high, color=line.get_color(), alpha=0.12, linewidth=0)
         changes = [i for i in range(1, len(curve)) if curve[i]["stage"] != curve[i - 1]["stage"]]
         for change in changes:
-            axes.axvline(batch * (change + 0.5), color="0.7", linestyle=":")
+            axes.axvline(played[change - 1 : change + 1].mean(), color="0.7", linestyle=":")
     axes.set(xlabel="episodes", ylabel="success of sampled episodes, %", ylim=(0, 100))
     axes.grid(alpha=0.2)
     if axes.lines:

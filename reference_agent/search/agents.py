@@ -7,7 +7,6 @@ the run, any depth is played. All of them see only what a player is shown in the
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,11 +19,9 @@ from reference_agent.search.belief import Search, believe
 from reference_agent.search.planner import Plan, choose
 from reference_agent.search.policy import Policy, command_features
 from reference_agent.search.practice import holds_of
-from reference_agent.search.reflect import TEXT_INPUTS, Reflecting
-from reference_agent.search.run import KINDS, Judgement, Searcher
+from reference_agent.search.reflect import Reflecting, read_policy
+from reference_agent.search.run import KINDS, Searcher
 from reference_agent.search.teacher import reflection
-
-_REMEMBERED = 512  # questions
 
 
 class SearchAgent:
@@ -46,15 +43,18 @@ class SearchAgent:
         reflects: bool = False,
         sampling: bool = False,
     ) -> None:
-        self._searcher, self._kind, self._policy = searcher, kind, policy
+        self._searcher, self._kind, self._policy, self._reflects = searcher, kind, policy, reflects
         self.sampling = sampling
         depths = KINDS[kind]
         self._holds = holds_of(depths)
         settings = {name: value for name, value in searcher.settings[kind].items() if name != "temperature"}
         self._plan = Plan(**settings, deepest=max(depths) if depths else None)
         self._reflecting = Reflecting(self._plan) if reflects else None
-        self._judged: OrderedDict[str, Judgement] = OrderedDict()
         self._listed: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
+
+    def sampled(self) -> SearchAgent:
+        """Return the same players, whose commands are drawn at temperature 1."""
+        return SearchAgent(self._searcher, self._kind, self._policy, self._reflects, sampling=True)
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         """Return a decision for each view."""
@@ -62,8 +62,8 @@ class SearchAgent:
 
     def _decide(self, view: AgentInput) -> Decision:
         question = question_of(view)
-        judged = self._judgement(question)
         search = self._search(view, question)
+        judged = self._searcher.judgement(question, self._kind, self._listed.get((question, ()), ()))
         belief = believe(search, judged, self._holds)
         commands = view.admissible_commands
         if self._policy is None:
@@ -77,18 +77,13 @@ class SearchAgent:
             logits = logits + view.rng.gumbel(size=len(logits))
         return Decision(commands[int(logits.argmax())], said)
 
-    def _judgement(self, question: str) -> Judgement:
-        if question not in self._judged:
-            self._judged[question] = self._searcher.judgement(question, self._kind)
-            if len(self._judged) > _REMEMBERED:
-                self._judged.popitem(last=False)
-        return self._judged[question]
-
     def _search(self, view: AgentInput, question: str) -> Search:
         """Return what the player knows: the path, and what was listed to this agent on its way."""
         done = tuple(step.action for step in view.path)
         if len(self._listed) > 200_000:
             self._listed.clear()
+        if not done and self._listed.get((question, ()), view.admissible_commands) != view.admissible_commands:
+            self._listed.clear()  # another repository is asked the same
         self._listed[question, done] = view.admissible_commands
         search = Search(question, steps_left(view, "search") + len(done))
         for count in range(len(done) + 1):
@@ -114,8 +109,7 @@ def _load(argument: str, agent: str, reflects: bool = False, sampling: bool = Fa
         file = path / f"{'reflect' if reflects else 'policy'}-{kind}-{number}.pt"
         if not file.is_file():
             raise UsageError(f"{file} is missing: train it with `reflect-rl search practice --out {path}`")
-        policy = Policy(features=TEXT_INPUTS) if reflects else Policy()
-        policy.load_state_dict(torch.load(file, weights_only=True))
+        policy = read_policy(file, reflects)
     return SearchAgent(searcher, kind, policy, reflects, sampling)
 
 

@@ -9,16 +9,19 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from natlang_envs.autoexplore.repository.texts import EXIT
 from reference_agent.search.belief import Belief, Rates, Search, believe
 from reference_agent.search.games import Played, play
 from reference_agent.search.judge import Row
 from reference_agent.search.listings import Question
 from reference_agent.search.planner import Plan, choose
 from reference_agent.search.policy import Policy, Trace, command_features, imitate, reinforce
+from reference_agent.search.recipes import UPDATES, Recipe
 from reference_agent.search.teacher import BESIDE_STUDENT, Noise, NoisyRates
 
 Inputs = Callable[[Search, Belief, Sequence[str]], Row]
 REWARD_SCALE = 15.0
+_NEGATIVES = 0.35  # of the teacher's steps; chosen on validation
 
 
 def holds_of(depths: Sequence[int] | None) -> Callable[[str], float]:
@@ -48,6 +51,8 @@ class PracticeConfig:
 
     Attributes:
         demonstrations: Games of the teacher for each question.
+        negatives: The chance that a step of the teacher's is replaced by a wrong one, drawn among the listed commands
+            (section 3.2 of the paper). The wrong step is not imitated; how the teacher goes on from there is.
         epochs: Passes over them.
         rate: The learning rate of imitation.
         updates: Steps of REINFORCE.
@@ -59,9 +64,10 @@ class PracticeConfig:
     """
 
     demonstrations: int = 3
+    negatives: float = 0.0
     epochs: int = 12
     rate: float = 3e-3
-    updates: int = 60
+    updates: int = UPDATES
     questions: int = 12
     group: int = 4
     rl_rate: float = 3e-3
@@ -69,16 +75,36 @@ class PracticeConfig:
     step_cost: float = 0.1
 
 
+def config_of(recipe: Recipe) -> PracticeConfig:
+    """Return how a policy learns: where answers lie deep, a cost of steps would teach it to give up."""
+    negatives = _NEGATIVES if recipe.negatives else 0.0
+    if recipe.kind == "depth1":
+        return PracticeConfig(negatives=negatives)
+    return PracticeConfig(negatives=negatives, step_cost=0.0, rl_rate=2e-3)
+
+
 def demonstrate(
-    exercise: Exercise, holds: Callable[[str], float], plan: Plan, noise: Noise, seed: int, inputs: Inputs
+    exercise: Exercise,
+    holds: Callable[[str], float],
+    plan: Plan,
+    noise: Noise,
+    seed: int,
+    inputs: Inputs,
+    negatives: float = 0.0,
 ) -> Trace | None:
     """Play one game of the teacher; return it with the student's inputs, or None where the teacher has lost."""
     rates = NoisyRates(exercise.question, np.random.default_rng(seed), noise, exercise.rates)
+    slips = np.random.default_rng((seed, 1))  # apart from the noise, which is the same with and without negatives
     rows: list[Row] = []
     chosen: list[int] = []
 
     def act(search: Search, commands: tuple[str, ...]) -> str:
         command = choose(search, believe(search, rates, holds), plan).command
+        if slips.random() < negatives:
+            # Naming and leaving end the game, so nothing could be learned from them.
+            wrong = [each for each in commands if each not in (command, EXIT) and not each.startswith("id ")]
+            if wrong:
+                return wrong[int(slips.integers(len(wrong)))]
         rows.append(inputs(search, believe(search, exercise.rates, holds), commands))
         chosen.append(commands.index(command))
         return command
@@ -125,7 +151,7 @@ def warm_start(
     """Let a policy imitate the teacher; return how many games it saw."""
     torch.manual_seed(seed)
     made = (
-        demonstrate(each, holds, plan, BESIDE_STUDENT, seed * 1_000_003 + index * 101 + turn, inputs)
+        demonstrate(each, holds, plan, BESIDE_STUDENT, seed * 1_000_003 + index * 101 + turn, inputs, config.negatives)
         for index, each in enumerate(exercises)
         for turn in range(config.demonstrations)
     )

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
+import torch
 
 from natlang_envs.autoexplore.repository.texts import EXIT, NEXT, PREVIOUS, UP
 from reference_agent.search.belief import Belief, Search
 from reference_agent.search.judge import Row
 from reference_agent.search.planner import Plan, choose
+from reference_agent.search.policy import Policy
 from reference_agent.search.teacher import reflection
 
 TEXT_INPUTS = 24
@@ -72,3 +75,15 @@ class Reflecting:
     def __call__(self, search: Search, belief: Belief, commands: Sequence[str]) -> Row:
         """Return what the policy reads."""
         return read_sentence(self.say(search, belief), search, commands)
+
+
+def new_policy(reflects: bool) -> Policy:
+    """Return an untrained policy: one that reads the reflector's sentence, or one that sees the beliefs' numbers."""
+    return Policy(features=TEXT_INPUTS) if reflects else Policy()
+
+
+def read_policy(file: Path, reflects: bool) -> Policy:
+    """Return a policy that training has written."""
+    policy = new_policy(reflects)
+    policy.load_state_dict(torch.load(file, weights_only=True))
+    return policy

@@ -7,6 +7,7 @@ matrices as 8-bit integers with a scale for each row, half the size of half prec
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from reference_agent.search.lexical import Rarity
 from reference_agent.search.listing_judge import ListingJudge
 
 KINDS: dict[str, tuple[int, ...] | None] = {"depth1": (0, 1), "depth2": (2,), "any": None}
+_REMEMBERED = 512  # questions
 _SCALE = "/scale"
 _CONFIG, _JUDGES, _NETWORKS, _WORDS, _USUAL = "search.json", "judges.pt", "networks.npz", "words.json", "usual.json"
 
@@ -111,10 +113,25 @@ class Searcher:
         self.reader, self.judges, self.networks = reader, tuple(judges), networks
         self.rarity, self.usual, self.settings = rarity, usual, settings
 
-    def judgement(self, question: str, kind: str, without: str = "") -> Judgement:
-        """Return the ratings for a question; `without` leaves a training repository's own counts out."""
-        asked = Asked(question, self.judges, self.reader, self.rarity, self.usual, without)
-        return Judgement(asked, self.networks[kind], self.networks["text"], self.settings[kind]["temperature"])
+        self._judged: OrderedDict[tuple[str, str, tuple[str, ...]], Judgement] = OrderedDict()
+
+    def judgement(self, question: str, kind: str, top: tuple[str, ...] = ()) -> Judgement:
+        """Return the ratings for a question; those of the last questions are remembered for all who play with them.
+
+        Args:
+            question: The question.
+            kind: One of `KINDS`.
+            top: What is listed at the top, which tells repositories apart that are asked the same.
+        """
+        key = question, kind, top
+        if key not in self._judged:
+            asked = Asked(question, self.judges, self.reader, self.rarity, self.usual)
+            self._judged[key] = Judgement(
+                asked, self.networks[kind], self.networks["text"], self.settings[kind]["temperature"]
+            )
+            if len(self._judged) > _REMEMBERED:
+                self._judged.popitem(last=False)
+        return self._judged[key]
 
     def save(self, folder: Path, bits: int = 16) -> None:
         """Write the run, its matrices in half precision or in 8 bits."""

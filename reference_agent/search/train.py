@@ -6,10 +6,12 @@ are never opened here.
 
 from __future__ import annotations
 
+import io
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from natlang_envs.autoexplore.repository.navigation import navigation_of
 from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
 from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
 from reference_agent.search.belief import believe
 from reference_agent.search.games import play
 from reference_agent.search.heads import Case, accuracy, entry_cases, fit, text_cases
@@ -34,11 +37,12 @@ from reference_agent.search.listings import Question, examples
 from reference_agent.search.planner import Plan, choose
 from reference_agent.search.policy import Policy, command_features
 from reference_agent.search.practice import Exercise, PracticeConfig, by_reward, holds_of, warm_start
-from reference_agent.search.reflect import TEXT_INPUTS, Reflecting
+from reference_agent.search.recipes import Recipe
+from reference_agent.search.reflect import Reflecting, new_policy, read_policy
 from reference_agent.search.run import KINDS, Judgement, Searcher, encoder
 from reference_agent.search.weak import read_questions, read_written
 
-Say = Callable[[str], None]
+Report = Callable[[str, int, int, float], None]  # stage, step, steps, value
 SETTINGS: dict[str, dict[str, Any]] = {
     kind: {"temperature": 0.8, "convincing": 0.7, "deeper": 0.6, "inside": 1.0, "group": 4} for kind in KINDS
 }
@@ -65,6 +69,11 @@ class TrainConfig:
         )
     )
     epochs: int = 20
+
+    def shortened(self, steps: int) -> TrainConfig:
+        """Return the same with so many updates of each judge."""
+        judge, aside = (replace(each, steps=steps, decay=steps // 2) for each in (self.judge, self.aside))
+        return replace(self, judge=judge, aside=aside)
 
 
 def labelled(part: Part) -> list[Question]:
@@ -125,7 +134,6 @@ class Workshop:
         written: Questions that a language model wrote for training.
         ruled: Questions that rules made of sentences.
         config: The settings.
-        say: Called with a line now and then.
     """
 
     def __init__(
@@ -135,9 +143,8 @@ class Workshop:
         written: Sequence[Question],
         ruled: Sequence[Question],
         config: TrainConfig,
-        say: Say = print,
     ) -> None:
-        self.out, self.train, self.config, self._say = out, list(train), config, say
+        self.out, self.train, self.config = out, list(train), config
         self._written, self._ruled = written, ruled
         self.practice = practice_questions(self.train)
         self.reader = encoder()
@@ -145,7 +152,7 @@ class Workshop:
         self.judges: dict[str, ListingJudge] = {}
         self._exercises: dict[Question, Asked] = {}
 
-    def train_judges(self, seconds: float = float("inf")) -> bool:
+    def train_judges(self, report: Report, seconds: float = float("inf")) -> bool:
         """Train the two judges of listings, or go on with them; return whether both are finished."""
         started = time.monotonic()
         apart = [each for each in self.train if each.repository not in PRACTICE]
@@ -155,21 +162,13 @@ class Workshop:
         ):
             judge = ListingJudge(encoder(), config.layers)
 
-            def report(step: int, steps: int, value: float, name: str = name) -> None:
-                if step % 25 == 0 or step == steps:
-                    self._say(f"{name}: update {step} of {steps}, right {value:.2f}")
-
             file = self.out / "training" / f"{name}.pt"
             left = seconds - (time.monotonic() - started)
-            if not train_listings(judge, (questions, self._written, self._ruled), config, file, report, left):
+            pools = questions, self._written, self._ruled
+            if not train_listings(judge, pools, config, file, partial(report, name), left):
                 return False
             self.judges[name] = judge
         return True
-
-    def read_judges(self) -> None:
-        """Take over the judges that the run's training has finished."""
-        for name in ("judge", "aside"):
-            self.judges[name] = trained_judge(self.out / "training" / f"{name}.pt", encoder())
 
     def count_words(self) -> None:
         """Count words of the training repositories' shown texts, and names of entries that led on."""
@@ -183,6 +182,29 @@ class Workshop:
     def searcher(self, networks: dict[str, Network]) -> Searcher:
         """Return the searcher that plays: by the mean of both judges."""
         return Searcher(self.reader, list(self.judges.values()), networks, self.rarity, self.usual, SETTINGS)
+
+    def train_searcher(self, report: Report, seconds: float = float("inf")) -> Searcher | None:
+        """Train the searcher and write it into the run's folder; return None where the time was too short.
+
+        Args:
+            report: Called with a stage, its step, how many there are, and the share that is right.
+            seconds: How long the judges may learn.
+        """
+        if not self.train_judges(report, seconds):
+            return None
+        self.count_words()
+        searcher = self.searcher(self.fit_networks(report, labelled("validation")))
+        self.keep_cache()
+        searcher.save(self.out)
+        return searcher
+
+    def exercises(self, kind: str, networks: dict[str, Network]) -> list[Exercise]:
+        """Return the questions that policies of a kind practise on, by the judges that training has finished."""
+        if not self.judges:
+            for name in ("judge", "aside"):
+                self.judges[name] = trained_judge(self.out / "training" / f"{name}.pt", encoder())
+            self.count_words()
+        return [self.exercise(each, kind, networks) for each in self.practice if fits(each, KINDS[kind])]
 
     def keep_cache(self) -> None:
         """Write the vectors that were made."""
@@ -202,31 +224,30 @@ class Workshop:
         temperature = SETTINGS[kind]["temperature"]
         return Exercise(question, Judgement(self.asked(question), networks[kind], networks["text"], temperature))
 
-    def fit_networks(self, held_out: Sequence[Question] = ()) -> dict[str, Network]:
+    def fit_networks(self, report: Report, held_out: Sequence[Question] = ()) -> dict[str, Network]:
         """Fit the networks of entries and texts on training questions; say how they do on others."""
         rng = np.random.default_rng(0)
         entries: dict[Question, list[Case]] = {}
         texts: dict[Question, list[Case]] = {}
+        whole = len(self.practice) + len(held_out)
         for count, each in enumerate([*self.practice, *held_out]):
             asked = self.asked(each)
             entries[each] = entry_cases(asked, each, rng) + entry_cases(asked, each, rng)
             texts[each] = text_cases(asked, each, rng, 3)
-            if count % 100 == 99:
-                self._say(f"features: {count + 1} questions")
+            report("features", count + 1, whole, 0.0)
         networks: dict[str, Network] = {}
         for kind, depths in KINDS.items():
             cases = [case for each in self.practice if fits(each, depths) for case in entries[each]]
             networks[kind] = fit(cases, epochs=self.config.epochs)
             held = [case for each in held_out if fits(each, depths) for case in entries[each]]
             if held:
-                top, three = accuracy(networks[kind], held)
-                self._say(f"entries {kind}: {top:.3f} right, {three:.3f} among three, held out")
+                report(f"entries {kind}, held out", 1, 1, accuracy(networks[kind], held)[0])
         seen = [case for each in self.practice for case in texts[each]]
         networks["text"] = fit(seen, epochs=self.config.epochs)
         networks["text"] = fit([*seen, *self._read_sets(networks, rng)], epochs=self.config.epochs)
         held = [case for each in held_out for case in texts[each]]
         if held:
-            self._say(f"texts: {accuracy(networks['text'], held)[0]:.3f} right, held out")
+            report("texts, held out", 1, 1, accuracy(networks["text"], held)[0])
         return networks
 
     def _read_sets(self, networks: dict[str, Network], rng: np.random.Generator) -> list[Case]:
@@ -251,6 +272,12 @@ class Workshop:
         return cases
 
 
+def open_workshop(out: Path, weak: Path | None, repositories: Path | None, config: TrainConfig) -> Workshop:
+    """Return the workshop of a run with all its training questions; without `weak`, the labelled ones alone."""
+    written, ruled = further_questions(weak, repositories or weak.parent / "repositories.json") if weak else ([], [])
+    return Workshop(out, labelled("train"), written, ruled, config)
+
+
 def fits(question: Question, depths: Sequence[int] | None) -> bool:
     """Return whether a question's nearest target is at one of these depths."""
     return depths is None or min(target.count("/") for target in question.targets) in depths
@@ -271,41 +298,57 @@ def player(exercise: Exercise, kind: str, plan: Plan | None = None) -> Callable[
 
 def practise(
     exercises: Sequence[Exercise],
-    kind: str,
-    reflects: bool,
+    recipe: Recipe,
     seed: int,
     config: PracticeConfig,
     out: Path,
-    say: Say = print,
-    start: Path | None = None,
-) -> Policy:
-    """Train one policy: imitation of the searching teacher, then REINFORCE; both are written into the run.
+    report: Report,
+) -> Path:
+    """Train one policy: imitation of the searching teacher, then REINFORCE. What is there already is not made again.
 
     Args:
         exercises: Training questions with ratings.
-        kind: One of `KINDS`.
-        reflects: Whether it reads the reflector's sentence.
+        recipe: What to train.
         seed: Of all draws.
-        config: The settings.
-        out: The run's folder.
-        say: Called with a line now and then.
-        start: A policy to start from in place of a new one: the curriculum's stage before.
+        config: The settings; without updates it stays with imitation.
+        out: The run's folder, into which both policies are written.
+        report: Called with the policy's name, the update, how many there are, and the share of games won.
+
+    Returns:
+        The file of the policy.
+
+    Raises:
+        UsageError: The policy that the curriculum starts from is missing.
     """
-    holds, plan = holds_of(KINDS[kind]), plan_of(kind)
-    inputs = Reflecting(plan) if reflects else command_features
-    torch.manual_seed(seed)
-    policy = Policy(features=TEXT_INPUTS) if reflects else Policy()
-    name = f"{'reflect' if reflects else 'policy'}-{kind}-{seed}"
-    if start is not None:
-        policy.load_state_dict(torch.load(start, weights_only=True))
-    games = warm_start(policy, exercises, holds, plan, config, seed, inputs)
-    say(f"{name}: imitated {games} games of the teacher")
-    torch.save(policy.state_dict(), out / f"{name}-sft.pt")
+    holds, plan = holds_of(KINDS[recipe.kind]), plan_of(recipe.kind)
+    inputs = Reflecting(plan) if recipe.reflects else command_features
+    name = recipe.name(seed)
+    imitated, trained = out / f"{name}-sft.pt", out / f"{name}.pt"
+    if not imitated.exists():
+        torch.manual_seed(seed)
+        policy = new_policy(recipe.reflects)
+        if recipe.before is not None:
+            first = out / f"{recipe.before.name(seed)}.pt"
+            if not first.exists():
+                raise UsageError(f"{first} is missing, from which {name} starts: practise {recipe.before.kind} first")
+            policy = read_policy(first, recipe.reflects)
+        warm_start(policy, exercises, holds, plan, config, seed, inputs)
+        _write_policy(policy, imitated)
+    if not config.updates:
+        return imitated
+    if trained.exists():
+        return trained
+    policy = read_policy(imitated, recipe.reflects)
     won: list[float] = []
     for update, share in by_reward(policy, exercises, holds, config, seed, inputs):
         won.append(share)
-        if update % 20 == 0:
-            say(f"{name}: update {update} of {config.updates}, won {np.mean(won[-20:]):.2f}")
-    torch.save(policy.state_dict(), out / f"{name}.pt")
-    (out / f"{name}.json").write_text(json.dumps({"won": won, **asdict(config)}), encoding="utf-8")
-    return policy
+        report(name, update, config.updates, float(np.mean(won[-20:])))
+    write_whole(out / f"{name}.json", json.dumps({"won": won, **asdict(config)}).encode())
+    _write_policy(policy, trained)
+    return trained
+
+
+def _write_policy(policy: Policy, file: Path) -> None:
+    content = io.BytesIO()
+    torch.save(policy.state_dict(), content)
+    write_whole(file, content.getvalue())
