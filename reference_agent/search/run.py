@@ -24,7 +24,7 @@ from reference_agent.search.lexical import Rarity
 from reference_agent.search.listing_judge import ListingJudge
 
 KINDS: dict[str, tuple[int, ...] | None] = {"depth1": (0, 1), "depth2": (2,), "any": None}
-_REMEMBERED = 512  # questions
+_REMEMBERED = 1024  # questions; the largest protocol has 604
 _SCALE = "/scale"
 _CONFIG, _JUDGES, _NETWORKS, _WORDS, _USUAL = "search.json", "judges.pt", "networks.npz", "words.json", "usual.json"
 
