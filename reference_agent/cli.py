@@ -113,15 +113,18 @@ def train(
 @app.command()
 def reproduce(
     target: Annotated[
-        str, typer.Argument(help="table2, figure2 to figure4, algorithms, appendix-a, appendix-e2 or gain.")
+        str, typer.Argument(help="table2, figure2 to figure4, searcher, algorithms, appendix-a, appendix-e2, gain.")
     ],
     out: Annotated[Path, typer.Option(help="Where everything goes. A stopped run there resumes.")],
     preset: Annotated[
         str,
-        typer.Option(help="quick: one seed, short RL. tiny and smollm2: three seeds, all of it. smoke: to try it."),
+        typer.Option(
+            help="quick: one seed, short RL. tiny, smollm2: three, whole. searcher: AutoExplore. smoke: short."
+        ),
     ] = "quick",
     task: Annotated[
-        list[str] | None, typer.Option(help="A task instead of the target's own, such as taxi-dropoff; repeatable.")
+        list[str] | None,
+        typer.Option(help="A task instead of the target's own, such as taxi-dropoff; several with commas or repeated."),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Cells at a time, a core or a GPU each.")] = 2,
     split: Annotated[
@@ -137,11 +140,12 @@ def reproduce(
     one_of("target", target, TARGETS)
     one_of("preset", preset, PRESETS)
     one_of("split", split, ("test", "validation"))
-    for each in task or []:
+    tasks = [name for each in task or [] for name in each.split(",")]
+    for each in tasks:
         one_of("task", each, TASKS)
     from reference_agent.paper.reproduce import reproduce as run_plan
 
-    plan = make_plan(TARGETS[target], PRESETS[preset], out, task or [], setting or [], split)
+    plan = make_plan(TARGETS[target], PRESETS[preset], out, tasks, setting or [], split)
     console = Console(width=None if sys.stdout.isatty() else 140)  # a file is as wide as the table
     started = time.perf_counter()
     with bars() as progress:

@@ -119,7 +119,7 @@ def test_what_the_searcher_cannot_do_is_one_line(monkeypatch, tmp_path):
 
     out = ["--out", str(tmp_path / "out")]
     assert "does not play taxi-pickup" in refused(*out)
-    depth1 = ["--task", "autoexplore-depth1"]
+    depth1 = ["--task", "autoexplore-depth1,autoexplore-depth2"]
     assert "no configs to change" in refused(*out, *depth1, "--set", "rl.batch=8")
     monkeypatch.setenv("NATLANG_CACHE", str(tmp_path / "cache"))
     assert "make it once with `reflect-rl data autoexplore`" in refused(*out, *depth1, "--jobs", "1")
