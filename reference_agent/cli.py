@@ -119,7 +119,7 @@ def reproduce(
     preset: Annotated[
         str,
         typer.Option(
-            help="quick: one seed, short RL. tiny, smollm2: three seeds. searcher: AutoExplore's, three. smoke: to try it."
+            help="quick: one seed, short RL. tiny, smollm2: three seeds. searcher: AutoExplore's. smoke: to try it."
         ),
     ] = "quick",
     task: Annotated[
