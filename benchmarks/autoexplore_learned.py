@@ -2,8 +2,7 @@
 
     python benchmarks/autoexplore_learned.py RUN --kind depth1 --protocol autoexplore-depth1/paper --out DIR
 
-Every call appends a line to the log beside
-the results, so that each look at the test split is on record.
+Every call appends a line to the log beside the results, so that each look at the test split is on record.
 """
 
 from __future__ import annotations

@@ -211,12 +211,12 @@ def autoexplore(
 ) -> None:
     """Make weakly labelled questions for AutoExplore from many repositories. Stopped, it goes on where it was."""
     from natlang_envs.files import cache_folder
-    from reference_agent.search.weak import make_questions, read_sources
+    from reference_agent.search.weak import WEAK_FOLDER, make_questions, read_sources
 
     with bars() as progress:
         shown = Bars(progress)
         made = make_questions(
-            out or cache_folder() / "weak-questions",
+            out or cache_folder() / WEAK_FOLDER,
             read_sources(),
             told=lambda name, done, total, count: shown("repositories", done, total, count),
         )

@@ -19,9 +19,10 @@ from reference_agent.search.practice import Exercise, config_of
 from reference_agent.search.recipes import UPDATES, Recipe, Row
 from reference_agent.search.reflect import read_policy
 from reference_agent.search.run import Searcher
-from reference_agent.search.train import Report, TrainConfig, Workshop, open_workshop, practise
+from reference_agent.search.train import Report, TrainConfig, Workshop, open_workshop, policy_file, practise
+from reference_agent.search.weak import WEAK_FOLDER
 
-WEAK = Path("weak-questions", "questions.jsonl.gz")  # in the cache folder
+WEAK = Path(WEAK_FOLDER, "questions.jsonl.gz")  # in the cache folder
 
 
 class Rows:
@@ -72,13 +73,16 @@ class Rows:
 
     def _policy(self, recipe: Recipe, seed: int, updates: int, report: Report) -> Path:
         """Return the file of a policy. The one that its curriculum starts from is trained before."""
+        file = policy_file(self._run, recipe, seed, rl=updates > 0)
         with alone(self._run / f".{recipe.name(seed)}.lock"):
+            if file.exists():  # the ratings of the exercises take minutes
+                return file
             if recipe.before is not None:
                 self._policy(recipe.before, seed, updates or UPDATES, report)
             if recipe.kind not in self._exercises:
                 self._exercises[recipe.kind] = self._shop.exercises(recipe.kind, self._trained(report).networks)
             config = replace(config_of(recipe), updates=updates)
-            file = practise(self._exercises[recipe.kind], recipe, seed, config, self._run, report)
+            practise(self._exercises[recipe.kind], recipe, seed, config, self._run, report)
             self._shop.keep_cache()
         return file
 

@@ -296,6 +296,11 @@ def player(exercise: Exercise, kind: str, plan: Plan | None = None) -> Callable[
     return lambda search, commands: choose(search, believe(search, exercise.rates, holds), plan).command
 
 
+def policy_file(out: Path, recipe: Recipe, seed: int, rl: bool = True) -> Path:
+    """Return where a policy of a run is written: after RL, or after imitation."""
+    return out / f"{recipe.name(seed)}{'' if rl else '-sft'}.pt"
+
+
 def practise(
     exercises: Sequence[Exercise],
     recipe: Recipe,
@@ -323,12 +328,12 @@ def practise(
     holds, plan = holds_of(KINDS[recipe.kind]), plan_of(recipe.kind)
     inputs = Reflecting(plan) if recipe.reflects else command_features
     name = recipe.name(seed)
-    imitated, trained = out / f"{name}-sft.pt", out / f"{name}.pt"
+    imitated, trained = policy_file(out, recipe, seed, rl=False), policy_file(out, recipe, seed)
     if not imitated.exists():
         torch.manual_seed(seed)
         policy = new_policy(recipe.reflects)
         if recipe.before is not None:
-            first = out / f"{recipe.before.name(seed)}.pt"
+            first = policy_file(out, recipe.before, seed)
             if not first.exists():
                 raise UsageError(f"{first} is missing, from which {name} starts: practise {recipe.before.kind} first")
             policy = read_policy(first, recipe.reflects)

@@ -14,4 +14,16 @@ from reference_agent.search.weak.questions import Made, Weak, make_questions, re
 from reference_agent.search.weak.sources import Sources, read_sources
 from reference_agent.search.weak.written import Written, read_written
 
-__all__ = ["Made", "Sources", "Weak", "Written", "make_questions", "read_questions", "read_sources", "read_written"]
+WEAK_FOLDER = "weak-questions"  # in the cache folder, where `reflect-rl data autoexplore` writes
+
+__all__ = [
+    "WEAK_FOLDER",
+    "Made",
+    "Sources",
+    "Weak",
+    "Written",
+    "make_questions",
+    "read_questions",
+    "read_sources",
+    "read_written",
+]
