@@ -44,7 +44,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Method:
-    """A row of the table. It is trained with the preset `config` (by default TASK/NAME), then `settings`.
+    """A row of the table. It is trained with the preset `config` (by default `"{task}/NAME"`), then `settings`.
 
     `untuned` is not trained: it is the base model of `best`.
     """
@@ -103,10 +103,9 @@ def _after_imitation(name: str, teacher: str, count: int, *settings: str) -> tup
     """Return a method of the target `gain` without and with RL, from the same warm start."""
     title = f"{teacher}, {count} demonstrations"
     settings = (*settings, f"collect.trajectories={count}", f"collect.policy_trajectories={count}")
-    no_rl = "curriculum=[{env='NatLang/DangerousTaxi-Pickup-v0', iterations=0}]"
     return (
-        Method(f"{name}-{count}-sft", f"SFT, {title}", "gain/pickup", (*settings, no_rl)),
-        Method(f"{name}-{count}", title, "gain/pickup", settings),
+        Method(f"{name}-{count}-sft", f"SFT, {title}", "gain/{task}-sft", settings),
+        Method(f"{name}-{count}", title, "gain/{task}", settings),
     )
 
 
@@ -178,7 +177,7 @@ def protocol_for(task: str, split: str = "test") -> Protocol:
 
 def _cell(task: str, method: str) -> Path:
     """Return the name of a cell's preset; the untuned model is that of `best`."""
-    named = METHODS[method].config if method in METHODS else ""
+    named = METHODS[method].config.format(task=task) if method in METHODS else ""
     return EXPERIMENTS / (named or f"{task}/{'best' if method == UNTUNED else method}")
 
 
