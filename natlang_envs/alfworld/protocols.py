@@ -19,12 +19,12 @@ from natlang_envs.tasks import hash_fraction
 
 _PAPER_KITCHENS, _PAPER_RUNS, _PAPER_HORIZON = (5, 6, 8, 13), 25, 15
 _TOMATO = (["pick_and_place_simple"], "Tomato-Microwave")
-_V1_GAMES = 200
+_GAMES = 200
 _HORIZON = 50
 
 
 def protocols(official: bool = True) -> Iterator[Protocol]:
-    """Yield the five protocols, or only the three whose games need no download.
+    """Yield the six protocols, or only the four whose games need no download.
 
     Raises:
         UsageError: The official games are asked for and are not here.
@@ -47,15 +47,21 @@ def protocols(official: bool = True) -> Iterator[Protocol]:
         _episodes(tuple(GeneratedTasks("test", *_TOMATO).ids())),
         "All 38 tomato games of kitchen 10, which no training split holds.",
     )
-    yield Protocol(
-        "alfworld-generated/v1",
-        "NatLang/ALFWorld-v0",
-        {"split": "test"},
-        _HORIZON,
-        1,
-        _episodes(_unseen_tasks()),
-        f"{_V1_GAMES} generated games of the six task types, in the four rooms that no training split holds.",
-    )
+    played = _unseen_tasks(1)
+    rooms = "generated games of the six task types, in the four rooms that no training split holds"
+    for version, tasks, description in (
+        ("v1", played, f"{_GAMES} {rooms}."),
+        ("v2", _unseen_tasks(2, played), f"{_GAMES} further {rooms}; settings were chosen on v1."),
+    ):
+        yield Protocol(
+            f"alfworld-generated/{version}",
+            "NatLang/ALFWorld-v0",
+            {"split": "test"},
+            _HORIZON,
+            1,
+            _episodes(tasks),
+            description,
+        )
     if not official:
         return
     lists: tuple[tuple[str, OfficialSplit], ...] = (("seen", "valid_seen"), ("unseen", "valid_unseen"))
@@ -84,13 +90,14 @@ def _tomato_tasks() -> tuple[str, ...]:
     return tuple(first[kitchen] for kitchen in _PAPER_KITCHENS)
 
 
-def _unseen_tasks() -> tuple[str, ...]:
-    """Return games of the test split, drawn as `reset` draws them, each once."""
+def _unseen_tasks(version: int, without: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return games of the test split, drawn as `reset` draws them, each once and none of another version's."""
     tasks = GeneratedTasks("test")
     numbers = count()
     drawn: dict[str, None] = {}
-    while len(drawn) < _V1_GAMES:
-        drawn[tasks.draw(lambda: hash_fraction(f"v1/alfworld/{next(numbers)}"))] = None
+    while len(drawn) < _GAMES:
+        drawn[tasks.draw(lambda: hash_fraction(f"v{version}/alfworld/{next(numbers)}"))] = None
+        drawn = {task_id: None for task_id in drawn if task_id not in without}
     return tuple(drawn)
 
 

@@ -19,14 +19,15 @@ from natlang_envs.trajectory import difference, replay
 from tests.natlang_envs.alfworld.samples import official_folder
 
 FOLDER = official_folder()
-PAPER, TOMATO_V1, V1 = "alfworld-tomato/paper", "alfworld-tomato/v1", "alfworld-generated/v1"
+PAPER, TOMATO_V1 = "alfworld-tomato/paper", "alfworld-tomato/v1"
+V1, V2 = "alfworld-generated/v1", "alfworld-generated/v2"
 
 
 def test_the_files_are_what_the_module_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     if FOLDER is not None:
         monkeypatch.setenv("ALFWORLD_DATA", str(FOLDER))
     made = {protocol.name: protocol for protocol in protocols(official=FOLDER is not None)}
-    assert {PAPER, TOMATO_V1, V1} <= set(made)
+    assert {PAPER, TOMATO_V1, V1, V2} <= set(made)
     for name, protocol in made.items():
         assert load_protocol(name) == protocol, f"{name}: run python -m natlang_envs.alfworld.protocols"
 
@@ -48,14 +49,20 @@ def test_the_tomatos_v1_is_in_a_room_that_nobody_trained_in() -> None:
     assert {aim_of(task)[1:] for task in tasks} == {("Tomato", "Microwave")}
 
 
-def test_v1_is_in_unseen_rooms_and_of_all_types() -> None:
-    protocol = load_protocol(V1)
+@pytest.mark.parametrize("name", [V1, V2])
+def test_the_generated_games_are_in_unseen_rooms_and_of_all_types(name: str) -> None:
+    protocol = load_protocol(name)
     tasks = [parse_task_id(episode.task_id) for episode in protocol.episodes]
     assert (len(tasks), len(set(tasks)), protocol.horizon) == (200, 200, 50)
     assert {task.room for task in tasks} == set(UNSEEN_PLANS)
     counts = Counter(task.task_type for task in tasks)
     assert set(counts) == set(TASK_TYPES)
     assert min(counts.values()) >= 5
+
+
+def test_no_game_of_the_fresh_protocol_was_played_when_settings_were_chosen() -> None:
+    chosen_on, fresh = ({each.task_id for each in load_protocol(name).episodes} for name in (V1, V2))
+    assert not chosen_on & fresh
 
 
 @pytest.mark.parametrize(("name", "count"), [("alfworld-seen/official", 140), ("alfworld-unseen/official", 134)])
