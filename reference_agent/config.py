@@ -49,6 +49,7 @@ class ModelConfig:
         positions: Its context length in tokens.
         mimetic: Whether its attention starts with mimetic initialisation (Trockman and Kolter, 2023) and one
             previous-token head, so that it copies from context before it has learned anything.
+        chat: Whether both players are asked in the tokenizer's chat template, as an instruct model expects.
         lora_rank: Rank of the LoRA adapters trained on the frozen model; 0 trains all weights.
         lora_alpha: LoRA's alpha; the update is scaled by lora_alpha / lora_rank.
         lora_targets: `"all-linear"`, `"default"` (PEFT's choice for the architecture), or layer names separated by
@@ -66,6 +67,7 @@ class ModelConfig:
     heads: int = 4
     positions: int = 512
     mimetic: bool = False
+    chat: bool = False
     lora_rank: int = 0
     lora_alpha: int = 16
     lora_targets: str = "all-linear"
@@ -81,6 +83,8 @@ class ModelConfig:
         at_least("model.", self, layers=1, width=1, inner=1, heads=1, positions=1)
         if self.width % (2 * self.heads):  # rotary positions turn the numbers of a head in pairs
             raise UsageError(f"model.width is {self.width}: give an even multiple of model.heads, {self.heads}")
+        if self.chat and self.name == "tiny":
+            raise UsageError("the tiny model has no chat template: leave model.chat out, or name another model")
         if self.lora_rank < 0:
             raise UsageError(f"model.lora_rank is {self.lora_rank}: set it to 0 (train all weights) or more")
 

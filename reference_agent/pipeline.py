@@ -135,7 +135,7 @@ def _cut(config: Config) -> Fit | None:
     """
     if config.model.name == "tiny":
         return None
-    reader = PromptReader.of(model_source(config.model.name), config.head)
+    reader = PromptReader.of(model_source(config.model.name), config.head, config.model.chat)
     return cut_to_context(reader, config.reflection_tokens if config.reflect else 0, config.history)
 
 

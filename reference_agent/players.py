@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from natlang_envs.prompt import History, PathStep, reflection_prompt, state_prompt
+from natlang_envs.prompt import History, PathStep, state_prompt
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import WritingPolicy
 from reference_agent.models.served import ServedModel
@@ -87,7 +87,7 @@ class Reflector:
         return said
 
     def _write(self, states: Sequence[str], draws: Sequence[np.random.Generator] | None) -> list[str]:
-        written = self.model.complete([reflection_prompt(state) for state in states], self.max_tokens, draws)
+        written = self.model.complete(list(map(self.model.ask_reflection, states)), self.max_tokens, draws)
         if not self.cut and any(each.cut for each in written):
             _log.warning("a reflection was cut at %d tokens: raise reflection_tokens", self.max_tokens)
         self.written += len(written)
@@ -139,7 +139,7 @@ def fitting_state(
 
     def length(state: str) -> int:
         # Both players come from one base; it reads these very tokens next, so counting with it costs nothing.
-        return reflector.model.count(reflection_prompt(state)) if reflector else policy.count(state)
+        return reflector.model.count(reflector.model.ask_reflection(state)) if reflector else policy.count(state)
 
     return state_prompt(task, path, observation, history=history, budget=budget, length=length)
 

@@ -19,7 +19,6 @@ import torch
 from torch import Tensor
 
 from natlang_envs.errors import UsageError
-from natlang_envs.prompt import reflection_prompt
 from reference_agent import processes
 from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_state
 from reference_agent.collection import Example
@@ -113,7 +112,7 @@ def fine_tune_both(
 
 def _reflector_losses(model: LanguageModel, config: SFTConfig) -> Losses:
     def losses(batch: Sequence[Example]) -> Iterator[Tensor]:
-        asked = [_Asked(reflection_prompt(each.state), each.reflection) for each in batch]
+        asked = [_Asked(model.ask_reflection(each.state), each.reflection) for each in batch]
         for part, share in _parts(model, asked, config.microbatch, True):
             yield share * model.completion_loss([each.prompt for each in part], [each.answer for each in part])
 

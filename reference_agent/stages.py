@@ -146,7 +146,7 @@ def served_reflector(config: Config, out: Path) -> Reflector:
         command = f"vllm serve {base} --enable-lora --lora-modules reflector={trained}"
     else:
         base, command = trained, f"vllm serve {trained} --served-model-name reflector"
-    model = ServedModel(base, config.rl.reflector_endpoint, command)
+    model = ServedModel(base, config.rl.reflector_endpoint, command, config.model.chat)
     return Reflector(model, config.reflection_tokens, sampled=config.reflections == "sampled")
 
 

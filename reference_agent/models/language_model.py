@@ -60,8 +60,8 @@ def check_finite(optimizer: torch.optim.Optimizer) -> None:
 class LanguageModel(PromptReader):
     """A model and its tokenizer; `adapter` is None where all weights are the player's own."""
 
-    def __init__(self, model: Any, tokenizer: Any, adapter: Adapter | None = None) -> None:
-        super().__init__(tokenizer, context_length(model.config))
+    def __init__(self, model: Any, tokenizer: Any, adapter: Adapter | None = None, chat: bool = False) -> None:
+        super().__init__(tokenizer, context_length(model.config), chat)
         self.model = model
         self.adapter = adapter
         self.end: int = tokenizer.eos_token_id
@@ -87,23 +87,26 @@ class LanguageModel(PromptReader):
         Raises:
             UsageError: There is no such model, or it cannot be had in this way on this machine.
         """
-        return cls(*load_backbone(path, config or ModelConfig()))
+        config = config or ModelConfig()
+        return cls(*load_backbone(path, config), chat=config.chat)
 
     @classmethod
-    def of(cls, model: Any, tokenizer: Any) -> LanguageModel:
+    def of(cls, model: Any, tokenizer: Any, chat: bool = False) -> LanguageModel:
         """Return a player made of a causal language model of transformers and its tokenizer, which it changes.
 
+        With `chat` it is asked in the tokenizer's chat template.
+
         Raises:
-            UsageError: They cannot be a player.
+            UsageError: They cannot be a player, or there is no template.
         """
         check_player(type(model).__name__, model, tokenizer)
-        return cls(model, tokenizer)
+        return cls(model, tokenizer, chat=chat)
 
     def copy(self) -> LanguageModel:
         """Return a copy with weights of its own, for the other player."""
         if self.adapter is not None:
             raise ValueError("a player with an adapter shares its base: make another with with_adapter()")
-        return LanguageModel(deepcopy(self.model), self.tokenizer)
+        return LanguageModel(deepcopy(self.model), self.tokenizer, chat=self.chat)
 
     def with_adapter(self, name: str, config: ModelConfig, folder: Path | None = None, seed: int = 0) -> LanguageModel:
         """Return a player on this model's base, which both share and which is frozen from now on.
@@ -117,7 +120,8 @@ class LanguageModel(PromptReader):
         Raises:
             UsageError: The folder holds no adapter for this base.
         """
-        return LanguageModel(self.model, self.tokenizer, Adapter(self.model, self.adapter, name, config, folder, seed))
+        adapter = Adapter(self.model, self.adapter, name, config, folder, seed)
+        return LanguageModel(self.model, self.tokenizer, adapter, self.chat)
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors), config and tokenizer; of a player on a shared base, its adapter alone."""

@@ -1,10 +1,10 @@
-"""Other heads of a policy: action scoring as in SayCan, which the paper's section 4.3 compares with, and two more.
+"""Other heads of a policy: action scoring as in SayCan, which the paper's section 4.3 compares with, and one more.
 
 The prompt ends where the action belongs, and lists none. An action's score is the log-probability of its text there;
 the policy is the softmax of the scores over the admissible actions (Ahn et al., 2022: SayCan's language model). The
 score includes the end of the text, as fine-tuning does; without it a command that is a prefix of another never scores
 lower. The prompt is computed once: the actions follow one another behind it, and each attends to the prompt and itself
-only. `WritingPolicy` writes its command instead, and `ChatPolicy` chooses a label in its tokenizer's chat template.
+only. `WritingPolicy` writes its command instead.
 """
 
 from __future__ import annotations
@@ -15,14 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from natlang_envs.enumeration import Choice
 from natlang_envs.errors import UsageError
 from reference_agent.config import Config
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.tokenizer import TextReader
 
-ROLE = "You act in an environment of texts. Answer with the letter of the best of the listed actions, and nothing else."
-_HERE = "<prompt>"  # where the prompt stands in the template
 _PROMPT, _PADDING = 0, -1  # what a place holds, beside the numbers of actions, which begin at 1
 
 
@@ -129,19 +126,3 @@ def with_head(policy: LanguageModel, config: Config) -> LanguageModel:
     """Return the policy with the head that the settings name."""
     heads = {"saycan": SayCanPolicy, "text": WritingPolicy}
     return heads[config.head](policy) if config.head in heads else policy
-
-
-class ChatPolicy(LanguageModel):
-    """A model, which it shares, asked in its tokenizer's chat template. Raises `UsageError` if there is no template."""
-
-    def __init__(self, model: LanguageModel) -> None:
-        self.__dict__.update(vars(model))
-        if not self.tokenizer.chat_template:
-            raise UsageError("the model's tokenizer has no chat template: ask it as zero-shot, without -chat")
-        turn = [{"role": "user", "content": f"{ROLE}\n\n{_HERE}"}]
-        whole = self.tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
-        self._before, _, self._behind = whole.partition(_HERE)
-
-    def ask(self, state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
-        """Return the user's turn with the prompt of any policy, up to where the model's own turn begins."""
-        return f"{self._before}{super().ask(state, reflection, choices).rstrip()}{self._behind}"

@@ -31,9 +31,9 @@ class ServedModel(PromptReader):
     sent if set. Raises `UsageError` if openai is missing, or the server does not answer or has no such model.
     """
 
-    def __init__(self, folder: str | Path, address: str, command: str) -> None:
+    def __init__(self, folder: str | Path, address: str, command: str, chat: bool = False) -> None:
         reader = PromptReader.of(folder)
-        super().__init__(reader.tokenizer, reader.positions)
+        super().__init__(reader.tokenizer, reader.positions, chat)
         self._address = address
         try:
             import openai

@@ -19,10 +19,14 @@ from transformers import AutoConfig, PreTrainedTokenizerFast
 
 from natlang_envs.enumeration import LABELS, Choice, enumerate_actions
 from natlang_envs.errors import UsageError
-from natlang_envs.prompt import policy_prompt
+from natlang_envs.prompt import policy_prompt, reflection_prompt
 from reference_agent.models.backbone import load_tokenizer
 
 END = "<|end|>"
+CHAT_ROLE = (
+    "You act in an environment of texts. Answer with the letter of the best of the listed actions, and nothing else."
+)
+_HERE = "<prompt>"  # where the prompt stands in a chat template
 _FEW = 26  # labels, the letters; where there are more commands, there are more words too
 _LETTERS = r"(?<=\n)[A-Z](?=\. )"
 _PAIRS = r"(?<=\n)(?:[A-Z][a-z]?|[a-z])(?=\. |\z)"
@@ -79,21 +83,27 @@ def context_length(config: Any) -> int:
 
 
 class PromptReader:
-    """A tokenizer, its model's context length `positions`, and the `labels` that are single tokens after a newline."""
+    """A tokenizer, its model's context length `positions`, and the `labels` that are single tokens after a newline.
 
-    def __init__(self, tokenizer: Any, positions: int) -> None:
+    With `chat` prompts are a user's turn in the tokenizer's chat template, behind which the model's own turn begins.
+    Raises `UsageError` if there is no template.
+    """
+
+    def __init__(self, tokenizer: Any, positions: int, chat: bool = False) -> None:
         self.tokenizer = tokenizer
         self.positions = positions
+        self.chat = chat
+        self._around = _turn(tokenizer) if chat else None
         self._ids: dict[str, tuple[int, ...]] = {}
         self._label_ids = label_tokens(tokenizer)
         self.labels = tuple(self._label_ids)
 
     @classmethod
-    def of(cls, path: str | Path, head: str = "labels") -> PromptReader:
+    def of(cls, path: str | Path, head: str = "labels", chat: bool = False) -> PromptReader:
         """Return the reader of a model by hub id or folder without loading it. Raises `UsageError` if there is none."""
         tokenizer = load_tokenizer(path)
         reader = PromptReader if head == "labels" else TextReader
-        return reader(tokenizer, context_length(AutoConfig.from_pretrained(path)))
+        return reader(tokenizer, context_length(AutoConfig.from_pretrained(path)), chat)
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the tokens of a text; texts repeat a lot in training, so they are remembered."""
@@ -129,7 +139,28 @@ class PromptReader:
 
     def ask(self, state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
         """Return the prompt that the policy completes with one of the choices' labels."""
-        return policy_prompt(state, reflection, choices)
+        role = f"{CHAT_ROLE}\n\n" if self.chat else ""
+        return self._in_turn(role + policy_prompt(state, reflection, choices))
+
+    def ask_reflection(self, state: str) -> str:
+        """Return the prompt that the reflector completes with what it thinks of p(s)."""
+        return self._in_turn(reflection_prompt(state))
+
+    def _in_turn(self, prompt: str) -> str:
+        if self._around is None:
+            return prompt
+        before, behind = self._around
+        return f"{before}{prompt.rstrip()}{behind}"
+
+
+def _turn(tokenizer: Any) -> tuple[str, str]:
+    """Return what stands before and behind a user's turn, up to where the model's own turn begins."""
+    if not tokenizer.chat_template:
+        raise UsageError("the model's tokenizer has no chat template: leave -chat or model.chat = true out")
+    turn = [{"role": "user", "content": _HERE}]
+    whole = tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
+    before, _, behind = whole.partition(_HERE)
+    return before, behind
 
 
 def text_prompt(state: str, reflection: str | None) -> str:
@@ -151,4 +182,4 @@ class TextReader(PromptReader):
 
     def ask(self, state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
         """Return p(s) and the reflection, then the place for the action."""
-        return text_prompt(state, reflection)
+        return self._in_turn(text_prompt(state, reflection))

@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from importlib import resources
 from math import ceil
 from pathlib import Path
@@ -38,14 +39,11 @@ class ZeroShotAgent:
 
     def __init__(self, name: str | Path, config: Config | None = None, chat: bool = False) -> None:
         from reference_agent.models.language_model import LanguageModel
-        from reference_agent.models.saycan import (
-            ChatPolicy,  # torch, which `react` does without
-            with_head,
-        )
+        from reference_agent.models.saycan import with_head  # torch, which `react` does without
 
         config = config or Config()
-        model = LanguageModel.load(name, config.model)
-        self._model = ChatPolicy(model) if chat else with_head(model, config)
+        model = LanguageModel.load(name, replace(config.model, name=str(name), chat=chat or config.model.chat))
+        self._model = with_head(model, config)
         self._model.model.eval()
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:

@@ -17,14 +17,23 @@ from transformers import (
     Qwen3Config,
 )
 
+from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
+from natlang_envs.prompt import PathStep
+from reference_agent.config import ModelConfig
 from reference_agent.config_file import EXPERIMENTS, load_config
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.saycan import SayCanPolicy
+from reference_agent.models.tokenizer import PromptReader, text_prompt
 from reference_agent.paper.experiments import PRESETS
 from reference_agent.pipeline import train
+from reference_agent.players import Speaker, fitting_state
 from tests.reference_agent.conftest import quick_config
 from tests.reference_agent.test_backbone import silent
 
+TEMPLATE = (
+    "{% for turn in messages %}<user>{{ turn.content }}</user>{% endfor %}{{ '<me>\\n' if add_generation_prompt }}"
+)
 SIZES: dict[str, Any] = {
     "hidden_size": 32,
     "num_hidden_layers": 2,
@@ -66,13 +75,17 @@ def backbone(request: pytest.FixtureRequest, model: LanguageModel, tmp_path: Pat
         tokenizer_object=model.tokenizer.backend_tokenizer, eos_token=model.tokenizer.eos_token
     )
     assert tokenizer.pad_token_id is None
+    if request.param != "gpt2":
+        tokenizer.chat_template = TEMPLATE
     tokenizer.save_pretrained(folder)
     return folder
 
 
-@pytest.mark.parametrize("backbone", KINDS, indirect=True)
-def test_each_architecture_is_trained_and_played(backbone: Path, out: Path) -> None:
-    lora = ("model.lora_rank=2", "model.lora_targets='default'", "players='adapters'")
+@pytest.mark.parametrize(
+    ("backbone", "chat"), [(kind, "false" if kind == "gpt2" else "true") for kind in KINDS], indirect=["backbone"]
+)
+def test_each_architecture_is_trained_and_played(backbone: Path, out: Path, chat: str) -> None:
+    lora = ("model.lora_rank=2", "model.lora_targets='default'", "players='adapters'", f"model.chat={chat}")
     two = ("sft_reflector.steps=2", "sft_policy.steps=2", "collect.trajectories=2", "rl.learning_rate=1e-2")
     train(quick_config(f"model.name='{backbone}'", *lora, *two, stages=(2,)), out, silent)
     assert len(evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/paper", episodes=6)[1]) == 6
@@ -92,6 +105,33 @@ def test_each_architecture_writes_and_chooses_as_transformers_computes_it(backbo
             chosen = player.choice_logits([prompt], [("A", "B")])[0]
         wanted = whole[[player._label_ids["A"], player._label_ids["B"]]]
         np.testing.assert_allclose(chosen.numpy(), wanted.numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize("backbone", ["qwen3"], indirect=True)
+def test_both_players_of_an_instruct_model_are_asked_in_its_chat_template(backbone: Path) -> None:
+    plain, chat = (LanguageModel.load(backbone, ModelConfig(name=str(backbone), chat=each)) for each in (False, True))
+    choices = plain.list_actions(["move", "stop"], None)
+    for asked, framed in (
+        (plain.ask_reflection("Task: drive."), chat.ask_reflection("Task: drive.")),
+        (plain.ask("Task: drive.", "I move.", choices), chat.ask("Task: drive.", "I move.", choices)),
+        (text_prompt("Task: drive.", None), SayCanPolicy(chat).ask("Task: drive.", None, ())),
+    ):
+        assert framed.startswith("<user>")
+        assert framed.endswith(f"{asked.rstrip()}</user><me>\n")
+    assert chat.with_adapter("policy", ModelConfig(lora_rank=2)).chat, "an adapter's player is asked in the same way"
+    reader = PromptReader.of(backbone, chat=True)
+    path = [PathStep("move", f"You moved {number} streets.") for number in range(200)]
+    state = fitting_state(chat, Speaker(reader, 16), "Drive.", path, "A street.", ("move", "stop"), "full")
+    assert reader.count(reader.ask_reflection(state)) + 16 <= reader.positions, "the template counts too"
+
+
+@pytest.mark.parametrize("backbone", ["gpt2"], indirect=True)
+def test_a_model_without_a_chat_template_is_refused_before_anything_is_collected(backbone: Path, out: Path) -> None:
+    with pytest.raises(UsageError, match="no chat template: leave -chat"):
+        train(quick_config(f"model.name='{backbone}'", "model.lora_rank=2", "model.chat=true"), out, silent)
+    assert not (out / "data").exists()
+    with pytest.raises(UsageError, match="the tiny model has no chat template"):
+        ModelConfig(chat=True)
 
 
 def test_every_preset_of_a_model_goes_with_every_task() -> None:

@@ -20,7 +20,8 @@ from natlang_envs.evaluation.runner import read_run
 from natlang_envs.prompt import PathStep
 from reference_agent.config_file import load_config
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.models.saycan import ROLE, SayCanPolicy
+from reference_agent.models.saycan import SayCanPolicy
+from reference_agent.models.tokenizer import CHAT_ROLE
 from reference_agent.untuned import likelihood
 from reference_agent.untuned.agents import (
     UNTUNED_CONFIGS,
@@ -78,7 +79,7 @@ def test_zero_shot_takes_a_config_that_says_how_the_model_is_loaded(model: Langu
 
 def test_a_chat_model_is_asked_in_its_template(model: LanguageModel, tmp_path: Path) -> None:
     model.save(tmp_path / "plain")
-    with pytest.raises(UsageError, match="no chat template: ask it as zero-shot"):
+    with pytest.raises(UsageError, match="no chat template: leave -chat"):
         load_zero_shot_chat(str(tmp_path / "plain"))
     shutil.copytree(tmp_path / "plain", tmp_path / "chat")
     template = "{% for turn in messages %}Q: {{ turn.content }}{% endfor %}{{ '\\nA:\\n' if add_generation_prompt }}"
@@ -86,7 +87,7 @@ def test_a_chat_model_is_asked_in_its_template(model: LanguageModel, tmp_path: P
     agent = load_zero_shot_chat(str(tmp_path / "chat"))
     choices = agent._model.list_actions(COMMANDS, None)
     prompt = agent._model.ask("Task: drive.", None, choices)
-    assert prompt.startswith(f"Q: {ROLE}\n\nTask: drive.\n")
+    assert prompt.startswith(f"Q: {CHAT_ROLE}\n\nTask: drive.\n")
     assert prompt.endswith("Choice:\nA:\n")
     asked, plain = evaluate(agent, PICKUP), evaluate(ZeroShotAgent(str(tmp_path / "plain")), PICKUP)
     assert asked[0].tokens > plain[0].tokens
