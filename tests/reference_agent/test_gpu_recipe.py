@@ -49,7 +49,8 @@ def test_the_first_dry_run_trains_and_is_evaluated(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("command", "made"), zip(dry_runs()[2:], ("dry-2/policy", "dry-paper/policy", "dry-table/table2.md"), strict=True)
+    ("command", "made"),
+    list(zip(dry_runs()[2:], ("dry-2/policy", "dry-paper/policy", "dry-table/table2.md"), strict=True)),
 )
 def test_the_other_dry_runs_end(command: list[str], made: str, tmp_path: Path) -> None:
     run(tmp_path, *command)
