@@ -1,7 +1,8 @@
 """How soon ALFWorld's tiny model learns to look things up, from plain and from mimetic untrained weights.
 
-`python benchmarks/lookup_lesson.py` trains the lesson on lists alone (reference_agent/warmup.py), once with
-each, and prints the mean loss of an answer's token. Then it asks one question each of further prompts, short and whole.
+`python benchmarks/lookup_lesson.py` trains the lesson on lists alone, which is in
+reference_agent/families/alfworld/warmup.py, once with each, and prints the mean loss of an answer's token. Then it asks
+one question each of further prompts, short and whole.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ import numpy as np
 
 from reference_agent.collection import gather
 from reference_agent.config_file import load_config
+from reference_agent.families.alfworld.warmup import ask
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.start import make_tiny
-from reference_agent.warmup import ask
 
 CONFIG = Path(__file__).parents[1] / "reference_agent" / "experiments" / "alfworld" / "best.toml"
 ASKED = 200

@@ -4,8 +4,9 @@ The trunk follows Algorithm 1, whose line numbers stand in the code:
 collection  lines 2 to 20, the data set D from a teacher       sft       lines 21 and 22, both players
 rollout     lines 24 to 33, trajectories of the two players    rlft      lines 23 to 35, the curriculum
 pipeline    all of it in one run folder (with stages, curriculum, checkpoint, processes)
-Around it: teachers/ (M_R), algorithms/ (line 34), models/, warmup (lessons for the tiny model), players (both players
-at a decision), agent (trained players on a protocol), untuned/, search/, paper/ (tables and figures), config, cli.
+Around it: teachers/ (M_R), families/ (what one family of environments needs), algorithms/ (line 34), models/, warmup
+(lessons for the tiny model), players (both at a decision), agent (trained players on a protocol), untuned/, search/,
+paper/ (tables and figures), config, cli.
 
 The names below are public; everything else is internal.
 """

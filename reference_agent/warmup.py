@@ -1,20 +1,14 @@
 """Warm-up lessons: skills that a pretrained model has, and on which a new one would spend its few demonstrations.
 
-Lists (ALFWorld): answer made-up questions, several in a prompt, about the things at an invented place and the order of
-the room's list; so many answers taught in two hundred steps what one for each prompt had not begun to teach in two
-thousand. Repeating (not Taxi, whose six commands are soon learned): write the command that is named. Labels: find the
-label of the command that is named, in short lists first. Walls (Taxi): say which rows of a border between columns are
-closed. Directions (Taxi): say where the passenger lies from the taxi, and which wall is next. Prompts look like the
-real ones; commands in them are random.
+Repeating: write the command that is named. Labels: find the label of the command that is named, in short lists first. A
+family may add lessons before and after these (`Added`). Prompts look like the real ones; commands in them are random.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,40 +16,28 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from natlang_envs.alfworld.engine.grammar import TASK_PREFIX, listing
-from natlang_envs.alfworld.games.floor_plans import floor_plans
-from natlang_envs.alfworld.observation_memory import Memory, type_of
-from natlang_envs.dangerous_taxi.city import Cell, City
-from natlang_envs.dangerous_taxi.words import COMMANDS, describe_walls
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
-from natlang_envs.prompt import policy_prompt, reflection_prompt
+from natlang_envs.prompt import policy_prompt
 from reference_agent.checkpoint import Checkpoints, Lessons, random_state
-from reference_agent.collection import Report
+from reference_agent.collection import Example, Report
 from reference_agent.config import WarmupConfig
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.tokenizer import text_prompt
-from reference_agent.teachers.alfworld import NONE
-from reference_agent.teachers.dangerous_taxi import TaxiTeacher, comparison, look_ahead, next_border
 
 State = tuple[str, tuple[str, ...]]  # p(s) and A(s)
 Speaker = Callable[[str, int, int, np.random.Generator], str]  # command, state's number, level: a reflection with it
+Levels = Mapping[str, int]  # that each lesson has reached
+Labels = Callable[[Levels, int], Tensor]  # the loss of finding labels, on so many prompts
 
-_KINDS = ("do", "around", "pick_up", "drop_off")
+SAMPLED = 1_000  # largest number of trajectories of sample prompts
 _LEVEL_UP = 0.9  # mean accuracy at which the prompts become harder
 _WINDOW = 12  # steps over which accuracy and loss are averaged
 _LISTED = 6  # commands in a list at level 0; twice as many at each further level
 _REPEATED = 0.1  # mean loss at which whole prompts take the place of short ones
-_READ = 0.1  # mean loss at which whole prompts take the place of lists alone
-_WAITS = re.compile(r"waits at \w+ \(row \d, column \d\)\. The taxi is at row \d, column \d\.")
-_QUESTIONS = 8
-_NEXT = 0.25  # of the questions in whole prompts: what comes next in the room's list
-_LONGEST = 13  # things in a list
-_NUMBERS, _PLACES = 5, 12  # the largest numbers of things and places
-_OBSERVATION = "Observation: "
 
 
-class _Lesson(NamedTuple):
+class Lesson(NamedTuple):
     """A lesson of the warm-up.
 
     `loss` takes the levels that each lesson has reached, and gives the loss of a step and the value whose mean over the
@@ -64,27 +46,46 @@ class _Lesson(NamedTuple):
 
     name: str
     steps: int
-    loss: Callable[[Mapping[str, int]], tuple[Tensor, float]]
+    loss: Callable[[Levels], tuple[Tensor, float]]
     rate: Callable[[int], float]
     mastered: Callable[[float], bool] | None = None
     levels: int | None = None
 
 
+class Added(NamedTuple):
+    """What a family adds to the warm-up.
+
+    Attributes:
+        speak: Makes up reflections.
+        repeats: Whether repeating commands is worth a lesson.
+        first: Lessons before all others.
+        last: Lessons after all others.
+        beside: A loss that is added to that of repeating.
+    """
+
+    speak: Speaker
+    repeats: bool = True
+    first: tuple[Lesson, ...] = ()
+    last: tuple[Lesson, ...] = ()
+    beside: Callable[[], Tensor | float] = lambda: 0.0
+
+
+# Takes the model, the samples, the settings, the generator of all draws, and the loss of finding labels.
+Add = Callable[[LanguageModel, Sequence[Example], WarmupConfig, np.random.Generator, Labels], Added]
+
+
 def warm_up(
     model: LanguageModel,
-    states: Sequence[State],
+    samples: Sequence[Example],
     config: WarmupConfig,
     report: Report,
-    said: Sequence[tuple[str, str]] = (),
-    cities: Sequence[City] = (),
+    add: Add | None = None,
     folder: Path | None = None,
 ) -> None:
-    """Train `model` in place: lists, repeating, labels until they are read well, then walls and directions beside them.
+    """Train `model` in place on prompts like those of `samples`: repeating, labels until they are read well.
 
-    `states` are samples; `said` holds for each a reflection and the command in it, which another replaces; or `cities`
-    holds for each of Taxi's its city: reflections are made up. `report` is called with a name, the step, the number of
-    steps, and the mean accuracy or loss of the last ones. The newest checkpoint in `folder` is resumed. Raises
-    `UsageError`.
+    `add` makes a family's further lessons. `report` is called with a name, the step, the number of steps, and the mean
+    accuracy or loss of the last ones. The newest checkpoint in `folder` is resumed. Raises `UsageError`.
     """
     rng = np.random.default_rng(config.seed)
     optimizer = torch.optim.AdamW(model.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
@@ -93,7 +94,7 @@ def warm_up(
     if last := checkpoints.resume(Lessons):
         at, (rng.bit_generator.state,) = last, last.random
         checkpoints.load_optimizer(optimizer)
-    lessons = _lessons(model, states, config, rng, said, cities)
+    lessons = _lessons(model, samples, config, rng, add)
     with _finite():
         for lesson in lessons[at.part :]:
             while at.step < lesson.steps:
@@ -124,59 +125,48 @@ def _finite() -> Iterator[None]:
 
 
 def _lessons(
-    model: LanguageModel,
-    states: Sequence[State],
-    config: WarmupConfig,
-    rng: np.random.Generator,
-    said: Sequence[tuple[str, str]],
-    cities: Sequence[City],
-) -> list[_Lesson]:
-    """Return the lessons in order; those that do not fit the environment have no steps."""
-    batch, looks = config.batch, config.lookup_steps
-    quarter, half, most = (max(1, count) for count in (batch // 4, batch // 2, 3 * batch // 4))
-    # Lists first: after repeating commands they took three times as long; and on, or they are forgotten meanwhile.
-    alike = sorted((state for state, _ in states if TASK_PREFIX in state), key=model.count) if said and looks else []
-    speak = _replaced(said) if said else _made_up(TaxiTeacher(rng), cities, looks > 0)
-    located = [(state, city) for (state, _), city in zip(states, cities, strict=False) if _WAITS.search(state)]
+    model: LanguageModel, samples: Sequence[Example], config: WarmupConfig, rng: np.random.Generator, add: Add | None
+) -> list[Lesson]:
+    """Return the lessons in order."""
+    states = [(each.state, each.commands) for each in samples]
 
-    def lists(levels: Mapping[str, int]) -> tuple[Tensor, float]:
-        whole = "lists" in levels
-        return _noted(_list_loss(model, alike, whole, quarter if whole else most, rng))
+    def find(levels: Levels, count: int) -> tuple[Tensor, float]:
+        return _label_loss(model, states, added.speak, levels.get("labels", 0), count, rng)
 
-    def repeating(levels: Mapping[str, int]) -> tuple[Tensor, float]:
-        loss, value = _noted(_repeat_loss(model, states, speak, "repeating" in levels, batch, rng))
-        return loss + (_list_loss(model, alike, True, quarter, rng) if alike else 0.0), value
+    def labels(levels: Levels) -> tuple[Tensor, float]:
+        return find(levels, config.batch)
 
-    def labels(levels: Mapping[str, int]) -> tuple[Tensor, float]:
-        return _label_loss(model, states, speak, levels.get("labels", 0), batch, rng)
+    def repeating(levels: Levels) -> tuple[Tensor, float]:
+        loss, value = noted(_repeat_loss(model, states, added.speak, "repeating" in levels, config.batch, rng))
+        return loss + added.beside(), value
 
-    def walls(levels: Mapping[str, int]) -> tuple[Tensor, float]:
-        read, _ = _label_loss(model, states, speak, levels.get("labels", 0), quarter, rng)
-        told, value = _noted(_wall_loss(model, cities, batch, rng))
-        return read + told, value
-
-    def directions(levels: Mapping[str, int]) -> tuple[Tensor, float]:
-        read, _ = _label_loss(model, states, speak, levels.get("labels", 0), half, rng)
-        told, value = _noted(_direction_loss(model, located, looks > 0, batch, rng))
-        return read + told, value
-
-    def soon(step: int) -> float:
-        return min(1.0, (step + 1) / 50)
-
-    def falling(step: int) -> float:
-        return 0.75 * min(1.0, (step + 1) / 20, 1.1 - step / config.direction_steps)
-
+    plain = Added(replaced(samples))
+    added = plain if add is None else add(model, samples, config, rng, lambda levels, count: find(levels, count)[0])
     return [
-        _Lesson("lists", looks if alike else 0, lists, soon, lambda loss: loss < _READ),
-        _Lesson("repeating", config.copy_steps if said else 0, repeating, soon, lambda loss: loss < _REPEATED),
-        _Lesson("labels", config.steps, labels, soon, lambda accuracy: accuracy > _LEVEL_UP, config.levels),
-        _Lesson("walls", looks if cities else 0, walls, soon),
-        _Lesson("directions", config.direction_steps if located else 0, directions, falling),
+        *added.first,
+        Lesson("repeating", config.copy_steps if added.repeats else 0, repeating, soon, lambda loss: loss < _REPEATED),
+        Lesson("labels", config.steps, labels, soon, lambda accuracy: accuracy > _LEVEL_UP, config.levels),
+        *added.last,
     ]
 
 
-def _noted(loss: Tensor) -> tuple[Tensor, float]:
+def soon(step: int) -> float:
+    """Return the share of the learning rate in a step: nearly all of it from the beginning."""
+    return min(1.0, (step + 1) / 50)
+
+
+def noted(loss: Tensor) -> tuple[Tensor, float]:
+    """Return a loss, and its value to report."""
     return loss, float(loss.detach())
+
+
+def replaced(samples: Sequence[Example]) -> Speaker:
+    """Return what takes the sentences on a state with another command in place of theirs."""
+
+    def speak(command: str, number: int, _: int, __: np.random.Generator) -> str:
+        return samples[number].reflection.replace(samples[number].action, command)
+
+    return speak
 
 
 def _repeat_loss(
@@ -193,13 +183,6 @@ def _repeat_loss(
         prompts.append(text_prompt(state if whole else _last_sentence(state), reflection))
         named.append(command)
     return model.completion_loss(prompts, named)
-
-
-def _list_loss(model: LanguageModel, alike: Sequence[str], whole: bool, count: int, rng: np.random.Generator) -> Tensor:
-    """Return the loss of answers on made-up lists in `count` prompts, which stand side by side in `alike`."""
-    count = min(count, len(alike))
-    first = int(rng.integers(len(alike) - count + 1))  # neighbours are of like length: little padding
-    return model.answers_loss(*zip(*(ask(state, whole, rng) for state in alike[first : first + count]), strict=True))
 
 
 def _label_loss(
@@ -238,104 +221,5 @@ def _label_loss(
     return torch.nn.functional.cross_entropy(logits, wanted), accuracy
 
 
-def _made_up(teacher: TaxiTeacher, cities: Sequence[City], walls: bool) -> Speaker:
-    """Return what makes up Taxi's reflections: any kind of sentence on any two cells."""
-
-    def speak(command: str, number: int, level: int, rng: np.random.Generator) -> str:
-        # What is said before names other directions and commands: the last one counts.
-        here, there = _two_cells(cities[number], rng)
-        wrong = COMMANDS[int(rng.integers(len(COMMANDS)))] if rng.random() < min(0.5, 0.1 * (level - 1)) else None
-        seen = look_ahead(cities[number], here, there).seen if walls else ""
-        return teacher.say(str(rng.choice(_KINDS)), here, there, command, wrong, bool(rng.random() < 0.5), seen)
-
-    return speak
-
-
-def _replaced(said: Sequence[tuple[str, str]]) -> Speaker:
-    """Return what takes the sentences on a state with another command in place of theirs."""
-
-    def speak(command: str, number: int, _: int, __: np.random.Generator) -> str:
-        reflection, action = said[number]
-        return reflection.replace(action, command)
-
-    return speak
-
-
-def _wall_loss(model: LanguageModel, cities: Sequence[City], count: int, rng: np.random.Generator) -> Tensor:
-    """Return the loss of looking up the wall on a border between columns, on `count` short prompts."""
-    prompts: list[str] = []
-    told: list[str] = []
-    while len(told) < count:
-        city = cities[int(rng.integers(len(cities)))]
-        there, here = _two_cells(city, rng)
-        border = next_border(here, there)
-        if border is not None:
-            place = f"The taxi is at row {here[0]}, columns {border} and {border + 1}."
-            prompts.append(f"{describe_walls(city)}\n{place}\n")
-            told.append(look_ahead(city, here, there).seen)
-    return model.completion_loss(prompts, told)
-
-
-def _direction_loss(
-    model: LanguageModel, located: Sequence[tuple[str, City]], walls: bool, count: int, rng: np.random.Generator
-) -> Tensor:
-    """Return the loss of saying where the passenger is, and what wall lies between, on `count` prompts."""
-    prompts: list[str] = []
-    told: list[str] = []
-    for _ in range(count):
-        state, city = located[int(rng.integers(len(located)))]
-        there, here = _two_cells(city, rng)
-        places = f"waits at Red (row {there[0]}, column {there[1]}). The taxi is at row {here[0]}, column {here[1]}."
-        prompts.append(reflection_prompt(_WAITS.sub(places, state)))
-        seen = look_ahead(city, here, there).seen if walls else ""
-        told.append(f"{comparison(here, there)} {seen}".rstrip())
-    return model.completion_loss(prompts, told)
-
-
-def _two_cells(city: City, rng: np.random.Generator) -> tuple[Cell, Cell]:
-    """Draw two cells of a city."""
-    first, second, third, fourth = rng.integers([city.rows, city.columns, city.rows, city.columns]).tolist()
-    return (first, second), (third, fourth)
-
-
 def _last_sentence(state: str) -> str:
     return state[state.rindex(".", 0, -1) + 1 :] if "." in state[:-1] else state
-
-
-def ask(state: str, whole: bool, rng: np.random.Generator) -> tuple[str, list[tuple[str, str]]]:
-    """Return a prompt, and questions with their answers, which are to be said one after another.
-
-    With `whole`, all of p(s) stands before the invented list, and its room is asked about too; else the task's
-    sentence.
-    """
-    things, places = _types()
-    listed = [f"{_pick(things, rng)} {1 + int(rng.integers(_NUMBERS))}" for _ in range(int(rng.integers(_LONGEST + 1)))]
-    place = f"{_pick(places, rng)} {1 + int(rng.integers(_PLACES))}"
-    seen = f"{_OBSERVATION}On the {place}, you see {listing(f'a {each}' for each in listed)}."
-    start = state.index(TASK_PREFIX)
-    before = state[: state.rindex(_OBSERVATION)] if whole else state[start : state.index("\n", start) + 1]
-    room = Memory(state).receptacles if whole else ()
-    there = [*listed, *room]
-    types = [type_of(each) for each in there]
-    asked: list[tuple[str, str]] = []
-    for number in range(_QUESTIONS):
-        if len(room) > 1 and rng.random() < _NEXT:
-            index = int(rng.integers(len(room) - 1))
-            question, answer = f"After {room[index]} comes", room[index + 1]
-        else:
-            wanted = _pick(types if types and rng.random() < 0.5 else things, rng)
-            question, answer = f"Is there some {wanted}?", there[types.index(wanted)] if wanted in types else NONE
-        # A full stop is one token with the words behind it, here as in a reflection.
-        asked.append((f". {question}" if number else question, f" {answer}"))
-    return reflection_prompt(before + seen), asked
-
-
-@cache
-def _types() -> tuple[list[str], list[str]]:
-    """Return the types of things and of places."""
-    fits = floor_plans().fits
-    return sorted({each.lower() for kind in fits.values() for each in kind}), sorted(each.lower() for each in fits)
-
-
-def _pick(names: Sequence[str], rng: np.random.Generator) -> str:
-    return names[int(rng.integers(len(names)))]

@@ -22,10 +22,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from natlang_envs.dangerous_taxi.city import CLASSIC
-from natlang_envs.dangerous_taxi.tasks import FAMILY as TAXI
-from natlang_envs.dangerous_taxi.tasks import parse_task_id
 from natlang_envs.enumeration import enumerate_actions
+from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.files import cache_folder, run_python
 from natlang_envs.locks import alone
@@ -33,17 +31,16 @@ from natlang_envs.prompt import policy_prompt
 from reference_agent.collection import Report, gather
 from reference_agent.config import CollectConfig, Config, ModelConfig, TeacherConfig, WarmupConfig
 from reference_agent.curriculum import Stage
+from reference_agent.families import FAMILIES, own, phrases
 from reference_agent.folders import finished
 from reference_agent.models.backbone import INITIALIZER_RANGE
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.teachers.choose import tiny_words
-from reference_agent.warmup import warm_up
+from reference_agent.warmup import SAMPLED, warm_up
 
 # The settings that make a tiny model.
 TINY = ("name", "layers", "width", "inner", "heads", "positions")
 _PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 SHIPPED = Path(__file__).parents[1] / "data" / "models"
-_SAMPLED = 1_000  # largest number of trajectories of sample prompts
 VERSION = 2  # raise when the warm-up, the tokenizer or the environment's texts change
 LESSONS = 1  # raise in its place when only the lessons change that the shipped model did not have
 
@@ -130,27 +127,26 @@ def make_tiny(config: Config, report: Report, steps: Path | None = None) -> Lang
     env = settings.demonstrations.make()
     labels = max(26, env.max_commands)
     model = LanguageModel.tiny(config.model, prompts, tiny_words(env), config.warmup.seed, labels)
-    states = [(each.state, each.commands) for each in samples]
-    if env.family == TAXI:
-        cities = [parse_task_id(each.task_id)[0] for each in samples]
-        warm_up(model, states, config.warmup, report, cities=cities, folder=steps)
-    else:
-        said = [(each.reflection, each.action) for each in samples]
-        warm_up(model, states, config.warmup, report, said, folder=steps)
+    warm_up(model, samples, config.warmup, report, own(env.family, "lessons"), steps)
     return model
 
 
+def tiny_words(env: NatLangEnv) -> list[str]:
+    """Return the words that the tokenizer of a tiny model for an environment keeps as single tokens."""
+    if words := own(env.family, "words"):
+        return words()
+    if env.family in FAMILIES:
+        return phrases(env.family)["words"]
+    return sorted({word for command in env.action_space.commands for word in command.split()})
+
+
 def _samples(config: Config) -> Config:
-    """Return the settings for a tiny model's sample prompts: where the teacher plays, for Taxi the pickup."""
+    """Return the settings for a tiny model's sample prompts: where the teacher plays, or what the family says."""
     plain = _sampling(config.warmup.seed, Stage(_PICKUP))
     played = config.demonstrations
+    if samples := own(played.make().family, "samples"):
+        return samples(config, plain)
     arguments = {name: value for name, value in played.env_kwargs.items() if name != "split"}
-    if played.make().family == TAXI:
-        if arguments.get("map", CLASSIC) == CLASSIC:
-            return plain
-        walls = {"walls": True} if config.warmup.lookup_steps else {}
-        many = CollectConfig(trajectories=_SAMPLED, policy_trajectories=0, wordings=1)
-        return replace(plain, env_kwargs=arguments, collect=many, teacher=TeacherConfig(options=walls))
     return replace(
         plain,
         split=config.split,
@@ -158,7 +154,7 @@ def _samples(config: Config) -> Config:
         history=config.history,
         teacher=TeacherConfig(options=config.teacher.options),
         collect=CollectConfig(
-            trajectories=min(config.collect.trajectories, _SAMPLED),
+            trajectories=min(config.collect.trajectories, SAMPLED),
             policy_trajectories=0,
             wordings=4,
             detours=config.collect.detours,

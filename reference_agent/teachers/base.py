@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import re
 import threading
-import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
-from functools import cache
-from importlib import resources
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -20,6 +17,7 @@ import numpy as np
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep
+from reference_agent.families import phrases
 
 T = TypeVar("T")
 FORBIDDEN = re.compile(r"optimal|spoiler", re.IGNORECASE)  # what no reflection says (the paper's C.1)
@@ -128,23 +126,16 @@ def plan(env: NatLangEnv) -> list[str] | None:
 
 
 class Sayings:
-    """Sentences of a data file, drawn at random."""
+    """Sentences of a family, drawn at random."""
 
-    def __init__(self, name: str, rng: np.random.Generator) -> None:
-        self._say = phrases(name)
+    def __init__(self, family: str, rng: np.random.Generator) -> None:
+        self._say = phrases(family)
         self._rng = rng
 
     def draw(self, kind: str) -> str:
         """Return a sentence of a kind, its gaps not yet filled."""
         sentences = self._say[kind]
         return sentences[int(self._rng.integers(len(sentences)))]
-
-
-@cache
-def phrases(name: str) -> dict[str, list[str]]:
-    """Return what is said in an environment, by kind, and the words of the tiny tokenizer."""
-    text = resources.files("reference_agent").joinpath(f"data/{name}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
 
 
 def named_commands(text: str, commands: Sequence[str]) -> list[str]:

@@ -17,7 +17,6 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,10 +26,12 @@ from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 from reference_agent.config import TeacherConfig, at_least
 from reference_agent.data_card import Meter
+from reference_agent.families import prompts
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Teacher, ask, named_commands
 from reference_agent.teachers.choose import check_options
 from reference_agent.untuned.agents import OwnEndpoint
 
+_GENERAL = Path(__file__).with_name("prompts.toml")
 _GONE = 20  # requests that fail in a row after which a server is given up
 _LABEL = re.compile(r"[\s(\[*`\"']*([A-Za-z]{1,2})[)\]*`\"']*[.:)]?\s*")
 
@@ -96,11 +97,9 @@ def load_prompts(env: NatLangEnv, file: str = "") -> Prompts:
         except (OSError, ValueError, TypeError, AttributeError) as error:
             names = ", ".join(each.name for each in fields(Prompts))
             raise UsageError(f"{file} holds no prompts ({error}): write the texts {names}") from None
-    folder = resources.files("reference_agent").joinpath("data/prompts")
-    own = folder.joinpath(f"{env.family.replace('-', '_')}.toml")
-    text = (own if own.is_file() else folder.joinpath("general.toml")).read_text(encoding="utf-8")
-    prompts = {name: said.strip() for name, said in tomllib.loads(text).items()}
-    return Prompts(**{**prompts, "system": prompts["system"].replace("{game}", described(env))})
+    own = prompts(env.family) or tomllib.loads(_GENERAL.read_text(encoding="utf-8"))
+    said = {name: text.strip() for name, text in own.items()}
+    return Prompts(**{**said, "system": said["system"].replace("{game}", described(env))})
 
 
 def described(env: NatLangEnv) -> str:

@@ -19,16 +19,16 @@ import numpy as np
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, one_of
 from reference_agent.config import TeacherConfig
-from reference_agent.teachers.base import Lesson, Moment, Teacher, phrases, plan
+from reference_agent.families import FAMILIES
+from reference_agent.teachers.base import Lesson, Moment, Teacher, plan
 
 GROUP = "natlang_envs.teachers"
+_PHRASES = Path(__file__).with_name("phrases.toml")
 ORACLE, GENERIC, CHAT = "oracle", "generic", "openai"
 Factory = Callable[..., Teacher]
 
 _BUILT_IN = {
-    "dangerous-taxi": "reference_agent.teachers.dangerous_taxi:make",
-    "alfworld": "reference_agent.teachers.alfworld:make",
-    "autoexplore": "reference_agent.teachers.autoexplore:make",
+    **{family: f"reference_agent.families.{family.replace('-', '_')}.teacher:make" for family in FAMILIES},
     GENERIC: "reference_agent.teachers.choose:make",
 }
 
@@ -87,16 +87,6 @@ def check_options(teacher: str, options: Mapping[str, Any], known: Mapping[str, 
             raise UsageError(f"teacher.{option} must be {wanted.__name__}, not {value!r}")
 
 
-def tiny_words(env: NatLangEnv) -> list[str]:
-    """Return the words that the tokenizer of a tiny model for an environment keeps as single tokens."""
-    if env.family == "alfworld":
-        return import_module("reference_agent.teachers.alfworld").words()
-    try:
-        return phrases(env.family.replace("-", "_"))["words"]
-    except FileNotFoundError:
-        return sorted({word for command in env.action_space.commands for word in command.split()})
-
-
 def _registered() -> list[str]:
     return sorted(entry_points(group=GROUP).names)
 
@@ -135,12 +125,11 @@ class PlanTeacher:
 
 def make(env: NatLangEnv, rng: np.random.Generator, phrases_file: str = "") -> PlanTeacher:
     """Return the generic teacher; `phrases_file` is a TOML file with the lists `do` and `regret`."""
-    if not phrases_file:
-        return PlanTeacher(rng, phrases("generic"))
+    path = Path(phrases_file or _PHRASES)
     try:
-        told = tomllib.loads(Path(phrases_file).read_text(encoding="utf-8"))
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"teacher.phrases_file {phrases_file} cannot be read ({error}): name a TOML file") from None
+        raise UsageError(f"teacher.phrases_file {path} cannot be read ({error}): name a TOML file") from None
     for kind in ("do", "regret"):
         sentences = told.get(kind)
         if not isinstance(sentences, list) or not sentences or not all(isinstance(each, str) for each in sentences):

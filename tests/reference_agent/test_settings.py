@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from natlang_envs.errors import UsageError
 from reference_agent import warmup
 from reference_agent.config_file import load_config
+from reference_agent.families.alfworld import warmup as alfworld_warmup
+from reference_agent.families.dangerous_taxi import warmup as taxi_warmup
 from reference_agent.models import start as base
 from tests.reference_agent.conftest import QUICK
 
@@ -76,9 +78,10 @@ def test_the_least_values_are_taken() -> None:
 @pytest.mark.parametrize("experiment", ["taxi-pickup-maps/best", "alfworld/sft-only"])
 def test_a_warm_up_of_one_prompt_a_step_has_every_lesson(experiment: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warmup, "_LEVEL_UP", -1.0)  # each level after a dozen steps
-    monkeypatch.setattr(warmup, "_READ", 99.0)
+    monkeypatch.setattr(alfworld_warmup, "_READ", 99.0)
     monkeypatch.setattr(warmup, "_REPEATED", 99.0)
-    monkeypatch.setattr(base, "_SAMPLED", 20)
+    monkeypatch.setattr(base, "SAMPLED", 20)
+    monkeypatch.setattr(taxi_warmup, "SAMPLED", 20)
     steps = [f"warmup.{name}={count}" for name, count in (("lookup_steps", 14), ("copy_steps", 14), ("steps", 14))]
     seen: set[str] = set()
     config = load_config(Path(experiment), [*QUICK, *steps, "warmup.batch=1"])

@@ -13,7 +13,8 @@ import natlang_envs
 from natlang_envs.errors import UsageError
 from reference_agent.collection import Example, read_examples, write_examples
 from reference_agent.config import TeacherConfig
-from reference_agent.teachers.base import Moment, agrees, phrases
+from reference_agent.families import phrases
+from reference_agent.teachers.base import Moment, agrees
 from reference_agent.teachers.choose import make_teacher
 from tests.reference_agent.conftest import collect, quick_config
 
@@ -87,7 +88,7 @@ def test_a_negative_example_shows_the_wrong_step_in_its_path_and_says_so() -> No
 
 def test_regret_may_come_last_and_then_names_no_command() -> None:
     examples = collect(quick_config("teacher.regret='last'", "collect.negatives=5"))
-    last = set(phrases("dangerous_taxi")["regret_last"])
+    last = set(phrases("dangerous-taxi")["regret_last"])
     for each in examples:
         behind = each.reflection[each.reflection.rindex(each.action) + len(each.action) :].removeprefix(". ")
         named = [command for command in each.commands if command in each.reflection]

@@ -298,7 +298,7 @@ def test_a_tiny_model_for_alfworld_has_words_numbers_and_labels_as_tokens() -> N
 
 
 def test_what_is_asked_about_made_up_lists_is_answered_truly() -> None:
-    from reference_agent.warmup import ask
+    from reference_agent.families.alfworld.warmup import ask
 
     rng = np.random.default_rng(0)
     found: list[bool] = []

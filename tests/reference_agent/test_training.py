@@ -31,6 +31,8 @@ from reference_agent.collection import Example
 from reference_agent.config import Config, PolicySFTConfig, RLConfig, SFTConfig
 from reference_agent.config_file import dump_config, load_config, parse_config
 from reference_agent.curriculum import Stage
+from reference_agent.families.alfworld import warmup as alfworld_warmup
+from reference_agent.families.dangerous_taxi import warmup as taxi_warmup
 from reference_agent.models import start as base
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.pipeline import train
@@ -180,8 +182,9 @@ def test_a_warm_up_that_crashed_goes_on_to_the_same_weights(
     monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
     # Low enough that prompts become harder within a few steps.
     monkeypatch.setattr(warmup, "_LEVEL_UP", 0.05)
-    monkeypatch.setattr(warmup, "_READ", 20.0)
-    monkeypatch.setattr(base, "_SAMPLED", 20)
+    monkeypatch.setattr(alfworld_warmup, "_READ", 20.0)
+    monkeypatch.setattr(base, "SAMPLED", 20)
+    monkeypatch.setattr(taxi_warmup, "SAMPLED", 20)
     lessons = ("warmup.lookup_steps=16", "warmup.copy_steps=4", "warmup.steps=40", "warmup.levels=3")
     config = load_config(Path(experiment), [*QUICK, *lessons])
 

@@ -15,9 +15,10 @@ from natlang_envs.dangerous_taxi.city import IN_TAXI, Cell, City
 from natlang_envs.dangerous_taxi.env import DangerousTaxiEnv
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import one_of
-from reference_agent.teachers.base import Lesson, Moment, Sayings, phrases
+from reference_agent.families import phrases
+from reference_agent.teachers.base import Lesson, Moment, Sayings
 
-SAYINGS = "dangerous_taxi"
+FAMILY = "dangerous-taxi"
 
 
 class TaxiTeacher:
@@ -35,7 +36,7 @@ class TaxiTeacher:
     idles = False
 
     def __init__(self, rng: np.random.Generator, regret: str = "first", walls: bool = False) -> None:
-        self._say = Sayings(SAYINGS, rng)
+        self._say = Sayings(FAMILY, rng)
         self._last = regret == "last"
         self._walls = walls
 
@@ -93,7 +94,7 @@ def comparison(here: Cell, there: Cell) -> str:
 
 def sentence(kind: str, **words: object) -> str:
     """Return the one sentence of a kind with its gaps filled."""
-    (only,) = phrases(SAYINGS)[kind]
+    (only,) = phrases(FAMILY)[kind]
     return only.format(**words)
 
 

@@ -17,7 +17,7 @@ from natlang_envs.env import NatLangEnv
 from natlang_envs.prompt import PathStep
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Sayings, agrees, listing
 
-SAYINGS = "autoexplore"
+FAMILY = "autoexplore"
 _WORD = re.compile(r"[^\W_]+")
 _LONGEST_LINE = 100  # characters of a file that are quoted
 _SOUGHT = 5  # words of the question that are repeated
@@ -31,7 +31,7 @@ class AutoExploreTeacher:
     idles = True  # a reader who never saw a file that does not tell names whatever was read
 
     def __init__(self, rng: np.random.Generator) -> None:
-        self._say = Sayings(SAYINGS, rng)
+        self._say = Sayings(FAMILY, rng)
 
     def __call__(self, moment: Moment) -> Lesson:
         """Return a reflection that names the next command of the demonstration and no other, and that command."""

@@ -15,13 +15,12 @@ from natlang_envs.alfworld.engine.goals import Goal
 from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS
 from natlang_envs.alfworld.env import ALFWorldEnv
 from natlang_envs.alfworld.expert import Expert, Subgoal
-from natlang_envs.alfworld.games.floor_plans import floor_plans, room, room_numbers
 from natlang_envs.alfworld.observation_memory import Memory, type_of
 from natlang_envs.env import NatLangEnv
 from natlang_envs.prompt import PathStep
-from reference_agent.teachers.base import Lesson, Moment, Sayings, agrees, listing, phrases
+from reference_agent.teachers.base import Lesson, Moment, Sayings, agrees, listing
 
-SAYINGS = "alfworld"
+FAMILY = "alfworld"
 _LISTED = 6  # places, the last ones, that a reflection names as searched: with more it would outgrow its tokens
 NONE = "nothing"  # how it is said that none is here: a word of its own in the tokenizer, as what is found
 _DONE = {"clean": "clean", "heat": "hot", "cool": "cool"}
@@ -55,7 +54,7 @@ class ALFWorldTeacher:
     restarts = False  # what is held, and what was searched, is told by the path alone
 
     def __init__(self, rng: np.random.Generator, aloud: bool = False) -> None:
-        self._say = Sayings(SAYINGS, rng)
+        self._say = Sayings(FAMILY, rng)
         self._aloud = aloud
 
     def __call__(self, moment: Moment) -> Lesson:
@@ -188,16 +187,3 @@ def _remember(task: str, shown: Sequence[PathStep], observation: str) -> Memory:
         if text.strip() != NOTHING_HAPPENS:
             known.read(text)
     return known
-
-
-def words() -> list[str]:
-    """Return what the tiny tokenizer keeps whole: types of things and receptacles, verbs, and all numbers."""
-    rooms = [room(number) for number in room_numbers()]
-    fits = floor_plans().fits
-    types = {each.lower() for each in (*fits, *(kind for each in fits.values() for kind in each))}
-    for each in rooms:
-        types |= {one.type.lower() for one in (*each.receptacles, *each.fixtures)} | {
-            one.lower() for one in each.movable
-        }
-    largest = max(len(each.locations) for each in rooms)
-    return [*phrases(SAYINGS)["words"], *sorted(types), *map(str, range(largest + 1))]
