@@ -12,6 +12,7 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +26,19 @@ def phrases(family: str) -> dict[str, list[str]]:
 
 
 def prompts(family: str) -> dict[str, str] | None:
-    """Return what a chat model is told, by name; None if the family has nothing of its own."""
-    file = _file(family, "prompts.toml")
-    return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
-
-
-def _file(family: str, name: str) -> Path:
-    return Path(__file__).parent / family.replace("-", "_") / name
+    """Return what a chat model is told, by name; None for a family without a wing here."""
+    if family not in FAMILIES:
+        return None
+    return tomllib.loads(_file(family, "prompts.toml").read_text(encoding="utf-8"))
 
 
 def own(family: str, name: str) -> Any:
     """Return what a family's wing has by this name in `warmup.py`; None if it has nothing."""
-    wing = f"{__name__}.{family.replace('-', '_')}"
-    try:
-        return getattr(import_module(f"{wing}.warmup"), name, None)
-    except ModuleNotFoundError as error:
-        if error.name not in (f"{wing}.warmup", wing):
-            raise
+    module = f"{__name__}.{family.replace('-', '_')}.warmup"
+    if family not in FAMILIES or find_spec(module) is None:
         return None
+    return getattr(import_module(module), name, None)
+
+
+def _file(family: str, name: str) -> Path:
+    return Path(__file__).parent / family.replace("-", "_") / name

@@ -41,6 +41,7 @@ from reference_agent.algorithms.reinforce import update
 from reference_agent.collection import cut_to_context, gather
 from reference_agent.config import Config, TeacherConfig
 from reference_agent.config_file import parse_config
+from reference_agent.families import own, prompts
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import with_head
 from reference_agent.players import Decision, Reflector
@@ -347,3 +348,9 @@ def test_a_model_of_ones_own_needs_an_end_and_gets_its_padding() -> None:
     many = len(own.labels) + 1
     with pytest.raises(UsageError, match=f"^{many} commands need as many single-token labels, .* has {many - 1}:"):
         own.list_actions([f"command {number}" for number in range(many)], None)
+
+
+@pytest.mark.parametrize("family", ["halving", "my.family", "../alfworld", ""])
+def test_a_family_without_a_wing_has_nothing_of_its_own(family: str) -> None:
+    assert [own(family, name) for name in ("lessons", "samples", "words")] == [None] * 3
+    assert prompts(family) is None
