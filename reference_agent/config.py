@@ -83,13 +83,16 @@ class ModelConfig:
         at_least("model.", self, layers=1, width=1, inner=1, heads=1, positions=1)
         if self.width % (2 * self.heads):  # rotary positions turn the numbers of a head in pairs
             raise UsageError(f"model.width is {self.width}: give an even multiple of model.heads, {self.heads}")
-        if self.chat and self.name == "tiny":
-            raise UsageError("the tiny model has no chat template: leave model.chat out, or name another model")
         if self.lora_rank < 0:
             raise UsageError(f"model.lora_rank is {self.lora_rank}: set it to 0 (train all weights) or more")
 
     def check_trainable(self) -> None:
-        """Refuse weights of 8 or 16 bits without adapters: they are too coarse for the small steps of training."""
+        """Refuse weights of 8 or 16 bits without adapters: they are too coarse for the small steps of training.
+
+        A chat template of the tiny model is refused too, which has none.
+        """
+        if self.chat and self.name == "tiny":
+            raise UsageError("the tiny model has no chat template: set model.chat = false, or name another model")
         for wanted, value in (
             ('precision = "bf16"', self.precision == "bf16"),
             ("eight_bit = true", self.eight_bit),

@@ -74,6 +74,8 @@ def stage_key(config: Config, stage: str) -> str:
     kept["env"] = asdict(config.demonstrations)
     if config.model.name != "tiny":  # prompts are cut to the model's context, less what is reserved for reflections
         kept["context"] = [config.model.name, config.head, config.reflection_tokens if config.reflect else 0]
+        if config.model.chat:
+            kept["context"] += ["chat"]
     if "players" in kept:
         kept["players"] = config.one_model  # adapters or models, frozen or not: they are fine-tuned alike
     if "collect" in kept:

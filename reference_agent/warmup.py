@@ -26,7 +26,7 @@ from reference_agent.models.language_model import LanguageModel, NotFinite, chec
 from reference_agent.models.tokenizer import text_prompt
 
 State = tuple[str, tuple[str, ...]]  # p(s) and A(s)
-Speaker = Callable[[str, int, int, np.random.Generator], str]  # command, state's number, level: a reflection with it
+Speak = Callable[[str, int, int, np.random.Generator], str]  # command, state's number, level: a reflection with it
 Levels = Mapping[str, int]  # that each lesson has reached
 Labels = Callable[[Levels, int], Tensor]  # the loss of finding labels, on so many prompts
 
@@ -37,7 +37,7 @@ _LISTED = 6  # commands in a list at level 0; twice as many at each further leve
 _REPEATED = 0.1  # mean loss at which whole prompts take the place of short ones
 
 
-class Lesson(NamedTuple):
+class WarmupLesson(NamedTuple):
     """A lesson of the warm-up.
 
     `loss` takes the levels that each lesson has reached, and gives the loss of a step and the value whose mean over the
@@ -63,10 +63,10 @@ class Added(NamedTuple):
         beside: A loss that is added to that of repeating.
     """
 
-    speak: Speaker
+    speak: Speak
     repeats: bool = True
-    first: tuple[Lesson, ...] = ()
-    last: tuple[Lesson, ...] = ()
+    first: tuple[WarmupLesson, ...] = ()
+    last: tuple[WarmupLesson, ...] = ()
     beside: Callable[[], Tensor | float] = lambda: 0.0
 
 
@@ -126,7 +126,7 @@ def _finite() -> Iterator[None]:
 
 def _lessons(
     model: LanguageModel, samples: Sequence[Example], config: WarmupConfig, rng: np.random.Generator, add: Add | None
-) -> list[Lesson]:
+) -> list[WarmupLesson]:
     """Return the lessons in order."""
     states = [(each.state, each.commands) for each in samples]
 
@@ -144,8 +144,10 @@ def _lessons(
     added = plain if add is None else add(model, samples, config, rng, lambda levels, count: find(levels, count)[0])
     return [
         *added.first,
-        Lesson("repeating", config.copy_steps if added.repeats else 0, repeating, soon, lambda loss: loss < _REPEATED),
-        Lesson("labels", config.steps, labels, soon, lambda accuracy: accuracy > _LEVEL_UP, config.levels),
+        WarmupLesson(
+            "repeating", config.copy_steps if added.repeats else 0, repeating, soon, lambda loss: loss < _REPEATED
+        ),
+        WarmupLesson("labels", config.steps, labels, soon, lambda accuracy: accuracy > _LEVEL_UP, config.levels),
         *added.last,
     ]
 
@@ -160,7 +162,7 @@ def noted(loss: Tensor) -> tuple[Tensor, float]:
     return loss, float(loss.detach())
 
 
-def replaced(samples: Sequence[Example]) -> Speaker:
+def replaced(samples: Sequence[Example]) -> Speak:
     """Return what takes the sentences on a state with another command in place of theirs."""
 
     def speak(command: str, number: int, _: int, __: np.random.Generator) -> str:
@@ -170,7 +172,7 @@ def replaced(samples: Sequence[Example]) -> Speaker:
 
 
 def _repeat_loss(
-    model: LanguageModel, states: Sequence[State], speak: Speaker, whole: bool, count: int, rng: np.random.Generator
+    model: LanguageModel, states: Sequence[State], speak: Speak, whole: bool, count: int, rng: np.random.Generator
 ) -> Tensor:
     """Return the loss of writing the command that is named: behind the end of p(s), or behind whole reflections."""
     prompts: list[str] = []
@@ -188,7 +190,7 @@ def _repeat_loss(
 def _label_loss(
     model: LanguageModel,
     states: Sequence[State],
-    speak: Speaker,
+    speak: Speak,
     level: int,
     count: int,
     rng: np.random.Generator,

@@ -1,4 +1,4 @@
-"""What only one family of environments needs, a wing for each; other modules know none of them by name.
+"""What only one family of environments needs, a wing for each; the trunk of the agent knows none of them by name.
 
 teacher.py    `make(env, rng, **options)`, the family's own teacher
 phrases.toml  its sentences by kind, and the words that the tiny model's tokenizer keeps whole
@@ -19,6 +19,11 @@ from typing import Any
 FAMILIES = ("dangerous-taxi", "alfworld", "autoexplore")
 
 
+def wing(family: str) -> str:
+    """Return the package of a family's wing."""
+    return f"{__name__}.{family.replace('-', '_')}"
+
+
 @cache
 def phrases(family: str) -> dict[str, list[str]]:
     """Return what a family's teacher says, by kind, and the words of the tiny tokenizer."""
@@ -33,12 +38,12 @@ def prompts(family: str) -> dict[str, str] | None:
 
 
 def own(family: str, name: str) -> Any:
-    """Return what a family's wing has by this name in `warmup.py`; None if it has nothing."""
-    module = f"{__name__}.{family.replace('-', '_')}.warmup"
+    """Return `name` of a family's `warmup.py`; None if it has none."""
+    module = f"{wing(family)}.warmup"
     if family not in FAMILIES or find_spec(module) is None:
         return None
     return getattr(import_module(module), name, None)
 
 
 def _file(family: str, name: str) -> Path:
-    return Path(__file__).parent / family.replace("-", "_") / name
+    return Path(__file__).parent / wing(family).rpartition(".")[2] / name

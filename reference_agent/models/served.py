@@ -32,8 +32,7 @@ class ServedModel(PromptReader):
     """
 
     def __init__(self, folder: str | Path, address: str, command: str, chat: bool = False) -> None:
-        reader = PromptReader.of(folder)
-        super().__init__(reader.tokenizer, reader.positions, chat)
+        self.__dict__.update(vars(PromptReader.of(folder, chat=chat)))
         self._address = address
         try:
             import openai

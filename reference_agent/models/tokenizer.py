@@ -156,11 +156,18 @@ class PromptReader:
 def _turn(tokenizer: Any) -> tuple[str, str]:
     """Return what stands before and behind a user's turn, up to where the model's own turn begins."""
     if not tokenizer.chat_template:
-        raise UsageError("the model's tokenizer has no chat template: leave -chat or model.chat = true out")
+        raise UsageError("the model's tokenizer has no chat template: set model.chat = false, or leave -chat out")
     turn = [{"role": "user", "content": _HERE}]
-    whole = tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
-    before, _, behind = whole.partition(_HERE)
-    return before, behind
+    # Llama's templates tell the date, which must not change from run to run; Qwen3's own turn would begin by thinking.
+    fixed = {"date_string": "26 Jul 2024", "enable_thinking": False}
+    try:
+        whole = tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True, **fixed)
+    except Exception as error:  # whatever a template raises
+        raise UsageError(f"the chat template fails ({error}): set model.chat = false, or leave -chat out") from None
+    before, *behind = whole.split(_HERE)
+    if len(behind) != 1:
+        raise UsageError("the chat template does not show what a user says: set model.chat = false, or leave -chat out")
+    return before, behind[0] if behind[0].endswith("\n") else f"{behind[0]}\n"  # labels are tokens after a newline
 
 
 def text_prompt(state: str, reflection: str | None) -> str:

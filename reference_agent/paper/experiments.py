@@ -202,8 +202,9 @@ def why_not(task: str, method: str, preset: Preset, settings: list[str]) -> str 
     """Return in one line why a cell cannot be trained, or None."""
     from reference_agent.pipeline import check_environments  # torch, which the names of targets do without
 
-    if not preset_files(_cell(task, method)):
-        return f"there is no experiments/{task}/{method}.toml yet"
+    cell = _cell(task, method)
+    if not preset_files(cell):
+        return f"there is no experiments/{cell.relative_to(EXPERIMENTS).as_posix()}.toml yet"
     try:
         config = cell_config(task, method, preset, 0, settings)
         check_environments(config)

@@ -42,7 +42,7 @@ class ZeroShotAgent:
         from reference_agent.models.saycan import with_head  # torch, which `react` does without
 
         config = config or Config()
-        model = LanguageModel.load(name, replace(config.model, name=str(name), chat=chat or config.model.chat))
+        model = LanguageModel.load(name, replace(config.model, chat=chat or config.model.chat))
         self._model = with_head(model, config)
         self._model.model.eval()
 
@@ -59,7 +59,9 @@ class ZeroShotAgent:
         with memory_advice("while playing", "lower --batch"):
             decided = decide(self._model, None, states, commands, None)
         return [
-            Decision(listed[each.chosen], None, self._model.count(each.prompt) + self._model.answer_tokens(each.labels))
+            Decision(
+                each.command(listed), None, self._model.count(each.prompt) + self._model.answer_tokens(each.labels)
+            )
             for listed, each in zip(commands, decided, strict=True)
         ]
 

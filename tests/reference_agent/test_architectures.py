@@ -28,6 +28,7 @@ from reference_agent.models.tokenizer import PromptReader, text_prompt
 from reference_agent.paper.experiments import PRESETS
 from reference_agent.pipeline import train
 from reference_agent.players import Speaker, fitting_state
+from reference_agent.stages import stage_key
 from tests.reference_agent.conftest import quick_config
 from tests.reference_agent.test_backbone import silent
 
@@ -125,13 +126,41 @@ def test_both_players_of_an_instruct_model_are_asked_in_its_chat_template(backbo
     assert reader.count(reader.ask_reflection(state)) + 16 <= reader.positions, "the template counts too"
 
 
+@pytest.mark.parametrize("backbone", ["llama-3.2"], indirect=True)
+def test_chat_templates_of_all_kinds(backbone: Path) -> None:
+    tokenizer: Any = LanguageModel.load(backbone).tokenizer
+    for template, behind in (
+        (
+            "{{ date_string }} {{ messages[0].content }}[/INST]",
+            "[/INST]\n",
+        ),  # Llama's date; Mistral ends without newline
+        ("{{ messages[0].content }}{{ '<think></think>\n' if enable_thinking is false }}", "<think></think>\n"),
+    ):
+        tokenizer.chat_template = template
+        asked = PromptReader(tokenizer, 512, chat=True).ask_reflection("Task: drive.")
+        assert asked.endswith(behind)
+        assert asked.startswith("26 Jul 2024 " if "date" in template else "Task")
+    for template, says in (
+        ("{{ 'Hello' }}", "does not show what a user says"),
+        ("{{ raise_exception('no') }}", "fails"),
+    ):
+        tokenizer.chat_template = template
+        with pytest.raises(UsageError, match=says):
+            PromptReader(tokenizer, 512, chat=True)
+
+
+def test_data_that_are_cut_for_a_chat_template_are_not_those_without() -> None:
+    plain, chat = (quick_config("model.name='smollm2'", f"model.chat={each}") for each in ("false", "true"))
+    assert stage_key(plain, "data") != stage_key(chat, "data")
+
+
 @pytest.mark.parametrize("backbone", ["gpt2"], indirect=True)
 def test_a_model_without_a_chat_template_is_refused_before_anything_is_collected(backbone: Path, out: Path) -> None:
-    with pytest.raises(UsageError, match="no chat template: leave -chat"):
+    with pytest.raises(UsageError, match="no chat template: set"):
         train(quick_config(f"model.name='{backbone}'", "model.lora_rank=2", "model.chat=true"), out, silent)
     assert not (out / "data").exists()
     with pytest.raises(UsageError, match="the tiny model has no chat template"):
-        ModelConfig(chat=True)
+        train(quick_config("model.chat=true"), out, silent)
 
 
 def test_every_preset_of_a_model_goes_with_every_task() -> None:

@@ -79,7 +79,7 @@ def test_zero_shot_takes_a_config_that_says_how_the_model_is_loaded(model: Langu
 
 def test_a_chat_model_is_asked_in_its_template(model: LanguageModel, tmp_path: Path) -> None:
     model.save(tmp_path / "plain")
-    with pytest.raises(UsageError, match="no chat template: leave -chat"):
+    with pytest.raises(UsageError, match="no chat template: set"):
         load_zero_shot_chat(str(tmp_path / "plain"))
     shutil.copytree(tmp_path / "plain", tmp_path / "chat")
     template = "{% for turn in messages %}Q: {{ turn.content }}{% endfor %}{{ '\\nA:\\n' if add_generation_prompt }}"

@@ -22,7 +22,7 @@ from reference_agent.config import WarmupConfig
 from reference_agent.families import phrases
 from reference_agent.families.alfworld.teacher import FAMILY, NONE
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.warmup import Added, Labels, Lesson, Levels, noted, replaced, soon
+from reference_agent.warmup import Added, Labels, Levels, WarmupLesson, noted, replaced, soon
 
 _READ = 0.1  # mean loss at which whole prompts take the place of lists alone
 _QUESTIONS = 8
@@ -47,7 +47,7 @@ def lessons(
     def beside() -> Tensor | float:  # or lists are forgotten meanwhile
         return _list_loss(model, alike, True, quarter, rng) if alike else 0.0
 
-    first = Lesson("lists", looks if alike else 0, lists, soon, lambda loss: loss < _READ)
+    first = WarmupLesson("lists", looks if alike else 0, lists, soon, lambda loss: loss < _READ)
     return Added(replaced(samples), first=(first,), beside=beside)
 
 

@@ -21,7 +21,7 @@ from reference_agent.collection import Example
 from reference_agent.config import CollectConfig, Config, TeacherConfig, WarmupConfig
 from reference_agent.families.dangerous_taxi.teacher import TaxiTeacher, comparison, look_ahead, next_border
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.warmup import SAMPLED, Added, Labels, Lesson, Levels, Speaker, noted, soon
+from reference_agent.warmup import SAMPLED, Added, Labels, Levels, Speak, WarmupLesson, noted, soon
 
 _KINDS = ("do", "around", "pick_up", "drop_off")
 _WAITS = re.compile(r"waits at \w+ \(row \d, column \d\)\. The taxi is at row \d, column \d\.")
@@ -60,13 +60,13 @@ def lessons(
         return 0.75 * min(1.0, (step + 1) / 20, 1.1 - step / config.direction_steps)
 
     last = (
-        Lesson("walls", looks, walls, soon),
-        Lesson("directions", config.direction_steps if located else 0, directions, falling),
+        WarmupLesson("walls", looks, walls, soon),
+        WarmupLesson("directions", config.direction_steps if located else 0, directions, falling),
     )
     return Added(_made_up(TaxiTeacher(rng), cities, looks > 0), repeats=False, last=last)
 
 
-def _made_up(teacher: TaxiTeacher, cities: Sequence[City], walls: bool) -> Speaker:
+def _made_up(teacher: TaxiTeacher, cities: Sequence[City], walls: bool) -> Speak:
     """Return what makes up Taxi's reflections: any kind of sentence on any two cells."""
 
     def speak(command: str, number: int, level: int, rng: np.random.Generator) -> str:
