@@ -101,7 +101,7 @@ def _rows(kind: str, make: Callable[..., T]) -> dict[str, T]:
 
 def _after_imitation(name: str, teacher: str, count: int, *settings: str) -> tuple[Method, Method]:
     """Return a method of the target `gain` without and with RL, from the same warm start."""
-    title = f"{teacher}, {count:,} demonstrations"
+    title = f"{teacher}, {count} demonstrations"
     settings = (*settings, f"collect.trajectories={count}", f"collect.policy_trajectories={count}")
     return (
         Method(f"{name}-{count}-sft", f"SFT, {title}", "gain/{task}-sft", settings),
@@ -113,8 +113,8 @@ _SLIPS = "teacher.slips=0.2"
 _GAIN_METHODS = (
     method
     for name, teacher, counts, settings in (
-        ("exact", "teacher without errors", (25, 100, 1200), ()),
-        ("slips", "teacher slips", (5, 10, 25, 100, 1200), (_SLIPS,)),
+        ("exact", "teacher without errors", (25, 100), ()),
+        ("slips", "teacher slips", (5, 10, 25, 100), (_SLIPS,)),
         ("silent", "teacher slips, no reflections", (100,), (_SLIPS, "reflect=false")),
     )
     for count in counts
