@@ -163,7 +163,8 @@ def _turn(tokenizer: Any) -> tuple[str, str]:
     try:
         whole = tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True, **fixed)
     except Exception as error:  # whatever a template raises
-        raise UsageError(f"the chat template fails ({error}): set model.chat = false, or leave -chat out") from None
+        why = " ".join(str(error).split())
+        raise UsageError(f"the chat template fails ({why}): set model.chat = false, or leave -chat out") from None
     before, *behind = whole.split(_HERE)
     if len(behind) != 1:
         raise UsageError("the chat template does not show what a user says: set model.chat = false, or leave -chat out")
