@@ -113,9 +113,9 @@ _SLIPS = "teacher.slips=0.2"
 _GAIN_METHODS = (
     method
     for name, teacher, counts, settings in (
-        ("exact", "teacher without errors", (25, 100), ()),
-        ("slips", "teacher slips", (5, 10, 25, 100), (_SLIPS,)),
-        ("silent", "teacher slips, no reflections", (100,), (_SLIPS, "reflect=false")),
+        ("exact", "teacher does not slip", (5, 25, 100, 1200), ()),
+        ("slips", "teacher slips", (5, 10, 25, 100, 1200), (_SLIPS,)),
+        ("silent", "teacher slips, no reflections", (5, 25, 100, 1200), (_SLIPS, "reflect=false")),
     )
     for count in counts
     for method in _after_imitation(name, teacher, count, *settings)
@@ -346,7 +346,7 @@ def _add_searcher_cells(
         if kind_of(task) is None:
             known = ", ".join(each for each in TASKS if kind_of(each))
             raise UsageError(f"the preset {preset.name} does not play {task}: name tasks of its own by --task: {known}")
-        for method in (PLANNER, *target.methods):
+        for method in target.methods if target.gain else (PLANNER, *target.methods):
             row = row_of(task, method, preset.iterations, steps)
             if row is None:
                 empty[task, method] = f"the searcher has no row {method} here"

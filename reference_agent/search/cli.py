@@ -53,7 +53,6 @@ def practice(
     negatives: Annotated[
         bool, typer.Option(help="Let the teacher's games hold wrong steps, from which it goes on.")
     ] = True,
-    weak: Annotated[Path | None, typer.Option(help="As for train.")] = None,
     updates: Annotated[int | None, typer.Option(min=1, help="Updates of REINFORCE.")] = None,
 ) -> None:
     """Train policies on a trained searcher: imitation, then RL, with the reflector's sentence and without."""
@@ -65,9 +64,8 @@ def practice(
     from reference_agent.search.train import TrainConfig, open_workshop, practise
 
     one_of("kind", kind, KINDS)
-    networks = Searcher.load(out).networks
-    shop = open_workshop(out, weak, None, TrainConfig())
-    exercises = shop.exercises(kind, networks)
+    shop = open_workshop(out, None, None, TrainConfig())
+    exercises = shop.exercises(kind, Searcher.load(out))
     for seed in map(int, seeds.split(",")):
         for reflects in (False, True):
             recipe = Recipe(kind, reflects, negatives, curriculum)

@@ -5,9 +5,9 @@ Its inputs are numbers of the state of the search for each command: chances, dis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import ceil
 
 import numpy as np
 import torch
@@ -176,17 +176,18 @@ def imitate(
     epochs: int,
     rate: float,
     seed: int,
-    report: Callable[[int, int, float], Any] = lambda step, steps, value: None,
+    least_steps: int = 0,
 ) -> None:
-    """Fit a policy to the choices of traces."""
+    """Fit a policy to the choices of traces, in so many passes or in more, for `least_steps` steps of the optimizer."""
     rng = np.random.default_rng(seed)
     rows = [row for trace in traces for row in trace.rows]
     chosen = torch.tensor([choice for trace in traces for choice in trace.chosen])
     optimizer = torch.optim.AdamW(policy.parameters(), lr=rate, weight_decay=1e-4)
+    parts = max(len(rows) // 256, 1)
+    epochs = max(epochs, ceil(least_steps / parts))
     for epoch in range(epochs):
         optimizer.param_groups[0]["lr"] = rate * (1 - epoch / epochs)
-        right = 0
-        for part in np.array_split(rng.permutation(len(rows)), max(len(rows) // 256, 1)):
+        for part in np.array_split(rng.permutation(len(rows)), parts):
             data, there = pad([rows[index] for index in part])
             logits = policy(data).masked_fill(~there, -1e9)
             answers = chosen[torch.from_numpy(part)]
@@ -194,8 +195,6 @@ def imitate(
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            right += int((logits.argmax(1) == answers).sum())
-        report(epoch + 1, epochs, right / len(rows))
 
 
 def reinforce(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from reference_agent.search.teacher import BESIDE_STUDENT, Noise, NoisyRates
 Inputs = Callable[[Search, Belief, Sequence[str]], Row]
 REWARD_SCALE = 15.0
 _NEGATIVES = 0.35  # of the teacher's steps; chosen on validation
+_LEAST_STEPS = 300  # of imitation; chosen on validation, for what is best before RL
 
 
 def holds_of(depths: Sequence[int] | None) -> Callable[[str], float]:
@@ -50,10 +51,14 @@ class PracticeConfig:
     """How a policy learns.
 
     Attributes:
-        demonstrations: Games of the teacher for each question.
+        demonstrations: Games of the teacher for each question; those that it loses are left out.
+        games: Games of the teacher in all, in place of that, about questions that are drawn; those that it loses count.
+        slips: The chance that the teacher does something else than what it thinks best, drawn among the listed
+            commands. Unlike a negative this is imitated, as a slip of a person's would be.
         negatives: The chance that a step of the teacher's is replaced by a wrong one, drawn among the listed commands
             (section 3.2 of the paper). The wrong step is not imitated; how the teacher goes on from there is.
         epochs: Passes over them.
+        least_steps: Steps of imitation at least, in further passes where games are few.
         rate: The learning rate of imitation.
         updates: Steps of REINFORCE.
         questions: Questions of an update.
@@ -64,8 +69,11 @@ class PracticeConfig:
     """
 
     demonstrations: int = 3
+    games: int | None = None
+    slips: float = 0.0
     negatives: float = 0.0
     epochs: int = 12
+    least_steps: int = 0
     rate: float = 3e-3
     updates: int = UPDATES
     questions: int = 12
@@ -78,9 +86,9 @@ class PracticeConfig:
 def config_of(recipe: Recipe) -> PracticeConfig:
     """Return how a policy learns: where answers lie deep, a cost of steps would teach it to give up."""
     negatives = _NEGATIVES if recipe.negatives else 0.0
-    if recipe.kind == "depth1":
-        return PracticeConfig(negatives=negatives)
-    return PracticeConfig(negatives=negatives, step_cost=0.0, rl_rate=2e-3)
+    least = _LEAST_STEPS if recipe.games is not None else 0
+    config = PracticeConfig(games=recipe.games, slips=recipe.slips, negatives=negatives, least_steps=least)
+    return config if recipe.kind == "depth1" else replace(config, step_cost=0.0, rl_rate=2e-3)
 
 
 def demonstrate(
@@ -91,26 +99,30 @@ def demonstrate(
     seed: int,
     inputs: Inputs,
     negatives: float = 0.0,
-) -> Trace | None:
-    """Play one game of the teacher; return it with the student's inputs, or None where the teacher has lost."""
+    slips: float = 0.0,
+) -> Trace:
+    """Play one game of the teacher; return it with the student's inputs."""
     rates = NoisyRates(exercise.question, np.random.default_rng(seed), noise, exercise.rates)
-    slips = np.random.default_rng((seed, 1))  # apart from the noise, which is the same with and without negatives
+    errors = np.random.default_rng((seed, 1))  # apart from the noise, which is the same with and without them
     rows: list[Row] = []
     chosen: list[int] = []
 
     def act(search: Search, commands: tuple[str, ...]) -> str:
         command = choose(search, believe(search, rates, holds), plan).command
-        if slips.random() < negatives:
+        if negatives and errors.random() < negatives:
             # Naming and leaving end the game, so nothing could be learned from them.
             wrong = [each for each in commands if each not in (command, EXIT) and not each.startswith("id ")]
             if wrong:
-                return wrong[int(slips.integers(len(wrong)))]
+                return wrong[int(errors.integers(len(wrong)))]
+        if slips and errors.random() < slips:
+            others = [each for each in commands if each != command]
+            command = others[int(errors.integers(len(others)))]
         rows.append(inputs(search, believe(search, exercise.rates, holds), commands))
         chosen.append(commands.index(command))
         return command
 
     played = play(exercise.question, act)
-    return Trace(rows, chosen, [played.reward], True) if played.success else None
+    return Trace(rows, chosen, [played.reward], played.success)
 
 
 def perform(
@@ -150,13 +162,26 @@ def warm_start(
 ) -> int:
     """Let a policy imitate the teacher; return how many games it saw."""
     torch.manual_seed(seed)
+    if config.games is None:
+        turns = [(index, turn) for index in range(len(exercises)) for turn in range(config.demonstrations)]
+    else:
+        order = np.random.default_rng((seed, 2)).permutation(len(exercises))
+        turns = [(int(order[game % len(order)]), game // len(order)) for game in range(config.games)]
     made = (
-        demonstrate(each, holds, plan, BESIDE_STUDENT, seed * 1_000_003 + index * 101 + turn, inputs, config.negatives)
-        for index, each in enumerate(exercises)
-        for turn in range(config.demonstrations)
+        demonstrate(
+            exercises[index],
+            holds,
+            plan,
+            BESIDE_STUDENT,
+            seed * 1_000_003 + index * 101 + turn,
+            inputs,
+            config.negatives,
+            config.slips,
+        )
+        for index, turn in turns
     )
-    traces = [each for each in made if each is not None]
-    imitate(policy, traces, config.epochs, config.rate, seed)
+    traces = [each for each in made if each.success or config.games is not None]
+    imitate(policy, traces, config.epochs, config.rate, seed, config.least_steps)
     return len(traces)
 
 

@@ -23,12 +23,16 @@ class Recipe:
         reflects: Whether the policy reads the reflector's sentence and nothing else.
         negatives: Whether the teacher's games hold wrong steps, from which it goes on.
         curriculum: Whether it starts from the policy of the kind before.
+        games: How many games of the teacher it imitates, lost ones too; None for three won ones or fewer a question.
+        slips: The chance that the teacher does something else than what it thinks best.
     """
 
     kind: str
     reflects: bool = True
     negatives: bool = True
     curriculum: bool = True
+    games: int | None = None
+    slips: float = 0.0
 
     @property
     def before(self) -> Recipe | None:
@@ -41,7 +45,8 @@ class Recipe:
         form = "reflect" if self.reflects else "policy"
         alone = bool(BEFORE[self.kind]) and not self.curriculum
         without = "-no-negatives" * (not self.negatives) + "-no-curriculum" * alone
-        return f"{form}-{self.kind}-{seed}{without}"
+        taught = f"-{self.games}-games" * (self.games is not None) + f"-slips-{self.slips}" * (self.slips > 0)
+        return f"{form}-{self.kind}-{seed}{without}{taught}"
 
 
 class Row(NamedTuple):
@@ -69,6 +74,12 @@ _ROWS: dict[str, tuple[bool, dict[str, Any]]] = {
     "no-curriculum": (True, {"curriculum": False}),
     "best": (True, {}),
 }
+# The rows of what reward adds to imitation: NAME-GAMES-sft and NAME-GAMES.
+_TAUGHT: dict[str, dict[str, Any]] = {
+    "exact": {},
+    "slips": {"slips": 0.2},
+    "silent": {"slips": 0.2, "reflects": False},
+}
 
 
 def kind_of(task: str) -> str | None:
@@ -89,9 +100,16 @@ def row_of(task: str, method: str, share: float = 1.0, steps: int | None = None)
     kind = kind_of(task)
     if kind is not None and method == PLANNER:
         return Row(kind, None, 0, steps)
-    if kind is None or method not in _ROWS:
+    if kind is None:
         return None
-    rl, settings = _ROWS[method]
+    name, _, games = method.removesuffix("-sft").partition("-")
+    if name in _TAUGHT and games.isdecimal():
+        rl = not method.endswith("-sft")
+        settings = {"negatives": False, "curriculum": not BEFORE[kind], "games": int(games), **_TAUGHT[name]}
+    elif method in _ROWS:
+        rl, settings = _ROWS[method]
+    else:
+        return None
     recipe = Recipe(kind, **settings)
     if not (recipe.curriculum or BEFORE[kind]):
         return None

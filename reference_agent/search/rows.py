@@ -33,12 +33,12 @@ class Rows:
         steps: Updates of each judge, where they are not the usual ones.
 
     Raises:
-        UsageError: The questions that `reflect-rl data autoexplore` makes are missing.
+        UsageError: The searcher has yet to be trained, and the questions of `reflect-rl data autoexplore` are missing.
     """
 
     def __init__(self, run: Path, steps: int | None = None) -> None:
-        weak = cache_folder() / WEAK
-        if not weak.is_file():
+        weak = None if _is_trained(run) else cache_folder() / WEAK
+        if weak is not None and not weak.is_file():
             raise UsageError(f"{weak} is missing: make it once with `reflect-rl data autoexplore`")
         config = TrainConfig() if steps is None else TrainConfig().shortened(steps)
         self._run = run
@@ -66,8 +66,8 @@ class Rows:
     def _trained(self, report: Report) -> Searcher:
         if self._searcher is None:
             with alone(self._run.with_name(f".{self._run.name}.lock")):
-                done = (self._run / "search.json").exists()
-                self._searcher = Searcher.load(self._run) if done else self._shop.train_searcher(report)
+                trained = _is_trained(self._run)
+                self._searcher = Searcher.load(self._run) if trained else self._shop.train_searcher(report)
         assert self._searcher is not None, "there is no limit to the time"
         return self._searcher
 
@@ -80,11 +80,16 @@ class Rows:
             if recipe.before is not None:
                 self._policy(recipe.before, seed, updates or UPDATES, report)
             if recipe.kind not in self._exercises:
-                self._exercises[recipe.kind] = self._shop.exercises(recipe.kind, self._trained(report).networks)
+                self._exercises[recipe.kind] = self._shop.exercises(recipe.kind, self._trained(report))
             config = replace(config_of(recipe), updates=updates)
             practise(self._exercises[recipe.kind], recipe, seed, config, self._run, report)
             self._shop.keep_cache()
         return file
+
+
+def _is_trained(run: Path) -> bool:
+    """Return whether a run holds a searcher, trained there or unpacked."""
+    return (run / "search.json").exists()
 
 
 def curve_of(policy: Path) -> list[dict[str, float]]:

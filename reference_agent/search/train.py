@@ -198,12 +198,17 @@ class Workshop:
         searcher.save(self.out)
         return searcher
 
-    def exercises(self, kind: str, networks: dict[str, Network]) -> list[Exercise]:
-        """Return the questions that policies of a kind practise on, by the judges that training has finished."""
+    def exercises(self, kind: str, searcher: Searcher) -> list[Exercise]:
+        """Return the questions that policies of a kind practise on, as the judges of the run's searcher rate them.
+
+        Where the run's training is gone, as in one that was unpacked, its judges are those that it plays with, rounded.
+        """
         if not self.judges:
-            for name in ("judge", "aside"):
-                self.judges[name] = trained_judge(self.out / "training" / f"{name}.pt", encoder())
-            self.count_words()
+            for name, rounded in zip(("judge", "aside"), searcher.judges, strict=True):
+                file = self.out / "training" / f"{name}.pt"
+                self.judges[name] = trained_judge(file, encoder()) if file.exists() else rounded
+            self.rarity, self.usual = searcher.rarity, searcher.usual
+        networks = searcher.networks
         return [self.exercise(each, kind, networks) for each in self.practice if fits(each, KINDS[kind])]
 
     def keep_cache(self) -> None:

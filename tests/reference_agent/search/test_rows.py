@@ -1,5 +1,6 @@
 import gzip
 import json
+import shutil
 from dataclasses import replace
 from itertools import pairwise
 
@@ -19,15 +20,17 @@ from reference_agent.paper.experiments import PRESETS, TARGETS, TASKS, make_plan
 from reference_agent.paper.reproduce import reproduce
 from reference_agent.search.listings import Question
 from reference_agent.search.planner import Plan
-from reference_agent.search.policy import command_features
-from reference_agent.search.practice import Exercise, demonstrate, holds_of
+from reference_agent.search.policy import Policy, command_features
+from reference_agent.search.practice import Exercise, PracticeConfig, demonstrate, holds_of, warm_start
 from reference_agent.search.recipes import Recipe, row_of
-from reference_agent.search.rows import WEAK
+from reference_agent.search.reflect import Reflecting
+from reference_agent.search.rows import WEAK, rows_of
 from reference_agent.search.teacher import Noise, NoisyRates
 
 from .test_search import tiny_encoder
 
 COFFEE = "coffee-company"
+DEPTH1 = ["autoexplore-depth1"]
 TINY = replace(PRESETS["searcher"], seeds=(0,), iterations=0.02, sft_steps=2)
 
 
@@ -101,6 +104,22 @@ def test_rows_of_the_searcher_are_reproduced_and_a_killed_run_goes_on(small, tmp
     assert [each["episodes"] for each in curve] == [48, 96]
 
 
+def test_what_reward_adds_is_made_from_an_unpacked_searcher_without_its_training(small, tmp_path):
+    run = tmp_path / "out" / "searcher"
+    reproduce(make_plan(replace(TARGETS["searcher"], methods=()), TINY, tmp_path / "out", DEPTH1), 1, silent, silent)
+    shutil.rmtree(run / "training")
+    shutil.rmtree(run / "cache")
+    (tmp_path / "cache" / WEAK).unlink()
+    target = replace(TARGETS["gain-autoexplore"], methods=("slips-5-sft", "slips-5", "exact-5-sft", "exact-5"))
+    rows_of.cache_clear()
+    table = reproduce(make_plan(target, TINY, tmp_path / "out", DEPTH1), 1, silent, silent)
+    assert {entry.method for entry in table if entry.seeds} == set(target.methods), "the planner is no row of it"
+    page = (tmp_path / "out/gain-autoexplore.md").read_text()
+    assert "| teacher slips, 5 demonstrations | sampled |" in page
+    policies = [torch.load(run / f"{row_of(DEPTH1[0], name).recipe.name(0)}-sft.pt") for name in ("slips-5", "exact-5")]
+    assert not torch.equal(*(each["layers.0.weight"] for each in policies))
+
+
 def test_a_policy_that_is_there_is_not_trained_again(small, tmp_path):
     target = replace(TARGETS["searcher"], methods=("sft-only", "best"))
     one, two = tmp_path / "one", tmp_path / "two"
@@ -128,7 +147,8 @@ def test_what_the_searcher_cannot_do_is_one_line(monkeypatch, tmp_path):
 def test_recipes_have_names_of_their_own_and_a_curriculum():
     assert row_of("taxi-pickup", "best") is None
     assert row_of("autoexplore-depth1", "no-curriculum") is None
-    rows = [row_of(task, method) for task in TASKS for method in TARGETS["searcher"].methods]
+    methods = *TARGETS["searcher"].methods, *TARGETS["gain-autoexplore"].methods
+    rows = [row_of(task, method) for task in TASKS for method in methods]
     names = {row.recipe.name(0) for row in rows if row}
     assert len(names) == len({row.recipe for row in rows if row})
     natural = row_of("autoexplore-depth2-natural", "best")
@@ -137,9 +157,26 @@ def test_recipes_have_names_of_their_own_and_a_curriculum():
     assert (before.kind, before.before) == ("depth1", None)
 
 
-def test_wrong_steps_of_the_teacher_are_played_and_not_imitated(small):
+def an_exercise():
     question = coffee_questions()[0]
-    exercise = Exercise(question, NoisyRates(question, np.random.default_rng(0), Noise()))
+    return Exercise(question, NoisyRates(question, np.random.default_rng(0), Noise()))
+
+
+def test_slips_of_the_teacher_are_imitated_and_lost_games_count(small):
+    config = PracticeConfig(games=6, slips=0.9, epochs=1)
+    seen = warm_start(Policy(), [an_exercise()] * 2, holds_of(None), Plan(), config, 0)
+    assert seen == 6, "no game is left out"
+    plan, noise = Plan(), Noise()
+    reads = Reflecting(plan)
+    games = [demonstrate(an_exercise(), holds_of(None), plan, noise, seed, reads, slips=0.9) for seed in range(9)]
+    suggested = 14  # the place of "this is what the reflection suggests" among a command's numbers
+    followed = [row[choice, suggested] for game in games for row, choice in zip(game.rows, game.chosen, strict=True)]
+    assert np.mean(followed) < 0.3
+    assert not all(game.success for game in games)
+
+
+def test_wrong_steps_of_the_teacher_are_played_and_not_imitated(small):
+    exercise = an_exercise()
     seen = []
 
     def inputs(search, belief, commands):
@@ -147,7 +184,6 @@ def test_wrong_steps_of_the_teacher_are_played_and_not_imitated(small):
         return command_features(search, belief, commands)
 
     games = [demonstrate(exercise, holds_of(None), Plan(), Noise(), seed, inputs, 0.5) for seed in range(20)]
-    won = [game for game in games if game]
-    assert won
+    assert any(game.success for game in games)
     lefts = [left for left, _ in seen]
     assert any(later < sooner - 1 for sooner, later in pairwise(lefts)), "some steps leave no row"
