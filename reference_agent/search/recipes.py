@@ -84,8 +84,9 @@ _TAUGHT: dict[str, dict[str, Any]] = {
 
 def kind_of(task: str) -> str | None:
     """Return where the answers of a task such as `autoexplore-depth1-natural` lie; None where it is no AutoExplore."""
-    kind = task.removesuffix("-natural").removeprefix("autoexplore-")
-    return kind if kind in BEFORE and task.startswith("autoexplore-") else None
+    family, _, rest = task.partition("-")
+    kind = rest.partition("-")[0]
+    return kind if kind in BEFORE and family == "autoexplore" else None
 
 
 def row_of(task: str, method: str, share: float = 1.0, steps: int | None = None) -> Row | None:
