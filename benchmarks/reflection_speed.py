@@ -105,9 +105,9 @@ def main() -> None:
         chosen.out,
         "The reflector's speed beside transformers' `generate`",
         f"**Reflections are written {ratio} times as fast as by `generate` with a key/value cache**, for the same "
-        f"{cells[-1][1]} prompts, of which {cells[-1][2]} had to be answered: equal ones are answered once. In single "
-        f"steps it is {min(ratios, key=float)} to {max(ratios, key=float)} times: with few equal prompts `generate` "
-        "may be the faster.",
+        f"{cells[-1][1]} prompts, of which {cells[-1][2]} had to be answered: equal ones are answered once, and tokens "
+        "are guessed from the prompt and from texts written before, a few checked in one pass. In single steps it is "
+        f"{min(ratios, key=float)} to {max(ratios, key=float)} times.",
         [
             f"Written by `python benchmarks/reflection_speed.py {shlex.join(sys.argv[1:])}` on "
             f"{date.today().isoformat()}: {hardware()} ({processor()}), one thread, seconds of the processor; Python "

@@ -48,7 +48,7 @@ def write(
     told: list[list[int]] = [[] for _ in prompts]
     if most < 1:
         return told
-    hidden, layers = _read(model, prompts, end, longest, longest + most, budget)
+    hidden, layers = read(model, prompts, end, longest, longest + most, budget)
     cache = Cache(layers=[*layers])
     head = model.get_output_embeddings()
     places = torch.tensor(lengths, device=hidden.device)  # of the token that is read next
@@ -87,12 +87,12 @@ def _sampled(logits: Tensor, draws: Sequence[np.random.Generator]) -> Tensor:
     return torch.searchsorted(below, numbers * below[:, -1:], right=True)[:, 0].clamp(max=logits.shape[1] - 1)
 
 
-def _read(
+def read(
     model: Any, prompts: Sequence[Tokens], end: int, longest: int, width: int, budget: int
-) -> tuple[Tensor, list[_Reserved]]:
+) -> tuple[Tensor, list[Reserved]]:
     """Return the states behind the prompts [B, size of a state], and all layers' keys and values up to `longest`."""
     hidden: list[Tensor] = [torch.empty(0)] * len(prompts)
-    layers: list[_Reserved] = []
+    layers: list[Reserved] = []
     for batch in like_length([len(each) for each in prompts], budget):
         widest = max(len(prompts[index]) for index in batch)
         # Padding stands on the right, where a causal model cannot see it from the last real token.
@@ -101,7 +101,7 @@ def _read(
         ids, cache = torch.tensor(padded, device=model.device), DynamicCache()
         output = model.base_model(ids, past_key_values=cache, use_cache=True)
         read: list[Any] = [*cache.layers]
-        layers = layers or [_Reserved(each.keys, len(prompts), longest, width) for each in read]
+        layers = layers or [Reserved(each.keys, len(prompts), longest, width) for each in read]
         for row, index in enumerate(batch):
             count = len(prompts[index])
             hidden[index] = output.last_hidden_state[row, count - 1]
@@ -110,10 +110,13 @@ def _read(
     return torch.stack(hidden), layers
 
 
-class _Reserved(DynamicLayer):
+class Reserved(DynamicLayer):
     """A layer's keys and values [B, heads, places, width] in memory that is taken once: others copy all at each token.
 
     `like` are keys of the layer. The first `filled` places are zero until they are put there.
+
+    Attributes:
+        slots: The places [B, N] that the next N keys and values go to; None for those behind the filled ones.
     """
 
     def __init__(self, like: Tensor, count: int, filled: int, places: int) -> None:
@@ -121,6 +124,7 @@ class _Reserved(DynamicLayer):
         self._whole = [like.new_zeros(count, like.shape[1], places, like.shape[3]) for _ in range(2)]
         self.dtype, self.device = like.dtype, like.device
         self.is_initialized = True
+        self.slots: Tensor | None = None
         self._show(filled)
 
     def put(self, row: int, keys: Tensor, values: Tensor) -> None:
@@ -135,7 +139,12 @@ class _Reserved(DynamicLayer):
         self._show(self.get_seq_length())
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-        """Add keys and values behind the filled places, and return all."""
+        """Add keys and values, and return all up to the last place that is taken."""
+        if self.slots is not None:
+            rows = torch.arange(len(self.slots), device=self.device)[:, None]
+            for whole, each in zip(self._whole, (key_states, value_states), strict=True):
+                whole[rows, :, self.slots] = each.transpose(1, 2)
+            return self._show(int(self.slots.max()) + 1)
         filled = self.get_seq_length()
         behind = filled + key_states.shape[2]
         for whole, each in zip(self._whole, (key_states, value_states), strict=True):

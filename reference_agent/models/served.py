@@ -57,9 +57,13 @@ class ServedModel(PromptReader):
             )
 
     def complete(
-        self, prompts: Sequence[str], max_tokens: int, draws: Sequence[np.random.Generator] | None = None
+        self,
+        prompts: Sequence[str],
+        max_tokens: int,
+        draws: Sequence[np.random.Generator] | None = None,
+        like: Sequence[str] = (),
     ) -> list[Completion]:
-        """Return completions as `LanguageModel.complete` does. Raises `UsageError` if the server fails."""
+        """Return completions as `LanguageModel.complete` does; `like` is not sent. Raises `UsageError` if it fails."""
         told: list[Completion] = []
         for first in range(0, len(prompts), _TOGETHER):
             part = [list(self.encode(prompt)) for prompt in prompts[first : first + _TOGETHER]]

@@ -93,12 +93,16 @@ def test_each_architecture_is_trained_and_played(backbone: Path, out: Path, chat
 
 
 @pytest.mark.parametrize("backbone", KINDS, indirect=True)
-def test_each_architecture_writes_and_chooses_as_transformers_computes_it(backbone: Path) -> None:
+@pytest.mark.parametrize("large", [False, True])
+def test_each_architecture_writes_and_chooses_as_transformers_computes_it(
+    backbone: Path, large: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     player = LanguageModel.load(backbone)
+    monkeypatch.setattr(player, "_large", large)  # which guesses ahead as it writes
     prompts = ["The taxi is at row 1.\nActions:\nA. move\nB. stop\nChoice:\n", "A street, a taxi. Choice:\n"]
-    for prompt, written in zip(prompts, player.write(prompts, 8), strict=True):
+    for prompt, written in zip(prompts, player.write(prompts, 16), strict=True):
         ids = torch.tensor([player.encode(prompt)])
-        plain = player.model.generate(ids, max_new_tokens=8, do_sample=False, pad_token_id=player.end)
+        plain = player.model.generate(ids, max_new_tokens=16, do_sample=False, pad_token_id=player.end)
         expected = player.tokenizer.decode(plain[0, ids.shape[1] :], skip_special_tokens=True).strip()
         assert written == expected
         with torch.no_grad():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -11,7 +13,9 @@ from transformers import MistralConfig, MistralForCausalLM
 
 import reference_agent.models.language_model as module
 from reference_agent.collection import Example
+from reference_agent.models import guessing
 from reference_agent.models.generation import like_length, write
+from reference_agent.models.guessing import Seen, can_guess, write_guessing
 from reference_agent.models.language_model import LanguageModel
 from tests.reference_agent.test_model import prompts_of
 
@@ -50,6 +54,50 @@ def test_what_is_written_is_what_generate_writes_one_by_one(model: LanguageModel
     assert write(model.model, prompts, end, 0, budget) == [[] for _ in prompts]
 
 
+@pytest.mark.parametrize("budget", [60, 10_000])
+def test_guessing_ahead_writes_the_same_in_fewer_passes(
+    model: LanguageModel, budget: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    size = model.model.config.vocab_size
+    widths: list[int] = []
+
+    def counted(backbone: Any, cache: Any, layers: Any, ids: list[list[int]], *rest: Any) -> torch.Tensor:
+        widths.append(len(ids[0]))
+        return check(backbone, cache, layers, ids, *rest)
+
+    check = guessing._pass
+    monkeypatch.setattr(guessing, "_pass", counted)
+    for count in (1, 3, 9, 30):
+        prompts = [rng.integers(1, size, int(length)).tolist() for length in rng.integers(1, 41, count)]
+        told = write(model.model, prompts, model.end, 24, budget)
+        # The token that most texts hold ends them, each at its own place, in the middle of guesses too.
+        common = max(range(size), key=lambda token: sum(token in text for text in told))
+        for end, most in ((model.end, 24), (common, 24), (model.end, 1), (model.end, 0), (common, 7)):
+            wanted = write(model.model, prompts, end, most, budget)
+            wrong = [rng.permutation(text).tolist() for text in told]
+            for like in ([], told, wrong):
+                widths.clear()
+                assert write_guessing(model.model, prompts, end, most, budget, like) == wanted
+                assert len(widths) <= max(map(len, wanted)), "never more passes than tokens"
+                if like is told and count == 1 and (end, most) == (model.end, 24):
+                    assert len(widths) < 8, "what is known is checked, not written"
+                    assert max(widths) == 1 + guessing._AHEAD
+
+
+def test_what_followed_a_run_of_tokens_last_is_guessed() -> None:
+    seen = Seen([[1, 2, 3, 4, 5]])
+    assert seen.behind([2, 3], 8) == [4, 5]
+    assert seen.behind([2, 3], 1) == [4]
+    assert seen.behind([4, 5], 8) == []
+    text = [7, 2, 3]
+    seen.add(text, 0)
+    assert seen.behind([2, 3], 8) == [4, 5], "nothing follows there yet"
+    text.append(9)
+    seen.add(text, 3)
+    assert seen.behind([2, 3], 8) == [9]
+
+
 def test_windows_that_slide_do_not_mix_up_prompts() -> None:
     config = MistralConfig(
         vocab_size=60,
@@ -65,6 +113,7 @@ def test_windows_that_slide_do_not_mix_up_prompts() -> None:
     mistral = MistralForCausalLM(config).eval()
     rng = np.random.default_rng(0)
     prompts = [rng.integers(1, 60, count).tolist() for count in (14, 3, 9, 5)]
+    assert not can_guess(config), "a guess is checked with all that was read in sight"
     texts = write(mistral, prompts, 0, 10, 10_000)
     assert texts == [write(mistral, [each], 0, 10, 10_000)[0] for each in prompts]
     for prompt, text in zip(prompts, texts, strict=True):
