@@ -23,6 +23,7 @@ from natlang_envs.files import write_whole
 from reference_agent.paper.experiments import METHODS, PAPER_ONLY, TASKS, Cell, Plan, paper, protocol_for
 
 _SMOOTHING = 5  # iterations, the last ones, in the running mean
+_MANY = 7  # curves, from which on each beginning of a name has a panel
 _LONG = 20  # letters of a name from which on the legend has two columns
 
 
@@ -216,34 +217,35 @@ def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Pat
     """Draw the training success of each run over the episodes played, as a running mean.
 
     Where a name has several runs, one a seed, the line is their mean, in a band of Student's 95% interval over them.
+    Many curves are drawn side by side, by what their names say before the last comma.
     """
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    long = any(len(name) > _LONG for name in runs)  # their legend stands beside the curves
-    figure, axes = pyplot.subplots(figsize=(10, 4) if long else (7, 4), layout="constrained")
-    for name, run in runs.items():
-        folders = [run] if isinstance(run, Path) else run
-        curves = [read_curve(each) for each in folders]
-        curve = min(curves, key=len)
-        if not len(curve):
-            continue
-        success = np.array([[row["success"] for row in each[: len(curve)]] for each in curves])
-        parts = [success[:, max(0, end - _SMOOTHING) : end] for end in range(1, len(curve) + 1)]
-        means = np.array([part.mean(axis=1) for part in parts]).T
-        played = np.array([row["episodes"] for row in curve])
-        (line,) = axes.plot(played, 100 * means.mean(axis=0), label=name)
-        if len(folders) > 1:
-            low, high = 100 * np.array([over_seeds(each) for each in means.T.tolist()]).T
-            axes.fill_between(played, low, high, color=line.get_color(), alpha=0.12, linewidth=0)
-        changes = [i for i in range(1, len(curve)) if curve[i]["stage"] != curve[i - 1]["stage"]]
-        for change in changes:
-            axes.axvline(played[change - 1 : change + 1].mean(), color="0.7", linestyle=":")
-    axes.set(xlabel="episodes", ylabel="success of sampled episodes, %", ylim=(0, 100))
-    axes.grid(alpha=0.2)
-    if axes.lines:
+    panels: dict[str, dict[str, Path | Sequence[Path]]] = {"": dict(runs)}
+    if len(runs) > _MANY:
+        panels = {}
+        for name, run in runs.items():
+            what, _, detail = name.rpartition(", ")
+            panels.setdefault(what, {})[detail] = run
+    long = any(
+        len(name) > _LONG for panel in panels.values() for name in panel
+    )  # their legend stands beside the curves
+    size = (4.6 * len(panels), 4) if len(panels) > 1 else (10, 4) if long else (7, 4)
+    figure, all_axes = pyplot.subplots(
+        ncols=len(panels), figsize=size, layout="constrained", sharey=True, squeeze=False
+    )
+    for axes, (what, panel) in zip(all_axes[0], panels.items(), strict=True):
+        for name, run in panel.items():
+            _draw_curve(axes, name, [run] if isinstance(run, Path) else run)
+        axes.set(title=what, xlabel="episodes", ylim=(0, 100))
+        axes.grid(alpha=0.2)
+        if len(panels) > 1 and axes.lines:
+            axes.legend(frameon=False)
+    all_axes[0, 0].set_ylabel("success of sampled episodes, %")
+    if len(panels) == 1 and all_axes[0, 0].lines:
         place: Any = {"loc": "outside right upper"} if long else {"loc": "outside upper center", "ncols": 3}
         figure.legend(**place, frameon=False)
     content = io.BytesIO()
@@ -251,3 +253,22 @@ def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Pat
     pyplot.close(figure)
     write_whole(picture, content.getvalue())
     return picture
+
+
+def _draw_curve(axes: Any, name: str, folders: Sequence[Path]) -> None:
+    """Draw one line of `draw_curves`, with its band and dotted lines where a stage of the curriculum begins."""
+    curves = [read_curve(each) for each in folders]
+    curve = min(curves, key=len)
+    if not len(curve):
+        return
+    success = np.array([[row["success"] for row in each[: len(curve)]] for each in curves])
+    parts = [success[:, max(0, end - _SMOOTHING) : end] for end in range(1, len(curve) + 1)]
+    means = np.array([part.mean(axis=1) for part in parts]).T
+    played = np.array([row["episodes"] for row in curve])
+    (line,) = axes.plot(played, 100 * means.mean(axis=0), label=name)
+    if len(folders) > 1:
+        low, high = 100 * np.array([over_seeds(each) for each in means.T.tolist()]).T
+        axes.fill_between(played, low, high, color=line.get_color(), alpha=0.12, linewidth=0)
+    changes = [i for i in range(1, len(curve)) if curve[i]["stage"] != curve[i - 1]["stage"]]
+    for change in changes:
+        axes.axvline(played[change - 1 : change + 1].mean(), color="0.7", linestyle=":")

@@ -35,6 +35,7 @@ from reference_agent.paper.experiments import (
     why_not,
 )
 from reference_agent.paper.reproduce import reproduce, take_gpu
+from reference_agent.paper.tables import draw_curves
 from reference_agent.pipeline import train
 from reference_agent.search.recipes import row_of
 from reference_agent.stages import stage_key
@@ -310,6 +311,20 @@ def test_settings_are_chosen_on_validation_tasks_which_no_protocol_has(tmp_path:
     assert "--split validation" in plan.command
     assert {cell.evaluation.name for cell in plan.cells} == {"validation"}
     assert {cell.drawn.name for cell in plan.cells if cell.drawn} == {"validation-drawn"}
+
+
+def test_many_curves_are_drawn_side_by_side(tmp_path: Path) -> None:
+    def width(count: int) -> int:
+        runs = {f"method {number % 2}, {number}": tmp_path / str(number) for number in range(count)}
+        for folder in runs.values():
+            folder.mkdir(exist_ok=True)
+            rows = [{"success": 0.1 * at, "episodes": 8 * at, "stage": at // 3, "iteration": at} for at in range(6)]
+            (folder / "curve.json").write_text(json.dumps(rows))
+        return int.from_bytes(draw_curves(runs, tmp_path / "curves.png").read_bytes()[16:20], "big")
+
+    one_panel = width(7)
+    assert width(2) == one_panel
+    assert one_panel < width(8) < 2 * one_panel, "two panels"
 
 
 def test_each_process_of_cells_gets_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
