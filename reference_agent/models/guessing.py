@@ -19,7 +19,7 @@ from reference_agent.models.generation import Reserved, Tokens, read
 
 _RUNS = (4, 3, 2)  # last tokens that have to stand there too, the longest run first
 _AHEAD = 8  # guessed tokens of a text at most
-_TOGETHER = 24  # tokens in a pass of all texts, from which on arithmetic is the bound
+_TOGETHER = 48  # tokens in a pass of all texts, from which on arithmetic is the bound
 
 
 class Seen:
