@@ -82,7 +82,15 @@ def replay_all(submissions: Path, folders: Sequence[Path] = ()) -> Iterator[tupl
 
     Yields:
         Each entry's path with the verified entry, or with what does not hold.
+
+    Raises:
+        UsageError: A folder is not one of `submissions`.
     """
+    for folder in folders:
+        if not folder.absolute().is_relative_to(submissions.absolute()):
+            raise UsageError(
+                one_line(f"{folder} is not in {submissions}: name an entry's folder there, or --submissions")
+            )
     path = submissions.parent / LEDGER_FILE
     ledger = read_ledger(path)
     every = entry_folders(submissions)

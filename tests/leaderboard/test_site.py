@@ -252,6 +252,10 @@ def test_ledger_is_written_by_replay_and_read_by_the_build(
     assert list(read_ledger(ledger)) == [f"{PROTOCOL}/{NAME}"]
     command("ledger", entry, "--submissions", submissions)
     assert ledger.read_bytes() == first
+    refused = command("ledger", entry.relative_to(submissions), "--submissions", submissions)
+    assert refused.code == 2
+    assert "name an entry's folder in --submissions" in refused.err[0]
+    assert ledger.read_bytes() == first
     # The build believes the ledger for this recording, and no other.
     content = json.loads(first)
     content[f"{PROTOCOL}/{NAME}"]["mean_return"] = 19.25
