@@ -88,9 +88,7 @@ def replay_all(submissions: Path, folders: Sequence[Path] = ()) -> Iterator[tupl
     """
     for folder in folders:
         if not folder.absolute().is_relative_to(submissions.absolute()):
-            raise UsageError(
-                one_line(f"{folder} is not in {submissions}: name an entry's folder there, or --submissions")
-            )
+            raise UsageError(one_line(f"{folder} is not in {submissions}: name an entry's folder in --submissions"))
     path = submissions.parent / LEDGER_FILE
     ledger = read_ledger(path)
     every = entry_folders(submissions)
