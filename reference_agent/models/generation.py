@@ -114,9 +114,6 @@ class Reserved(DynamicLayer):
     """A layer's keys and values [B, heads, places, width] in memory that is taken once: others copy all at each token.
 
     `like` are keys of the layer. The first `filled` places are zero until they are put there.
-
-    Attributes:
-        slots: The places [B, N] that the next N keys and values go to; None for those behind the filled ones.
     """
 
     def __init__(self, like: Tensor, count: int, filled: int, places: int) -> None:
@@ -124,7 +121,7 @@ class Reserved(DynamicLayer):
         self._whole = [like.new_zeros(count, like.shape[1], places, like.shape[3]) for _ in range(2)]
         self.dtype, self.device = like.dtype, like.device
         self.is_initialized = True
-        self.slots: Tensor | None = None
+        self._aim: tuple[Tensor, int] | None = None
         self._show(filled)
 
     def put(self, row: int, keys: Tensor, values: Tensor) -> None:
@@ -138,13 +135,18 @@ class Reserved(DynamicLayer):
         self._whole = [whole[rows] for whole in self._whole]
         self._show(self.get_seq_length())
 
+    def aim(self, slots: Tensor, filled: int) -> None:
+        """Let the next keys and values go into the places [B, N] in place of those behind the filled ones."""
+        self._aim = slots, filled
+
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         """Add keys and values, and return all up to the last place that is taken."""
-        if self.slots is not None:
-            rows = torch.arange(len(self.slots), device=self.device)[:, None]
+        if self._aim is not None:
+            slots, filled = self._aim
+            rows = torch.arange(len(slots), device=self.device)[:, None]
             for whole, each in zip(self._whole, (key_states, value_states), strict=True):
-                whole[rows, :, self.slots] = each.transpose(1, 2)
-            return self._show(int(self.slots.max()) + 1)
+                whole[rows, :, slots] = each.transpose(1, 2)
+            return self._show(filled)
         filled = self.get_seq_length()
         behind = filled + key_states.shape[2]
         for whole, each in zip(self._whole, (key_states, value_states), strict=True):

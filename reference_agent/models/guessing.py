@@ -101,7 +101,7 @@ def write_guessing(
         ]
         places = told[:, None] + torch.arange(width, device=hidden.device)
         starts = torch.tensor([lengths[index] for index in running], device=hidden.device)
-        output = _pass(model, cache, layers, ids, longest + places, starts, longest)
+        output = _pass(model, cache, layers, ids, longest + places, starts, longest, most)
         found = head(output).argmax(dim=2).tolist()
         lead = 1
         for index, guess, tokens in zip(running, guesses, found, strict=True):
@@ -139,6 +139,7 @@ def _pass(
     slots: Tensor,
     starts: Tensor,
     longest: int,
+    most: int,
 ) -> Tensor:
     """Return the states [B, W, width] of tokens [B, W] that go into the places `slots` of the cache.
 
@@ -147,7 +148,7 @@ def _pass(
     """
     filled = int(slots.max()) + 1
     for layer in layers:
-        layer.slots = slots
+        layer.aim(slots, filled)
     there = torch.arange(filled, device=slots.device)
     seen = (there >= (longest - starts)[:, None, None]) & (there <= slots[:, :, None])
     kind = layers[0].dtype
@@ -155,7 +156,8 @@ def _pass(
     output = model.base_model(
         torch.tensor(ids, device=slots.device),
         attention_mask=mask[:, None],
-        position_ids=slots - longest + starts[:, None],
+        # A guess behind the last token that is written may be behind the context too; what it says is not used.
+        position_ids=(slots - longest).clamp(max=most - 1) + starts[:, None],
         past_key_values=cache,
         use_cache=True,
     )

@@ -230,9 +230,8 @@ def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Pat
         for name, run in runs.items():
             what, _, detail = name.rpartition(", ")
             panels.setdefault(what, {})[detail] = run
-    long = any(
-        len(name) > _LONG for panel in panels.values() for name in panel
-    )  # their legend stands beside the curves
+    # Long names' legend stands beside the curves.
+    long = any(len(name) > _LONG for panel in panels.values() for name in panel)
     size = (4.6 * len(panels), 4) if len(panels) > 1 else (10, 4) if long else (7, 4)
     figure, all_axes = pyplot.subplots(
         ncols=len(panels), figsize=size, layout="constrained", sharey=True, squeeze=False

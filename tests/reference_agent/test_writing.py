@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import MistralConfig, MistralForCausalLM
+from transformers import GPT2Config, GPT2LMHeadModel, MistralConfig, MistralForCausalLM
 
 import reference_agent.models.language_model as module
 from reference_agent.collection import Example
@@ -83,6 +83,17 @@ def test_guessing_ahead_writes_the_same_in_fewer_passes(
                 if like is told and count == 1 and (end, most) == (model.end, 24):
                     assert len(widths) < 8, "what is known is checked, not written"
                     assert max(widths) == 1 + guessing._AHEAD
+
+
+def test_guesses_do_not_reach_behind_the_context() -> None:
+    torch.manual_seed(0)
+    config = GPT2Config(vocab_size=40, n_embd=32, n_layer=2, n_head=2, n_positions=32, initializer_range=0.4)
+    model = GPT2LMHeadModel(config).eval()
+    rng = np.random.default_rng(1)
+    prompts = [rng.integers(1, 40, count).tolist() for count in (20, 12, 20)]
+    told = write(model, prompts, 0, 12, 10_000)
+    assert max(map(len, told)) == 12, "up to the last place there is"
+    assert write_guessing(model, prompts, 0, 12, 10_000, told) == told
 
 
 def test_what_followed_a_run_of_tokens_last_is_guessed() -> None:
