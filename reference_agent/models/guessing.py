@@ -49,7 +49,7 @@ class Seen:
 
 def can_guess(config: Any) -> bool:
     """Return whether a model attends to all that it has read, which the masks here take for granted."""
-    return getattr(config, "sliding_window", None) is None
+    return all(getattr(config, name, None) is None for name in ("sliding_window", "attention_chunk_size"))
 
 
 @torch.no_grad()
