@@ -36,7 +36,7 @@ hub_logging.set_verbosity_error()  # it reports each retry without a network; th
 _TOGETHER = 64  # texts written at a time
 _CPU_TOKENS, _GPU_TOKENS = 2_000, 65_536  # tokens read at a time: more is slower on a CPU, fewer on a GPU
 _LARGE = 10_000_000  # weights
-_WIDTH = 32  # large models read multiples of so many tokens: torch keeps memory for each width that it meets
+_WIDTH = 8  # large models read multiples of so many tokens: torch keeps some memory for each width that it meets
 _SHARING = 4  # prompts that share a prefix, on average, from which on it is computed apart
 
 
