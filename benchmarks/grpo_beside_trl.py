@@ -135,7 +135,8 @@ def main() -> None:
         f"updates. {floors(cells)}",
         [
             f"Written by `python benchmarks/grpo_beside_trl.py --model {asked.model} --batch {asked.batch} --turns "
-            f"{asked.turns} --updates {asked.updates}` on {date.today().isoformat()}: {hardware()} ({processor()}), "
+            f"{asked.turns} --updates {asked.updates} --repeats {asked.repeats}` on "
+            f"{date.today().isoformat()}: {hardware()} ({processor()}), "
             f"one thread; Python {platform.python_version()}, {packages}; fp32, group of {GROUP}.",
         ],
         HEADINGS,

@@ -105,8 +105,8 @@ def main() -> None:
         chosen.out,
         "The reflector's speed beside transformers' `generate`",
         f"**Reflections are written {ratio} times as fast as by `generate` with a key/value cache**, for the same "
-        f"{cells[-1][1]} prompts, of which {cells[-1][2]} had to be answered: equal ones are answered once, and tokens "
-        "are guessed from the prompt and from texts written before, a few checked in one pass. In single steps it is "
+        f"{cells[-1][1]} prompts, of which {cells[-1][2]} had to be answered: equal ones are answered once, and "
+        "decoding is speculative, with drafts from the prompt and from texts written before. In single steps it is "
         f"{min(ratios, key=float)} to {max(ratios, key=float)} times.",
         [
             f"Written by `python benchmarks/reflection_speed.py {shlex.join(sys.argv[1:])}` on "

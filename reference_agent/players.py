@@ -19,7 +19,7 @@ from reference_agent.models.served import ServedModel
 from reference_agent.models.tokenizer import PromptReader
 
 REMEMBERED = 50_000  # cached reflections, which are part of every checkpoint of RL
-_LIKE = 32  # last reflections from which the next are guessed
+_DRAFTS = 32  # last reflections, which the next are drafted from
 _log = logging.getLogger(__name__)
 
 
@@ -88,8 +88,8 @@ class Reflector:
         return said
 
     def _write(self, states: Sequence[str], draws: Sequence[np.random.Generator] | None) -> list[str]:
-        like = list(islice(reversed(self.cache.values()), _LIKE))
-        written = self.model.complete(list(map(self.model.ask_reflection, states)), self.max_tokens, draws, like)
+        last = list(islice(reversed(self.cache.values()), _DRAFTS))
+        written = self.model.complete(list(map(self.model.ask_reflection, states)), self.max_tokens, draws, last)
         if not self.cut and any(each.cut for each in written):
             _log.warning("a reflection was cut at %d tokens: raise reflection_tokens", self.max_tokens)
         self.written += len(written)

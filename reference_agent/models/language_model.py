@@ -25,7 +25,7 @@ from reference_agent import processes
 from reference_agent.config import ModelConfig
 from reference_agent.models.backbone import Adapter, check_player, checkpointed, digest, load_backbone, tiny_llama
 from reference_agent.models.generation import like_length, write
-from reference_agent.models.guessing import can_guess, write_guessing
+from reference_agent.models.speculative import can_speculate, write_speculatively
 from reference_agent.models.tokenizer import END, PromptReader, context_length, make_tokenizer
 
 # Loading bars and reminders about padding would hide our own progress bars.
@@ -315,15 +315,15 @@ class LanguageModel(PromptReader):
         prompts: Sequence[str],
         max_tokens: int,
         draws: Sequence[np.random.Generator] | None = None,
-        like: Sequence[str] = (),
+        draft_from: Sequence[str] = (),
     ) -> list[Completion]:
         """Return the completion of each prompt, up to the end token or `max_tokens`.
 
         `draws` holds a generator for each prompt, which samples at temperature 1; None decodes greedily, and a large
-        model then guesses ahead, from the prompts and from texts `like` those that it may write.
+        model then speculates ahead, from the prompts and from texts `like` those that it may write.
         """
-        guesses = draws is None and self._large and can_guess(self.model.config)
-        known = [self.encode(f" {each}") for each in like] if guesses else []
+        speculates = draws is None and self._large and can_speculate(self.model.config)
+        known = [self.encode(f" {each}") for each in draft_from] if speculates else []
         order = sorted(range(len(prompts)), key=lambda index: self.count(prompts[index]))
         told = [Completion("", False)] * len(prompts)
         for first in range(0, len(order), _TOGETHER):
@@ -332,8 +332,8 @@ class LanguageModel(PromptReader):
             self._check_length(sequences)
             most = min(max_tokens, self.positions - max(map(len, sequences)))
             self._take_turn()
-            if guesses:
-                written = write_guessing(self.model, sequences, self.end, most, self._read_at_once, known)
+            if speculates:
+                written = write_speculatively(self.model, sequences, self.end, most, self._read_at_once, known)
             else:
                 own = None if draws is None else [draws[index] for index in batch]
                 written = write(self.model, sequences, self.end, most, self._read_at_once, own)

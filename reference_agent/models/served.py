@@ -61,9 +61,13 @@ class ServedModel(PromptReader):
         prompts: Sequence[str],
         max_tokens: int,
         draws: Sequence[np.random.Generator] | None = None,
-        like: Sequence[str] = (),
+        draft_from: Sequence[str] = (),
     ) -> list[Completion]:
-        """Return completions as `LanguageModel.complete` does; `like` is not sent. Raises `UsageError` if it fails."""
+        """Return completions as `LanguageModel.complete` does; `draft_from` is not sent.
+
+        Raises:
+            UsageError: The server fails.
+        """
         told: list[Completion] = []
         for first in range(0, len(prompts), _TOGETHER):
             part = [list(self.encode(prompt)) for prompt in prompts[first : first + _TOGETHER]]

@@ -25,7 +25,7 @@ from natlang_envs.evaluation import load_protocol
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from reference_agent.config import Config
 from reference_agent.config_file import EXPERIMENTS, load_config, preset_files
-from reference_agent.search.recipes import PLANNER, Row, kind_of, row_of
+from reference_agent.search.recipes import PLANNER, SLIPS, Row, kind_of, row_of
 
 UNTUNED = "untuned"
 T = TypeVar("T")
@@ -109,7 +109,7 @@ def _after_imitation(name: str, teacher: str, count: int, *settings: str) -> tup
     )
 
 
-_SLIPS = "teacher.slips=0.2"
+_SLIPS = f"teacher.slips={SLIPS}"
 _GAIN_METHODS = (
     method
     for name, teacher, counts, settings in (

@@ -23,7 +23,7 @@ from natlang_envs.files import write_whole
 from reference_agent.paper.experiments import METHODS, PAPER_ONLY, TASKS, Cell, Plan, paper, protocol_for
 
 _SMOOTHING = 5  # iterations, the last ones, in the running mean
-_MANY = 7  # curves, from which on each beginning of a name has a panel
+_MANY = 7  # curves of one panel at most
 _LONG = 20  # letters of a name from which on the legend has two columns
 
 

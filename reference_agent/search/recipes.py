@@ -74,11 +74,12 @@ _ROWS: dict[str, tuple[bool, dict[str, Any]]] = {
     "no-curriculum": (True, {"curriculum": False}),
     "best": (True, {}),
 }
+SLIPS = 0.2  # of the steps of a teacher that slips
 # The rows of what reward adds to imitation: NAME-GAMES-sft and NAME-GAMES.
 _TAUGHT: dict[str, dict[str, Any]] = {
     "exact": {},
-    "slips": {"slips": 0.2},
-    "silent": {"slips": 0.2, "reflects": False},
+    "slips": {"slips": SLIPS},
+    "silent": {"slips": SLIPS, "reflects": False},
 }
 
 
@@ -99,10 +100,10 @@ def row_of(task: str, method: str, share: float = 1.0, steps: int | None = None)
         steps: As in `Row`.
     """
     kind = kind_of(task)
-    if kind is not None and method == PLANNER:
-        return Row(kind, None, 0, steps)
     if kind is None:
         return None
+    if method == PLANNER:
+        return Row(kind, None, 0, steps)
     name, _, games = method.removesuffix("-sft").partition("-")
     if name in _TAUGHT and games.isdecimal():
         rl = not method.endswith("-sft")

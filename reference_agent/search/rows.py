@@ -18,7 +18,7 @@ from reference_agent.search.agents import SearchAgent
 from reference_agent.search.practice import Exercise, config_of
 from reference_agent.search.recipes import UPDATES, Recipe, Row
 from reference_agent.search.reflect import read_policy
-from reference_agent.search.run import Searcher
+from reference_agent.search.run import Searcher, is_trained
 from reference_agent.search.train import Report, TrainConfig, Workshop, open_workshop, policy_file, practise
 from reference_agent.search.weak import WEAK_FOLDER
 
@@ -37,7 +37,7 @@ class Rows:
     """
 
     def __init__(self, run: Path, steps: int | None = None) -> None:
-        weak = None if _is_trained(run) else cache_folder() / WEAK
+        weak = None if is_trained(run) else cache_folder() / WEAK
         if weak is not None and not weak.is_file():
             raise UsageError(f"{weak} is missing: make it once with `reflect-rl data autoexplore`")
         config = TrainConfig() if steps is None else TrainConfig().shortened(steps)
@@ -66,7 +66,7 @@ class Rows:
     def _trained(self, report: Report) -> Searcher:
         if self._searcher is None:
             with alone(self._run.with_name(f".{self._run.name}.lock")):
-                trained = _is_trained(self._run)
+                trained = is_trained(self._run)
                 self._searcher = Searcher.load(self._run) if trained else self._shop.train_searcher(report)
         assert self._searcher is not None, "there is no limit to the time"
         return self._searcher
@@ -85,11 +85,6 @@ class Rows:
             practise(self._exercises[recipe.kind], recipe, seed, config, self._run, report)
             self._shop.keep_cache()
         return file
-
-
-def _is_trained(run: Path) -> bool:
-    """Return whether a run holds a searcher, trained there or unpacked."""
-    return (run / "search.json").exists()
 
 
 def curve_of(policy: Path) -> list[dict[str, float]]:

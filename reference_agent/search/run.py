@@ -89,6 +89,11 @@ def encoder() -> Encoder:
     return Encoder.load(folder)
 
 
+def is_trained(folder: Path) -> bool:
+    """Return whether a folder holds a trained searcher."""
+    return (folder / _CONFIG).is_file()
+
+
 class Searcher:
     """What a run has learned.
 
@@ -154,7 +159,7 @@ class Searcher:
         Raises:
             UsageError: There is none, or it was trained on another encoder.
         """
-        if not (folder / _CONFIG).is_file():
+        if not is_trained(folder):
             raise UsageError(
                 f"no trained searcher in {folder}: train one with `reflect-rl search train --out {folder}`"
             )

@@ -98,7 +98,7 @@ def test_each_architecture_writes_and_chooses_as_transformers_computes_it(
     backbone: Path, large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     player = LanguageModel.load(backbone)
-    monkeypatch.setattr(player, "_large", large)  # which guesses ahead as it writes
+    monkeypatch.setattr(player, "_large", large)  # which decodes speculatively
     prompts = ["The taxi is at row 1.\nActions:\nA. move\nB. stop\nChoice:\n", "A street, a taxi. Choice:\n"]
     for prompt, written in zip(prompts, player.write(prompts, 16), strict=True):
         ids = torch.tensor([player.encode(prompt)])

@@ -13,10 +13,10 @@ from transformers import GPT2Config, GPT2LMHeadModel, MistralConfig, MistralForC
 
 import reference_agent.models.language_model as module
 from reference_agent.collection import Example
-from reference_agent.models import guessing
+from reference_agent.models import speculative
 from reference_agent.models.generation import like_length, write
-from reference_agent.models.guessing import Seen, can_guess, write_guessing
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.speculative import Ngrams, can_speculate, write_speculatively
 from tests.reference_agent.test_model import prompts_of
 
 
@@ -55,7 +55,7 @@ def test_what_is_written_is_what_generate_writes_one_by_one(model: LanguageModel
 
 
 @pytest.mark.parametrize("budget", [60, 10_000])
-def test_guessing_ahead_writes_the_same_in_fewer_passes(
+def test_speculative_decoding_writes_the_same_in_fewer_passes(
     model: LanguageModel, budget: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(0)
@@ -66,26 +66,26 @@ def test_guessing_ahead_writes_the_same_in_fewer_passes(
         widths.append(len(ids[0]))
         return check(backbone, cache, layers, ids, *rest)
 
-    check = guessing._pass
-    monkeypatch.setattr(guessing, "_pass", counted)
+    check = speculative._verify
+    monkeypatch.setattr(speculative, "_verify", counted)
     for count in (1, 3, 9, 30):
         prompts = [rng.integers(1, size, int(length)).tolist() for length in rng.integers(1, 41, count)]
         told = write(model.model, prompts, model.end, 24, budget)
-        # The token that most texts hold ends them, each at its own place, in the middle of guesses too.
+        # The token that most texts hold ends them, each at its own place, in the middle of drafts too.
         common = max(range(size), key=lambda token: sum(token in text for text in told))
         for end, most in ((model.end, 24), (common, 24), (model.end, 1), (model.end, 0), (common, 7)):
             wanted = write(model.model, prompts, end, most, budget)
             wrong = [rng.permutation(text).tolist() for text in told]
             for like in ([], told, wrong):
                 widths.clear()
-                assert write_guessing(model.model, prompts, end, most, budget, like) == wanted
+                assert write_speculatively(model.model, prompts, end, most, budget, like) == wanted
                 assert len(widths) <= max(map(len, wanted)), "never more passes than tokens"
                 if like is told and count == 1 and (end, most) == (model.end, 24):
                     assert len(widths) < 8, "what is known is checked, not written"
-                    assert max(widths) == 1 + guessing._AHEAD
+                    assert max(widths) == 1 + speculative._DRAFT_LENGTH
 
 
-def test_guesses_do_not_reach_behind_the_context() -> None:
+def test_drafts_do_not_reach_behind_the_context() -> None:
     torch.manual_seed(0)
     config = GPT2Config(vocab_size=40, n_embd=32, n_layer=2, n_head=2, n_positions=32, initializer_range=0.4)
     model = GPT2LMHeadModel(config).eval()
@@ -93,20 +93,20 @@ def test_guesses_do_not_reach_behind_the_context() -> None:
     prompts = [rng.integers(1, 40, count).tolist() for count in (20, 12, 20)]
     told = write(model, prompts, 0, 12, 10_000)
     assert max(map(len, told)) == 12, "up to the last place there is"
-    assert write_guessing(model, prompts, 0, 12, 10_000, told) == told
+    assert write_speculatively(model, prompts, 0, 12, 10_000, told) == told
 
 
-def test_what_followed_a_run_of_tokens_last_is_guessed() -> None:
-    seen = Seen([[1, 2, 3, 4, 5]])
-    assert seen.behind([2, 3], 8) == [4, 5]
-    assert seen.behind([2, 3], 1) == [4]
-    assert seen.behind([4, 5], 8) == []
+def test_what_followed_an_ngram_last_is_its_continuation() -> None:
+    seen = Ngrams([[1, 2, 3, 4, 5]])
+    assert seen.continuation([2, 3], 8) == [4, 5]
+    assert seen.continuation([2, 3], 1) == [4]
+    assert seen.continuation([4, 5], 8) == []
     text = [7, 2, 3]
     seen.add(text, 0)
-    assert seen.behind([2, 3], 8) == [4, 5], "nothing follows there yet"
+    assert seen.continuation([2, 3], 8) == [4, 5], "nothing follows there yet"
     text.append(9)
     seen.add(text, 3)
-    assert seen.behind([2, 3], 8) == [9]
+    assert seen.continuation([2, 3], 8) == [9]
 
 
 def test_windows_that_slide_do_not_mix_up_prompts() -> None:
@@ -124,7 +124,7 @@ def test_windows_that_slide_do_not_mix_up_prompts() -> None:
     mistral = MistralForCausalLM(config).eval()
     rng = np.random.default_rng(0)
     prompts = [rng.integers(1, 60, count).tolist() for count in (14, 3, 9, 5)]
-    assert not can_guess(config), "a guess is checked with all that was read in sight"
+    assert not can_speculate(config), "a draft is verified with all that was read in sight"
     texts = write(mistral, prompts, 0, 10, 10_000)
     assert texts == [write(mistral, [each], 0, 10, 10_000)[0] for each in prompts]
     for prompt, text in zip(prompts, texts, strict=True):

@@ -1,9 +1,9 @@
-"""Greedy generation that guesses a few tokens ahead and checks them in one pass: the same texts, sooner.
+"""Speculative greedy decoding by prompt lookup: a pass verifies a few drafted tokens, for the same texts sooner.
 
-A token reads all weights of the model once, and so do a few tokens: while memory is the bound, checking them costs
-little more than writing one. Guessed is what stood behind the last tokens before: in the prompt, in the text so far, or
-in other texts like it, since reflections repeat names from their prompts and phrases from one another. A wrong guess
-costs its check and changes nothing. This module handles tokens only.
+A forward pass reads all weights of the model, whether for one token or for a few. While memory is the bound, verifying
+a draft costs little more than writing one token. Drafts are looked up by n-gram: what followed the last tokens before,
+in the prompt, in the text so far or in similar texts. Reflections repeat names from their prompts and phrases from one
+another. A wrong draft costs its pass and changes nothing. This module handles tokens only.
 """
 
 from __future__ import annotations
@@ -17,70 +17,70 @@ from transformers.cache_utils import Cache
 
 from reference_agent.models.generation import Reserved, Tokens, read
 
-_RUNS = (4, 3, 2)  # last tokens that have to stand there too, the longest run first
-_AHEAD = 8  # guessed tokens of a text at most
+_NGRAMS = (4, 3, 2)  # lengths of the n-grams that are looked up, the longest first
+_DRAFT_LENGTH = 8  # tokens of a draft at most
 _TOGETHER = 48  # tokens in a pass of all texts, from which on arithmetic is the bound
 
 
-class Seen:
-    """Where each run of tokens stood last.
+class Ngrams:
+    """Index of n-grams: where each stood last.
 
     Args:
         texts: What is there from the beginning.
     """
 
     def __init__(self, texts: Iterable[Tokens] = ()) -> None:
-        self._behind: dict[tuple[int, ...], tuple[Tokens, int]] = {}
+        self._next: dict[tuple[int, ...], tuple[Tokens, int]] = {}
         for text in texts:
             self.add(text, 0)
 
     def add(self, text: Tokens, start: int) -> None:
-        """Remember the runs of a text that something from place `start` on follows."""
+        """Index the n-grams of a text that are followed by a token from place `start` on."""
         for place in range(start, len(text)):
-            for count in _RUNS:
+            for count in _NGRAMS:
                 if place >= count:
-                    self._behind[tuple(text[place - count : place])] = (text, place)
+                    self._next[tuple(text[place - count : place])] = (text, place)
 
-    def behind(self, run: Tokens, most: int) -> list[int]:
-        """Return what followed a run of tokens where it stood last, at most `most` tokens."""
-        text, place = self._behind.get(tuple(run), ((), 0))
+    def continuation(self, run: Tokens, most: int) -> list[int]:
+        """Return what followed an n-gram where it stood last, at most `most` tokens."""
+        text, place = self._next.get(tuple(run), ((), 0))
         return list(text[place : place + most])
 
 
-def can_guess(config: Any) -> bool:
-    """Return whether a model attends to all that it has read, which the masks here take for granted."""
+def can_speculate(config: Any) -> bool:
+    """Return whether a model attends to all that it has read, as the masks here assume."""
     return all(getattr(config, name, None) is None for name in ("sliding_window", "attention_chunk_size"))
 
 
 @torch.no_grad()
-def write_guessing(
-    model: Any, prompts: Sequence[Tokens], end: int, most: int, budget: int, like: Sequence[Tokens] = ()
+def write_speculatively(
+    model: Any, prompts: Sequence[Tokens], end: int, most: int, budget: int, draft_from: Sequence[Tokens] = ()
 ) -> list[list[int]]:
     """Return the likeliest tokens behind each of B prompts, as `generation.write` does.
 
     Args:
-        model: A causal language model of transformers for which `can_guess` holds.
+        model: A causal language model of transformers for which `can_speculate` holds.
         prompts: The prompts.
         end: The token that ends a text, which is left out.
         most: Tokens of a text at most.
         budget: Tokens that are read at a time, with padding.
-        like: Texts to guess from, beside the prompts.
+        draft_from: Similar texts that drafts may come from, beside the prompts.
     """
     if most < 1:
         return [[] for _ in prompts]
     lengths = [len(each) for each in prompts]
     longest = max(lengths)
-    hidden, layers = read(model, prompts, end, longest, longest + most + _AHEAD, budget)
+    hidden, layers = read(model, prompts, end, longest, longest + most + _DRAFT_LENGTH, budget)
     cache, head = Cache(layers=[*layers]), model.get_output_embeddings()
-    # What a prompt's end is followed by in another text, its beginning, is guessed from the second token on.
-    common = Seen([*prompts[0][-_RUNS[0] :], *each] for each in like)
+    # What a prompt's end is followed by in another text, its beginning, is drafted from the second token on.
+    common = Ngrams([*prompts[0][-_NGRAMS[0] :], *each] for each in draft_from)
     whole = [list(each) for each in prompts]
-    own = [Seen([each]) for each in whole]
+    own = [Ngrams([each]) for each in whole]
     for text, seen, token in zip(whole, own, head(hidden).argmax(dim=1).tolist(), strict=True):
         text.append(token)
         seen.add(text, len(text) - 1)
     running = list(range(len(prompts)))
-    lead = 3  # how far the next guess goes
+    lead = 3  # how far the next draft goes
 
     def is_running(index: int) -> bool:
         return whole[index][-1] != end and len(whole[index]) - lengths[index] < most
@@ -91,23 +91,23 @@ def write_guessing(
             for layer in layers:
                 layer.keep(rows)
             running = left
-        ahead = min(_AHEAD, lead, max(_TOGETHER // len(running) - 1, 0))
-        guesses = [_guess(whole[index], own[index], common, ahead) if is_running(index) else [] for index in running]
-        width = 1 + max(map(len, guesses))
+        ahead = min(_DRAFT_LENGTH, lead, max(_TOGETHER // len(running) - 1, 0))
+        drafts = [_draft(whole[index], own[index], common, ahead) if is_running(index) else [] for index in running]
+        width = 1 + max(map(len, drafts))
         told = torch.tensor([len(whole[index]) - lengths[index] - 1 for index in running], device=hidden.device)
         ids = [
-            [whole[index][-1], *guess, *[end] * (width - 1 - len(guess))]
-            for index, guess in zip(running, guesses, strict=True)
+            [whole[index][-1], *draft, *[end] * (width - 1 - len(draft))]
+            for index, draft in zip(running, drafts, strict=True)
         ]
         places = told[:, None] + torch.arange(width, device=hidden.device)
         starts = torch.tensor([lengths[index] for index in running], device=hidden.device)
-        output = _pass(model, cache, layers, ids, longest + places, starts, longest, most)
+        output = _verify(model, cache, layers, ids, longest + places, starts, longest, most)
         found = head(output).argmax(dim=2).tolist()
         lead = 1
-        for index, guess, tokens in zip(running, guesses, found, strict=True):
+        for index, draft, tokens in zip(running, drafts, found, strict=True):
             if not is_running(index):
                 continue
-            right = next((place for place, token in enumerate(guess) if token != tokens[place]), len(guess))
+            right = next((place for place, token in enumerate(draft) if token != tokens[place]), len(draft))
             text, before = whole[index], len(whole[index])
             text += tokens[: right + 1][: most + lengths[index] - before]
             if end in text[before:]:
@@ -118,20 +118,20 @@ def write_guessing(
     return [each[:-1] if each[-1] == end else each for each in texts]
 
 
-def _guess(text: Tokens, own: Seen, common: Seen, most: int) -> list[int]:
+def _draft(text: Tokens, own: Ngrams, common: Ngrams, most: int) -> list[int]:
     """Return what may follow a text, at most `most` tokens: what followed its end before, then what followed that."""
-    guess: list[int] = []
-    while len(guess) < most:
-        end = [*text[-_RUNS[0] :], *guess][-_RUNS[0] :]
-        found = (seen.behind(end[-count:], most) for count in _RUNS for seen in (own, common))
+    draft: list[int] = []
+    while len(draft) < most:
+        end = [*text[-_NGRAMS[0] :], *draft][-_NGRAMS[0] :]
+        found = (seen.continuation(end[-count:], most) for count in _NGRAMS for seen in (own, common))
         more = next(filter(None, found), None)
         if more is None:
             break
-        guess += more
-    return guess[:most]
+        draft += more
+    return draft[:most]
 
 
-def _pass(
+def _verify(
     model: Any,
     cache: Cache,
     layers: Sequence[Reserved],
@@ -144,7 +144,7 @@ def _pass(
     """Return the states [B, W, width] of tokens [B, W] that go into the places `slots` of the cache.
 
     Prompts end at the place `longest`; `starts` are their lengths. What lies in the cache behind a token's own place
-    was guessed wrong, and is written over in time.
+    was drafted wrong, and is written over in time.
     """
     filled = int(slots.max()) + 1
     for layer in layers:
@@ -156,7 +156,7 @@ def _pass(
     output = model.base_model(
         torch.tensor(ids, device=slots.device),
         attention_mask=mask[:, None],
-        # A guess behind the last token that is written may be behind the context too; what it says is not used.
+        # A draft behind the last token that is written may be behind the context too; what it says is not used.
         position_ids=(slots - longest).clamp(max=most - 1) + starts[:, None],
         past_key_values=cache,
         use_cache=True,
