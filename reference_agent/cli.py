@@ -14,15 +14,10 @@ from rich.table import Table
 
 from natlang_envs.errors import UsageError, one_of
 from reference_agent import processes
-from reference_agent.search.cli import app as search
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 models = typer.Typer(no_args_is_help=True, help="Models that are fetched once and kept in the cache folder.")
 app.add_typer(models, name="models")
-data = typer.Typer(no_args_is_help=True, help="Data that is made from what is on this machine or is fetched once.")
-app.add_typer(data, name="data")
-app.add_typer(search, name="search")
-
 
 Preset = Annotated[Path | None, typer.Argument(help="A TOML file or a preset's name.")]
 Out = Annotated[Path, typer.Option(help="The run's folder. A run that was stopped there is resumed.")]
@@ -113,14 +108,12 @@ def train(
 @app.command()
 def reproduce(
     target: Annotated[
-        str, typer.Argument(help="table2, figure2 to figure4, searcher, algorithms, appendix-a, appendix-e2, gain.")
+        str, typer.Argument(help="table2, figure2 to figure4, algorithms, appendix-a, appendix-e2, gain, gain-alfworld.")
     ],
     out: Annotated[Path, typer.Option(help="Where everything goes. A stopped run there resumes.")],
     preset: Annotated[
         str,
-        typer.Option(
-            help="quick: one seed, short RL. tiny, smollm2: three seeds. searcher: AutoExplore's. smoke: to try it."
-        ),
+        typer.Option(help="quick: one seed, short RL. tiny, smollm2: three seeds. smoke: to try it."),
     ] = "quick",
     task: Annotated[
         list[str] | None,
@@ -203,27 +196,6 @@ def fetch(name: Annotated[str, typer.Argument(help="smollm2")]) -> None:
     from reference_agent.models.start import fetch_model
 
     typer.echo(fetch_model(name, lambda line: typer.echo(line, err=True)))
-
-
-@data.command()
-def autoexplore(
-    out: Annotated[Path | None, typer.Option(help="Where they go; without it, a folder in the cache.")] = None,
-) -> None:
-    """Make weakly labelled questions for AutoExplore from many repositories. Stopped, it goes on where it was."""
-    from natlang_envs.files import cache_folder
-    from reference_agent.search.weak import WEAK_FOLDER, make_questions, read_sources
-
-    with bars() as progress:
-        shown = Bars(progress)
-        made = make_questions(
-            out or cache_folder() / WEAK_FOLDER,
-            read_sources(),
-            told=lambda name, done, total, count: shown("repositories", done, total, count),
-        )
-    if made.missing:
-        reasons = sorted(set(made.missing.values()))
-        typer.echo(f"Left out: {', '.join(made.missing)} ({'; '.join(reasons[:2])})", err=True)
-    typer.echo(f"{made.questions:,} questions: {made.file}")
 
 
 @app.command()

