@@ -44,9 +44,8 @@ def _taxi(name: str, stage: str, horizon: int, summary: str) -> Registration:
     return Registration(f"NatLang/{name}-v0", _TAXI, summary, {"stage": stage, "horizon": horizon}, _TAXI_ARRAYS)
 
 
-def _explore(name: str, depth: int | None, version: int, summary: str) -> Registration:
-    kwargs: dict[str, Any] = {"depth": depth, "horizon": 15} | ({"edition": version + 1} if version else {})
-    return Registration(f"NatLang/{name}-v{version}", _EXPLORE, summary, kwargs)
+def _explore(name: str, depth: int | None, summary: str) -> Registration:
+    return Registration(f"NatLang/{name}-v0", _EXPLORE, summary, {"depth": depth, "horizon": 15})
 
 
 def _alfworld(name: str, kwargs: dict[str, Any], summary: str) -> Registration:
@@ -62,15 +61,9 @@ ENVIRONMENTS: tuple[Registration, ...] = (
         "DangerousTaxi-Dropoff", "dropoff", 30, "Pick up and deliver, both are paid; one illegal command ends the game."
     ),
     _taxi("DangerousTaxi", "delivery", 30, "Deliver, only that is paid; one illegal command ends the game."),
-    *(
-        _explore(name, depth, version, f"{summary}{labels}.")
-        for version, labels in ((2, ""), (1, ", second edition of the labels"), (0, ", first edition of the labels"))
-        for name, depth, summary in (
-            ("AutoExplore-Depth1", 1, "Find the file that answers a question, at most one folder below the top"),
-            ("AutoExplore-Depth2", 2, "Find the file that answers a question, two folders below the top"),
-            ("AutoExplore", None, "Find the file of a repository that answers a question, wherever it is"),
-        )
-    ),
+    _explore("AutoExplore-Depth1", 1, "Find the file that answers a question, at most one folder below the top."),
+    _explore("AutoExplore-Depth2", 2, "Find the file that answers a question, two folders below the top."),
+    _explore("AutoExplore", None, "Find the file of a repository that answers a question, wherever it is."),
     _alfworld("ALFWorld-TomatoMicrowave", _TOMATO, "Find a tomato in a kitchen and put it into the microwave."),
     _alfworld("ALFWorld", {"horizon": 50}, "Do a household task: find things, clean, heat or cool them, place them."),
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from natlang_envs.autoexplore.dataset.editions import Edition
 from natlang_envs.autoexplore.dataset.labels import Wording
 from natlang_envs.autoexplore.episode import GOAL_REWARD, Episode
 from natlang_envs.autoexplore.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
@@ -36,8 +35,8 @@ class AutoExploreEnv(NatLangEnv):
     ## Observation Space
     `UnicodeText`: the task, the current folder, the folders and files in it (of a long folder, one page), the steps
     left and what the last command showed, each below a heading. `cat` shows the first `file_budget` characters of a
-    file and says so when there are more. In v2 the same command, given again, shows the next part, and after the last
-    one the first again; each is a step. Bytes that are no UTF-8 are shown as `\xNN`, binary files are named as such.
+    file and says so when there are more. The same command, given again, shows the next part, and after the last one
+    the first again; each is a step. Bytes that are no UTF-8 are shown as `\xNN`, binary files are named as such.
 
     ## Action Space
     `CommandText`, in this order: `cd FOLDER` for each folder here, `cd ..`, then `cat FILE` and `id FILE` for each file
@@ -65,10 +64,8 @@ class AutoExploreEnv(NatLangEnv):
     ## Arguments
     - `depth`: 1 for targets in the top folder or one below, 2 for targets two folders below, None for any. The
       registered ids set it.
-    - `edition`: of the labels; the registered ids set it: 1 in v0, 2 in v1, 3 in v2. From 3 on long files have parts.
-    - `wording`: of the labels' questions. `"natural"`, as a user of the repository would ask, is the default of v1 and
-      v2; a label of your own without one is asked in the hard wording. `"hard"` shares few words with the evidence and
-      is v0's only one.
+    - `wording`: of the labels' questions. `"natural"`, as a user of the repository would ask, is the default; a label
+      of your own without one is asked in the hard wording. `"hard"` shares few words with the evidence.
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository; of the labelled dataset also
       `"test_seen"`, held-out files of the repositories in train.
     - `dataset`: `"labelled"`, real repositories that `natlang data fetch` brings; the name of one of them;
@@ -82,9 +79,6 @@ class AutoExploreEnv(NatLangEnv):
     - `render_mode`: `"ansi"` or None.
 
     ## Version History
-    - v2: the third edition of the labels: more questions, two more repositories in the test split and some further
-      targets. `cat` of a long file, given again, shows its next part.
-    - v1: the second edition of the labels: more targets, some questions dropped, and a natural wording.
     - v0: initial version.
     """
 
@@ -102,12 +96,10 @@ class AutoExploreEnv(NatLangEnv):
         horizon: int = 15,
         file_budget: int = FILE_BUDGET,
         render_mode: str | None = None,
-        edition: Edition = 1,
-        wording: Wording | None = None,
+        wording: Wording = "natural",
     ) -> None:
         self._budget = check_budget(file_budget)
-        self._in_parts = edition >= 3
-        self._tasks = make_tasks(depth, split, dataset, repository, question, target, edition, wording)
+        self._tasks = make_tasks(depth, split, dataset, repository, question, target, wording)
         super().__init__(
             tasks=self._tasks,
             horizon=horizon,
@@ -119,9 +111,9 @@ class AutoExploreEnv(NatLangEnv):
         self._episode: Episode
 
     @classmethod
-    def task_kinds(cls, task_id: str, edition: Edition = 1, **arguments: Any) -> dict[str, str]:
+    def task_kinds(cls, task_id: str, **arguments: Any) -> dict[str, str]:
         """Return the repository of a labelled task and the depth of its target; nothing of any other task."""
-        return kinds_of_task(task_id, edition)
+        return kinds_of_task(task_id)
 
     @property
     def task(self) -> str:
@@ -144,7 +136,7 @@ class AutoExploreEnv(NatLangEnv):
         return self._episode.files_read
 
     def _begin(self, task_id: str) -> str:
-        self._episode = Episode(self._tasks.load(task_id), self._budget, in_parts=self._in_parts)
+        self._episode = Episode(self._tasks.load(task_id), self._budget)
         return self._episode.observe(self.horizon, "")
 
     def _act(self, command: str) -> Outcome:

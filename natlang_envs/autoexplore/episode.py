@@ -30,23 +30,19 @@ class Episode:
         task: What is asked.
         budget: The largest number of characters of a file that `cat` shows.
         repository: The index to use; None opens the task's folder.
-        in_parts: Whether `cat` of a long file, given again, shows its next part; otherwise it shows the first alone.
 
     Raises:
         UsageError: The task's repository cannot be opened.
     """
 
-    __slots__ = ("_in_parts", "_shown", "goal", "navigation", "place", "task")
+    __slots__ = ("_shown", "goal", "navigation", "place", "task")
 
-    def __init__(
-        self, task: ExploreTask, budget: int, repository: Repository | None = None, *, in_parts: bool = False
-    ) -> None:
+    def __init__(self, task: ExploreTask, budget: int, repository: Repository | None = None) -> None:
         self.goal = task
         self.task = task_text(task.question)
         self.navigation: Navigation = navigation_of(repository or open_repository(task.folder), budget)
         self.place = self.navigation.place(("", 0))
-        self._in_parts = in_parts
-        self._shown: tuple[str, ...] = ()  # a file stands there once, or with parts each time that it was shown
+        self._shown: tuple[str, ...] = ()  # a file stands there each time that it was shown
 
     @property
     def files_read(self) -> tuple[str, ...]:
@@ -68,10 +64,8 @@ class Episode:
             if move.kind == "go":
                 self.place = self.navigation.place((move.path, move.page))
             else:
-                before = self._shown.count(move.path)
-                feedback = self.navigation.text(move.path, before if self._in_parts else None)
-                if self._in_parts or not before:
-                    self._shown = (*self._shown, move.path)
+                feedback = self.navigation.text(move.path, self._shown.count(move.path))
+                self._shown = (*self._shown, move.path)
         if last:
             return Outcome(f"{feedback}\n{LAST_STEP}", -GOAL_REWARD, terminated=True)
         return Outcome(feedback, STEP_REWARD)
@@ -96,7 +90,7 @@ class Episode:
         return [*way, f"cat {name.removeprefix('id ')}", name]
 
     def state(self) -> tuple[Any, ...]:
-        """Return the folder, the page and the files shown, in parts each time anew."""
+        """Return the folder, the page, and the files shown, each time that one was."""
         return (*self.place.key, self._shown)
 
     def set_state(self, state: tuple[Any, ...]) -> None:

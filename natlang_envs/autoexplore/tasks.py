@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
-from natlang_envs.autoexplore.dataset.editions import Edition, load_labels
-from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Part, Wording, read_labels
+from natlang_envs.autoexplore.dataset.labels import PARTS, Label, Part, Wording, read_labels, wording_named
 from natlang_envs.autoexplore.dataset.repositories import repository_folder
+from natlang_envs.autoexplore.dataset.shipped import load_labels
 from natlang_envs.autoexplore.repository.names import same
 from natlang_envs.autoexplore.repository.texts import clean_question
 from natlang_envs.autoexplore.repository.tree import open_repository
@@ -65,9 +65,9 @@ def split_of_task(task_id: str) -> Split:
     return split_of(FAMILY, task_id.partition("/")[0], SHARES)
 
 
-def kinds_of_task(task_id: str, edition: Edition) -> dict[str, str]:
-    """Return the repository of a task and how many folders deep its target lies, as far as this edition knows them."""
-    task = _found(_embedded_by_split(), task_id)[1] or _found(_tables(LABELLED, edition, "hard"), task_id)[1]
+def kinds_of_task(task_id: str) -> dict[str, str]:
+    """Return the repository of a task and how many folders deep its target lies, if the package knows the task."""
+    task = _found(_embedded_by_split(), task_id)[1] or _found(_tables(LABELLED, "hard"), task_id)[1]
     return {} if task is None else {"Depth": str(task.depth), "Repository": task_id.partition("/")[0]}
 
 
@@ -79,7 +79,6 @@ class RepositoryTasks:
         depth: 1, 2 or None for any: see `DEPTHS`.
         dataset: `"embedded"`, `"labelled"`, or the name of a repository for its labels alone. None draws embedded tasks
             in the split `"all"`, where it accepts the ids of labels too, and labels in any other.
-        edition: Of the labels.
         wording: Of the labels' questions.
 
     Raises:
@@ -91,16 +90,14 @@ class RepositoryTasks:
         split: str,
         depth: int | None,
         dataset: str | None = EMBEDDED,
-        edition: Edition = 1,
-        wording: Wording = "hard",
+        wording: Wording = "natural",
     ) -> None:
         _check_depth(depth)
         drawn = dataset or (EMBEDDED if split == "all" else LABELLED)
-        tables = _tables(drawn, edition, wording)
+        tables = _tables(drawn, wording)
         one_of("split", split, dict.fromkeys((*SPLITS, *tables)))
         self.split = split
         self._depth = depth
-        self._edition: Edition = edition
         self._wording: Wording = wording
         self._known = tables
         self._folders: dict[str, Path] = {}  # of the repositories asked for: to find one takes as long as some steps
@@ -127,16 +124,14 @@ class RepositoryTasks:
         if task is None:
             raise UsageError(f"unknown task {str(task_id)!a}: an id reads like {self.pool[0]!r}")
         if not _is_of_depth(task, self._depth):
-            raise UsageError(
-                f"task {task_id!r} has a target of depth {task.depth}: {_other_id(task.depth, self._edition)}"
-            )
+            raise UsageError(f"task {task_id!r} has a target of depth {task.depth}: {_other_id(task.depth)}")
         if self.split not in ("all", part):
             raise UsageError(f"task {task_id!r} is in the split {part!r}, not {self.split!r}: pass split={part!r}")
 
     def _find(self, task_id: str) -> tuple[str, ExploreTask | None]:
         found = _found(self._known, task_id)
         if self._accepts_labels and found[1] is None:
-            return _found(_tables(LABELLED, self._edition, self._wording), task_id)
+            return _found(_tables(LABELLED, self._wording), task_id)
         return found
 
     def ids(self) -> Iterator[str]:
@@ -197,16 +192,13 @@ class OwnTask(OneTask):
         question: What is asked.
         target: The file that answers it, relative to the folder; or several of which any is right.
         depth: As in `RepositoryTasks`.
-        edition: Of the environment, which a message names.
 
     Raises:
         UsageError: The folder cannot be used, the question is empty, a target is no file of the folder, or the depth
             does not fit.
     """
 
-    def __init__(
-        self, repository: str, question: str, target: str | Sequence[str], depth: int | None, edition: Edition = 1
-    ) -> None:
+    def __init__(self, repository: str, question: str, target: str | Sequence[str], depth: int | None) -> None:
         _check_depth(depth)
         given = (target,) if isinstance(target, str) else tuple(target)
         if not given:
@@ -214,7 +206,7 @@ class OwnTask(OneTask):
         task = own_task(Path(repository), question, tuple(sorted({_target(repository, each) for each in given})))
         super().__init__(task)
         if not _is_of_depth(task, depth):
-            raise UsageError(f"target {task.targets[0]!r} has depth {task.depth}: {_other_id(task.depth, edition)}")
+            raise UsageError(f"target {task.targets[0]!r} has depth {task.depth}: {_other_id(task.depth)}")
 
 
 class LabelFileTasks:
@@ -285,39 +277,28 @@ def make_tasks(
     repository: str | None,
     question: str | None,
     target: str | Sequence[str] | None,
-    edition: Edition = 1,
-    wording: Wording | None = None,
+    wording: Wording = "natural",
 ) -> ExploreTasks:
     """Return the tasks that the arguments of an environment describe.
 
     Raises:
         UsageError: They are incomplete or do not fit together; see `RepositoryTasks`, `OwnTask` and `LabelFileTasks`.
     """
-    chosen = _wording(wording, edition)
+    wording = wording_named(wording)
     if repository is None and question is None and target is None:
-        return RepositoryTasks(split, depth, dataset, edition, chosen)
+        return RepositoryTasks(split, depth, dataset, wording)
     one_of("split", split, SPLITS)
     if split != "all":
         raise UsageError(f"a repository of your own has no split {split!r}: leave split out")
     if repository is not None and question is None and target is None and dataset is not None:
-        return LabelFileTasks(Path(dataset), Path(repository), depth, chosen)
+        return LabelFileTasks(Path(dataset), Path(repository), depth, wording)
     if repository is None or question is None or target is None:
         raise UsageError(
             "a repository of your own needs all three of repository, question and target, or labels as dataset"
         )
     if dataset is not None:
         raise UsageError(f"a repository of your own is in no dataset {dataset!r}: leave dataset out")
-    return OwnTask(repository, question, target, depth, edition)
-
-
-def _wording(wording: str | None, edition: Edition) -> Wording:
-    """Return the wording that is meant: the natural one where the edition has it."""
-    if wording is None:
-        return "hard" if edition == 1 else "natural"
-    one_of("wording", wording, WORDINGS)
-    if edition == 1 and wording == "natural":
-        raise UsageError("the first edition has no natural wording: use NatLang/AutoExplore-v2")
-    return "natural" if wording == "natural" else "hard"
+    return OwnTask(repository, question, target, depth)
 
 
 def _target(repository: str, given: str) -> str:
@@ -343,10 +324,10 @@ def _is_of_depth(task: ExploreTask, depth: int | None) -> bool:
     return depth is None or task.depth in DEPTHS[depth]
 
 
-def _other_id(depth: int, edition: Edition) -> str:
+def _other_id(depth: int) -> str:
     """Return which environment has targets of a depth."""
     fitting = [f"Depth{name}-" for name, depths in DEPTHS.items() if depth in depths]
-    return f"use {' or '.join(f'NatLang/AutoExplore-{name}v{edition - 1}' for name in (*fitting, ''))}"
+    return f"use {' or '.join(f'NatLang/AutoExplore-{name}v0' for name in (*fitting, ''))}"
 
 
 @cache
@@ -366,7 +347,7 @@ def _found(tables: dict[str, dict[str, ExploreTask]], task_id: str) -> tuple[str
     return next(((part, tasks[task_id]) for part, tasks in tables.items() if task_id in tasks), ("", None))
 
 
-def _tables(dataset: str, edition: Edition, wording: Wording) -> dict[str, dict[str, ExploreTask]]:
+def _tables(dataset: str, wording: Wording) -> dict[str, dict[str, ExploreTask]]:
     """Return the tasks of a dataset by split and id.
 
     Raises:
@@ -377,7 +358,7 @@ def _tables(dataset: str, edition: Edition, wording: Wording) -> dict[str, dict[
     if dataset.endswith(".jsonl"):
         raise UsageError(f"the labels of {dataset} are about a folder of yours: name it, repository=…")
     one_of("dataset", dataset, (EMBEDDED, LABELLED, *catalogue()))
-    tables = {part: _labelled(part, edition, wording) for part in PARTS}
+    tables = {part: _labelled(part, wording) for part in PARTS}
     if dataset == LABELLED:
         return tables
     return {
@@ -395,6 +376,6 @@ def _embedded_by_split() -> dict[str, dict[str, ExploreTask]]:
 
 
 @cache
-def _labelled(part: Part, edition: Edition, wording: Wording) -> dict[str, ExploreTask]:
+def _labelled(part: Part, wording: Wording) -> dict[str, ExploreTask]:
     """Return the labelled tasks of a part; where their files are is asked when one is loaded."""
-    return {each.id: _task_of(each, Path(), wording) for each in load_labels(part, edition)}
+    return {each.id: _task_of(each, Path(), wording) for each in load_labels(part)}

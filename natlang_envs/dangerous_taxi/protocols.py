@@ -14,42 +14,38 @@ from natlang_envs.task_random import TaskRandom
 from natlang_envs.tasks import hash_fraction
 
 _STAGES = {"pickup": ("NatLang/DangerousTaxi-Pickup-v0", 15), "dropoff": ("NatLang/DangerousTaxi-Dropoff-v0", 30)}
-_PAPER_EPISODES = 100
-_CITIES = 200
+_STARTS, _CITIES = 100, 200
 
 
 def _held_out_starts() -> tuple[Episode, ...]:
     """100 different starts of the classic map's test split, in the order of a hash."""
     ids = sorted(TaxiTasks("classic", "test").ids(), key=lambda task_id: hash_fraction(f"paper/{task_id}"))
-    return tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids[:_PAPER_EPISODES]))
+    return tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids[:_STARTS]))
 
 
-def _held_out_cities(version: int) -> tuple[Episode, ...]:
-    """200 different cities of the test split, one start in each; no version shares a city with another."""
+def _held_out_cities() -> tuple[Episode, ...]:
+    """200 different cities of the test split, one start in each: none of the first 200, on which settings were chosen."""
     pool = sorted(TaxiTasks("generated", "test").pool, key=lambda name: hash_fraction(f"v1/{name}"))
     episodes: list[Episode] = []
-    for seed, name in enumerate(pool[(version - 1) * _CITIES : version * _CITIES]):
+    for seed, name in enumerate(pool[_CITIES : 2 * _CITIES]):
         city = load_city(name)
-        start = city.starts[TaskRandom(f"v{version}/start/{name}").below(len(city.starts))]
+        start = city.starts[TaskRandom(f"v2/start/{name}").below(len(city.starts))]
         episodes.append(Episode(task_id_of(city, start), seed))
     return tuple(episodes)
 
 
 def protocols() -> Iterator[Protocol]:
-    """Yield the six protocols."""
+    """Yield the four protocols."""
+    starts = "100 initialisations of the classic map, as many as the paper's, all in the test split."
+    cities = "200 generated maps that no training split holds, one start in each."
+    kinds: tuple[tuple[str, MapKind, tuple[Episode, ...], str], ...] = (
+        ("", "classic", _held_out_starts(), starts),
+        ("-cities", "generated", _held_out_cities(), cities),
+    )
     for stage, (env_id, horizon) in _STAGES.items():
-        name = f"dangerous-taxi-{stage}"
-        paper = "The paper's 100 initialisations of the classic map, here all in the test split."
-        v1 = "200 generated maps that no training split holds, one start in each."
-        v2 = "200 further generated maps that no training split holds, one start in each; settings were chosen on v1."
-        kinds: tuple[tuple[str, MapKind, tuple[Episode, ...], str], ...] = (
-            ("paper", "classic", _held_out_starts(), paper),
-            ("v1", "generated", _held_out_cities(1), v1),
-            ("v2", "generated", _held_out_cities(2), v2),
-        )
-        for version, kind, episodes, description in kinds:
+        for family, kind, episodes, description in kinds:
             kwargs = {"map": kind, "split": "test"}
-            yield Protocol(f"{name}/{version}", env_id, kwargs, horizon, 1, episodes, description)
+            yield Protocol(f"dangerous-taxi-{stage}{family}/v1", env_id, kwargs, horizon, 1, episodes, description)
 
 
 def main() -> None:

@@ -1,7 +1,4 @@
-"""Protocols: which episodes make a score. A protocol is a JSON file in `protocols/`, and its digest.
-
-`…/paper` repeats the paper's numbers of tasks and runs; `…/v1` are ours, on held-out groups.
-"""
+"""Protocols: which episodes make a score, on held-out groups. Each is a JSON file in `protocols/`, and has a digest."""
 
 from __future__ import annotations
 

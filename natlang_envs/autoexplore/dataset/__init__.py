@@ -5,10 +5,9 @@ catalogue          the repositories, pinned; locations, repositories: their fold
 package_index      a file from the packaging index that pip is set to
 fetch, unpack      fetches archives, and unpacks what nobody trusts
 labels             a question, its targets, and the evidence
-editions           the labels as first published, with their amendments, and with further ones
-further            the labels that the third edition adds
+shipped            the dataset's own labels, a file for each split
 quotations         evidence that is not quoted but given by position and hash
-chosen             the labels that a command is about: an edition, or a user's own
+chosen             the labels that a command is about: the dataset's, or a user's own
 licences           files whose text may not be quoted
 checks             the rules that every label satisfies
 near_duplicates    questions that are nearly the same
@@ -21,7 +20,7 @@ coffee_company/    builds the one repository that is not fetched
 
 from __future__ import annotations
 
-from natlang_envs.autoexplore.dataset.editions import load_labels
 from natlang_envs.autoexplore.dataset.labels import Evidence, Label, Verdict
+from natlang_envs.autoexplore.dataset.shipped import load_labels
 
 __all__ = ["Evidence", "Label", "Verdict", "load_labels"]

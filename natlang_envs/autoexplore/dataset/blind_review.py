@@ -25,7 +25,7 @@ class Reading(NamedTuple):
 
 def readings_file() -> Path:
     """Return the file of the second reading."""
-    return data_folder() / "second_reading.jsonl"
+    return data_folder() / "readings" / "second.jsonl"
 
 
 def sample(labels: Iterable[Label]) -> list[Reading]:
@@ -84,8 +84,8 @@ class Completeness(NamedTuple):
 
 
 def fresh_reading_file() -> Path:
-    """Return the file of the blind reading made when the third edition was finished; no target was added from it."""
-    return data_folder() / "fresh_reading.jsonl"
+    """Return the file of the blind reading made when the labels were finished; no target was added from it."""
+    return data_folder() / "readings" / "fresh.jsonl"
 
 
 def completeness(labels: Mapping[str, Label], path: Path | None = None) -> Completeness:
@@ -94,7 +94,7 @@ def completeness(labels: Mapping[str, Label], path: Path | None = None) -> Compl
     Raises:
         UsageError: A line is no such reading; the message names its number.
     """
-    path = path or data_folder() / "full_reading.jsonl"
+    path = path or data_folder() / "readings" / "full.jsonl"
     read = [each for _, each in read_lines(path, _parse_full) if each.id in labels]
     targets = [set(labels[each.id].targets) for each in read]
     found = sum(bool(those & set(each.files)) for each, those in zip(read, targets, strict=True))

@@ -15,16 +15,6 @@ from natlang_envs.autoexplore.dataset.blind_review import (
     readings_file,
 )
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
-from natlang_envs.autoexplore.dataset.editions import (
-    EDITIONS,
-    Amendment,
-    Edition,
-    amendments,
-    digest,
-    load_labels,
-    unamended,
-)
-from natlang_envs.autoexplore.dataset.further import read_further
 from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Wording
 from natlang_envs.autoexplore.dataset.licences import RESTRICTIONS
 from natlang_envs.autoexplore.dataset.report import (
@@ -44,9 +34,6 @@ _META = re.compile(
     re.IGNORECASE,
 )  # paths: top-level files of a project, hidden ones, CI and its scripts, changes and releases, licences
 
-# Lines of the template that are about some editions alone.
-_OF_EDITIONS = re.compile(r"<!-- (from|until) edition (\d) -->\n(.*?)<!-- end -->\n", re.DOTALL)
-
 
 def is_about_project(label: Label) -> bool:
     """Return whether the nearest target is about the project itself, judged by its path."""
@@ -54,13 +41,13 @@ def is_about_project(label: Label) -> bool:
     return label.repository != COFFEE and bool(_META.search(nearest))
 
 
-def card(parts: Parts, edition: Edition | None, source_digest: str) -> str:
-    """Return the card of an edition, or the shorter one of labels of a user's own.
+def card(parts: Parts, source_digest: str, *, own: bool = False) -> str:
+    """Return the card of the dataset, or the shorter one of labels of a user's own.
 
     Args:
         parts: The labels.
-        edition: Of the dataset; None for labels of a user's own.
         source_digest: Of the files that the labels come from.
+        own: Whether they are a user's own.
     """
     everything = {label.id: label for labels in parts.values() for label in labels}
     values = {
@@ -71,26 +58,13 @@ def card(parts: Parts, edition: Edition | None, source_digest: str) -> str:
         "size": _size(len(everything)),
         "digest": source_digest,
     }
-    if edition is None:
+    if own:
         return _filled("own_card.md", values)
-    full = completeness(everything)
-    fresh = completeness(everything, fresh_reading_file())
-    further = {part: read_further(part) for part in PARTS}
-    second = {label.id: label for part in PARTS for label in load_labels(part, 2)}
+    full, fresh = completeness(everything), completeness(everything, fresh_reading_file())
     values |= {
-        "edition": str(edition),
-        "version": str(edition - 1),
-        "more": " or `more_repositories.toml`" if edition >= 3 else "",
-        "first_digest": digest(1),
-        "second_digest": digest(2),
-        "further": f"{sum(map(len, further.values())):,}",
-        "further_by_part": ", ".join(f"{part} {len(labels)}" for part, labels in further.items()),
-        "further_table": _further(further),
+        "by_part": ", ".join(f"{part} {len(labels)}" for part, labels in parts.items()),
         "data_share": f"{sum(each.kind == 'data' for each in everything.values()) / (len(everything) or 1):.0%}",
-        "natural": f"{sum(map(_natural, parts.values())):,}",
-        "natural_by_part": ", ".join(f"{part} {_natural(labels)} of {len(labels)}" for part, labels in parts.items()),
         "repositories": str(len({label.repository for label in everything.values()})),
-        "changes": _changes(edition),
         "licences": _licences(parts),
         "restrictions": _restrictions(parts),
         "by_repository": _counted(parts, [(name, name) for name in catalogue()], lambda label: label.repository),
@@ -101,24 +75,18 @@ def card(parts: Parts, edition: Edition | None, source_digest: str) -> str:
         "slices": _slices(parts),
         "targets_found": str(full.found),
         "files_further": str(full.further),
-        "second_further": str(completeness(second).further),
         "fresh_found": str(fresh.found),
         "fresh_further": str(fresh.further),
         "agreement": str(agreement(read_readings(readings_file()), everything)),
     }
-    return _filled("dataset_card.md", values, edition)
+    return _filled("dataset_card.md", values)
 
 
-def _filled(name: str, values: dict[str, str], edition: Edition = 1) -> str:
+def _filled(name: str, values: dict[str, str]) -> str:
     text = resources.files("natlang_envs.autoexplore").joinpath(f"prompts/{name}").read_text(encoding="utf-8")
-    text = _OF_EDITIONS.sub(lambda found: found[3] if _holds(found[1], int(found[2]), edition) else "", text)
     for key, value in values.items():
         text = text.replace("{" + key + "}", value)
     return text
-
-
-def _holds(bound: str, number: int, edition: int) -> bool:
-    return edition >= number if bound == "from" else edition <= number
 
 
 def _size(labels: int) -> str:
@@ -143,49 +111,6 @@ def _counted(parts: Parts, rows: Sequence[tuple[str, str]], of: Callable[[Label]
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
     return "\n".join((*lines, *(f"| {' | '.join(row)} |" for row in rows)))
-
-
-def _changes(edition: Edition) -> str:
-    """Return what each edition after the first changed, in numbers."""
-    rows = [["labels of the first edition", *(str(len(load_labels(part))) for part in PARTS)]]
-    for each, name in zip(EDITIONS[1:], ("second", "third"), strict=True):
-        if each <= edition:
-            rows += _amended(each)
-            rows += [["further labels", *(str(len(read_further(part))) for part in PARTS)]] if each == 3 else []
-            rows.append([f"labels of the {name}", *(str(len(load_labels(part, each))) for part in PARTS)])
-    return _table(["", *PARTS], rows)
-
-
-def _amended(edition: Edition) -> list[list[str]]:
-    """Return what the amendments of an edition change, in numbers."""
-    known = amendments(edition)
-    names = {part: [label.id for label in unamended(part, edition) if label.id in known] for part in PARTS}
-    rows: list[tuple[str, Callable[[Amendment], object]]] = [
-        ("labels that gained a target", lambda each: each.added and not each.dropped),
-        ("answers corrected", lambda each: each.answer and not each.dropped),
-        ("labels dropped", lambda each: each.dropped),
-        ("labels whose evidence stands elsewhere, explained", lambda each: each.elsewhere),
-        ("natural wordings", lambda each: each.natural and not each.dropped),
-    ]
-    counted = [
-        (what, [sum(bool(holds(known[each])) for each in names[part]) for part in PARTS]) for what, holds in rows
-    ]
-    return [[what, *map(str, numbers)] for what, numbers in counted if any(numbers)]
-
-
-def _further(further: Parts) -> str:
-    """Return how many of the further labels are about data, and how many of these about the Coffee Company's."""
-    rows: list[tuple[str, Callable[[Label], bool]]] = [
-        ("further labels", lambda label: True),
-        ("about data (tables, configuration)", lambda label: label.kind == "data"),
-        ("about the Coffee Company's data", lambda label: label.kind == "data" and label.repository == COFFEE),
-    ]
-    whole = sum(map(len, further.values())) or 1
-    table: list[list[str]] = []
-    for what, holds in rows:
-        numbers = [sum(map(holds, labels)) for labels in further.values()]
-        table.append([what, *map(str, numbers), f"{sum(numbers) / whole:.0%}"])
-    return _table(["", *further, "share"], table)
 
 
 def _licences(parts: Parts) -> str:

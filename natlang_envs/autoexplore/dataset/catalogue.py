@@ -18,8 +18,6 @@ from natlang_envs.files import cache_folder
 from natlang_envs.tasks import Split
 
 COFFEE = "coffee-company"  # the one that is built, not fetched
-# Pinned in the list, whose bytes the first edition's digest covers; no label was ever written about it.
-_WITHOUT_LABELS = ("statsmodels",)
 _KEYS = {"name", "version", "licence", "split", "about", "sha256", "digest", "files"}
 
 
@@ -67,9 +65,7 @@ class Entry:
 @cache
 def catalogue() -> dict[str, Entry]:
     """Return the repositories that labels are about, by name, in the order of the file."""
-    entries = read_catalogue(data_folder() / "repositories.toml")
-    entries |= read_catalogue(data_folder() / "more_repositories.toml")
-    return {name: entry for name, entry in entries.items() if name not in _WITHOUT_LABELS}
+    return read_catalogue(data_folder() / "repositories.toml")
 
 
 def read_catalogue(path: Path) -> dict[str, Entry]:

@@ -1,25 +1,23 @@
-"""The labels that a command of `natlang data` is about: an edition of the dataset, or a file of the user's own."""
+"""The labels that a command of `natlang data` is about: the dataset's, or a file of the user's own."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from natlang_envs.autoexplore.dataset.editions import EDITIONS, Edition, digest, edition_named, explained, load_labels
 from natlang_envs.autoexplore.dataset.labels import Label, read_labels
 from natlang_envs.autoexplore.dataset.report import Folders, Parts, all_parts, folder_here
+from natlang_envs.autoexplore.dataset.shipped import digest, load_labels
 from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.errors import UsageError
 
 LabelsOption = Annotated[Path | None, typer.Option("--labels", help="A file of labels of your own.")]
 RepositoryOption = Annotated[Path | None, typer.Option("--repository", help="The folder that --labels is about.")]
-EditionOption = Annotated[int, typer.Option("--edition", help=f"Of the dataset: {EDITIONS[0]} to {EDITIONS[-1]}.")]
 
 OWN = "labels"  # the part, and the exported split, of a user's own labels
 
@@ -31,27 +29,26 @@ class Chosen:
     Attributes:
         parts: The labels by part.
         folders: Where the files of a repository are.
-        edition: Of the dataset; None for labels of the user's own.
+        own: Whether they are the user's own.
         digest: Of the files that the labels come from.
     """
 
     parts: Parts
     folders: Folders
-    edition: Edition | None
+    own: bool
     digest: str
 
     @property
     def explained(self) -> Callable[[Label], Collection[str]] | None:
         """Which files may hold a label's evidence without being targets; None where nobody has looked."""
-        edition = self.edition
-        return None if edition is None or edition == 1 else lambda label: explained(label, edition)
+        return None if self.own else lambda label: [each.path for each in label.elsewhere]
 
 
-def chosen_labels(labels: Path | None, repository: Path | None, edition: int) -> Chosen:
+def chosen_labels(labels: Path | None, repository: Path | None) -> Chosen:
     """Return the labels that the options of a command name.
 
     Raises:
-        UsageError: One of labels and repository is missing, or one cannot be read, or there is no such edition.
+        UsageError: One of labels and repository is missing, or one cannot be read.
     """
     if (labels is None) != (repository is None):
         raise UsageError("--labels and --repository belong together: name the file and the folder that it is about")
@@ -60,6 +57,5 @@ def chosen_labels(labels: Path | None, repository: Path | None, edition: int) ->
         parts = {OWN: read_labels(labels)}
         if not parts[OWN]:
             raise UsageError(f"{labels} holds no label: make some with natlang data label")
-        return Chosen(parts, lambda name: folder, None, hashlib.sha256(labels.read_bytes()).hexdigest())
-    known = edition_named(edition)
-    return Chosen(all_parts(partial(load_labels, edition=known)), folder_here, known, digest(known))
+        return Chosen(parts, lambda name: folder, True, hashlib.sha256(labels.read_bytes()).hexdigest())
+    return Chosen(all_parts(load_labels), folder_here, False, digest())

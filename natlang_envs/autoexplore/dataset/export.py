@@ -15,13 +15,11 @@ from typing import Any, NamedTuple
 from natlang_envs.autoexplore.dataset.card import card
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
 from natlang_envs.autoexplore.dataset.checks import text_of
-from natlang_envs.autoexplore.dataset.editions import Edition, amendments_file
-from natlang_envs.autoexplore.dataset.labels import Evidence, Label
-from natlang_envs.autoexplore.dataset.licences import licence_of_quotes
+from natlang_envs.autoexplore.dataset.labels import Label, Wording
 from natlang_envs.autoexplore.dataset.locations import data_folder
-from natlang_envs.autoexplore.dataset.quotations import quotation_of
 from natlang_envs.autoexplore.dataset.report import Parts
 from natlang_envs.autoexplore.dataset.repositories import repository_folder
+from natlang_envs.autoexplore.dataset.shipped import withheld_line
 from natlang_envs.autoexplore.episode import Episode
 from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
 from natlang_envs.autoexplore.repository.tree import open_repository
@@ -53,14 +51,14 @@ class StateAction(NamedTuple):
     action: str
 
 
-def state_actions(labels: Iterable[Label]) -> Iterator[StateAction]:
-    """Yield the steps of each label's way, as the environment shows them.
+def state_actions(labels: Iterable[Label], wording: Wording = "natural") -> Iterator[StateAction]:
+    """Yield the steps of each label's way, as the environment shows them with the question in this wording.
 
     Raises:
         UsageError: The files of a repository are not here.
     """
     for label in labels:
-        task = ExploreTask(label.id, repository_folder(label.repository), label.question, label.targets)
+        task = ExploreTask(label.id, repository_folder(label.repository), label.asked(wording), label.targets)
         episode = Episode(task, FILE_BUDGET)
         path: list[PathStep] = []
         outcome = Outcome("", 0.0)
@@ -71,24 +69,24 @@ def state_actions(labels: Iterable[Label]) -> Iterator[StateAction]:
             path.append(PathStep(action, outcome.feedback))
 
 
-def write_state_actions(path: Path, labels: Iterable[Label]) -> int:
+def write_state_actions(path: Path, labels: Iterable[Label], wording: Wording = "natural") -> int:
     """Write one state-action pair a line, and return how many there are."""
-    lines = [f"{json.dumps(each._asdict(), ensure_ascii=False)}\n" for each in state_actions(labels)]
+    lines = [f"{json.dumps(each._asdict(), ensure_ascii=False)}\n" for each in state_actions(labels, wording)]
     write_whole(path, "".join(lines).encode())
     return len(lines)
 
 
-def write_export(folder: Path, parts: Parts, edition: Edition | None, digest: str) -> list[Path]:
+def write_export(folder: Path, parts: Parts, digest: str, *, own: bool = False) -> list[Path]:
     """Write the published form: a Parquet file and JSON lines for each part, the card, and all hashes.
 
-    An edition of the dataset comes with its list of repositories, the licence texts of those that are here, the second
-    reading, the amendments, and the Coffee Company.
+    The dataset comes with its list of repositories, the licence texts of those that are here, the blind readings, and
+    the Coffee Company.
 
     Args:
         folder: A new or empty folder.
         parts: The labels.
-        edition: Of the dataset; None for labels of a user's own.
         digest: Of the files that the labels come from.
+        own: Whether they are a user's own, whose evidence may be quoted.
 
     Raises:
         UsageError: pyarrow is not installed, the folder holds something, or files are not here that spans are to be
@@ -121,19 +119,20 @@ def write_export(folder: Path, parts: Parts, edition: Edition | None, digest: st
             "difficulty": text,
             "bm25": pa.list_(pa.struct({"path": text, "answers": pa.bool_(), "why": text})),
             "natural": text,
+            "elsewhere": pa.list_(pa.struct({"path": text, "why": text})),
         }
     )
-    content: dict[str, bytes] = {"README.md": card(parts, edition, digest).encode()}
+    content: dict[str, bytes] = {"README.md": card(parts, digest, own=own).encode()}
     for part, labels in parts.items():
         if labels:
-            rows = [_row(label, published=edition is not None) for label in labels]
+            rows = [_row(label, own=own) for label in labels]
             sink = pa.BufferOutputStream()
             pq.write_table(pa.Table.from_pylist(rows, schema=schema), sink)
             content[f"{part}.parquet"] = sink.getvalue().to_pybytes()
             lines = (f"{json.dumps(each, ensure_ascii=False)}\n" for each in rows)
             content[f"raw/{part}.jsonl"] = "".join(lines).encode()
-    if edition is not None:
-        content |= _company({label.repository for labels in parts.values() for label in labels}, edition)
+    if not own:
+        content |= _company({label.repository for labels in parts.values() for label in labels})
     sums = (f"{hashlib.sha256(each).hexdigest()}  {name}\n" for name, each in sorted(content.items()))
     content["SHA256SUMS"] = "".join(sums).encode()
     for name, each in content.items():
@@ -142,27 +141,23 @@ def write_export(folder: Path, parts: Parts, edition: Edition | None, digest: st
     return [folder / name for name in content]
 
 
-def _row(label: Label, *, published: bool) -> dict[str, Any]:
+def _row(label: Label, *, own: bool) -> dict[str, Any]:
     """Return a label as it is published."""
-    content: dict[str, Any] = {"id": label.id, **json.loads(label.to_json())}
-    content.setdefault("natural", "")
-    content["evidence"] = [_span(label.repository, each, published) for each in label.evidence]
+
+    def text(path: str) -> str:
+        return text_of(open_repository(repository_folder(label.repository)), path)
+
+    content: dict[str, Any] = {"id": label.id, "natural": "", "elsewhere": []}
+    content |= json.loads(label.to_json() if own else withheld_line(label, text))
+    span = dict.fromkeys(("path", "text", "start", "length", "sha256"))
+    content["evidence"] = [span | each for each in content["evidence"]]
     return content
 
 
-def _span(repository: str, evidence: Evidence, published: bool) -> dict[str, Any]:
-    if not (published and licence_of_quotes(repository, evidence.path)):
-        return {**evidence._asdict(), "start": None, "length": None, "sha256": None}
-    text = text_of(open_repository(repository_folder(repository)), evidence.path)
-    return {"text": None, **quotation_of(text, evidence)._asdict()}
-
-
-def _company(repositories: Collection[str], edition: Edition) -> dict[str, bytes]:
+def _company(repositories: Collection[str]) -> dict[str, bytes]:
     """Return what comes with the labels, by its name in the folder."""
-    names = ["repositories.toml", "second_reading.jsonl", "full_reading.jsonl", amendments_file().name]
-    if edition >= 3:
-        names += ["more_repositories.toml", "fresh_reading.jsonl", amendments_file(3).name]
-    content = {name: (data_folder() / name).read_bytes() for name in names if (data_folder() / name).exists()}
+    named = [data_folder() / "repositories.toml", *(data_folder() / "readings").glob("*.jsonl")]
+    content = {path.relative_to(data_folder()).as_posix(): path.read_bytes() for path in named}
     for name in sorted(repositories):
         entry = catalogue()[name]
         if name == COFFEE:

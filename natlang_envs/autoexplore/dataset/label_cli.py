@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from natlang_envs.autoexplore.dataset.blind_review import agreement, read_readings, readings_file
-from natlang_envs.autoexplore.dataset.chosen import EditionOption, LabelsOption, RepositoryOption, chosen_labels
-from natlang_envs.autoexplore.dataset.editions import NEWEST, edition_named, load_labels, part_named
+from natlang_envs.autoexplore.dataset.chosen import LabelsOption, RepositoryOption, chosen_labels
 from natlang_envs.autoexplore.dataset.export import write_export, write_state_actions
-from natlang_envs.autoexplore.dataset.labels import WORDINGS
+from natlang_envs.autoexplore.dataset.labels import WORDINGS, wording_named
 from natlang_envs.autoexplore.dataset.llm_labels import journal_of, make_labels
 from natlang_envs.autoexplore.dataset.report import (
     DEPTHS,
@@ -27,6 +26,7 @@ from natlang_envs.autoexplore.dataset.report import (
     rates,
     seen_by_players,
 )
+from natlang_envs.autoexplore.dataset.shipped import load_labels, part_named
 from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.chat_endpoint import ChatEndpoint
 from natlang_envs.cli_support import printable
@@ -53,11 +53,9 @@ def _progress() -> Progress:
     return Progress(*columns, console=Console(stderr=True))
 
 
-def check_command(
-    labels: LabelsOption = None, repository: RepositoryOption = None, edition: EditionOption = NEWEST
-) -> None:
+def check_command(labels: LabelsOption = None, repository: RepositoryOption = None) -> None:
     """Check every label; what needs the files of a repository is skipped, and said, where they are not here."""
-    chosen = chosen_labels(labels, repository, edition)
+    chosen = chosen_labels(labels, repository)
     parts = chosen.parts
     with _progress() as progress:
         bar = progress.add_task("labels", total=None)
@@ -86,11 +84,9 @@ def _print_problems(found: Checked) -> None:
         typer.echo(f"and {len(found.problems) - _SHOWN_PROBLEMS} more")
 
 
-def stats_command(
-    labels: LabelsOption = None, repository: RepositoryOption = None, edition: EditionOption = NEWEST
-) -> None:
+def stats_command(labels: LabelsOption = None, repository: RepositoryOption = None) -> None:
     """Count the labels, and say how far BM25 and a depth-first searcher come, with 95% intervals."""
-    chosen = chosen_labels(labels, repository, edition)
+    chosen = chosen_labels(labels, repository)
     parts = chosen.parts
     everything = [label for given in parts.values() for label in given]
     typer.echo(f"{len(everything):,} labels: " + ", ".join(f"{part} {len(given)}" for part, given in parts.items()))
@@ -106,7 +102,7 @@ def stats_command(
                 typer.echo(f"{part}, {wording} wording, depth {group}: {shown}")
     seen = seen_by_players(everything, chosen.folders)
     typer.echo(f"Evidence in the first 2,000 characters of a file: {seen:.0%} of the labels.")
-    if chosen.edition is not None:
+    if not chosen.own:
         readings = read_readings(readings_file())
         typer.echo(f"Second reading: {agreement(readings, {label.id: label for label in everything})}")
 
@@ -162,11 +158,11 @@ def label_command(
 def states_command(
     out: Out,
     split: Annotated[str, typer.Option(help="train, validation, test or test_seen.")] = "train",
-    edition: EditionOption = 1,
+    wording: Annotated[str, typer.Option(help="natural or hard.")] = "natural",
 ) -> None:
     """Write the state-action pairs of the shortest ways, one a line: for supervised training."""
-    labels = load_labels(part_named(split), edition_named(edition))
-    pairs = write_state_actions(out, labels)
+    labels = load_labels(part_named(split))
+    pairs = write_state_actions(out, labels, wording_named(wording))
     typer.echo(f"{pairs:,} state-action pairs of {len(labels):,} questions are in {out}.")
 
 
@@ -174,9 +170,8 @@ def export_command(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
     labels: LabelsOption = None,
     repository: RepositoryOption = None,
-    edition: EditionOption = NEWEST,
 ) -> None:
     """Write Parquet files and the card, as the Hugging Face library datasets loads them."""
-    chosen = chosen_labels(labels, repository, edition)
-    for path in write_export(folder, chosen.parts, chosen.edition, chosen.digest):
+    chosen = chosen_labels(labels, repository)
+    for path in write_export(folder, chosen.parts, chosen.digest, own=chosen.own):
         typer.echo(str(path))

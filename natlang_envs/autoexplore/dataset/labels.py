@@ -1,7 +1,7 @@
 """Labels: a question about a repository, the files that answer it, and what shows that they do.
 
 One JSON object a line. What a labeller writes and what a command fills in stand in one object: see `Label`. Those
-of the dataset come from `editions`.
+of the dataset come from `shipped`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from natlang_envs.autoexplore.repository.texts import MAX_QUESTION
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, one_of
 from natlang_envs.files import write_whole
 from natlang_envs.spaces import escape_surrogates
 
@@ -31,6 +31,7 @@ RANKED = 5  # files of BM25's ranking that stand in a label with a verdict
 
 WRITTEN = ("repository", "question", "answer", "targets", "evidence", "kind")  # what a labeller writes
 MADE = ("path", "depth", "difficulty", "bm25")  # what a command fills in
+OPTIONAL = ("natural", "elsewhere")
 
 
 class Evidence(NamedTuple):
@@ -45,6 +46,13 @@ class Verdict(NamedTuple):
 
     path: str
     answers: bool
+    why: str
+
+
+class Elsewhere(NamedTuple):
+    """A file that holds evidence of a label word for word and is no target, and why not."""
+
+    path: str
     why: str
 
 
@@ -64,6 +72,7 @@ class Label:
         difficulty: Whether the question shares a word with the path of a target.
         bm25: The files that BM25 ranks highest for `question`, best first.
         natural: The question as a user of the repository would ask it; empty where there is but one wording.
+        elsewhere: Files that hold its evidence and do not answer.
     """
 
     repository: str
@@ -77,6 +86,7 @@ class Label:
     difficulty: Difficulty
     bm25: tuple[Verdict, ...]
     natural: str = ""
+    elsewhere: tuple[Elsewhere, ...] = ()
 
     @property
     def id(self) -> str:
@@ -90,11 +100,19 @@ class Label:
     def to_json(self) -> str:
         """Return its line."""
         content = asdict(self)
-        if not self.natural:
-            del content["natural"]
-        content["evidence"] = [each._asdict() for each in self.evidence]
-        content["bm25"] = [each._asdict() for each in self.bm25]
-        return json.dumps(content, ensure_ascii=False)
+        for name in ("evidence", "bm25", "elsewhere"):
+            content[name] = [each._asdict() for each in getattr(self, name)]
+        kept = {name: each for name, each in content.items() if each or name not in OPTIONAL}
+        return json.dumps(kept, ensure_ascii=False)
+
+
+def wording_named(name: str) -> Wording:
+    """Return a wording by name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    return cast("Wording", one_of("wording", name, WORDINGS))
 
 
 def parse(value: object) -> Label:
@@ -103,8 +121,7 @@ def parse(value: object) -> Label:
     Raises:
         ValueError: Something in it is missing, unknown, or of another type; the message names it.
     """
-    content = read_object(value, (*WRITTEN, *MADE), "a label", optional=("natural",))
-    content.setdefault("natural", "")
+    content = {"natural": "", "elsewhere": []} | read_object(value, (*WRITTEN, *MADE), "a label", optional=OPTIONAL)
     for name in ("repository", "question", "answer", "kind", "difficulty", "natural"):
         _check(content[name], str, name)
     for name in ("question", "natural") if content["natural"] else ("question",):
@@ -119,6 +136,7 @@ def parse(value: object) -> Label:
         raise ValueError("targets must name at least one file")
     content["evidence"] = tuple(evidence_of(each) for each in _list(content["evidence"], "evidence"))
     content["bm25"] = tuple(_verdict(each) for each in _list(content["bm25"], "bm25"))
+    content["elsewhere"] = tuple(_elsewhere(each) for each in _list(content["elsewhere"], "elsewhere"))
     return Label(**content)
 
 
@@ -139,6 +157,11 @@ def _verdict(value: object) -> Verdict:
         _check(content["answers"], bool, "bm25's answers"),
         _check(content["why"], str, "bm25's why"),
     )
+
+
+def _elsewhere(value: object) -> Elsewhere:
+    content = read_object(value, Elsewhere._fields, "each of elsewhere")
+    return Elsewhere(*(_check(content[name], str, f"elsewhere's {name}") for name in Elsewhere._fields))
 
 
 def read_object(value: object, names: Iterable[str], what: str, optional: Iterable[str] = ()) -> dict[str, Any]:
@@ -192,15 +215,19 @@ def read_lines(path: Path, parse_one: Callable[[object], T]) -> Iterator[tuple[i
                 raise UsageError(f"{path}, line {number}: {error}") from None
 
 
-def read_labels(path: Path) -> list[Label]:
+def read_labels(path: Path, parse_one: Callable[[object], Label] = parse) -> list[Label]:
     """Return the labels of a file.
+
+    Args:
+        path: The file.
+        parse_one: Makes a label of the object of a line.
 
     Raises:
         UsageError: The file cannot be read, or a line is no label, or asks what an earlier one does; the message names
             its number.
     """
     labels: dict[str, Label] = {}
-    for number, label in read_lines(path, parse):
+    for number, label in read_lines(path, parse_one):
         if labels.setdefault(label.id, label) is not label:
             raise UsageError(f"{path}, line {number}: its question is that of an earlier line: leave one of them out")
     return list(labels.values())

@@ -20,7 +20,6 @@ from natlang_envs.autoexplore.repository.texts import (
     contents,
     describe_place,
     entered,
-    part_of,
     turned,
 )
 from natlang_envs.autoexplore.repository.tree import Repository
@@ -92,7 +91,7 @@ class Navigation:
         self._budget = budget
         self._paged: dict[str, list[Page]] = {}
         self._places: dict[Key, Place] = {}
-        self._texts: dict[tuple[str, int | None], str] = {}
+        self._texts: dict[tuple[str, int], str] = {}
 
     def __reduce__(self) -> tuple[Callable[..., Navigation], tuple[Repository, int]]:
         """Pickle as the repository: it is made again, or shared, where it is loaded."""
@@ -109,25 +108,21 @@ class Navigation:
             found = self._places[key] = self._make(key)
         return found
 
-    def text(self, path: str, before: int | None = None) -> str:
+    def text(self, path: str, before: int = 0) -> str:
         """Return the answer to `cat`.
 
         Args:
             path: The file.
-            before: How often the file was shown before, where a long one is shown in parts; None shows the first alone.
+            before: How often the file was shown before: a long one is shown in parts.
 
         Raises:
             RepositoryChanged: The file is not what was indexed any more.
         """
         found = self._texts.get((path, before))
         if found is None:
-            head = self.repository.part(path, 0, bytes_shown(self._budget * ((before or 0) + 1)))
+            head = self.repository.part(path, 0, bytes_shown(self._budget * (before + 1)))
             name, size = path.rpartition("/")[2], self.repository.mark(path).size
-            if before is None:
-                found = contents(name, head, size, self._budget)
-            else:
-                found = part_of(name, head, size, self._budget, before)
-            self._texts[path, before] = found
+            found = self._texts[path, before] = contents(name, head, size, self._budget, before)
         return found
 
     def route(self, start: Key, targets: Collection[str]) -> list[str]:

@@ -73,14 +73,15 @@ def turned(page: int, pages: int) -> str:
     return f"You see page {page + 1} of {pages} of this folder now."
 
 
-def contents(name: str, head: bytes, size: int, budget: int) -> str:
-    """Return the answer to a `cat`.
+def contents(name: str, head: bytes, size: int, budget: int, number: int = 0) -> str:
+    """Return the answer to a `cat`: a long file is shown in parts, and the first one again after the last.
 
     Args:
         name: The file's name.
-        head: Its first bytes, `bytes_shown(budget)` of them or all.
+        head: Its first bytes, `bytes_shown(budget * (number + 1))` of them or all.
         size: Its size in bytes.
         budget: The largest number of characters of it to show.
+        number: How often the file was shown before.
     """
     if not size:
         return f"{name} is empty."
@@ -89,23 +90,6 @@ def contents(name: str, head: bytes, size: int, budget: int) -> str:
     text = head.decode("utf-8", "backslashreplace")
     if len(text) <= budget and len(head) == size:
         return f"{name} reads:\n{text}"
-    shown = text[:budget]
-    return f"{name} begins:\n{shown}\n[cut: the first {len(shown):,} characters of a file of {size:,} bytes]"
-
-
-def part_of(name: str, head: bytes, size: int, budget: int, number: int) -> str:
-    """Return the answer to a `cat` that shows a long file in parts, and the first one again after the last.
-
-    Args:
-        name: The file's name.
-        head: Its first bytes, `bytes_shown(budget * (number + 1))` of them or all.
-        size: Its size in bytes.
-        budget: The largest number of characters of a part.
-        number: How often the file was shown before.
-    """
-    text = head.decode("utf-8", "backslashreplace")
-    if b"\0" in head[:_SNIFFED] or (len(text) <= budget and len(head) == size):
-        return contents(name, head, size, budget)
     parts = -(-len(text) // budget)
     start = number % parts * budget
     shown = text[start : start + budget]
