@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import resource
 import shutil
 import signal
@@ -13,8 +11,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 
 import pytest

@@ -24,7 +24,7 @@ def _held_out_starts() -> tuple[Episode, ...]:
 
 
 def _held_out_cities() -> tuple[Episode, ...]:
-    """200 different cities of the test split, one start in each: none of the first 200, on which settings were chosen."""
+    """200 different cities of the test split, one start in each; on the 200 before them settings were chosen."""
     pool = sorted(TaxiTasks("generated", "test").pool, key=lambda name: hash_fraction(f"v1/{name}"))
     episodes: list[Episode] = []
     for seed, name in enumerate(pool[_CITIES : 2 * _CITIES]):

@@ -1,4 +1,4 @@
-"""Labels: their file format, the checks on each, drafts, splits, the export and the second reading."""
+"""Labels: their file format, the checks on each, splits, the export and the blind readings."""
 
 from __future__ import annotations
 
@@ -32,13 +32,19 @@ from natlang_envs.autoexplore.dataset.checks import (
     shortest_path,
 )
 from natlang_envs.autoexplore.dataset.export import state_actions, write_export
-from natlang_envs.autoexplore.dataset.labels import Evidence, Label, Verdict, parse, read_labels, write_labels
+from natlang_envs.autoexplore.dataset.labels import (
+    Elsewhere,
+    Evidence,
+    Label,
+    Verdict,
+    parse,
+    read_labels,
+    write_labels,
+)
 from natlang_envs.autoexplore.dataset.near_duplicates import NEAR, letter_groups, near_pairs, share
 from natlang_envs.autoexplore.dataset.report import bm25_right, check, depth_first_right, leaks, rates
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from tests.natlang_envs.autoexplore.folders import write
-from tools.dataset.assemble import assemble, held_out_files
-from tools.dataset.drafts import fill_file, write_filled
 
 FILES = {
     "README.md": "# Teapots\nA shop that mends teapots of every size.\n",
@@ -84,7 +90,8 @@ def problems(repository: Repository, label: Label) -> list[str]:
 
 def test_a_label_is_the_same_after_a_file(tmp_path: Path, shop: Repository) -> None:
     label = soap(shop)
-    other = replace(label, question="Was it so?", answer="It\u2028was.")
+    elsewhere = (Elsewhere("README.md", "a heading"),)
+    other = replace(label, question="Was it so?", answer="It\u2028was.", natural="Was it?", elsewhere=elsewhere)
     write_labels(tmp_path / "labels.jsonl", [label, other])
     assert read_labels(tmp_path / "labels.jsonl") == [label, other]
     assert label.id.startswith("shop/")
@@ -101,6 +108,7 @@ def test_a_label_is_the_same_after_a_file(tmp_path: Path, shop: Repository) -> N
         (lambda line: line.replace('"documentation"', '"prose"'), "line 2: kind must be one of documentation, code"),
         (lambda line: line.replace('"answers": false', '"answers": null'), "line 2: bm25's answers must be bool"),
         (lambda line: line.replace('"text"', '"span"'), r"line 2: evidence has exactly the keys path, text"),
+        (lambda line: line[:-1] + ', "elsewhere": [{"path": "x"}]}', r"line 2: each of elsewhere .*missing \['why'\]"),
         (lambda line: "[" * 100_000, "line 2: "),
     ],
 )
@@ -192,110 +200,34 @@ def test_near_duplicates_are_those_that_comparing_all_pairs_finds() -> None:
     assert len(wanted) > 10
 
 
-def draft_lines(coffee: Repository, count: int) -> list[dict[str, Any]]:
-    """Return drafts on the first documents of the Coffee Company: what a labeller would write."""
-    lines: list[dict[str, Any]] = []
+def labels_of(coffee: Repository, count: int) -> list[Label]:
+    """Return labels on the last documents of the Coffee Company."""
+    lines: list[Label] = []
     for path in [each for each in coffee.files if each.endswith(".md")][-count:]:
         text = next(each for each in coffee.read(path).decode().splitlines() if 30 <= len(each) <= 300)
         question = f"Where is {hashlib.sha256(path.encode()).hexdigest()} told?"
-        lines.append(
-            {
-                "repository": COFFEE,
-                "question": question,
-                "answer": "x",
-                "targets": [path],
-                "evidence": [{"path": path, "text": text}],
-                "kind": "documentation",
-            }
-        )
+        lines.append(replace(label_of(coffee, question, path, text), repository=COFFEE))
     return lines
 
 
-def judged(path: Path) -> Path:
-    """Fill a file of drafts in, and give every verdict that is open."""
-    filled = fill_file(path)
-    for each in filled:
-        for verdict in each.content["bm25"]:
-            if verdict["answers"] is None:
-                verdict.update(answers=False, why="it is about something else")
-    write_filled(path, filled)
-    return path
-
-
-def test_a_draft_is_finished_in_two_rounds(coffee: Repository, tmp_path: Path) -> None:
-    path = tmp_path / f"{COFFEE}.jsonl"
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in draft_lines(coffee, 2)))
-    first = fill_file(path)
-    assert all("no verdict yet" in each.problems[-1] and each.label is None for each in first)
-    second = fill_file(judged(path))
-    assert [each.problems for each in second] == [(), ()]
-    third = fill_file(path)
-    assert [each.label for each in third] == [each.label for each in second]
-    assert all(problems(coffee, each.label) == [] for each in third if each.label)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"targets": "README.md"}, "targets must be a list"),
-        ({"targets": ["REDME.md"]}, "REDME.md is no file of the repository"),
-        ({"kind": "prose"}, "kind must be one of"),
-        ({"evidence": [{"path": "README.md"}]}, "missing ['text']"),
-        ({"qestion": "x"}, "qestion is no key of a label"),
-        ({"answer": 3}, "answer must be text"),
-    ],
-)
-def test_a_wrong_draft_is_told_and_kept(
-    coffee: Repository, tmp_path: Path, changes: dict[str, Any], words: str
-) -> None:
-    path = tmp_path / "drafts.jsonl"
-    line = draft_lines(coffee, 1)[0] | changes
-    path.write_text(json.dumps(line))
-    (filled,) = fill_file(path)
-    assert any(words in problem for problem in filled.problems)
-    assert filled.label is None
-    assert {name: filled.content[name] for name in line} == line
-
-
-def test_splits_hold_every_finished_draft_once(coffee: Repository, tmp_path: Path) -> None:
-    path = tmp_path / f"{COFFEE}.jsonl"
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in draft_lines(coffee, 30)))
-    judged(path)
-    left_out: list[str] = []
-    parts = assemble(tmp_path, left_out)
-    assert sum(map(len, parts.values())) + len(left_out) == 30
-    assert parts["train"]
-    assert parts["test_seen"]
+def test_no_file_and_no_repository_is_on_two_sides(coffee: Repository) -> None:
+    labels = labels_of(coffee, 12)
+    parts = {"train": labels[:8], "test_seen": labels[8:]}
     assert leaks(parts) == []
     assert check(parts).problems == ()
-    moved = {**parts, "test": parts["train"][:1]}
+    moved = {**parts, "test": labels[:1]}
     assert any("is of a repository of the split train" in line for line in leaks(moved))
-    shared = {**parts, "test_seen": [*parts["test_seen"], replace(parts["train"][0], question="Another one, please?")]}
+    shared = {**parts, "test_seen": [*labels[8:], replace(labels[0], question="Another one, please?")]}
     assert any("is in train and in test_seen" in line for line in leaks(shared))
-    broken = replace(parts["train"][0], depth=7)
+    broken = replace(labels[0], depth=7)
     assert any(
         line.startswith(f"train.jsonl, line 1 ({broken.id}): depth is 7")
         for line in check({"train": [broken]}).problems
     )
-    path.write_text(path.read_text() + json.dumps(draft_lines(coffee, 1)[0] | {"answer": ""}))
-    with pytest.raises(UsageError, match=r"line 31: .*see python -m tools.dataset draft"):
-        assemble(tmp_path)
 
 
-def test_files_that_share_a_question_are_held_out_together(shop: Repository) -> None:
-    names = [f"f{number}" for number in range(400)]
-    labels = [soap(shop, targets=(left, right)) for left, right in zip(names[::2], names[1::2], strict=True)]
-    labels += [soap(shop, targets=(names[0], names[2])), soap(shop, targets=(names[4], names[6], names[9]))]
-    held = held_out_files("shop", labels)
-    assert all(len(held.intersection(label.targets)) in (0, len(label.targets)) for label in labels)
-    assert 30 <= len(held) <= 90
-    assert held_out_files("shop", labels[::-1]) == held
-
-
-def test_state_action_pairs_lead_to_the_target(coffee: Repository, tmp_path: Path) -> None:
-    path = tmp_path / f"{COFFEE}.jsonl"
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in draft_lines(coffee, 6)))
-    labels = [each for part in assemble(judged(path).parent, []).values() for each in part]
+def test_state_action_pairs_lead_to_the_target(coffee: Repository) -> None:
+    labels = labels_of(coffee, 6)
     pairs = list(state_actions(labels))
     assert len(pairs) == sum(len(label.path) for label in labels) > 12
     for pair in pairs:
@@ -318,12 +250,10 @@ def test_state_action_pairs_lead_to_the_target(coffee: Repository, tmp_path: Pat
 
 def test_the_export_is_read_back(coffee: Repository, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    (tmp_path / "drafts").mkdir()
-    path = tmp_path / "drafts" / f"{COFFEE}.jsonl"
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in draft_lines(coffee, 12)))
-    parts = assemble(judged(path).parent, [])
+    labels = labels_of(coffee, 12)
+    parts = {"train": labels[:8], "validation": [], "test": [], "test_seen": labels[8:]}
     out = tmp_path / "out"
-    written = write_export(out, parts, 2, "d1gest")
+    written = write_export(out, parts, "d1gest")
     for part in (part for part, labels in parts.items() if labels):
         labels = parts[part]
         rows = parquet.read_table(out / f"{part}.parquet").to_pylist()
@@ -334,7 +264,7 @@ def test_the_export_is_read_back(coffee: Repository, tmp_path: Path) -> None:
             row["evidence"] = [{name: each[name] for name in ("path", "text")} for each in row["evidence"]]
         assert [parse(row) for row in rows] == labels
     text = (out / "README.md").read_text()
-    assert text == card(parts, 2, "d1gest")
+    assert text == card(parts, "d1gest")
     assert "path: train.parquet" in text
     assert "d1gest" in text
     assert "{" not in text
@@ -346,22 +276,20 @@ def test_the_export_is_read_back(coffee: Repository, tmp_path: Path) -> None:
     }
     for name in (
         "repositories.toml",
-        "second_reading.jsonl",
-        "full_reading.jsonl",
-        "amendments.jsonl",
+        "readings/second.jsonl",
+        "readings/full.jsonl",
+        "readings/fresh.jsonl",
         "coffee_company/README.md",
     ):
         assert name in sums
     with pytest.raises(UsageError, match="is not empty"):
-        write_export(out, parts, 2, "d1gest")
-    third = {path.relative_to(tmp_path / "third").as_posix() for path in write_export(tmp_path / "third", parts, 3, "")}
-    assert third - set(sums) == {"SHA256SUMS", "more_repositories.toml", "fresh_reading.jsonl", "amendments_3.jsonl"}
+        write_export(out, parts, "d1gest")
 
 
 def test_the_hugging_face_library_loads_the_export(coffee: Repository, tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets.load")  # `datasets` alone may be the folder of this checkout
     labels = [label_of(coffee, "Which words do we use for our drinks and machines?", "GLOSSARY.md", "# Glossary")]
-    write_export(tmp_path / "out", {"train": labels}, None, "d1gest")
+    write_export(tmp_path / "out", {"train": labels}, "d1gest", own=True)
     loaded = datasets.load_dataset(str(tmp_path / "out"), split="train", cache_dir=str(tmp_path / "cache"))
     assert loaded["id"] == [label.id for label in labels]
     assert loaded[0]["targets"] == ["GLOSSARY.md"]

@@ -211,7 +211,7 @@ def test_labels_of_ones_own_are_played_checked_exported_and_evaluated(shop: Repo
     labels, folder = tmp_path / "labels.jsonl", str(shop.path)
     with serve(lambda prompt: completion(Labeller().reply(prompt))) as chat:
         assert run(chat, "--repo", folder, "-o", str(labels), "--model", "m", "--questions", "1").returncode == 0
-    env = gymnasium.make("NatLang/AutoExplore-v1", dataset=str(labels), repository=folder)
+    env = gymnasium.make("NatLang/AutoExplore-v0", dataset=str(labels), repository=folder)
     asked = {label.id: label for label in read_labels(labels)}
     for seed in range(5):
         _, info = env.reset(seed=seed)
@@ -294,7 +294,7 @@ def test_labels_that_cannot_be_asked_are_refused(
     content = json.loads(labels.read_text().splitlines()[0])
     labels.write_text(f"{json.dumps(content | change)}\n" * 2)
     with pytest.raises(UsageError, match=words):
-        gymnasium.make("NatLang/AutoExplore-v1", dataset=str(labels), repository=str(shop.path))
+        gymnasium.make("NatLang/AutoExplore-v0", dataset=str(labels), repository=str(shop.path))
 
 
 @pytest.mark.parametrize(
@@ -317,14 +317,13 @@ def test_wrong_labels_of_ones_own_are_named(
     write(tmp_path / "other", {"a": "b"})
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=words):
-        gymnasium.make("NatLang/AutoExplore-v1", **arguments)
+        gymnasium.make("NatLang/AutoExplore-v0", **arguments)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("data", "check", "--labels", "x"), "--labels and --repository belong together"),
-        (("data", "check", "--edition", "4"), "there is no edition 4: choose one of 1, 2, 3"),
         (("evaluate", "--agent", "oracle", "--labels", "x", "--out", "y"), "--labels FILE and --repository FOLDER"),
         (("evaluate", "--agent", "oracle", "--out", "y"), "say what is played: --protocol NAME, or"),
     ],

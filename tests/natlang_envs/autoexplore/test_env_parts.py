@@ -1,4 +1,4 @@
-"""The environment's third version shows long files in parts: `cat`, given again, shows the next one."""
+"""Long files are shown in parts: `cat`, given again, shows the next one."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import gymnasium
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from natlang_envs import unwrap
 from natlang_envs.autoexplore.env import AutoExploreEnv
-from natlang_envs.autoexplore.repository.texts import bytes_shown, part_of
+from natlang_envs.autoexplore.repository.texts import bytes_shown, contents
 from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.two_player import aec_env
 from tests.natlang_envs.autoexplore.folders import write
 from tests.natlang_envs.autoexplore.games import begun, own
 from tests.natlang_envs.transcript import transcript
 
-V1, V2 = "NatLang/AutoExplore-v1", "NatLang/AutoExplore-v2"
+ID = "NatLang/AutoExplore-v0"
 FILES = {"long": "abcdefghij" * 2 + "xyz", "short": "brief", "exact": "0123456789", "binary": b"a\0b" * 10, "empty": ""}
 
 
@@ -28,12 +26,12 @@ def seen(env: AutoExploreEnv, name: str) -> str:
     return env.step(f"cat {name}")[4]["feedback"]
 
 
-def folder(tmp_path: Path, env_id: str, **kwargs: int) -> AutoExploreEnv:
-    return own(write(tmp_path, FILES), "long", env_id=env_id, file_budget=10, **kwargs)
+def folder(tmp_path: Path, **kwargs: int) -> AutoExploreEnv:
+    return own(write(tmp_path, FILES), "long", file_budget=10, **kwargs)
 
 
 def test_cat_again_shows_the_next_part_and_after_the_last_the_first(tmp_path: Path) -> None:
-    env = folder(tmp_path, V2)
+    env = folder(tmp_path)
     more = "the same command shows the next part"
     first = f"long begins:\nabcdefghij\n[characters 1 to 10 of a file of 23 bytes; {more}]"
     assert seen(env, "long") == first
@@ -48,15 +46,8 @@ def test_cat_again_shows_the_next_part_and_after_the_last_the_first(tmp_path: Pa
         assert "same command" not in seen(env, name)
 
 
-def test_earlier_versions_show_the_first_part_alone(tmp_path: Path) -> None:
-    env = folder(tmp_path, V1)
-    assert seen(env, "long") == seen(env, "long")
-    assert seen(env, "long").endswith("[cut: the first 10 characters of a file of 23 bytes]")
-    assert env.snapshot().state[-1] == ("long",)
-
-
 def test_parts_list_no_further_command_and_change_no_plan(tmp_path: Path) -> None:
-    env = folder(tmp_path, V2)
+    env = folder(tmp_path)
     commands, plan = env.action_space.commands, env.oracle()
     for _ in range(4):
         seen(env, "long")
@@ -65,28 +56,28 @@ def test_parts_list_no_further_command_and_change_no_plan(tmp_path: Path) -> Non
 
 
 def test_a_snapshot_holds_which_part_comes_next(tmp_path: Path) -> None:
-    env = folder(tmp_path, V2)
+    env = folder(tmp_path)
     seen(env, "long")
     saved = env.snapshot()
     second = seen(env, "long")
     assert seen(env, "long") != second
     env.restore(saved)
     assert seen(env, "long") == second
-    other = folder(tmp_path / "copy", V2)
+    other = folder(tmp_path / "copy")
     other.restore(json.loads(json.dumps(saved)))
     assert seen(other, "long") == second
 
 
 def test_every_form_shows_parts(tmp_path: Path) -> None:
-    single = folder(tmp_path, V2)
+    single = folder(tmp_path)
     expected = [seen(single, "long") for _ in range(4)]
     kwargs = {"repository": str(tmp_path), "question": "Where is it?", "target": "long", "file_budget": 10}
-    vector = gymnasium.make_vec(V2, num_envs=2, **kwargs)
+    vector = gymnasium.make_vec(ID, num_envs=2, **kwargs)
     vector.reset(seed=0)
     steps = [vector.step(("cat long", "cat exact"))[4]["feedback"] for _ in range(4)]
     assert [each[0] for each in steps] == expected
     assert len({each[1] for each in steps}) == 1
-    game = aec_env(V2, **kwargs)
+    game = aec_env(ID, **kwargs)
     game.reset(seed=0)
     for number in range(3):
         game.step("I read it.")
@@ -96,7 +87,7 @@ def test_every_form_shows_parts(tmp_path: Path) -> None:
 
 def test_a_search_that_reads_each_file_once_still_finds_it(tmp_path: Path) -> None:
     write(tmp_path, {"a/x": "far from it " * 20, "a/b/y": "silver whistle " * 20})
-    env = own(tmp_path, "a/b/y", env_id=V2, file_budget=30, horizon=30)
+    env = own(tmp_path, "a/b/y", file_budget=30, horizon=30)
     search, done, info = DepthFirstSearch("Silver whistle?"), False, {}
     while not done:
         command = search.choose(env.action_space.commands, env.steps_left)
@@ -109,11 +100,11 @@ def test_a_search_that_reads_each_file_once_still_finds_it(tmp_path: Path) -> No
 def test_the_parts_are_the_whole_file(content: bytes, budget: int) -> None:
     whole = content.decode("utf-8", "backslashreplace")
     if b"\0" in content or not content:
-        assert len({part_of("f", content, len(content), budget, number) for number in range(3)}) == 1
+        assert len({contents("f", content, len(content), budget, number) for number in range(3)}) == 1
         return
     parts = -(-len(whole) // budget)
     shown = [
-        part_of("f", content[: bytes_shown(budget * (number + 1))], len(content), budget, number)
+        contents("f", content[: bytes_shown(budget * (number + 1))], len(content), budget, number)
         for number in range(parts + 1)
     ]
     bodies = [each.partition(":\n")[2].rpartition("\n[characters")[0] for each in shown]
@@ -125,7 +116,7 @@ def test_the_parts_are_the_whole_file(content: bytes, budget: int) -> None:
 
 
 def test_a_long_file_is_read_no_further_than_its_part(tmp_path: Path) -> None:
-    env = own(write(tmp_path, {"huge": "é" * 3_000_000}), "huge", env_id=V2, horizon=30)
+    env = own(write(tmp_path, {"huge": "é" * 3_000_000}), "huge", horizon=30)
     read: list[int] = []
     repository = env.repository
     original = repository.part
@@ -135,14 +126,7 @@ def test_a_long_file_is_read_no_further_than_its_part(tmp_path: Path) -> None:
     assert max(read) <= 4 * (14 * 2_000 + 1)
 
 
-def test_golden_transcript_of_the_third_version(golden: Callable[[str, str], None]) -> None:
-    env = begun("ferry-line/06", env_id=V2, file_budget=120)
+def test_golden_transcript_of_a_long_file(golden: Callable[[str, str], None]) -> None:
+    env = begun("ferry-line/06", file_budget=120)
     plays = (env.demonstration(), ["cat README.md"] * 4, ["exit"])
-    golden("AutoExplore-v2.txt", "\n".join([V2, *transcript(env, "ferry-line/06", plays)]) + "\n")
-
-
-@pytest.mark.parametrize("name", ["", "-Depth1", "-Depth2"])
-def test_the_third_version_has_the_third_edition(name: str) -> None:
-    spec = gymnasium.spec(f"NatLang/AutoExplore{name}-v2")
-    assert spec.kwargs["edition"] == 3
-    assert isinstance(unwrap(gymnasium.make(spec, dataset="embedded")), AutoExploreEnv)
+    golden("AutoExplore-v0-parts.txt", "\n".join([ID, *transcript(env, "ferry-line/06", plays)]) + "\n")
