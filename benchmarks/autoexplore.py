@@ -1,34 +1,39 @@
-"""How fast AutoExplore's sandbox is, and how much memory it takes; its environments are in autoexplore_env.py.
+"""How fast AutoExplore's environment, its sandbox and its isolated programs are, and how much memory they take.
 
-`make bench` prints a table and writes it to benchmarks/results/autoexplore.md. Both sides of a ratio run in the same
-process, in turns; a ratio is the median over the turns. The exit code is 1 where a floor does not hold.
+`python benchmarks/autoexplore.py PART`, of `env`, `sandbox` and `isolation`, prints a table and writes it to a page in
+benchmarks/results. Both sides of a ratio run in the same process, in turns; a ratio is the median over the turns. The
+exit code is 1 where a floor does not hold. With `isolation` and numbers of files (`1000 10000`), programs run over
+repositories of so many.
 """
 
 from __future__ import annotations
 
 import gc
-import platform
 import subprocess
 import sys
 import tempfile
-import time
 import tracemalloc
-from collections.abc import Callable, Sequence
-from datetime import date
+from collections.abc import Callable
 from pathlib import Path
+from statistics import median
+from typing import Any
 
-from report import factor, floors, publish
-from taxi import HEADINGS, TURNS, Row, compare, processor
+import gymnasium
+from harness import SINGLE_STEPS, TAXI, TURNS, Row, compare, publish_and_exit, sample_and_step, spread_of, timed
 
-import natlang_envs
 from natlang_envs.autoexplore.repository.tree import open_repository
-from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox
-from natlang_envs.evaluation.runner import hardware
+from natlang_envs.autoexplore.sandbox import AutoExploreSandbox, Limits
 
-RESULTS = Path(__file__).parent / "results" / "autoexplore.md"
-COMMANDS = 50
-RESETS = 500
-VIEWS = 64
+EXPLORE = "NatLang/AutoExplore-v0"
+TARGET = "part0/piece0/file7.txt"
+COMMANDS, RESETS, VIEWS = 50, 500, 64
+STARTS = 41
+HOW = f"Medians of {TURNS} turns; the ratio is ours to theirs in the same turn, both in one process."
+REMARKS = (
+    "Random play ends an episode after two or three steps, so the rate of ours includes the resets.",
+    "An environment by itself costs about 3 KiB (Gymnasium's random numbers, spaces and spec make up most of it), "
+    "whatever the repository; beside the bare index of a small one that still counts.",
+)
 
 
 def make_repository(place: Path, files: int) -> Path:
@@ -48,6 +53,84 @@ def times(play: Callable[[], object], count: int) -> Callable[[], None]:
             play()
 
     return loop
+
+
+def held(make: Callable[[int], object], count: int) -> int:
+    """Return the bytes that `count` things take, with what they share."""
+    gc.collect()
+    tracemalloc.start()
+    kept = make(count)
+    gc.collect()
+    size = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    del kept
+    return size
+
+
+def shared(what: str, make: Callable[[int], object]) -> Row:
+    """Compare the memory of many things with that of one."""
+    make(1)  # what is imported and compiled is not counted
+    one, many = held(make, 1), held(make, VIEWS)
+    ratio = many / one
+    sizes = [f"{size / 2**20:.2f} MiB" for size in (many, one)]
+    return Row(f"memory of {VIEWS} {what}; theirs: of one", *sizes, f"{ratio:.2f} x", "", "<= 1.5 x", ratio <= 1.5)
+
+
+# The environment.
+
+
+def make(folder: Path) -> gymnasium.Env[Any, Any]:
+    return gymnasium.make(EXPLORE, repository=str(folder), question="Which file says nothing more?", target=TARGET)
+
+
+def resets(small: Path, large: Path) -> Row:
+    plays = [times(make(folder).reset, RESETS * 10) for folder in (large, small)]
+    turns = [[timed(play) for play in plays] for _ in range(TURNS + 1)][1:]
+    ratios = [slow / fast for slow, fast in turns]
+    shown = [f"{median(side) / RESETS * 1e5:.1f} µs" for side in zip(*turns, strict=True)]
+    what = "reset, 10,000 files (ours) beside 100 files (theirs)"
+    return Row(what, *shown, f"{median(ratios):.2f} x", spread_of(ratios), "<= 2 x", median(ratios) <= 2)
+
+
+def environments(folder: Path, *, read: bool = False) -> Callable[[int], object]:
+    """Return what makes environments that share one index, and with `read` the contents that one has read."""
+
+    def begun(count: int) -> object:
+        index = open_repository(folder, again=True)
+        envs = [make(folder) for _ in range(count)]
+        for env in envs:
+            env.reset(seed=0)
+        if read:
+            for path in index.files:
+                index.read(path)
+        return index, envs
+
+    return begun
+
+
+def environment(place: Path) -> None:
+    small, middle, large = (make_repository(place, files) for files in (100, 1_000, 10_000))
+    ours, theirs = sample_and_step(make(middle)), sample_and_step(gymnasium.make(TAXI))
+    rows = [
+        compare("random steps, 1,000 files; theirs: gymnasium's Taxi", SINGLE_STEPS, ours, theirs, 0.2),
+        resets(small, large),
+        shared("environments, 1,000 files, nothing read", environments(middle)),
+        shared("environments, 1,000 files, read before", environments(middle, read=True)),
+        shared("environments, 10,000 files, nothing read", environments(large)),
+    ]
+    publish_and_exit(
+        "autoexplore_env",
+        "AutoExplore: the environment's speed and size",
+        f"**AutoExplore takes {rows[0].factor} times as many steps a second as gymnasium's Taxi.** A reset with 10,000 "
+        f"files takes {rows[1].factor} times as long as with 100, and {VIEWS} environments share one index.",
+        rows,
+        ("gymnasium",),
+        REMARKS,
+        HOW,
+    )
+
+
+# The sandbox.
 
 
 def commands(repository: Path) -> list[Row]:
@@ -71,82 +154,87 @@ def commands(repository: Path) -> list[Row]:
     return rows
 
 
-def resets(small: Path, large: Path) -> Row:
-    """Change two files and reset, in both repositories."""
+def change_and_reset(repository: Path) -> Callable[[], None]:
+    sandbox = AutoExploreSandbox(repository)
 
-    def play(sandbox: AutoExploreSandbox) -> Callable[[], None]:
-        def once() -> None:
-            sandbox.execute("echo changed > part0/piece0/file7.txt")
-            sandbox.execute("echo new > part0/new.txt")
-            sandbox.reset()
+    def once() -> None:
+        sandbox.execute(f"echo changed > {TARGET}")
+        sandbox.execute("echo new > part0/new.txt")
+        sandbox.reset()
 
-        return once
-
-    in_large, in_small = times(play(AutoExploreSandbox(large)), RESETS), times(play(AutoExploreSandbox(small)), RESETS)
-    # At most twice the time is at least half the rate.
-    what = "two writes and a reset, 10,000 files; theirs: 100 files"
-    return compare(what, RESETS, in_large, in_small, 0.5)
+    return times(once, RESETS)
 
 
-def memory(repository: Path) -> Row:
-    """Return what 64 sandboxes with their index take, beside one with its index."""
-
-    def held(count: int) -> int:
-        gc.collect()
-        tracemalloc.start()
+def sandboxes(repository: Path) -> Callable[[int], object]:
+    def made(count: int) -> object:
         index = open_repository(repository, again=True)
-        sandboxes = [AutoExploreSandbox(index) for _ in range(count)]
-        for sandbox in sandboxes:
-            sandbox.execute("cd part0/piece0")
-            sandbox.execute("cat file7.txt")
-            sandbox.execute("echo changed > file8.txt")
-        gc.collect()
-        size = tracemalloc.get_traced_memory()[0]
-        tracemalloc.stop()
-        return size
+        kept = [AutoExploreSandbox(index) for _ in range(count)]
+        for sandbox in kept:
+            for line in ("cd part0/piece0", "cat file7.txt", "echo changed > file8.txt"):
+                sandbox.execute(line)
+        return index, kept
 
-    one, many = held(1), held(VIEWS)
-    what = f"memory of {VIEWS} sandboxes on 1,000 files; theirs: of one"
-    ratio = many / one
-    return Row(what, f"{many / 1e6:.2f} MB", f"{one / 1e6:.2f} MB", f"{ratio:.2f} x", "", "<= 1.5 x", ratio <= 1.5)
+    return made
 
 
-def conclusion(rows: Sequence[Sequence[str]]) -> str:
-    """Return the page's first lines."""
-    ratios = sorted(float(factor(row[3])) for row in rows[:4])
-    return (
+def sandbox(place: Path) -> None:
+    small, middle, large = (make_repository(place, files) for files in (100, 1_000, 10_000))
+    indexed = timed(lambda: open_repository(large))
+    two = "two writes and a reset, 10,000 files; theirs: 100 files"
+    rows = [
+        *commands(middle),
+        compare(two, RESETS, change_and_reset(large), change_and_reset(small), 0.5),  # at most twice the time
+        shared("sandboxes on 1,000 files", sandboxes(middle)),
+        Row("index of 10,000 files, once per process", f"{indexed * 1e3:.0f} ms"),
+    ]
+    ratios = sorted(float(row.factor) for row in rows[:4])
+    publish_and_exit(
+        "autoexplore",
+        "AutoExplore: the sandbox's speed and memory",
         f"**`cat`, `ls`, `head` and `tail` run {ratios[0]:.0f} to {ratios[-1]:.0f} times as fast as the programs**, "
-        f"because no process starts. Two writes and a reset run at {factor(rows[4][3])} times the rate with 10,000 "
-        f"files that they have with 100. {floors(rows)}"
+        f"because no process starts. Two writes and a reset run at {rows[4].factor} times the rate with 10,000 files "
+        "that they have with 100.",
+        rows,
+        (),
+        (),
+        HOW,
     )
 
 
-def main() -> None:
-    with tempfile.TemporaryDirectory() as place:
-        small, middle, large = (make_repository(Path(place), files) for files in (100, 1_000, 10_000))
-        begun = time.perf_counter()
-        open_repository(large)
-        indexed = time.perf_counter() - begun
-        rows = [
-            *commands(middle),
-            resets(small, large),
-            memory(middle),
-            Row("index of 10,000 files, once per process", f"{indexed * 1e3:.0f} ms", "", "", "", "", None),
-        ]
-    publish(
-        RESULTS,
-        "AutoExplore: speed and memory",
-        conclusion([row.cells() for row in rows]),
-        [
-            f"Written by `make bench` on {date.today().isoformat()}: {hardware()} ({processor()}); "
-            f"Python {platform.python_version()}, natlang_envs {natlang_envs.__version__}.",
-            f"Medians of {TURNS} turns; the ratio is ours to theirs in the same turn, both in one process.",
-        ],
-        HEADINGS,
-        [row.cells() for row in rows],
-    )
-    sys.exit(any(row.holds is False for row in rows))
+# Isolated programs.
 
+
+def isolation(place: Path) -> None:
+    sizes = [int(each) for each in sys.argv[2:]] or [10]
+    bare = [sys.executable, "-c", "pass"]
+    rows: list[Row] = []
+    for files in sizes:
+        with AutoExploreSandbox(make_repository(place, files), limits=Limits(seconds=600)) as opened:
+
+            def ours(opened: AutoExploreSandbox = opened) -> None:
+                done = opened.execute("python -c pass")
+                assert done.exit_code == 0, done
+
+            def theirs() -> None:
+                subprocess.run(bare, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+
+            first = timed(ours)
+            turns = [(timed(ours), timed(theirs)) for _ in range(STARTS)]
+            ratios = [our / their for our, their in turns]
+            shown = [f"{median(side) * 1e3:.1f} ms" for side in zip(*turns, strict=True)]
+            what = f"`python -c pass` over {files:,} files, the first {first:.2f} s; theirs: the bare interpreter"
+            held = None if files > 1_000 else median(ratios) <= 3
+            floor = "" if held is None else "<= 3 x"
+            rows.append(Row(what, *shown, f"{median(ratios):.2f} x", spread_of(ratios), floor, held))
+    said = f"**A program starts in the sandbox in {rows[0].factor} times the time of the bare interpreter.**"
+    title = "AutoExplore: what isolation costs"
+    publish_and_exit("autoexplore_isolation", title, said, rows, (), (), f"Medians of {STARTS} starts in turns.")
+
+
+PARTS = {"env": environment, "sandbox": sandbox, "isolation": isolation}
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == [] or sys.argv[1] not in PARTS:
+        sys.exit(f"say which: {', '.join(PARTS)}")
+    with tempfile.TemporaryDirectory(prefix="natlang-benchmark-") as name:
+        PARTS[sys.argv[1]](Path(name))

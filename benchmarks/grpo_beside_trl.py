@@ -9,26 +9,20 @@ code is 1 where the floor does not hold, and 2 without TRL.
 from __future__ import annotations
 
 import argparse
-import platform
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import date
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from statistics import mean, median
 from typing import Any, NamedTuple
 
 import torch
-from report import factor, floors, publish
-from taxi import HEADINGS, Row, processor
+from harness import Row, publish_and_exit
 
-from natlang_envs.evaluation.runner import hardware
 from natlang_envs.trl import reward, rollout, tasks
 from reference_agent import LanguageModel, RLConfig, Stage, load_model, reinforce
 
-RESULTS = Path(__file__).parent / "results" / "grpo_beside_trl.md"
 GAMES = {"the Taxi's pickup": "NatLang/DangerousTaxi-Pickup-v0", "ALFWorld": "NatLang/ALFWorld-v0"}
 GROUP = 8  # TRL's default
 FLOOR = 2.0
@@ -108,7 +102,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2, help="Trainings of each, in turns.")
     asked = parser.parse_args()
     try:
-        packages = ", ".join(f"{name} {version(name)}" for name in ("trl", "torch", "transformers"))
+        version("trl")
     except PackageNotFoundError as error:
         print(f"benchmarks/grpo_beside_trl.py: {error}: pip install -r examples/libraries/requirements-libraries.txt")
         sys.exit(2)
@@ -126,30 +120,22 @@ def main() -> None:
             steps = mean(each.steps or 0 for each in found[name])
             what = f"{game}, {what}; {steps:.1f} steps an episode"
             rows.append(row(what, found[name], found["theirs"], asked.batch * asked.updates))
-    cells = [row.cells() for row in rows]
-    publish(
-        RESULTS,
+    publish_and_exit(
+        "grpo_beside_trl",
         "GRPO beside TRL's",
-        f"**TRL's GRPO takes {factor(cells[0][3])} times as long for an episode of the Taxi, and "
-        f"{factor(cells[2][3])} times as long for one of ALFWorld**, with the same model and number of episodes and "
-        f"updates. {floors(cells)}",
+        f"**TRL's GRPO takes {rows[0].factor} times as long for an episode of the Taxi, and {rows[2].factor} times as "
+        "long for one of ALFWorld**, with the same model and number of episodes and updates.",
+        rows,
+        ("trl", "torch", "transformers"),
         [
-            f"Written by `python benchmarks/grpo_beside_trl.py --model {asked.model} --batch {asked.batch} --turns "
-            f"{asked.turns} --updates {asked.updates} --repeats {asked.repeats}` on "
-            f"{date.today().isoformat()}: {hardware()} ({processor()}), "
-            f"one thread; Python {platform.python_version()}, {packages}; fp32, group of {GROUP}.",
-        ],
-        HEADINGS,
-        cells,
-        [
-            "Episodes a second of the processor, rollout and update, with a model that was not tuned before. Ours",
-            "reads a prompt with the listed commands for each step, equal ones once, and one label is the choice;",
-            "TRL's continues one text for each episode and writes commands. Both take one update a batch: in the first",
-            "row of a game of all episodes, ours by PPO's code, of which GRPO's update is made. What either learns is",
+            "Episodes a second of the processor, rollout and update, with a model that was not tuned before. Ours "
+            "reads a prompt with the listed commands for each step, equal ones once, and one label is the choice; "
+            "TRL's continues one text for each episode and writes commands. Both take one update a batch: in the first "
+            "row of a game of all episodes, ours by PPO's code, of which GRPO's update is made. What either learns is "
             "not shown. The Taxi's episodes end at the first illegal command.",
         ],
+        f"One thread; fp32, group of {GROUP}.",
     )
-    sys.exit(any(row.holds is False for row in rows))
 
 
 if __name__ == "__main__":

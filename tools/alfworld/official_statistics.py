@@ -1,6 +1,6 @@
 """What the official games and the alfworld package say of floor plans, objects and where they lie.
 
-`make_facts` counts it, `benchmarks/alfworld_calibration.py` compares the generated games with it.
+`make_facts` counts it, a study of generated games compared them with it (benchmarks/results/alfworld_calibration.md).
 """
 
 from __future__ import annotations

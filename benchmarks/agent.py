@@ -1,0 +1,420 @@
+"""What the reference agent costs: its rollout and choice, its reflections, and the memory of its two players.
+
+`python benchmarks/agent.py PART --model smollm2` prints a table and writes it to a page in benchmarks/results; PART is
+`speed`        the rollout beside the same episodes played plainly, and a choice by label beside SayCan-style scores
+`reflections`  the reflector beside `generate` of transformers with a key/value cache
+`memory`       two adapters on one base beside two models, each in a process of its own (SmolLM2)
+`--model tiny` makes a small untrained model, for a look in seconds: speed does not depend on what weights say. The exit
+code is 1 where an aim does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from harness import HEADINGS, RESULTS, Row, floors, publish, spread_of
+
+from natlang_envs.env import unwrap
+from natlang_envs.prompt import PathStep, reflection_prompt, state_prompt
+from reference_agent.config import Config, ModelConfig, RLConfig
+from reference_agent.config_file import load_config
+from reference_agent.curriculum import Stage
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.saycan import SayCanPolicy
+from reference_agent.models.start import model_source
+from reference_agent.players import Reflector, decide
+from reference_agent.rollout import Episode, make_envs, sample_episodes
+
+ALFWORLD, PICKUP = "NatLang/ALFWorld-v0", "NatLang/DangerousTaxi-Pickup-v0"
+PACKAGES = ("torch", "transformers")
+ACTIONS = 20
+AIM = 10.0
+CLOCK = time.process_time  # the processor's seconds, all threads: what else runs on the machine disturbs them less
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    begun = CLOCK()
+    result = work()
+    return CLOCK() - begun, result
+
+
+def start_states(count: int, seed: int) -> list[tuple[str, tuple[str, ...]]]:
+    """Return p(s) and A(s) at the start of different games with at least so many actions as are to be scored."""
+    env = unwrap(gymnasium.make(ALFWORLD, split="train"))
+    rng = np.random.default_rng([seed, 1])
+    states: dict[str, tuple[str, ...]] = {}
+    while len(states) < count:
+        observation, info = env.reset(options={"task_id": env.tasks.draw(rng.random)})
+        if len(info["admissible_commands"]) >= ACTIONS:
+            states[state_prompt(info["task"], (), observation)] = info["admissible_commands"]
+    return list(states.items())
+
+
+def load(name: str, precision: str, seed: int) -> LanguageModel:
+    if name == "tiny":
+        texts = [f"{state}\n" + "\n".join(commands) for state, commands in start_states(20, seed)]
+        sizes = unwrap(gymnasium.make(ALFWORLD)).max_commands
+        model = LanguageModel.tiny(ModelConfig(positions=8192), texts, ["go", "open", "take"], seed, sizes)
+    else:
+        model = LanguageModel.load(model_source(name))
+    model.model.eval().to({"bf16": torch.bfloat16, "fp32": torch.float32}[precision])
+    return model
+
+
+# Rollout and choice.
+
+LIMITS = (
+    "The rollout's ratio is for groups of 8 episodes of a task that have just begun, as GiGPO and RLOO sample them: "
+    "they meet many states together. Groups of one, or whole games of 50 steps, share fewer. Labels and SayCan-style "
+    "scores cost the same where the prompt is computed once, because either way each action is read once."
+)
+
+
+@torch.no_grad()
+def plain_choice(policy: LanguageModel, prompt: str, labels: Sequence[str]) -> list[float]:
+    """Return the labels' logits from one whole forward pass: the full vocabulary at every position."""
+    logits = policy.model(torch.tensor([policy.encode(prompt)])).logits[0, -1]
+    return [float(logits[policy.encode(f"\n{label}")[-1]]) for label in labels]
+
+
+def play_plainly(
+    policy: LanguageModel, reflector: LanguageModel, task_id: str, episode: Episode, config: Config
+) -> int:
+    """Play an episode again, action for action; return in how many steps the reflection came out the same."""
+    stage = config.stages[0]
+    env = stage.make()
+    observation, info = env.reset(options={"task_id": task_id})
+    path: list[PathStep] = []
+    agreed = 0
+    for decision in episode.decisions:
+        state = state_prompt(info["task"], path, observation, history=config.history)
+        assert state == decision.state, "the environment went another way"
+        (said,) = reflector.write([reflection_prompt(state)], config.reflection_tokens)
+        agreed += said == decision.reflection
+        plain_choice(policy, decision.prompt, decision.labels)
+        action = info["admissible_commands"][decision.chosen]
+        observation, _, _, _, info = env.step(action)
+        path.append(PathStep(action, info["feedback"]))
+    return agreed
+
+
+def rollout(policy: LanguageModel, reflector: LanguageModel, config: Config, plain_episodes: int) -> tuple[Row, str]:
+    envs: Any = make_envs(config.stages[0], config.rl.batch)
+    rng = np.random.default_rng(config.seed)
+    drawn = [envs.unwrapped.tasks.draw(rng.random) for _ in range(config.rl.batch // config.rl.group)]
+    task_ids = [task_id for task_id in drawn for _ in range(config.rl.group)]
+    asked = Reflector(reflector, config.reflection_tokens)
+    begun = time.perf_counter()
+    seconds, episodes = timed(lambda: sample_episodes(envs, task_ids, policy, asked, config.history, rng))
+    wall = time.perf_counter() - begun
+    steps = sum(len(each.rewards) for each in episodes)
+    ours = steps / seconds
+    rates: list[float] = []
+    agreed = played = 0
+    for index in np.linspace(0, len(episodes) - 1, plain_episodes).astype(int).tolist():
+        episode, task_id = episodes[index], task_ids[index]
+        took, same = timed(lambda e=episode, t=task_id: play_plainly(policy, reflector, t, e, config))
+        rates.append(len(episode.rewards) / took)
+        agreed, played = agreed + same, played + len(episode.rewards)
+    theirs = median(rates)
+    lengths = [policy.count(each.prompt) for episode in episodes for each in episode.decisions]
+    remark = (
+        f"Rollout: {len(episodes)} episodes ({len(drawn)} games, {config.rl.group} of each), {steps} steps in "
+        f"{seconds:.0f} s of the processor ({wall:.0f} s on the wall); {len(asked.cache)} reflections of at most "
+        f"{config.reflection_tokens} tokens were written, {steps - len(asked.cache)} came from the cache; the policy's "
+        f"prompts have {min(lengths)} to {max(lengths)} tokens. Played plainly: {plain_episodes} of these episodes, "
+        f"{played} steps, in {agreed} of them with the same reflection to the letter. Ours over theirs takes the "
+        "median of the plain episodes."
+    )
+    what = "rollout, steps a second of the processor; theirs: done plainly"
+    return against(what, [(ours, rate) for rate in rates], ours / theirs), remark
+
+
+def against(what: str, pairs: Sequence[tuple[float, float]], ratio: float) -> Row:
+    """Return a line for pairs of our figure and theirs."""
+    ours, theirs = (median(side) for side in zip(*pairs, strict=True))
+    ratios = [max(pair) / min(pair) for pair in pairs]
+    shown = (f"{ours:.3f}", f"{theirs:.3f}", f"{ratio:.1f} x", spread_of(ratios, 1), f">= {AIM:g} x")
+    return Row(what, *shown, ratio >= AIM)
+
+
+@torch.no_grad()
+def score_plainly(policy: LanguageModel, prompt: str, actions: Sequence[str]) -> torch.Tensor:
+    """Return the log-probability of each action and its end, each in a whole prompt of its own, one padded batch."""
+    start = policy.encode(prompt)
+    endings = [(*policy.encode(action), policy.end) for action in actions]
+    width = len(start) + max(map(len, endings))
+    ids = torch.full((len(actions), width), policy.end)
+    for row, ending in enumerate(endings):
+        ids[row, : len(start) + len(ending)] = torch.tensor([*start, *ending])
+    states = policy.model.base_model(ids).last_hidden_state[:, len(start) - 1 : -1]
+    told = torch.log_softmax(policy.model.get_output_embeddings()(states).float(), dim=2)
+    return torch.stack([told[row, range(len(each)), each].sum() for row, each in enumerate(endings)])
+
+
+@torch.no_grad()
+def choice(policy: LanguageModel, count: int, seed: int) -> tuple[list[Row], str]:
+    scorer = SayCanPolicy(policy)
+    times: list[tuple[float, float, float]] = []
+    apart = 0.0
+
+    def one(state: str, listed: Sequence[str]) -> None:
+        """Time the three forms of a choice."""
+        nonlocal apart
+        choices = policy.list_actions(listed, None)
+        labels = [each.label for each in choices]
+        prompt = scorer.ask(state, None, ())
+        ours, _ = timed(lambda: policy.choice_logits([policy.ask(state, None, choices)], [labels]))
+        fair, shared = timed(lambda: scorer.choice_logits([prompt], [listed]))
+        plain, own = timed(lambda: score_plainly(policy, prompt, listed))
+        times.append((ours, fair, plain))
+        apart = max(apart, float((shared[0] - own).abs().max()))
+
+    for state, commands in start_states(count + 1, seed):
+        one(state, commands[:ACTIONS])
+    del times[0]  # the first was for warming up
+    rows: list[Row] = []
+    names = ("SayCan-style, the prompt computed once for all", "SayCan-style, a whole prompt for each")
+    for name, column in zip(names, (1, 2), strict=True):
+        ratio = median(each[column] / each[0] for each in times)
+        what = f"labels for a choice of {ACTIONS}, s of the processor; theirs: {name}"
+        rows.append(against(what, [(each[0], each[column]) for each in times], ratio))
+    return rows, (
+        f"Choice: at the start of {count} games, one decision at a time, without a reflection. The two SayCan-style "
+        f"forms' scores differ by at most {apart:.1e}."
+    )
+
+
+def speed(asked: argparse.Namespace) -> None:
+    policy, reflector = (load(asked.model, asked.precision, asked.seed) for _ in range(2))
+    config = Config(
+        seed=asked.seed,
+        env_kwargs={"horizon": asked.horizon},
+        reflection_tokens=asked.reflection_tokens,
+        rl=RLConfig(batch=asked.episodes, group=asked.group),
+        curriculum=(Stage(env=ALFWORLD),),
+    )
+    (once, whole), on_choice = choice(policy, asked.choices, asked.seed)
+    played, on_rollout = rollout(policy, reflector, config, asked.plain_episodes)
+    rows = [played, once, whole]
+    publish(
+        asked.out or RESULTS / "agent_speed.md",
+        "The agent's speed on ALFWorld",
+        f"**Rollouts are {played.factor} times as fast as a plain loop.** Choosing by label is {whole.factor} times "
+        f"as fast as scoring commands SayCan-style with a whole prompt for each, and {once.factor} times as fast where "
+        f"the prompt is computed once for all. {floors(rows)}",
+        HEADINGS,
+        [row.cells() for row in rows],
+        PACKAGES,
+        [on_rollout, on_choice, LIMITS],
+        made_with(policy, asked),
+    )
+    sys.exit(any(row.holds is False for row in rows))
+
+
+def made_with(model: LanguageModel, asked: argparse.Namespace) -> str:
+    parameters = sum(weight.numel() for weight in model.model.parameters()) / 1e6
+    return f"One thread; model {Path(asked.model).name} ({parameters:.1f}M parameters, {asked.precision})."
+
+
+# Reflections.
+
+
+def prompts_of_steps(tasks: int, group: int, steps: int, seed: int) -> list[list[str]]:
+    """Return p(s) of all episodes at each step; an episode that has ended is missing from then on."""
+    env = unwrap(gymnasium.make(PICKUP, split="train"))
+    rng = np.random.default_rng(seed)
+    told: list[list[str]] = [[] for _ in range(steps)]
+    for _ in range(tasks):
+        task_id = env.tasks.draw(rng.random)
+        for _ in range(group):
+            observation, info = env.reset(options={"task_id": task_id})
+            path: list[PathStep] = []
+            for states in told:
+                states.append(state_prompt(info["task"], path, observation, history=1))
+                action = str(rng.choice(info["admissible_commands"]))
+                observation, _, terminated, truncated, info = env.step(action)
+                path.append(PathStep(action, info["feedback"]))
+                if terminated or truncated:
+                    break
+    return [states for states in told if states]
+
+
+@torch.no_grad()
+def generate(model: LanguageModel, states: list[str], most: int) -> list[str]:
+    """Return the greedy reflections of one batch, padded on the left, by `generate` of transformers."""
+    ids = [model.encode(reflection_prompt(state)) for state in states]
+    width = max(map(len, ids))
+    written = model.model.generate(
+        input_ids=torch.tensor([[model.end] * (width - len(each)) + list(each) for each in ids]),
+        attention_mask=torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in ids]),
+        max_new_tokens=most,
+        do_sample=False,
+        use_cache=True,
+        eos_token_id=model.end,
+        pad_token_id=model.end,
+    )
+    return [model.tokenizer.decode(row, skip_special_tokens=True).strip() for row in written[:, width:].tolist()]
+
+
+def reflections(asked: argparse.Namespace) -> None:
+    model = load(asked.model, asked.precision, asked.seed)
+    steps = prompts_of_steps(asked.tasks, asked.group, asked.steps, asked.seed)
+    most = asked.reflection_tokens
+    generate(model, steps[0][:1], 2), model.write(steps[0][:1], 2)  # warming up
+    reflector = Reflector(model, most)
+    rows: list[tuple[str, int, int, float, float, int]] = []
+    for number, states in enumerate(steps, start=1):
+        before = reflector.written
+        ours, said = timed(lambda s=states: reflector.reflect(s))
+        theirs, told = timed(lambda s=states: generate(model, s, most))
+        same = sum(a == b for a, b in zip(said, told, strict=True))
+        rows.append((str(number), len(states), reflector.written - before, ours, theirs, same))
+    columns = list(zip(*rows, strict=True))[1:]
+    rows.append(("all", *(sum(each) for each in columns)))
+    cells = [
+        (name, str(count), str(new), f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.1f}", f"{same} of {count}")
+        for name, count, new, ours, theirs, same in rows
+    ]
+    ratios = [each[5] for each in cells[:-1]]
+    publish(
+        asked.out or RESULTS / "reflection_speed.md",
+        "The reflector's speed beside transformers' `generate`",
+        f"**Reflections are written {cells[-1][5]} times as fast as by `generate` with a key/value cache**, for the "
+        f"same {cells[-1][1]} prompts, of which {cells[-1][2]} had to be answered: equal ones are answered once, and "
+        "decoding is speculative, with drafts from the prompt and from texts written before. In single steps it is "
+        f"{min(ratios, key=float)} to {max(ratios, key=float)} times.",
+        ("step", "prompts", "different ones", "ours, s", "generate, s", "ratio", "same texts"),
+        cells,
+        PACKAGES,
+        [
+            f"The Taxi's pickup: {asked.tasks} tasks, {asked.group} episodes of each, random commands. Greedy, at most "
+            f"{most} tokens. `generate` has all prompts of a step in one batch. Seconds of the processor.",
+        ],
+        made_with(model, asked),
+    )
+
+
+# Memory.
+
+STATES, UPDATED, TOKENS = 2, 1, 4
+MOST = 0.7
+RANKS = (16, 64)  # of the preset smollm2, and of the paper
+
+
+def peak() -> float:
+    """Return the process's largest resident memory so far, MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+
+
+def measure(settings: list[str]) -> dict[str, float]:
+    """Return the peak of a process that does nothing else, above what it took before a model was loaded, MB."""
+    import peft  # noqa: F401 - which loading a model would import, and which is not the model's memory
+    import transformers.models.llama.modeling_llama  # noqa: F401
+
+    config = load_config(None, ['model.name="smollm2"', *settings])
+    env = gymnasium.make(ALFWORLD)
+    begun = [env.reset(seed=seed) for seed in range(STATES)]
+    states = [state_prompt(info["task"], (), observation) for observation, info in begun]
+    before = peak()
+    source = model_source("smollm2")
+    policy = LanguageModel.load(source, config.model)
+    policy = policy.with_adapter("policy", config.model)
+    other = policy if config.players == "adapters" else LanguageModel.load(source, config.model)
+    reflector = Reflector(other.with_adapter("reflector", config.model), TOKENS)
+    optimizer = torch.optim.AdamW(policy.parameters(), lr=1e-4)
+    commands = [info["admissible_commands"] for _, info in begun]
+    decisions = decide(policy, reflector, states, commands, None)[:UPDATED]
+    seconds = 0.0
+    for _ in range(2):
+        seconds = CLOCK()
+        logits = policy.choice_logits([each.prompt for each in decisions], [each.labels for each in decisions])
+        policy.descend(optimizer, -torch.log_softmax(logits, dim=1)[:, 0].mean(), 1.0)
+        seconds = CLOCK() - seconds
+    tokens = sum(policy.count(each.prompt) for each in decisions) / UPDATED
+    return {"seconds": seconds, "peak": peak() - before, "tokens": tokens}
+
+
+def in_a_process(settings: list[str]) -> dict[str, float]:
+    command = [sys.executable, __file__, "memory", "--settings", json.dumps(settings)]
+    output = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return json.loads(output.splitlines()[-1])
+
+
+def memory(asked: argparse.Namespace) -> None:
+    if asked.settings:
+        print(json.dumps(measure(json.loads(asked.settings))))
+        return
+    rows: list[list[str]] = []
+    for again in (False, True):
+        for rank in RANKS:
+            settings = [f"model.lora_rank={rank}", f"model.gradient_checkpointing={str(again).lower()}"]
+            shared, apart = (in_a_process([*settings, f'players="{players}"']) for players in ("adapters", "two"))
+            ratio = shared["peak"] / apart["peak"]
+            kept = "computed again" if again else "kept"
+            peaks = [f"{each['peak']:,.0f}" for each in (shared, apart)]
+            verdict = "yes" if ratio <= MOST else "NO"
+            rows.append([str(rank), kept, *peaks, f"{ratio:.2f}", verdict, f"{shared['seconds']:.1f}"])
+    ratios = sorted(row[4] for row in rows)
+    met = " and ".join(f"at rank {row[0]} with activations {row[1]}" for row in rows if row[5] == "yes") or "nowhere"
+    publish(
+        asked.out or RESULTS / "reflect_rl_memory.md",
+        "Memory of two players",
+        f"**Two adapters on one base take {ratios[0]} to {ratios[-1]} of the memory of two models.** The aim of {MOST} "
+        f"is met {met}.",
+        [
+            *("rank", "activations", "two adapters on one base, MB", "two models, an adapter each, MB"),
+            *("ratio", f"at most {MOST}", "an update, s"),
+        ],
+        rows,
+        PACKAGES,
+        [
+            "What is saved is the second base and what reading with it takes. The policy's adapter with its gradient "
+            "and optimizer, and the activations of an update, are in both. `model.gradient_checkpointing` keeps what "
+            "goes into each layer alone and computes the rest again; on a CPU freed blocks then go back to the system "
+            "at once. The seconds are the processor's, of the second update.",
+        ],
+        f"SmolLM2-135M, fp32, LoRA on all linear layers; the reflector writes {TOKENS} tokens to {STATES} states of "
+        f"`{ALFWORLD}`, the policy chooses, then two updates of the policy on {UPDATED} prompt. Resident memory of a "
+        "process for each number, above what it took before a model was loaded.",
+    )
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], None]] = {"speed": speed, "reflections": reflections, "memory": memory}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--model", default="tiny", help="'tiny', 'smollm2', a folder or a hub id")
+    parser.add_argument("--precision", default="fp32", choices=("bf16", "fp32"))
+    parser.add_argument("--episodes", type=int, default=Config().rl.batch)
+    parser.add_argument("--group", type=int, default=8, help="episodes of each game")
+    parser.add_argument("--horizon", type=int, default=5)
+    parser.add_argument("--plain-episodes", type=int, default=2)
+    parser.add_argument("--choices", type=int, default=5)
+    parser.add_argument("--tasks", type=int, default=2, help="of reflections")
+    parser.add_argument("--steps", type=int, default=3, help="of reflections")
+    parser.add_argument("--reflection-tokens", type=int, default=Config().reflection_tokens)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--settings", help="of memory: what this process measures")
+    parser.add_argument("--out", type=Path)
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    PARTS[asked.part](asked)
+
+
+if __name__ == "__main__":
+    main()

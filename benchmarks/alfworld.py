@@ -1,0 +1,608 @@
+"""How fast ALFWorld is here: the environments, the engine, and both beside TextWorld and alfworld's own class.
+
+`python benchmarks/alfworld.py PART` prints a table and writes it to a page in benchmarks/results; PART is
+`env`        steps beside gymnasium's Taxi, compiled and in pure Python, each in a process of its own
+`engine`     what reading, beginning, stepping, saving and keeping games costs
+`textworld`  the same official games in TextWorld's engine, as its own users run it (needs the extra `alfworld`)
+`rollout`    a driver of verl-agent's shape, with a Ray actor for each environment, by alfworld's class and by ours
+The official games are played where $ALFWORLD_DATA has them, else generated ones. The exit code is 1 where a floor does
+not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import hashlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, replace
+from importlib import import_module
+from itertools import cycle, islice
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+from harness import EPISODES, SINGLE_STEPS, TAXI, Row, at_most, compare, publish_and_exit, sample_and_step, spread_of
+
+from natlang_envs.alfworld.compat import AlfredTWEnv
+from natlang_envs.alfworld.engine import is_compiled
+from natlang_envs.alfworld.engine.game import GameText, parse_game
+from natlang_envs.alfworld.engine.goals import TASK_TYPES
+from natlang_envs.alfworld.engine.world import World
+from natlang_envs.alfworld.games.generator import generate, task_ids
+from natlang_envs.alfworld.games.official import data_folder, official_ids, official_text
+from natlang_envs.alfworld.textworld.backend import borrowed
+from natlang_envs.alfworld.textworld.export import export_game, folder_of, game_of
+from natlang_envs.alfworld.textworld.files import game_file
+from natlang_envs.errors import UsageError
+
+ROOT = Path(__file__).parents[1]
+ALFWORLD = "NatLang/ALFWorld-v0"
+GAMES, HORIZON, TURNS = 100, 50, 5
+CLOCK = time.process_time  # the processor's seconds: what else runs on the machine disturbs them less
+
+
+def seconds(play: Callable[[], object], times: int = 1) -> float:
+    """Return the seconds of the processor that `play` takes, divided by `times`."""
+    gc.collect()
+    begun = CLOCK()
+    play()
+    return (CLOCK() - begun) / times
+
+
+def walk(world: Any, seed: int, steps: int = HORIZON) -> list[str]:
+    """Play at random, reading the commands of every step; return what was played."""
+    chance, played = random.Random(seed).random, list[str]()
+    for _ in range(steps):
+        commands = world.commands
+        played.append(commands[int(chance() * len(commands))])
+        world.step(played[-1])
+    return played
+
+
+# The environments.
+
+REMARKS = (
+    "Theirs is gymnasium's Taxi, one at a time, in the same process and in turns. Random play hardly ever does a task, "
+    "so episodes have 50 steps, and rates include a reset after each. The floors of steps are those of the compiled "
+    "engine; pure Python has lower ones.",
+    "Other work on the machine slows games and vectors, which use much memory, more than Taxi, so ratios fall with "
+    "load.",
+)
+# Few enough games that all of them stay parsed.
+OFFICIAL: dict[str, Any] = {"source": "official", "split": "validation"}
+GENERATED: dict[str, Any] = {"split": "test", "task_types": ["pick_and_place_simple"], "goal": "Tomato-Microwave"}
+
+
+def choose_games() -> dict[str, Any]:
+    """Return the arguments of the environments."""
+    try:
+        gymnasium.make(ALFWORLD, **OFFICIAL)
+    except UsageError:
+        return GENERATED
+    return OFFICIAL
+
+
+def task_ids_of(env: gymnasium.Env[Any, Any]) -> list[str]:
+    return list(env.unwrapped.tasks.ids())  # type: ignore[attr-defined]
+
+
+def warm(kwargs: dict[str, Any]) -> Callable[[], None]:
+    env = gymnasium.make(ALFWORLD, **kwargs)
+    for task_id in task_ids_of(env):
+        env.reset(options={"task_id": task_id})  # parses it
+    return sample_and_step(env)
+
+
+def vector(kwargs: dict[str, Any], steps: int, mode: str = "vector_entry_point") -> Callable[[], None]:
+    """Return a loop over `steps` steps of all episodes; the random numbers that choose are drawn before."""
+    envs = gymnasium.make_vec(ALFWORLD, num_envs=EPISODES, vectorization_mode=mode, **kwargs)
+    commands = envs.reset(seed=0)[1]["admissible_commands"]
+    drawn = np.random.default_rng(0).random(size=(steps, EPISODES)).tolist()
+
+    def play() -> None:
+        nonlocal commands
+        for row in drawn:
+            chosen = [each[int(at * len(each))] for each, at in zip(commands, row, strict=True)]
+            commands = envs.step(chosen)[4]["admissible_commands"]
+
+    return play
+
+
+def env_rows() -> list[Row]:
+    """Return what this process measures."""
+    kwargs, compiled = choose_games(), is_compiled()
+    taxi = sample_and_step(gymnasium.make(TAXI))
+    turns = round(SINGLE_STEPS / EPISODES)
+
+    def cold(source: str) -> Callable[[], None]:
+        """Return a loop over games of a training split that has far more of them than are kept."""
+        return sample_and_step(gymnasium.make(ALFWORLD, split="train", source=source))
+
+    plays: list[tuple[str, Callable[[], None], float | None]] = [
+        ("warm: few games, all of them kept", warm(kwargs), 2 if compiled else 1),
+        ("cold: generated training games, nearly all new", cold("generated"), 1 if compiled else None),
+        ("cold: realistic training games, nearly all new", cold("realistic"), None),
+        (f"vector form of {EPISODES}, warm", vector(kwargs, turns), 2.5 if compiled else 1),
+        (f"gymnasium's SyncVectorEnv of {EPISODES}, warm", vector(kwargs, turns, "sync"), None),
+    ]
+    rows = [compare(what, turns * EPISODES, play, taxi, floor, CLOCK) for what, play, floor in plays]
+    env = gymnasium.make(ALFWORLD, **kwargs)
+    ids = task_ids_of(env)[:GAMES]
+    for task_id in ids:
+        env.reset(options={"task_id": task_id})
+    resets = [seconds(lambda each=each: env.reset(options={"task_id": each})) * 1e6 for each in islice(cycle(ids), 500)]
+    rows.append(at_most("reset of a parsed game", resets, "µs", 100))
+    return [replace(row, what=f"{'compiled' if compiled else 'pure'}: {row.what}") for row in rows]
+
+
+def compile_into(folder: Path) -> Path:
+    """Compile the engine and return where the packages lie."""
+    sources, packages = folder / "sources", folder / "packages"
+    for name in ("natlang_envs", "datasets"):
+        shutil.copytree(ROOT / name, sources / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("setup.py", "pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, sources)
+    build = [sys.executable, "setup.py", "-q", "build", "--build-lib", str(packages)]
+    subprocess.run(build, cwd=sources, env={**os.environ, "NATLANG_COMPILE": "1"}, check=True, capture_output=True)
+    return packages
+
+
+def measured(packages: Path) -> list[Row]:
+    """Return what a process measures that imports the packages of a folder."""
+    environment = {**os.environ, "PYTHONPATH": str(packages)}
+    command = [sys.executable, __file__, "env", "--rows"]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return [Row(*row) for row in json.loads(done.stdout)]
+
+
+def environments(asked: argparse.Namespace) -> None:
+    if asked.rows:
+        print(json.dumps([astuple(row) for row in env_rows()]))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [*measured(compile_into(Path(folder))), *measured(ROOT)]
+
+    def said(engine: str) -> str:
+        warm, cold, _, vectors = [row.factor for row in rows if row.what.startswith(engine)][:4]
+        return f"{warm} × with cached games, {cold} × on new training games, {vectors} × with {EPISODES} episodes"
+
+    publish_and_exit(
+        "alfworld_env",
+        "ALFWorld: the environment's speed and size",
+        f"**Compiled, ALFWorld runs at these multiples of the step rate of gymnasium's Taxi: {said('compiled')}. In "
+        f"pure Python: {said('pure')}.**",
+        rows,
+        ("gymnasium",),
+        REMARKS,
+        f"Games: {choose_games()}. Times are the processor's.",
+    )
+
+
+# The engine.
+
+
+def texts() -> tuple[str, list[GameText]]:
+    """Return a hundred games and what they are: an equal share of the official list, or of all generated ones."""
+    try:
+        folder = data_folder()
+        ids = official_ids(folder, "valid_seen")
+        return "official games of valid_seen", [official_text(folder, ids[n * len(ids) // GAMES]) for n in range(GAMES)]
+    except UsageError:
+        ids = [task for seen in (True, False) for task in task_ids(seen, numbers=range(1))]
+        return "generated games", [generate(ids[n * len(ids) // GAMES]) for n in range(GAMES)]
+
+
+def cost(what: str, scale: float, unit: str, floor: float, times: int, play: Callable[[], object]) -> Row:
+    """Time `play`, which does something `times` times."""
+    play()
+    return at_most(what, [seconds(play, times) * scale for _ in range(TURNS)], unit, floor, 3)
+
+
+def megabytes(what: str, floor: float, make: Callable[[], object]) -> Row:
+    gc.collect()
+    tracemalloc.start()
+    kept = make()
+    gc.collect()
+    taken = tracemalloc.get_traced_memory()[0] / 1e6
+    tracemalloc.stop()
+    del kept
+    return at_most(what, [taken], "MB", floor, 1)
+
+
+def engine(asked: argparse.Namespace) -> None:
+    kind, some = texts()
+    games = [parse_game(text) for text in some]
+    seeds = cycle(range(10**6))
+    world = World(games[0])
+    walk(world, 0)
+    state = world.state()
+
+    def fresh() -> None:
+        for game in games:
+            walk(World(game), next(seeds))
+
+    def played() -> object:
+        kept = [parse_game(text) for text in some]
+        for seed in range(3):
+            for game in kept:
+                walk(World(game), seed)
+        return kept
+
+    step = f"a random step, {HORIZON} a game, never the same walk"
+    rows = [
+        cost("reading a game", 1e3, "ms", 5, GAMES, lambda: [parse_game(text) for text in some]),
+        cost("reset", 1e6, "µs", 100, GAMES, lambda: [World(game).intro() for game in games]),
+        cost("snapshot", 1e6, "µs", 10, 1_000, lambda: [world.state() for _ in range(1_000)]),
+        cost("restore", 1e6, "µs", 10, 1_000, lambda: [world.set_state(state) for _ in range(1_000)]),
+        cost(step, 1e6, "µs", 20, GAMES * HORIZON, fresh),
+        megabytes(f"{GAMES} games, read", 15, lambda: [parse_game(text) for text in some]),
+        megabytes(f"{GAMES} games, each played for 3 episodes of {HORIZON}", 15, played),
+    ]
+    publish_and_exit(
+        "alfworld_engine",
+        "ALFWorld: the native engine",
+        f"**Reading a game takes {rows[0].ours}, and a random step {rows[4].ours}.**",
+        rows,
+        (),
+        (),
+        f"{GAMES} {kind}; medians of {TURNS} turns, in CPU time.",
+    )
+
+
+# Beside TextWorld.
+
+WALKS = 40  # for our engine; TextWorld plays the beginning of the first
+THEIR_STEPS = 20
+# Megabytes that a process grows by for each game that it holds at its beginning, after the first.
+MEMORY = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {folder!r})
+import alfworld as benchmark
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
+texts = benchmark.one_of_each_type()
+hold = benchmark.{hold}
+kept = [hold(texts[0])]
+before = resident()
+kept += [hold(text) for text in texts[1:]]
+print((resident() - before) / (len(texts) - 1))
+"""
+
+
+def one_of_each_type() -> list[GameText]:
+    """Return one official game of each task type."""
+    folder = data_folder()
+    ids = official_ids(folder, "valid_seen")
+    first = [next(name for name in ids if f"/{task_type}-" in name) for task_type in TASK_TYPES]
+    return [official_text(folder, name) for name in first]
+
+
+def held_by_us(text: GameText) -> World:
+    return World(parse_game(text))
+
+
+def textworld_env(text: GameText) -> Any:
+    """Return an environment made as the alfworld package makes it, from a file."""
+    textworld = import_module("textworld")
+    wrappers = import_module("alfworld.agents.environment.alfred_tw_env")
+    with tempfile.TemporaryDirectory() as folder, borrowed():
+        path = Path(folder, "game.tw-pddl")
+        path.write_text(json.dumps(game_file(text)), encoding="utf-8")
+        infos = textworld.EnvInfos(won=True, admissible_commands=True, extras=["gamefile"])
+        return textworld.start(str(path), infos, wrappers=[wrappers.AlfredDemangler(), wrappers.AlfredInfos])
+
+
+def held_by_textworld(text: GameText) -> Any:
+    env = textworld_env(text)
+    env.reset()
+    return env
+
+
+def grown(hold: str) -> float:
+    code = MEMORY.format(folder=str(Path(__file__).parent), hold=hold)
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
+    return float(done.stdout.splitlines()[-1])
+
+
+def both(text: GameText) -> list[tuple[float, float]]:
+    """Return our and their seconds of the processor to read a game, to begin an episode of it, and for a step."""
+    game = parse_game(text)
+    walks = [walk(World(parse_game(text)), seed) for seed in range(WALKS)]  # found in copies: nothing is warmed up
+
+    def begin() -> None:
+        for _ in range(200):
+            world = World(game)
+            assert world.intro()
+            assert world.commands
+
+    def play() -> None:
+        for each in walks:
+            world = World(game)
+            for command in each:
+                assert world.step(command)
+                assert world.commands
+
+    ours = seconds(lambda: [parse_game(text) for _ in range(20)], 20), seconds(begin, 200)
+    ours = (*ours, seconds(play, WALKS * HORIZON))
+    envs: list[Any] = []
+    load = seconds(lambda: envs.append(textworld_env(text)))
+    [env] = envs
+
+    def their_play() -> None:
+        for command in walks[0][:THEIR_STEPS]:
+            state, _, _ = env.step(command)
+            assert state["feedback"]
+            assert state["admissible_commands"]
+
+    theirs = (load, seconds(env.reset), seconds(their_play, THEIR_STEPS))
+    return list(zip(ours, theirs, strict=True))
+
+
+def beside(what: str, pairs: Sequence[tuple[float, float]], floor: str, most: float = 1e9, least: float = 0) -> Row:
+    ratios = [their / our for our, their in pairs]
+    middle, our, their = median(ratios), median(our for our, _ in pairs), median(their for _, their in pairs)
+    shown = [f"{each * 1e3:,.3g} ms ({1 / each:,.{1 if each > 0.01 else 0}f}/s)" for each in (our, their)]
+    holds = middle >= least and our <= most
+    return Row(what, *shown, f"{middle:,.0f} x", spread_of(ratios, 0), floor, holds)
+
+
+def textworld(asked: argparse.Namespace) -> None:
+    import_module("textworld")  # so that no game pays for it
+    reads, resets, steps = zip(*[both(text) for text in one_of_each_type()], strict=True)
+    our, their = (f"{grown(hold):.2f} MB" for hold in ("held_by_us", "held_by_textworld"))
+    rows = [
+        beside("read a game", reads, "<= 5 ms", most=5e-3),
+        beside("begin an episode of it", resets, "<= 0.1 ms", most=1e-4),
+        beside("a step, with commands", steps, ">= 1,000 x", least=1_000),
+        Row("memory of one game more", our, their),
+    ]
+    publish_and_exit(
+        "alfworld",
+        "ALFWorld's official games in the native engine and in TextWorld's",
+        f"**The native engine takes {rows[2].factor} times as many steps a second as TextWorld, and reads a game "
+        f"{rows[0].factor} times as fast.** One more game takes {our} instead of {their}.",
+        rows,
+        ("alfworld", "textworld"),
+        (
+            f"Ours plays {WALKS} random walks of {HORIZON} steps in each game, beginning with empty caches; TextWorld "
+            f"plays the first {THEIR_STEPS} steps of the first. Text and commands are read after every step.",
+        ),
+        "Medians over six official games, one of each task type, in processor time; the ratio is theirs to ours.",
+    )
+
+
+# Rollouts.
+
+GROUP = 8  # environments that start in the same game, as GRPO samples them
+PACKAGES = {"ours": "natlang_envs.alfworld.compat", "theirs": "alfworld.agents.environment"}
+CPUS_OF_AN_ACTOR = 0.1
+TRAINING_GAMES = 16  # generated ones, in the package's own format
+
+
+class Cost(NamedTuple):
+    """What a rollout took.
+
+    Attributes:
+        environments: Seconds of processor time in `reset` and `step`, over all environments.
+        wall: Seconds that the driver waited for them.
+        memory: MB that all environments together hold at the end and share with no other process.
+        transcript: A digest of everything that was said.
+    """
+
+    environments: float
+    wall: float
+    memory: float
+    transcript: str
+
+
+def config(games: Path, steps: int) -> dict[str, Any]:
+    """Return the config that both classes are constructed with."""
+    return {
+        "dataset": {"data_path": str(games), "num_train_games": -1},
+        "env": {
+            "type": "AlfredTWEnv",
+            "domain_randomization": False,
+            "task_types": [1, 2, 3, 4, 5, 6],
+            "expert_type": "handcoded",
+            "goal_desc_human_anns_prob": 0.0,
+        },
+        "general": {"training_method": "dqn"},  # without an expert's plan, which costs more than the game
+        "rl": {"training": {"max_nb_steps_per_episode": steps}},
+    }
+
+
+class Worker:
+    """One environment in a process of its own, which counts what it spends."""
+
+    def __init__(self, package: str, settings: dict[str, Any], files: list[str], seed: int) -> None:
+        self.seconds, self.env = 0.0, None
+        if package:
+            with borrowed():  # to import TextWorld draws random numbers
+                base: Any = import_module(package).get_environment("AlfredTWEnv")(settings, train_eval="train")
+            base.game_files = files  # the package keeps the order of the disk
+            self.env = base.init_env(batch_size=1)
+            self.env.seed(seed)
+
+    def reset(self) -> tuple[str, list[str]]:
+        before = spent()
+        observations, infos = self.env.reset()
+        self.seconds += spent() - before
+        return observations[0], list(infos["admissible_commands"][0])
+
+    def step(self, command: str) -> tuple[str, list[str]]:
+        before = spent()
+        observations, _, _, infos = self.env.step([command])
+        self.seconds += spent() - before
+        return observations[0], list(infos["admissible_commands"][0])
+
+    def cost(self) -> tuple[float, float]:
+        """Return the seconds spent, and the MB that this process and those it started share with no other."""
+        return self.seconds, sum(private(pid) for pid in family())
+
+
+def family() -> Iterator[int]:
+    """Yield this process and all that it started."""
+    waiting = [os.getpid()]
+    while waiting:
+        pid = waiting.pop()
+        yield pid
+        for children in Path(f"/proc/{pid}/task").glob("*/children"):
+            waiting += map(int, children.read_text().split())
+
+
+def spent() -> float:
+    """Return the processor time of this process and those that it started, in seconds."""
+    others = 0
+    for pid in islice(family(), 1, None):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        others += int(fields[11]) + int(fields[12])
+    return time.process_time() + others / 100
+
+
+def private(pid: int) -> float:
+    """Return the MB that a process shares with no other."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) * 1024 / 1e6
+
+
+def choice(number: int, step: int, commands: Sequence[str]) -> str:
+    """Return the command of an environment at a step."""
+    return random.Random(f"{number}/{step}").choice(sorted(commands))
+
+
+def played(package: str, settings: dict[str, Any], files: list[str], count: int, steps: int) -> Cost:
+    """Play a rollout by a driver with a Ray actor for each environment; without a package they hold nothing."""
+    import ray
+
+    actor: Any = ray.remote(num_cpus=CPUS_OF_AN_ACTOR)(Worker)
+    workers = [actor.remote(package, settings, files, number // GROUP) for number in range(count)]
+    ray.get([worker.cost.remote() for worker in workers])  # all of them have started
+    said = hashlib.sha256()
+    begun = time.perf_counter()
+    if package:
+        shown: list[Any] = ray.get([worker.reset.remote() for worker in workers])
+        for step in range(steps):
+            commands = [choice(number, step, each[1]) for number, each in enumerate(shown)]
+            shown = ray.get([worker.step.remote(each) for worker, each in zip(workers, commands, strict=True)])
+            said.update(repr([(text, sorted(listed)) for text, listed in shown]).encode())
+    wall = time.perf_counter() - begun
+    costs: list[tuple[float, float]] = ray.get([worker.cost.remote() for worker in workers])
+    for worker in workers:
+        ray.kill(worker)
+    time.sleep(5)  # until their memory is free
+    return Cost(sum(each[0] for each in costs), wall, sum(each[1] for each in costs), said.hexdigest())
+
+
+def batch(settings: dict[str, Any], files: list[str], count: int, steps: int) -> Cost:
+    """Play the same rollout by batches of ours in one process."""
+    base = AlfredTWEnv(settings, "train")
+    base.game_files = files
+    groups = [base.init_env(GROUP, group_size=GROUP) for _ in range(count // GROUP)]
+    said, took = hashlib.sha256(), 0.0
+    resident, commands = private(os.getpid()), [""] * count
+    for seed, group in enumerate(groups):
+        group.seed(seed)
+    for step in range(steps + 1):
+        begun = time.process_time()
+        if step == 0:
+            results: list[Any] = [group.reset() for group in groups]
+        else:
+            results = [group.step(commands[at * GROUP : (at + 1) * GROUP]) for at, group in enumerate(groups)]
+        took += time.process_time() - begun
+        shown = [pair for each in results for pair in zip(each[0], each[-1]["admissible_commands"], strict=True)]
+        commands = [choice(number, step, each[1]) for number, each in enumerate(shown)]
+        if step:
+            said.update(repr([(text, sorted(listed)) for text, listed in shown]).encode())
+    return Cost(took, took, private(os.getpid()) - resident, said.hexdigest())
+
+
+def against(what: str, theirs: float, ours: Sequence[float], unit: str, floor: float | None = None) -> Row:
+    ratios = sorted(theirs / each for each in ours)
+    middle, digits = ratios[len(ratios) // 2], 2 if unit == "s" else 0
+    holds, asked = (None, "") if floor is None else (middle >= floor, f">= {floor:g} x")
+    shown = [f"{each:,.{digits}f} {unit}" for each in (median(ours), theirs)]
+    spread = spread_of(ratios, 0) if len(ratios) > 1 else ""
+    return Row(what, *shown, f"{middle:,.1f} x", spread, asked, holds)
+
+
+def rollout(asked: argparse.Namespace) -> None:
+    import ray
+
+    count, steps = asked.environments, asked.steps
+    with tempfile.TemporaryDirectory(prefix="alfworld-rollout-") as name:
+        games = Path(name)
+        tasks = gymnasium.make(ALFWORLD, split="train")
+        for seed in range(TRAINING_GAMES):
+            task_id = tasks.reset(seed=seed)[1]["task_id"]
+            export_game(game_of(task_id, "0.4.2"), games / folder_of(task_id))
+        settings = config(games, steps)
+        files = sorted(AlfredTWEnv(settings, "train").game_files)
+        ray.init(num_cpus=int(count * CPUS_OF_AN_ACTOR) + 1, include_dashboard=False, log_to_driver=False)
+        try:
+            idle = played("", settings, files, count, steps)
+            ours = [played(PACKAGES["ours"], settings, files, count, steps) for _ in range(TURNS)]
+            together = [batch(settings, files, count, steps) for _ in range(TURNS)]
+            theirs = played(PACKAGES["theirs"], settings, files, count, steps)
+        finally:
+            ray.shutdown()
+    if len({cost.transcript for cost in (*ours, *together, theirs)}) != 1:
+        sys.exit("the classes did not say the same: their times cannot be compared")
+    work = theirs.environments
+    beyond = f"memory of the actors beyond actors that hold nothing ({idle.memory:,.0f} MB)"
+    rows = [
+        against("processor time of the environments", work, [each.environments for each in ours], "s", 100),
+        against("the whole rollout, on the wall", theirs.wall, [each.wall for each in ours], "s"),
+        against("memory of the actors", theirs.memory, [each.memory for each in ours], "MB"),
+        against(beyond, theirs.memory - idle.memory, [each.memory - idle.memory for each in ours], "MB", 20),
+        against("processor time, ours as one batch", work, [each.environments for each in together], "s", 100),
+        against("memory, ours as one batch", theirs.memory, [together[0].memory], "MB", 20),
+    ]
+    publish_and_exit(
+        "alfworld_rollout",
+        f"ALFWorld: a rollout of {count} environments and {steps} steps",
+        f"**In the same driver, alfworld's own class takes {rows[0].factor} times the processor time of ours, and "
+        f"{rows[4].factor} times that of ours as one batch.** It takes {rows[3].factor} times the memory, beyond what "
+        "an idle actor holds.",
+        rows,
+        ("alfworld", "textworld", "ray"),
+        (
+            f"An actor for each environment, in groups of {GROUP} that start in one of {TRAINING_GAMES} generated "
+            "games; random commands, drawn alike; each said the same to the letter, which is checked. Times are of "
+            "reset and step, cold: each actor reads its game. Memory is what no other process shares, at the end. Ours "
+            f"is the median of {TURNS} rollouts, theirs was played once.",
+        ),
+    )
+
+
+PARTS = {"env": environments, "engine": engine, "textworld": textworld, "rollout": rollout}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--rows", action="store_true", help="of env: print what this process measures")
+    parser.add_argument("--environments", type=int, default=64, help=f"of rollout: a multiple of {GROUP}")
+    parser.add_argument("--steps", type=int, default=50, help="of rollout")
+    asked = parser.parse_args()
+    try:
+        PARTS[asked.part](asked)
+    except (UsageError, ImportError) as error:
+        print(f"benchmarks/alfworld.py: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
