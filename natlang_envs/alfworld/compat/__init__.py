@@ -41,8 +41,8 @@ __all__ = ["AlfredBatch", "AlfredTWEnv", "get_environment", "load_config"]
 
 _VISUAL = ("AlfredThorEnv", "AlfredHybrid")
 _REMEDY = (
-    "`alfworld-download` fetches the official games, and `natlang alfworld export` writes generated ones "
-    "(both come with `pip install --no-deps alfworld==0.4.2`)"
+    "fetch the official games with `alfworld-download`, or write generated ones with `natlang alfworld export`, "
+    "which `pip install --no-deps alfworld==0.4.2` is enough for"
 )
 
 
