@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from natlang_envs.alfworld.compat.config import ExpertType
 from natlang_envs.alfworld.engine.game import Game
@@ -26,12 +26,12 @@ class ExpertPlan(list[str]):
 
     def __init__(self, plan: Callable[[], list[str]]) -> None:
         self._plan: Callable[[], list[str]] | None = plan
-        list.__init__(self, [_UNREAD])  # pyright: ignore[reportArgumentType]
+        super().__init__([cast("str", _UNREAD)])
 
     def read(self) -> None:
         """Plan, unless that was done."""
         if self._plan:
-            list.__setitem__(self, slice(None), self._plan())
+            super().__setitem__(slice(None), self._plan())
             self._plan = None
 
     def __radd__(self, other: list[str]) -> list[str]:

@@ -40,7 +40,7 @@ CONFIG: dict[str, Any] = {
     "rl": {"training": {"max_nb_steps_per_episode": 7}},
     "dagger": {"training": {"max_nb_steps_per_episode": 50}},
 }
-UNSEEN = tuple(task_ids(False, numbers=range(1)))
+UNSEEN = tuple(task_ids(False, numbers=range(2)))
 
 
 def config(**values: Any) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def as_downloaded(folder: Path, official: bool) -> list[str]:
             ids = official_ids(data, listed)
             texts = {each: official_text(data, each) for each in (ids if split == "valid_unseen" else ids[::20])}
         else:
-            chosen = [each for kind in TASK_TYPES for each in [x for x in UNSEEN if f"/{kind}/" in x][::9][:2]]
+            chosen = [each for kind in TASK_TYPES for each in [x for x in UNSEEN if f"/{kind}/" in x][:2]]
             texts = {f"_/_/{each.split('/')[2]}-A-None-B-1/trial_{n}": generate(each) for n, each in enumerate(chosen)}
         for task_id, text in texts.items():
             _write(folder / "json_2.1.1" / split / "/".join(task_id.split("/")[2:]), text)
