@@ -12,7 +12,7 @@ the order of games after `seed` are the package's. These things differ:
 - The config may have `env.grammar`, the words that games are played in whatever their files say.
 - Keys that nothing here reads are ignored, as in the package, and a warning names them. `logic` is not read: games
   carry theirs.
-- Evaluation on games that are not the official ones of the split warns.
+- Evaluation on games that are not the official ones of the split, all of them, warns.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class AlfredTWEnv:
         paths = [path for path in found if _task_type(path, checked) in kinds][:count]
         if not paths:
             raise UsageError(f"{folder} has no game of the types {', '.join(kinds)}: set env.task_types to others")
-        warn_of_other_games(self.train_eval, folder, paths)
+        warn_of_other_games(self.train_eval, folder, found)
         self.game_files = [str(path) for path in paths]
         self.num_games = len(self.game_files)
         if verbose:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -135,16 +135,16 @@ def number_of_games(config: Config, train_eval: str) -> int | None:
     return count if count > 0 else None
 
 
-def warn_of_other_games(train_eval: str, folder: Path, paths: Sequence[Path]) -> None:
-    """Warn where games that are evaluated on are not those of the official list of that name."""
+def warn_of_other_games(train_eval: str, folder: Path, paths: Iterable[Path]) -> None:
+    """Warn where the games to evaluate on are not those of the official list, all of them and no others."""
     if train_eval not in _PROTOCOLS:
         return
     official = {episode.task_id.split("/", 2)[2] for episode in load_protocol(_PROTOCOLS[train_eval]).episodes}
-    others = sum("/".join(path.parts[-3:-1]) not in official for path in paths)
-    if others:
+    found = {"/".join(path.parts[-3:-1]) for path in paths}
+    if found != official:
         _warn_once(
-            f"{others} of the {len(paths)} games of {train_eval} in {folder} are none of the {len(official)} official "
-            "ones: a result on them does not compare with published ones"
+            f"{folder} holds {len(found & official)} of the {len(official)} official games of {train_eval}, and "
+            f"{len(found - official)} beside them: a result on them does not compare with published ones"
         )
 
 

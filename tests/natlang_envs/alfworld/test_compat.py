@@ -28,7 +28,7 @@ from tests.natlang_envs.alfworld.real import needs_textworld
 from tests.natlang_envs.alfworld.test_folder import IDS, put
 from tools.alfworld.textworld_speed import faster
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*official ones")
+pytestmark = pytest.mark.filterwarnings("ignore:.*official games")
 
 # A script of the kind that the ReAct paper published, but for its import.
 SCRIPT = """

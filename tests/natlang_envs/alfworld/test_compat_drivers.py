@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +20,7 @@ from natlang_envs.alfworld.plans import reference
 from tests.natlang_envs.alfworld.compat_games import as_downloaded, base_config
 from tests.natlang_envs.alfworld.samples import official_folder
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*official ones", "ignore:these keys")
+pytestmark = pytest.mark.filterwarnings("ignore:.*official games", "ignore:these keys")
 OFFICIAL = 134
 
 
@@ -320,7 +321,11 @@ def test_a_notebook_s_loop_in_the_words_of_the_paper_wins_every_game_once_the_gr
 
 
 def test_one_batch_of_all_games_or_skips_in_one_order_play_each_game_once(games: Games) -> None:
-    env = AlfredTWEnv(base_config(), train_eval="eval_out_of_distribution")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        env = AlfredTWEnv(base_config(), train_eval="eval_out_of_distribution")
+    if games.official:
+        assert caught == []  # all of them, and no others
     _, infos = env.init_env(env.num_games).reset()
     assert sorted(infos["extra.gamefile"]) == games.unseen
     played: Counter[str] = Counter()

@@ -20,7 +20,7 @@ from natlang_envs.alfworld.expert import Expert
 from natlang_envs.alfworld.plans import reference
 from tests.natlang_envs.alfworld.compat_games import config, lay_generated
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*official ones")
+pytestmark = pytest.mark.filterwarnings("ignore:.*official games")
 KEY = "extra.expert_plan"
 
 
