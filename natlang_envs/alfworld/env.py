@@ -65,9 +65,9 @@ class ALFWorldEnv(NatLangEnv):
       `"validation_unseen"`: eight rooms that its train and validation do not have.
       `"mixed"` is to train in: every game has a room of its own, mixed of the seen ones.
     - `grammar`: `"json_2.1.1"`, the words of the paper's time (`put tomato 1 in/on microwave 1`); `"0.4.2"`, those of
-      the alfworld package of that version (`move tomato 1 to microwave 1`); `"json_2.1.2"`, what `alfworld-download`
-      fetches today; or `"0.3.5"`. None is what the game's file says, for generated games `"json_2.1.1"`. Results in
-      one do not compare with results in another.
+      the alfworld package of that version (`move tomato 1 to microwave 1`); `"json_2.1.2"`, what its
+      `alfworld-download` fetches; or `"0.3.5"`. None is what the game's file says, for generated games `"json_2.1.1"`.
+      Results in one do not compare with results in another.
     - `folder`: with `source="folder"`, where games lie, each in a `game.tw-pddl` as `alfworld-generate` writes it.
     - `human_goals`: ask in a sentence that a person wrote for the game, as its `traj_data.json` has it; only for
       official games and those of a folder. The task id decides which sentence.

@@ -16,8 +16,8 @@ from natlang_envs.alfworld.engine.grammar import BY_NAME
 from natlang_envs.errors import UsageError, one_of
 
 MISSING = (
-    'backend="textworld" and exported games need the packages alfworld and textworld, and {} cannot be imported: '
-    "run `pip install 'natlang-envs[alfworld]'`"
+    "{} cannot be imported: run `pip install 'natlang-envs[alfworld]'` "
+    "(to export games, `pip install --no-deps alfworld==0.4.2` is enough)"
 )
 UNKNOWN_TASK = '"Your task is to: UNKNOWN GOAL."'  # what the texts say where a game's own sentence goes
 _HELP_ACTION = ("\n(:action help\n", "\n)\n")

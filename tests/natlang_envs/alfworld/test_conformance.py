@@ -61,7 +61,9 @@ def test_a_generated_game_is_played_as_textworld_plays_it(task_type: str, seen: 
 
 
 @needs_textworld
-def test_the_download_of_today_is_played_as_textworld_plays_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_download_of_alfworld_0_4_2_is_played_as_textworld_plays_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     content = json.loads(lzma.decompress(Path(__file__).with_name("release_2.1.2.json.xz").read_bytes()))
     path = tmp_path / "game.tw-pddl"
     path.write_text(json.dumps(content), "utf-8")

@@ -30,7 +30,7 @@ SAID = {"Warm it up, then put it away.", "Make it hot!"}
 
 
 def put(folder: Path, task_id: str, people: list[str] | None = None, **fields: Any) -> None:
-    """Write a generated game as `alfworld-generate` does, in the words of today's download."""
+    """Write a generated game as `alfworld-generate` does, in the words of what alfworld 0.4.2 downloads."""
     folder.mkdir(parents=True)
     text = generate(task_id)
     content = {**FILE, "pddl_problem": text.problem, "grammar": FILE["grammar"].replace(SENTENCE, f'{text.task}"')}

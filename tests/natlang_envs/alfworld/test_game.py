@@ -187,14 +187,14 @@ def test_official_files_are_recognised_whatever_they_are_called(tmp_path: Path) 
                 read_game_file(copy)
 
 
-RELEASE_2_1_2 = Path(__file__).with_name("release_2.1.2.json.xz")  # one game as `alfworld-download` fetches it today
+RELEASE_2_1_2 = Path(__file__).with_name("release_2.1.2.json.xz")  # one game as alfworld 0.4.2 downloads it
 
 
 def release_2_1_2() -> dict[str, Any]:
     return json.loads(lzma.decompress(RELEASE_2_1_2.read_bytes()))
 
 
-def test_the_download_of_today_is_recognised_and_can_be_won(tmp_path: Path) -> None:
+def test_the_download_of_alfworld_0_4_2_is_recognised_and_can_be_won(tmp_path: Path) -> None:
     path = tmp_path / "game.tw-pddl"
     path.write_text(json.dumps(release_2_1_2()), "utf-8")
     env = gymnasium.make("NatLang/ALFWorld-v0", game=str(path))

@@ -61,7 +61,7 @@ def test_a_file_of_another_game_is_refused_when_the_environment_is_made(
 
 
 @pytest.mark.parametrize("split", ["validation", "valid_seen", "eval_in_distribution"])
-def test_the_download_of_today_is_played_by_every_name_of_a_split(
+def test_the_download_of_alfworld_0_4_2_is_played_by_every_name_of_a_split(
     split: str, tree: Callable[[str, str | None], None]
 ) -> None:
     env = gymnasium.make("NatLang/ALFWorld-v0", source="official", split=split)
