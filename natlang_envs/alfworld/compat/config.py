@@ -36,8 +36,8 @@ _KNOWN = {
 }
 _METHODS = {"dqn": "rl", "dagger": "dagger"}  # training methods, and the sections that hold their number of steps
 _PROTOCOLS = {
-    "eval_in_distribution": "alfworld-seen/official",
-    "eval_out_of_distribution": "alfworld-unseen/official",
+    "eval_in_distribution": "alfworld-seen/v1",
+    "eval_out_of_distribution": "alfworld-unseen/v1",
 }
 _EXAMPLE = "alfworld's configs/base_config.yaml"
 
