@@ -27,7 +27,6 @@ from reference_agent.paper.experiments import (
     TARGETS,
     TASKS,
     cell_config,
-    has_configs,
     make_plan,
     paper,
     protocol_for,
@@ -37,7 +36,6 @@ from reference_agent.paper.experiments import (
 from reference_agent.paper.reproduce import reproduce, take_gpu
 from reference_agent.paper.tables import draw_curves
 from reference_agent.pipeline import train
-from reference_agent.search.recipes import row_of
 from reference_agent.stages import stage_key
 from tests.reference_agent.conftest import quick_config
 from tests.reference_agent.test_training import same, silent
@@ -80,11 +78,8 @@ def test_every_row_of_a_table_is_a_config_of_its_tasks() -> None:
     for target in TARGETS.values():
         for task in target.tasks:
             for row in target.methods:
-                if target.name in ("searcher", "gain-autoexplore"):
-                    assert row_of(task, row) or (task == "autoexplore-depth1" and "curriculum" in row)
-                else:
-                    cell_config(task, row, SMOKE, 0, [])
-    for task in filter(has_configs, TASKS):  # rows that stand in no table of a task can be trained as well
+                cell_config(task, row, SMOKE, 0, [])
+    for task in TASKS:  # rows that stand in no table of a task can be trained as well
         for file in (EXPERIMENTS / "methods").glob("*.toml"):
             if task.startswith("alfworld") and file.stem.startswith("same-model"):
                 continue  # its tiny model scores texts, one model for both players labels
@@ -128,7 +123,7 @@ def test_the_papers_numbers() -> None:
 
 
 def test_a_column_is_played_by_the_protocol_of_its_environment() -> None:
-    for task in filter(lambda each: has_configs(each.name), TASKS.values()):
+    for task in TASKS.values():
         assert protocol_of(cell_config(task.name, "best", SMOKE, 0, [])) == task.protocol
     lamps = Stage("NatLang/ALFWorld-v0", env_kwargs={"task_types": ["look_at_obj_in_light"]})
     assert protocol_of(replace(quick_config(), curriculum=(lamps,))) is None
@@ -276,7 +271,6 @@ def test_wrong_names_are_one_line(tmp_path: Path) -> None:
         (("figure2", "--task", "taxi"), "unknown task"),
         (("figure2", "--set", "rl.entropie=1"), "unknown config key"),
         (("figure2", "--set", "seed=5"), "seeds are the preset's"),
-        (("figure2", "--task", "autoexplore-any"), "add --preset searcher"),
     ):
         result = CliRunner().invoke(app, ["reproduce", *arguments, "--out", str(tmp_path / "out")])
         assert isinstance(result.exception, UsageError)
