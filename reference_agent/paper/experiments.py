@@ -20,7 +20,7 @@ import numpy as np
 
 from natlang_envs.cli_support import make_env
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation import load_protocol
+from natlang_envs.evaluation import load_protocol, protocol_names
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from reference_agent.config import Config
 from reference_agent.config_file import EXPERIMENTS, load_config, preset_files
@@ -138,12 +138,13 @@ def paper(task: str, method: str) -> int | None:
 
 
 def protocol_of(config: Config) -> str | None:
-    """Return the protocol of the last environment of a run that a column has one of; None where there is none."""
+    """Return the protocol that a run is played by: a column's, or another one of its last environment; None without."""
+    names = dict.fromkeys([*(task.protocol for task in TASKS.values()), *sorted(protocol_names(), key=len)])
     for stage in reversed(config.curriculum):
         given = config.env_kwargs | stage.env_kwargs
         if given.get("source") == "mixed":  # who trains in made-up rooms is played in real ones
             del given["source"]
-        for protocol in (load_protocol(task.protocol) for task in TASKS.values()):
+        for protocol in map(load_protocol, names):
             fits = all(protocol.kwargs.get(name) == value for name, value in given.items())
             if fits and protocol.env_id == stage.env:
                 return protocol.name
