@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import runpy
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import natlang_envs
+from tests.pages import FENCE
 
 ROOT = Path(__file__).parents[1]
 PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if path.exists()]
@@ -40,8 +42,33 @@ def test_every_id_has_a_line_on_the_environments_page() -> None:
     "page", [*PAGES, *RESULTS, *(ROOT / each for each in ("CONTRIBUTING.md", "CHANGELOG.md"))], ids=name
 )
 def test_named_files_exist(page: Path) -> None:
-    named = [ROOT / target for target in PATH.findall(page.read_text(encoding="utf-8"))]
+    named = [ROOT / target for target in PATH.findall(FENCE.sub("", page.read_text(encoding="utf-8")))]
     assert [str(path) for path in named if not path.exists()] == []
+
+
+def packages() -> list[Path]:
+    places = [ROOT / each for each in ("natlang_envs", "reference_agent", "leaderboard", "tools")]
+    return sorted(path.parent for place in places for path in place.rglob("__init__.py"))
+
+
+def map_of(package: Path) -> list[str]:
+    """Return the modules that a package's docstring maps: lines of names, two spaces or more, and words."""
+    text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+    lines = re.findall(r"^(\w+/?(?:, \w+/?)*) {2,}\S", text, re.MULTILINE)
+    return sorted(each.rstrip("/") for line in lines for each in line.split(", ")) if len(lines) > 1 else []
+
+
+@pytest.mark.parametrize("package", [each for each in packages() if map_of(each)], ids=name)
+def test_the_map_of_a_package_names_its_modules(package: Path) -> None:
+    files = {path.stem for path in package.glob("*.py")} - {"__init__", "__main__"}
+    folders = {path.parent.name for path in package.glob("*/__init__.py")}
+    mapped = [each for each in map_of(package) if each != "__main__"]
+    assert mapped == sorted(files | folders)
+
+
+def test_the_large_packages_have_maps() -> None:
+    mapped = {each.relative_to(ROOT).as_posix() for each in packages() if map_of(each)}
+    assert {"leaderboard", "natlang_envs/evaluation", "natlang_envs/autoexplore", "reference_agent"} <= mapped
 
 
 @pytest.mark.parametrize("page", RESULTS, ids=name)

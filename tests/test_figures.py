@@ -1,7 +1,7 @@
 """What pages print of the leaderboard's entries is what their recordings earned.
 
-`FIGURES` has, for each page, pieces of it in which every figure is replaced by what it is: `{rate ENTRY}` where the page
-prints the success of an entry in per cent. A page may round a figure to the digits that it prints.
+`FIGURES` has, for each page, pieces of it in which every figure is replaced by what it is: `{rate ENTRY}` where the
+page prints the success of an entry in per cent. A page may round a figure to the digits that it prints.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from natlang_envs.evaluation.statistics import over_seeds
 
 ROOT = Path(__file__).parents[1]
 PLACE = re.compile(r"\{(\w+) ([\w./-]+)\}")
+DASH = "\N{EN DASH}"
 NUMBER = r"(\d+(?:\.\d+)?)"
 
 
@@ -50,7 +51,7 @@ def cells(series: str, mark: str = "", count: int = 3) -> str:
 
 def searcher(entry: str) -> str:
     """Success in bold with its interval, as the pages on AutoExplore print it."""
-    return whole(entry, "–").replace("%", "%**", 1).replace("{rate", "**{rate", 1)
+    return whole(entry, DASH).replace("%", "%**", 1).replace("{rate", "**{rate", 1)
 
 
 PICKUP, DROPOFF, TOMATO = "dangerous-taxi-pickup", "dangerous-taxi-dropoff", "alfworld-tomato/v1"
@@ -107,31 +108,31 @@ FIGURES = {
         *(
             f"| {depth}, hard, {queries} | {paper}% | {rate(f'{board}/bm25')} | {rate(f'{board}/smollm2-likelihood')} |"
             f" {rate(f'{board}/minilm-search')} | {searcher(f'{board}/listing-search')} |"
-            f" {student(f'{board}/listing-reflect-rl', '–')} |"
+            f" {student(f'{board}/listing-reflect-rl', DASH)} |"
             for depth, queries, paper, board in (
                 ("depth 1", "44 queries", 36, f"{DEPTH1}/paper"),
                 ("depth 2", "44", 17, f"{DEPTH2}/paper"),
             )
         ),
-        f"| any depth, hard, 437 | – | 35% | – | {rate('autoexplore/v1/minilm-search')} |"
+        f"| any depth, hard, 437 | {DASH} | 35% | {DASH} | {rate('autoexplore/v1/minilm-search')} |"
         f" {searcher('autoexplore/v1/listing-search')} |",
-        f"| depth 1, natural, second edition, 44 | – | {rate(f'{DEPTH1}/paper2/bm25')} |"
+        f"| depth 1, natural, second edition, 44 | {DASH} | {rate(f'{DEPTH1}/paper2/bm25')} |"
         f" {rate(f'{DEPTH1}/paper2/smollm2-likelihood')} | {rate(f'{DEPTH1}/paper2/minilm-search')} |"
         f" {searcher(f'{DEPTH1}/paper2/listing-search')} |",
-        f"| depth 2, natural, second edition, 44 | – | {rate(f'{DEPTH2}/paper2/bm25')} | not played |"
+        f"| depth 2, natural, second edition, 44 | {DASH} | {rate(f'{DEPTH2}/paper2/bm25')} | not played |"
         f" {rate(f'{DEPTH2}/paper2/minilm-search')} | {searcher(f'{DEPTH2}/paper2/listing-search')} |",
         *(
-            f"| {depth}, natural, third edition, 44 | – | {rate(f'{board}/bm25')} | not played | not played |"
-            f" {searcher(f'{board}/listing-search')} | {student(f'{board}/listing-reflect-rl', '–')} |"
+            f"| {depth}, natural, third edition, 44 | {DASH} | {rate(f'{board}/bm25')} | not played | not played |"
+            f" {searcher(f'{board}/listing-search')} | {student(f'{board}/listing-reflect-rl', DASH)} |"
             for depth, board in (("depth 1", f"{DEPTH1}/paper3"), ("depth 2", f"{DEPTH2}/paper3"))
         ),
-        f"| any depth, natural, third edition, 604 | – | {rate('autoexplore/v3/bm25')} | – | not played |"
+        f"| any depth, natural, third edition, 604 | {DASH} | {rate('autoexplore/v3/bm25')} | {DASH} | not played |"
         f" {searcher('autoexplore/v3/listing-search')} |",
     ],
     "benchmarks/results/autoexplore_editions.md": [
         *(
-            f"| BM25, {depth} | 44 | {whole(f'{board}/paper/bm25', '–')} | {whole(f'{board}-hard/paper2/bm25', '–')} |"
-            f" {searcher(f'{board}/paper2/bm25')} |"
+            f"| BM25, {depth} | 44 | {whole(f'{board}/paper/bm25', DASH)} |"
+            f" {whole(f'{board}-hard/paper2/bm25', DASH)} | {searcher(f'{board}/paper2/bm25')} |"
             for depth, board in (("depth 1", DEPTH1), ("depth 2", DEPTH2))
         ),
         *(
@@ -139,21 +140,22 @@ FIGURES = {
             for depth, board in (("depth 1", DEPTH1), ("depth 2", DEPTH2))
         ),
         *(
-            f"| learned searcher, {depth} | 44 | {whole(f'{board}/paper/minilm-search', '–')} |"
-            f" {whole(f'{board}-hard/paper2/minilm-search', '–')} | {whole(f'{board}/paper2/minilm-search', '–')} |"
+            f"| learned searcher, {depth} | 44 | {whole(f'{board}/paper/minilm-search', DASH)} |"
+            f" {whole(f'{board}-hard/paper2/minilm-search', DASH)} | {whole(f'{board}/paper2/minilm-search', DASH)} |"
             for depth, board in (("depth 1", DEPTH1), ("depth 2", DEPTH2))
         ),
         *(
-            f"| second searcher, {depth} | 44 | {whole(f'{board}-hard/paper3/listing-search', '–')} |"
-            f" {whole(f'{board}/paper3/listing-search', '–')} |"
+            f"| second searcher, {depth} | 44 | {whole(f'{board}-hard/paper3/listing-search', DASH)} |"
+            f" {whole(f'{board}/paper3/listing-search', DASH)} |"
             for depth, board in (("depth 1", DEPTH1), ("depth 2", DEPTH2))
         ),
-        f"| BM25, every question | 604 | {whole('autoexplore-hard/v3/bm25', '–')} | {whole('autoexplore/v3/bm25', '–')} |",
-        f"| second searcher, every question | 604 | not played | {whole('autoexplore/v3/listing-search', '–')} |",
-        f"| random among listed commands, every question | 604 | {whole('autoexplore-hard/v3/random', '–')} |"
-        f" {whole('autoexplore/v3/random', '–')} |",
-        f"| random among legal commands, depth 1 | 440 | {whole(f'{DEPTH1}/paper/random-legal', '–')} |"
-        f" {whole(f'{DEPTH1}-hard/paper2/random-legal', '–')} | {whole(f'{DEPTH1}/paper2/random-legal', '–')} |",
+        f"| BM25, every question | 604 | {whole('autoexplore-hard/v3/bm25', DASH)} |"
+        f" {whole('autoexplore/v3/bm25', DASH)} |",
+        f"| second searcher, every question | 604 | not played | {whole('autoexplore/v3/listing-search', DASH)} |",
+        f"| random among listed commands, every question | 604 | {whole('autoexplore-hard/v3/random', DASH)} |"
+        f" {whole('autoexplore/v3/random', DASH)} |",
+        f"| random among legal commands, depth 1 | 440 | {whole(f'{DEPTH1}/paper/random-legal', DASH)} |"
+        f" {whole(f'{DEPTH1}-hard/paper2/random-legal', DASH)} | {whole(f'{DEPTH1}/paper2/random-legal', DASH)} |",
     ],
     "benchmarks/results/smollm2.md": [
         f"| BM25 (reads every file beforehand) | {whole(f'{DEPTH1}/paper/bm25')} | {whole(f'{DEPTH2}/paper/bm25')} |",
@@ -171,8 +173,8 @@ FIGURES = {
     ],
     "docs/agent_measured.md": [
         f"Reflect-RL wins {mean(f'{DEPTH1}/paper/listing-reflect-rl')} and {mean(f'{DEPTH2}/paper/listing-reflect-rl')}"
-        f" of hard questions at depth 1 and 2, where BM25, which learned nothing, wins {rate(f'{DEPTH1}/paper/bm25')} and"
-        f" {rate(f'{DEPTH2}/paper/bm25')}",
+        f" of hard questions at depth 1 and 2, where BM25, which learned nothing, wins"
+        f" {rate(f'{DEPTH1}/paper/bm25')} and {rate(f'{DEPTH2}/paper/bm25')}",
         f"by imitation: {mean(ALFWORLD)} of fresh games",
         f"Yes: {mean(f'{PICKUP}/v2/reflect-rl-tiny-best')} of pickups and of deliveries in fresh cities, greedy.",
     ],
