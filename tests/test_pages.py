@@ -21,6 +21,7 @@ import click
 import pytest
 from typer.main import get_command
 
+from natlang_envs.autoexplore.dataset.catalogue import catalogue
 from tests.natlang_envs.chat_server import serve
 from tests.pages import FILE, LANGUAGES, Reader, blocks
 
@@ -161,8 +162,11 @@ def test_a_reader_can_do_what_a_page_says(page: Path, tmp_path: Path, monkeypatc
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", SLOW)
 def test_a_reader_with_time_can_do_all_of_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "autoexplore.md" and not all(entry.is_cached for entry in catalogue().values()):
+        pytest.skip("the dataset's repositories are not here: natlang data fetch")
     page = ROOT / "docs" / name
     with reading(page, tmp_path, monkeypatch) as reader:
         follow(page, reader, slow=True)
