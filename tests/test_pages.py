@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import click
 import pytest
 from typer.main import get_command
 
@@ -204,12 +203,13 @@ def commands_not_run() -> Iterator[tuple[str, list[str]]]:
 
 
 def test_a_command_that_is_not_run_is_understood() -> None:
-    found = list(commands_not_run())
-    for page, (program, *arguments) in found:
-        command = get_command(import_module(PROGRAMS[program]).app)
+    understood = 0
+    for page, (program, *arguments) in commands_not_run():
+        command: Any = get_command(import_module(PROGRAMS[program]).app)
         context = command.make_context(program, arguments)
-        while isinstance(command, click.Group):
+        while hasattr(command, "resolve_command"):
             name, command, arguments = command.resolve_command(context, context._protected_args + context.args)
             assert command is not None, (page, program, arguments)
             context = command.make_context(name, arguments, parent=context)
-    assert found
+            understood += 1
+    assert understood
