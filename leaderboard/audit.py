@@ -21,7 +21,7 @@ from natlang_envs.evaluation.statistics import paired_p
 from natlang_envs.prompt import PathStep
 from natlang_envs.trajectory import Trajectory, stream_trajectories
 
-EPISODES = 30  # of the protocol, and as many on tasks drawn afresh
+EPISODES = 30  # of the protocol, and as many on tasks drawn again from its split, which are new on some boards only
 DRIFT = 0.05  # nats by which the recorded action may be less likely than the one chosen now, on another machine
 _DOUBT = 0.05
 _FRESH_DOUBT = 0.01  # other tasks may be a little harder

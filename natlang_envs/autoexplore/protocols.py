@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from natlang_envs.autoexplore.dataset.editions import Edition
+from natlang_envs.autoexplore.dataset.editions import NEWEST, Edition
 from natlang_envs.autoexplore.dataset.labels import Wording
 from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.autoexplore.tasks import DEPTHS, LABELLED, LabelFileTasks, RepositoryTasks
@@ -22,6 +22,10 @@ from natlang_envs.tasks import hash_fraction
 _PAPER_QUERIES, _PAPER_RUNS = 44, 10
 _LEAST = 100
 _HORIZON = 15
+
+
+def _env_id(edition: Edition, depth: int | None) -> str:
+    return f"NatLang/AutoExplore-{'' if depth is None else f'Depth{depth}-'}v{edition - 1}"
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class _Board:
 
     def env_id(self, depth: int | None) -> str:
         """Return the environment for a depth."""
-        return f"NatLang/AutoExplore-{'' if depth is None else f'Depth{depth}-'}v{self.edition - 1}"
+        return _env_id(self.edition, depth)
 
     def episodes(self, version: str, depth: int | None) -> tuple[Episode, ...]:
         """Return the tasks of the test split in the order of a hash, which mixes the repositories."""
@@ -103,6 +107,8 @@ def _protocols_of(board: _Board) -> Iterator[Protocol]:
 def own_protocol(labels: Path, repository: Path) -> Protocol:
     """Return the protocol that asks every label of a file about a folder of the user's own, in the order of the ids.
 
+    It plays the newest version of AutoExplore.
+
     Its name, and so its digest, holds the labels and the contents of the folder, wherever they lie.
 
     Raises:
@@ -112,7 +118,7 @@ def own_protocol(labels: Path, repository: Path) -> Protocol:
     contents = f"{hashlib.sha256(labels.read_bytes()).hexdigest()} {open_repository(repository).digest}"
     return Protocol(
         name=f"own/{hashlib.sha256(contents.encode()).hexdigest()[:12]}",
-        env_id="NatLang/AutoExplore-v1",
+        env_id=_env_id(NEWEST, None),
         kwargs={},
         horizon=_HORIZON,
         runs=1,

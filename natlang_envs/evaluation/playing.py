@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 import typing
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -26,16 +25,13 @@ Answer = tuple[list[Played], Exception | None]  # the episodes that have ended, 
 
 def play_in_step(agent: Agent, envs: Sequence[gymnasium.Env[str, str]], unit: Sequence[Place]) -> Iterator[Played]:
     """Play a unit of episodes, each in an environment of its own, that take their steps together."""
-    started = time.perf_counter()
     playing: list[Game] = [Game(env, place, is_privileged(agent)) for env, place in zip(envs, unit, strict=False)]
     while playing:
         for game, decision in zip(playing, decide(agent, [game.given for game in playing]), strict=True):
             game.step(decision)
         for game in playing:
             if game.ended:
-                now = time.perf_counter()
-                yield game.played(now - started)
-                started = now
+                yield game.played()
         playing = [game for game in playing if not game.ended]
 
 
@@ -152,9 +148,9 @@ class Game:
         path = (*given.path, PathStep(action, info["feedback"]))
         self.given = AgentInput(given.task, path, observation, info["admissible_commands"], given.rng, given.env)
 
-    def played(self, seconds: float) -> Played:
+    def played(self) -> Played:
         """Return the episode that has ended."""
-        return Played(self._position, self._recorder.trajectory(), self._tokens, seconds)
+        return Played(self._position, self._recorder.trajectory(), self._tokens)
 
 
 def bounded(action: str, reflection: str | None) -> tuple[str, str | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -62,7 +61,6 @@ class RecordedProtocol(gymnasium.Wrapper[str, str, str, str]):
             if position not in self._journal.played
         ]
         self._recorder: Recorder | None = None
-        self._started = 0.0
         if not self._todo:
             self._finish()
 
@@ -78,7 +76,6 @@ class RecordedProtocol(gymnasium.Wrapper[str, str, str, str]):
         _, episode, run = self._todo[0]
         observation, info = self.env.reset(seed=episode.seed, options={"task_id": episode.task_id})
         self._recorder = Recorder(episode.task_id, episode.seed, run, observation)
-        self._started = time.perf_counter()
         return observation, info
 
     def step(self, action: str) -> tuple[str, Any, bool, bool, dict[str, Any]]:
@@ -88,9 +85,8 @@ class RecordedProtocol(gymnasium.Wrapper[str, str, str, str]):
         if self._recorder is not None:
             self._recorder.add(played, None, observation, float(reward), terminated, truncated, info["success"])
             if terminated or truncated:
-                seconds = time.perf_counter() - self._started
                 position = self._todo.pop(0)[0]
-                self._journal.append(Played(position, self._recorder.trajectory(), 0, seconds))
+                self._journal.append(Played(position, self._recorder.trajectory(), 0))
                 self._recorder = None
                 if not self._todo:
                     self._finish()
@@ -106,7 +102,7 @@ class RecordedProtocol(gymnasium.Wrapper[str, str, str, str]):
             versions=installed_versions(),
             hardware=hardware(),
             tokens=sum(each.tokens for each in played),
-            seconds=round(sum(each.seconds for each in played), 3),
+            seconds=round(self._journal.seconds, 3),
             sampling=self._sampling,
             # The caller holds the environment; whether it looked inside, nobody can tell from here.
             privileged=False,

@@ -3,7 +3,8 @@
 questions    makes them: which sentences, how many of a kind, the card
 sources      the repositories that they are about; sources.toml pins them
 sentences    finds sentences in code, comments, pages and lists of changes
-wording      turns a sentence into a question; clauses: those with a finite verb
+wording      turns a sentence into a question
+clauses      those with a finite verb
 grammar      the verbs and patterns that both go by; words.toml lists the words
 written      questions about the same repositories that a language model wrote for training, in two wordings
 """

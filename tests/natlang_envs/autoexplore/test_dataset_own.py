@@ -14,10 +14,11 @@ import gymnasium
 import pytest
 
 import natlang_envs
-from natlang_envs import UsageError
+from natlang_envs import ENVIRONMENTS, UsageError
 from natlang_envs.autoexplore.dataset.checks import label_problems, repository_problems
 from natlang_envs.autoexplore.dataset.labels import Label, read_labels
 from natlang_envs.autoexplore.dataset.llm_labels import files_to_ask, journal_of, make_labels
+from natlang_envs.autoexplore.protocols import own_protocol
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from natlang_envs.env import unwrap
 from natlang_envs.evaluation import read_run
@@ -211,7 +212,9 @@ def test_labels_of_ones_own_are_played_checked_exported_and_evaluated(shop: Repo
     labels, folder = tmp_path / "labels.jsonl", str(shop.path)
     with serve(lambda prompt: completion(Labeller().reply(prompt))) as chat:
         assert run(chat, "--repo", folder, "-o", str(labels), "--model", "m", "--questions", "1").returncode == 0
-    env = gymnasium.make("NatLang/AutoExplore-v1", dataset=str(labels), repository=folder)
+    newest = max(each.id for each in ENVIRONMENTS if each.id.startswith("NatLang/AutoExplore-v"))
+    assert own_protocol(labels, shop.path).env_id == newest
+    env = gymnasium.make(newest, dataset=str(labels), repository=folder)
     asked = {label.id: label for label in read_labels(labels)}
     for seed in range(5):
         _, info = env.reset(seed=seed)
