@@ -63,6 +63,20 @@ class Trajectory:
     success: bool
 
 
+class AsRecorded(str):
+    """A recorded command, which is played as it stands.
+
+    Whoever records an episode records commands without the white space around them. What has some and is in no list is
+    thus of a recording from before `NatLangEnv.step` removed it, and must be answered as it was then.
+    """
+
+    __slots__ = ()
+
+    def strip(self, chars: str | None = None) -> AsRecorded:
+        """Return the command itself."""
+        return self
+
+
 class Recorder:
     """Records one episode step by step."""
 
@@ -107,7 +121,7 @@ def play_again(
     observation, info = env.reset(seed=recorded.seed, options={"task_id": recorded.task_id})
     yield observation, 0.0, False, False, info
     for action in recorded.actions:
-        observation, reward, terminated, truncated, info = env.step(action)
+        observation, reward, terminated, truncated, info = env.step(AsRecorded(action))
         yield observation, float(reward), terminated, truncated, info
         if terminated or truncated:
             return

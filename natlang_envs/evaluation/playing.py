@@ -13,7 +13,7 @@ from itertools import chain
 import gymnasium
 import numpy as np
 
-from natlang_envs.env import unwrap
+from natlang_envs.env import unwrap, without_margins
 from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, decide, is_privileged
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.evaluation.runs import Played
@@ -142,7 +142,7 @@ class Game:
 
     def step(self, decision: Decision) -> None:
         """Play what an agent decided. Texts beyond the limits of a recording are cut before they are played."""
-        action, reflection = bounded(decision.action, decision.reflection)
+        action, reflection = bounded(decision.action, decision.reflection, self.given.admissible_commands)
         observation, reward, terminated, truncated, info = self._env.step(action)
         success: bool = info["success"]
         self._recorder.add(action, reflection, observation, float(reward), terminated, truncated, success)
@@ -157,11 +157,15 @@ class Game:
         return Played(self._position, self._recorder.trajectory(), self._tokens, seconds)
 
 
-def bounded(action: str, reflection: str | None) -> tuple[str, str | None]:
-    """Return an action and a reflection cut to what a recording may hold."""
+def bounded(action: str, reflection: str | None, listed: Sequence[str]) -> tuple[str, str | None]:
+    """Return an action and a reflection as they are played and recorded: cut to what a recording may hold.
+
+    The action is without the white space around it that `step` would remove.
+    """
+    action = without_margins(action, listed)
     # A lone surrogate is recorded as six characters, so the limit is kept for what is recorded.
     if reflection is not None:
         reflection = reflection.encode("utf-8", "backslashreplace")[:MAX_REFLECTION_BYTES].decode("utf-8", "ignore")
     if len(action) > MAX_ACTION_CHARACTERS // 6:
-        action = action.encode("utf-8", "backslashreplace").decode()[:MAX_ACTION_CHARACTERS]
+        action = action.encode("utf-8", "backslashreplace").decode()[:MAX_ACTION_CHARACTERS].rstrip()
     return action, reflection
