@@ -64,10 +64,10 @@ class Trajectory:
 
 
 class AsRecorded(str):
-    """A recorded command, which is played as it stands.
+    """A command that `step` and `Recorder` take as it stands: nothing is stripped.
 
-    Whoever records an episode records commands without the white space around them. What has some and is in no list is
-    thus of a recording from before `NatLangEnv.step` removed it, and must be answered as it was then.
+    Commands are recorded as the environment took them. So one with white space around it was listed like that, or is of
+    a recording from before `NatLangEnv.step` stripped it, and must be answered as it was then.
     """
 
     __slots__ = ()
@@ -98,8 +98,8 @@ class Recorder:
         truncated: bool,
         success: bool,
     ) -> None:
-        """Add what one step showed."""
-        self._actions.append(escape_surrogates(action))
+        """Add what one step showed; the action without the white space around it, unless it is `AsRecorded`."""
+        self._actions.append(str(escape_surrogates(action.strip())))
         self._reflections.append(None if reflection is None else escape_surrogates(reflection))
         self._rewards.append(float(reward))
         self._hashes.append(chain(self._hashes[-1], observation))
@@ -136,7 +136,7 @@ def replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> Trajectory:
     recorder = Recorder(recorded.task_id, recorded.seed, recorded.run, next(steps)[0])
     for action, reflection, step in zip(recorded.actions, recorded.reflections, steps, strict=False):
         observation, reward, terminated, truncated, info = step
-        recorder.add(action, reflection, observation, reward, terminated, truncated, info["success"])
+        recorder.add(AsRecorded(action), reflection, observation, reward, terminated, truncated, info["success"])
     return recorder.trajectory()
 
 

@@ -389,6 +389,6 @@ def _checked_limit(limit: Any, horizon: int) -> int | None:
         return None
     if not isinstance(limit, int) or not 1 <= limit <= horizon:
         raise UsageError(
-            f"max_episode_steps must be from 1 to the horizon of {horizon} steps, not {limit!r}: pass horizon=… to move it"
+            f"max_episode_steps must be from 1 to the horizon of {horizon} steps, not {limit!r}: pass horizon=… instead"
         )
     return limit

@@ -18,7 +18,7 @@ from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, decide, 
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.evaluation.runs import Played
 from natlang_envs.prompt import PathStep
-from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, Recorder
+from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, AsRecorded, Recorder
 
 Place = tuple[int, Episode, int]  # the position in the run, the episode, and which of its runs
 Answer = tuple[list[Played], Exception | None]  # the episodes that have ended, and what stopped the others
@@ -149,7 +149,7 @@ class Game:
         self._tokens += decision.tokens
         self.ended = terminated or truncated
         given = self.given
-        path = (*given.path, PathStep(action, info["feedback"]))
+        path = (*given.path, PathStep(str(action), info["feedback"]))
         self.given = AgentInput(given.task, path, observation, info["admissible_commands"], given.rng, given.env)
 
     def played(self, seconds: float) -> Played:
@@ -157,7 +157,7 @@ class Game:
         return Played(self._position, self._recorder.trajectory(), self._tokens, seconds)
 
 
-def bounded(action: str, reflection: str | None, listed: Sequence[str]) -> tuple[str, str | None]:
+def bounded(action: str, reflection: str | None, listed: Sequence[str]) -> tuple[AsRecorded, str | None]:
     """Return an action and a reflection as they are played and recorded: cut to what a recording may hold.
 
     The action is without the white space around it that `step` would remove.
@@ -168,4 +168,4 @@ def bounded(action: str, reflection: str | None, listed: Sequence[str]) -> tuple
         reflection = reflection.encode("utf-8", "backslashreplace")[:MAX_REFLECTION_BYTES].decode("utf-8", "ignore")
     if len(action) > MAX_ACTION_CHARACTERS // 6:
         action = action.encode("utf-8", "backslashreplace").decode()[:MAX_ACTION_CHARACTERS].rstrip()
-    return action, reflection
+    return AsRecorded(action), reflection
