@@ -9,7 +9,7 @@ from typing import Any
 
 from natlang_envs.errors import UsageError, one_of
 
-MADE_WITH = ("max_episode_steps", "disable_env_checker")  # what `gymnasium.make` takes besides
+MADE_WITH = ("max_episode_steps",)  # what `gymnasium.make` takes besides
 
 
 @cache

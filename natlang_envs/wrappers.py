@@ -1,7 +1,8 @@
 """Wrappers for learners: rewards in [-1, 1], actions by index, a reward for a milestone, chat messages.
 
 All of them record their arguments, so `env.spec.to_json()` describes a wrapped environment too. A snapshot does not
-contain what a wrapper adds: use `unwrap(env).snapshot()` for the environment alone.
+contain what a wrapper adds: use `unwrap(env).snapshot()` for the environment alone. Tasks are those of the environment
+inside: make what a learner plays with `split="train"`; an environment's own default is `"all"`.
 """
 
 from __future__ import annotations
