@@ -186,7 +186,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
     # What a user calls.
 
     @property
-    def spec(self) -> EnvSpec | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def spec(self) -> EnvSpec | None:  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]
         """What `gymnasium.make` made it from; `max_episode_steps` is the horizon."""
         return self._spec
 

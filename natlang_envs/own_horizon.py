@@ -20,9 +20,8 @@ class OwnHorizonSpec(EnvSpec):
 
     def _plain(self) -> EnvSpec:
         """Return the spec for making it again; a limit that a wrapper or `gymnasium.make` has set stays."""
-        values = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         own = self.max_episode_steps == self.horizon
-        return EnvSpec(**values | {"max_episode_steps": None if own else self.max_episode_steps})
+        return EnvSpec(**_values(self, None if own else self.max_episode_steps))
 
     def to_json(self) -> str:
         """Return the spec as JSON."""
@@ -44,7 +43,12 @@ class OwnHorizonSpec(EnvSpec):
 
 def with_horizon(spec: EnvSpec, horizon: int) -> EnvSpec:
     """Return a spec whose `max_episode_steps` is the horizon."""
-    values = {each.name: getattr(spec, each.name) for each in fields(spec) if each.init}
-    own = OwnHorizonSpec(**values | {"max_episode_steps": horizon})
+    own = OwnHorizonSpec(**_values(spec, horizon))
     own.horizon = horizon
     return own
+
+
+def _values(spec: EnvSpec, limit: int | None) -> dict[str, Any]:
+    """Return the arguments of a spec like this one, with another limit."""
+    values: dict[str, Any] = {each.name: getattr(spec, each.name) for each in fields(spec) if each.init}
+    return {**values, "max_episode_steps": limit}

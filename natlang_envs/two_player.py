@@ -8,7 +8,7 @@ environment's reward.
 from __future__ import annotations
 
 import operator
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import gymnasium
 import numpy as np
@@ -197,7 +197,7 @@ def aec_env(
         UsageError: An argument is unknown, or has a value that it cannot have.
     """
     if (entry := registration_of(id)) is not None:
-        check_arguments(load_env_creator(entry.entry_point), kwargs, (*MADE_WITH, *_OWN))
+        check_arguments(cast("type", load_env_creator(entry.entry_point)), kwargs, (*MADE_WITH, *_OWN))
     return OrderEnforcingWrapper(TwoPlayerEnv(make_pinned(id, **kwargs), history, invalid, equal_spaces))
 
 

@@ -341,14 +341,12 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         return array
 
     def _seeds(self, seed: Any) -> list[int | None]:
-        if seed is None or isinstance(seed, int | np.integer):
-            given: list[Any] = [None if seed is None else int(seed) + index for index in range(self.num_envs)]
-        else:
-            given = self._each("seed", seed)
-        for each in given:
-            if each is not None and not (isinstance(each, int | np.integer) and each >= 0):
+        one = seed is None or _is_whole(seed)
+        given = [None if seed is None else int(seed) + at for at in range(self.num_envs)] if one else seed
+        for each in (seeds := self._each("seed", given)):
+            if each is not None and not (_is_whole(each) and each >= 0):
                 raise UsageError(f"a seed must be a whole number of at least 0, not {each!r}")
-        return [None if each is None else int(each) for each in given]
+        return [None if each is None else int(each) for each in seeds]
 
     def _each(self, name: str, values: Any) -> list[Any]:
         """Spread one value, or none, over all episodes; check the length of a list."""
@@ -356,9 +354,10 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
             return [values] * self.num_envs
         if not isinstance(values, Sequence | np.ndarray):
             raise UsageError(f"{name} must be one value, or a list with one an environment, not {values!r}")
-        if len(values) != self.num_envs:
-            raise UsageError(f"{name} must have {self.num_envs} entries, one an environment, not {len(values)}")
-        return list(values)
+        each: list[Any] = list(values)  # pyright: ignore[reportUnknownArgumentType]
+        if len(each) != self.num_envs:
+            raise UsageError(f"{name} must have {self.num_envs} entries, one an environment, not {len(each)}")
+        return each
 
     def _infos(self, mask: NDArray[np.bool_]) -> Infos:
         """Return the infos of the episodes in `mask` in Gymnasium's form: an array a key, and `_key` for who has it."""
@@ -392,3 +391,7 @@ def _checked_limit(limit: Any, horizon: int) -> int | None:
             f"max_episode_steps must be from 1 to the horizon of {horizon} steps, not {limit!r}: pass horizon=… instead"
         )
     return limit
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer)

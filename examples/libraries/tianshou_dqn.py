@@ -22,7 +22,7 @@ def make(split: str = "train") -> gymnasium.Env:
 
 
 def main(epochs: int = 10) -> float:
-    """Return the best mean reward of an epoch, of at most 1, on the validation split: which epoch it is, is chosen there."""
+    """Return the best epoch's mean reward, of at most 1, on the validation split, by which it is chosen."""
     env, train = make(), DummyVectorEnv([make] * 16)
     held_out = DummyVectorEnv([lambda: make("validation")] * 16)
     net = Net(state_shape=(1024,), action_shape=6, hidden_sizes=[128])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from gymnasium.error import ResetNeeded
 
@@ -190,7 +190,7 @@ def unknown_options_are_refused(case: Case) -> None:
     task_id = begin(env, 0).info["task_id"]
     before, drawn = env.snapshot(), repr(env.np_random.bit_generator.state)
     for wrong in _WRONG_OPTIONS:
-        options: Any = {"task_id": task_id, **wrong} if isinstance(wrong, dict) else wrong
+        options = {"task_id": task_id, **cast("dict[Any, Any]", wrong)} if isinstance(wrong, dict) else wrong
         assert_raises(
             UsageError, lambda options=options: env.reset(seed=1, options=options), f"reset(options={options!r})"
         )

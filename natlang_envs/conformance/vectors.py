@@ -129,19 +129,20 @@ def vector_calls_single_environments(case: Case) -> None:
     """`call`, `get_attr` and `np_random_seed` give what SyncVectorEnv's do, and episodes go on from what `call` did."""
     for mode in AutoresetMode:
         sync, vector = _sync(case, 3, mode), _vector(case, 3, mode)
+        calls: Any = vector  # `call` and its like are no part of Gymnasium's base class
         saved: Any = None
         for what, left, _ in _session(sync, vector, mode, 11, masks=False):
             if len(left) == 2:
-                assert vector.np_random_seed == sync.np_random_seed, f"np_random_seed after {what} differs"
+                assert calls.np_random_seed == sync.np_random_seed, f"np_random_seed after {what} differs"
             for name in ("snapshot", "safe_commands"):
-                expected, actual = sync.call(name), vector.call(name)  # pyright: ignore[reportAttributeAccessIssue]
+                expected, actual = sync.call(name), calls.call(name)
                 assert_same([repr(expected)], [repr(actual)], f"call({name!r}) after {what} in the mode {mode.value}")
             for name in ("steps_left", "task"):
-                expected, actual = sync.get_attr(name), vector.get_attr(name)  # pyright: ignore[reportAttributeAccessIssue]
+                expected, actual = sync.get_attr(name), calls.get_attr(name)
                 assert_same([repr(expected)], [repr(actual)], f"get_attr({name!r}) after {what}")
             saved = saved or sync.call("snapshot")[0]  # of the reset
-        vector.call("restore", saved)  # pyright: ignore[reportAttributeAccessIssue]
-        again: Any = vector.call("snapshot")  # pyright: ignore[reportAttributeAccessIssue]
+        calls.call("restore", saved)
+        again: Any = calls.call("snapshot")
         assert_same([repr((saved,) * 3)], [repr(again)], "call('restore')")
         single = case.make_inner()
         single.restore(saved)

@@ -61,7 +61,7 @@ class _Uniforms:
     def generator(self) -> tuple[np.random.Generator, int]:
         """Return where the numbers come from, as if none were drawn in advance, and the seed."""
         if self._block:
-            self._rng.bit_generator.advance(-len(self._block))  # pyright: ignore[reportAttributeAccessIssue]
+            self._rng.bit_generator.advance(-len(self._block))  # pyright: ignore
             self._block.clear()
         return self._rng, self._seed
 

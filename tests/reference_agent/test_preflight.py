@@ -20,7 +20,7 @@ WRONG = {
     "curriculum=[{env='NatLang/DangerousTaxi-Picup-v0'}]": "unknown environment 'NatLang/DangerousTaxi-Picup-v0'",
     "collect.env='NatLang/Taxi-v0'": "unknown environment 'NatLang/Taxi-v0'",
     "env_kwargs={colour='red'}": "unknown argument 'colour': choose one of",
-    f"curriculum=[{{env='{PICKUP}'}}, {{env='{PICKUP}', env_kwargs={{depth=2}}}}]": "unknown argument 'depth': choose one of",
+    f"curriculum=[{{env='{PICKUP}'}}, {{env='{PICKUP}', env_kwargs={{depth=2}}}}]": "unknown argument 'depth'",
 }
 
 
