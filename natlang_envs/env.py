@@ -186,12 +186,12 @@ class NatLangEnv(gymnasium.Env[str, str]):
     # What a user calls.
 
     @property
-    def spec(self) -> EnvSpec | None:  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]
+    def spec(self) -> EnvSpec | None:
         """What `gymnasium.make` made it from; `max_episode_steps` is the horizon."""
         return self._spec
 
     @spec.setter
-    def spec(self, spec: EnvSpec | None) -> None:
+    def spec(self, spec: EnvSpec | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         self._spec = None if spec is None else with_horizon(spec, self.horizon)
 
     @property
