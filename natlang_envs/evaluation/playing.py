@@ -12,12 +12,12 @@ from itertools import chain
 import gymnasium
 import numpy as np
 
-from natlang_envs.env import unwrap
+from natlang_envs.env import unwrap, without_margins
 from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, decide, is_privileged
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.evaluation.runs import Played
 from natlang_envs.prompt import PathStep
-from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, Recorder
+from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, AsRecorded, Recorder
 
 Place = tuple[int, Episode, int]  # the position in the run, the episode, and which of its runs
 Answer = tuple[list[Played], Exception | None]  # the episodes that have ended, and what stopped the others
@@ -138,14 +138,14 @@ class Game:
 
     def step(self, decision: Decision) -> None:
         """Play what an agent decided. Texts beyond the limits of a recording are cut before they are played."""
-        action, reflection = bounded(decision.action, decision.reflection)
+        action, reflection = bounded(decision.action, decision.reflection, self.given.admissible_commands)
         observation, reward, terminated, truncated, info = self._env.step(action)
         success: bool = info["success"]
         self._recorder.add(action, reflection, observation, float(reward), terminated, truncated, success)
         self._tokens += decision.tokens
         self.ended = terminated or truncated
         given = self.given
-        path = (*given.path, PathStep(action, info["feedback"]))
+        path = (*given.path, PathStep(str(action), info["feedback"]))
         self.given = AgentInput(given.task, path, observation, info["admissible_commands"], given.rng, given.env)
 
     def played(self) -> Played:
@@ -153,11 +153,15 @@ class Game:
         return Played(self._position, self._recorder.trajectory(), self._tokens)
 
 
-def bounded(action: str, reflection: str | None) -> tuple[str, str | None]:
-    """Return an action and a reflection cut to what a recording may hold."""
+def bounded(action: str, reflection: str | None, listed: Sequence[str]) -> tuple[AsRecorded, str | None]:
+    """Return an action and a reflection as they are played and recorded: cut to what a recording may hold.
+
+    The action is without the white space around it that `step` would remove.
+    """
+    action = without_margins(action, listed)
     # A lone surrogate is recorded as six characters, so the limit is kept for what is recorded.
     if reflection is not None:
         reflection = reflection.encode("utf-8", "backslashreplace")[:MAX_REFLECTION_BYTES].decode("utf-8", "ignore")
     if len(action) > MAX_ACTION_CHARACTERS // 6:
-        action = action.encode("utf-8", "backslashreplace").decode()[:MAX_ACTION_CHARACTERS]
-    return action, reflection
+        action = action.encode("utf-8", "backslashreplace").decode()[:MAX_ACTION_CHARACTERS].rstrip()
+    return AsRecorded(action), reflection

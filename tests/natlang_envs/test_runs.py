@@ -197,3 +197,11 @@ def test_a_loop_of_ones_own_records_what_evaluate_would(tmp_path: Path) -> None:
     run, trajectories = read_run(tmp_path / "loop")
     assert trajectories == evaluate(lambda given: given.admissible_commands[0], SMALL)[1]
     assert (run.agent, run.runs, (run.provenance or {})["origin"]) == ("mine", 1, "loop")
+
+
+def test_white_space_around_an_agents_commands_leaves_no_trace(tmp_path: Path) -> None:
+    padded = evaluate(lambda given: f" {given.admissible_commands[0]}\n", SMALL)[1]
+    assert padded == evaluate(lambda given: given.admissible_commands[0], SMALL)[1]
+    env = natlang_envs.record(SMALL, tmp_path / "loop")
+    loop(env, lambda commands: f"{commands[0]}\r\n", 12)  # pyright: ignore[reportArgumentType]
+    assert read_run(tmp_path / "loop")[1] == padded
