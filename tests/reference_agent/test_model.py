@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-import reference_agent.models.language_model as module
+import reference_agent.models.generation as module
 import reference_agent.players as players
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError

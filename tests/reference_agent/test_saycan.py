@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-import reference_agent.models.language_model as module
+import reference_agent.models.generation as module
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from reference_agent.algorithms.policy_gradient import Learner
@@ -149,7 +149,7 @@ def test_demonstrations_and_rewards_move_it(model: LanguageModel, examples: list
 
 
 def test_a_run_trains_resumes_and_evaluates_by_a_line_of_its_config(out: Path) -> None:
-    config = quick_config("head='saycan'", stages=(2,))
+    config = quick_config("head='saycan'", "sft_policy.smoothing=0.0", stages=(2,))
     train(config, out, lambda *_: None)
     assert json.loads((out / "settings.json").read_text())["head"] == "saycan"
     train(config, out, lambda *_: None)
@@ -179,7 +179,7 @@ def test_a_policy_that_writes_learns_from_demonstrations_and_from_reward(
     (asked,) = decide(policy, None, [each.state], [each.commands], np.random.default_rng(0))
     assert asked.log_probability == pytest.approx(plainly(policy, asked.prompt, asked.labels[0], ends=True), rel=1e-4)
     episodes = [
-        Episode([asked._replace(labels=[text], log_probability=0.0)], [reward])
+        Episode([asked._replace(labels=[text], log_probability=0.0, written=None)], [reward])
         for text, reward in ((rewarded, 20.0), (each.action, -10.0))
     ]
     before = likelihood()
@@ -189,7 +189,7 @@ def test_a_policy_that_writes_learns_from_demonstrations_and_from_reward(
 
 
 def test_what_is_written_is_played_whether_or_not_it_is_listed(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = quick_config("head='text'", "rl.entropy=0.0", "rl.algorithm='grpo'", stages=(2,))
+    config = quick_config("head='text'", "sft_policy.smoothing=0.0", "rl.entropy=0.0", "rl.algorithm='grpo'", stages=(2,))
     train(config, out, lambda *_: None)
     agent = load_agent(f"reflect-rl-sample:{out}")
     _, played = evaluate(agent, "dangerous-taxi-pickup/paper")
