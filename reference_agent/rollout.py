@@ -6,7 +6,8 @@ policy does not change meanwhile, so each different question is put to it once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from math import isfinite
@@ -85,6 +86,20 @@ def _finite(reward: float, action: str, task_id: str) -> float:
     return reward
 
 
+@contextmanager
+def _without_dropout(*players: object) -> Iterator[None]:
+    """Play without dropout, which would make greedy games differ; then the models are as they were."""
+    models = [each.model for each in players if isinstance(each, LanguageModel)]
+    training = [model.training for model in models]
+    for model in models:
+        model.eval()
+    try:
+        yield
+    finally:
+        for model, before in zip(models, training, strict=True):
+            model.train(before)
+
+
 def play(
     env: Environment | Stage,
     policy: LanguageModel,
@@ -110,12 +125,8 @@ def play(
     rng = np.random.default_rng(seed)
     envs, tasks = stage.make_many(episodes), Tasks(stage)
     drawn = [tasks.draw(rng) for _ in range(episodes)]
-    training = policy.model.training
-    policy.model.eval()  # dropout would make greedy plays differ
-    try:
+    with _without_dropout(policy, reflector.model if reflector else None):
         played = sample_episodes(envs, drawn, policy, reflector, history, None if greedy else rng)
-    finally:
-        policy.model.train(training)
     envs.close()
     tasks.close()
     return played

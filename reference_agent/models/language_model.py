@@ -33,7 +33,7 @@ from reference_agent.models.backbone import (
 )
 from reference_agent.models.generation import like_length, shared_prefix, write
 from reference_agent.models.origin import Origin
-from reference_agent.models.speculative import can_speculate, write_speculatively
+from reference_agent.models.speculative import window, write_speculatively
 from reference_agent.models.tiny_llama import tiny_llama
 from reference_agent.models.tokenizer import END, PromptReader, context_length, make_tokenizer
 
@@ -177,7 +177,8 @@ class LanguageModel(PromptReader):
                 f"weights in {min(coarse)} are too coarse to train: load the model in fp32, or train a LoRA adapter on "
                 "it: with_adapter"
             )
-        if not any(each.requires_grad for each in weights) if self.adapter is None else self.adapter.frozen:
+        self._take_turn()
+        if not any(each.requires_grad for each in weights):
             raise UsageError(
                 "this model is frozen, as a reflector in RL or the base of adapters: train a model loaded anew, or an "
                 "adapter on it: with_adapter"
@@ -366,7 +367,7 @@ class LanguageModel(PromptReader):
         `draws` holds a generator for each prompt, which samples at temperature 1; None decodes greedily, and a large
         model then speculates ahead, from the prompts and from texts `like` those that it may write.
         """
-        speculates = draws is None and self._large and can_speculate(self.model.config)
+        speculates = draws is None and self._large and window(self.model.config) is None
         known = [self.encode(f" {each}") for each in draft_from] if speculates else []
         order = sorted(range(len(prompts)), key=lambda index: self.count(prompts[index]))
         told = [Completion("", False)] * len(prompts)

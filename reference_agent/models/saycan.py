@@ -20,6 +20,7 @@ from natlang_envs.errors import UsageError
 from reference_agent.config import Config
 from reference_agent.models.generation import like_length
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.speculative import window
 from reference_agent.models.tokenizer import TextReader
 
 _PROMPT, _PADDING = 0, -1  # what a place holds, beside the numbers of actions, which begin at 1
@@ -55,7 +56,13 @@ class SayCanPolicy(TextReader, LanguageModel):
     def _scores(self, prompts: Sequence[str], actions: Sequence[Sequence[tuple[int, ...]]]) -> tuple[Tensor, Tensor]:
         """Return what `choice_logits_and_states` does, of actions' tokens."""
         starts = [self.encode_prompt(prompt) for prompt in prompts]
-        self._check_length([(*start, *max(each, key=len)) for start, each in zip(starts, actions, strict=True)])
+        longest = [(*start, *max(each, key=len)) for start, each in zip(starts, actions, strict=True)]
+        self._check_length(longest)
+        if (seen := window(self.model.config)) is not None and max(map(len, longest)) > seen:
+            raise UsageError(
+                f"the model sees {seen} tokens back, and scoring texts shows it all {max(map(len, longest))}: lower "
+                "`history`, set head = 'labels', or use another model"
+            )
         cache, shared = self._begin(starts, min(map(len, starts)) - 1)
 
         # Lay out [B, T]: a prompt from `shared` on, then every action but for its last token, which predicts nothing.
