@@ -305,7 +305,9 @@ class RLConfig:
         at_least("rl.", self, batch=1, minibatch=1, microbatch=0, epochs=1, checkpoint_every=1, reference_kl=0)
         positive("rl.", self, "learning_rate", "reward_scale")
         if self.batch == 1 and self.baseline == "step" and self.algorithm in ("reinforce", "ppo") and not self.critic:
-            raise UsageError("rl.baseline 'step' teaches nothing with rl.batch 1: raise rl.batch, or set it to 'none'")
+            raise UsageError(
+                "rl.batch 1 leaves rl.baseline 'step' nothing to compare: raise it, or set rl.baseline = 'none'"
+            )
 
     def check_head(self, writes: bool) -> None:
         """Refuse an entropy bonus for a policy that `writes` its command."""

@@ -1,9 +1,9 @@
 """A causal language model as a player: it writes text (reflector) or chooses one of the listed labels (policy).
 
-Any causal LM of transformers will do. The policy's distribution is over the labels listed in its prompt only: the last
-hidden state times those rows of `lm_head` (the paper's section 4.3). Prefixes shared by many prompts of a batch (task,
-map) are computed once. Two players may share one frozen base, each with its own LoRA adapter (`with_adapter`). Results
-are on the CPU, whatever device computes them.
+Any causal LM of transformers will do that reads by positions, a mask and a cache; others are refused. The policy's
+distribution is over the labels listed in its prompt only: the last hidden state times those rows of `lm_head` (the
+paper's section 4.3). Prefixes shared by many prompts of a batch (task, map) are computed once. Two players may share one
+frozen base, each with its own LoRA adapter (`with_adapter`). Results are on the CPU, whatever device computes them.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class LanguageModel(PromptReader):
 
     @classmethod
     def load(cls, path: str | Path, config: ModelConfig | None = None) -> LanguageModel:
-        """Load a folder written by `save`, or any causal LM by hub id or folder, as `config` says (fp32, CPU).
+        """Load a folder written by `save`, or a causal LM by hub id or folder, as `config` says (fp32, CPU).
 
         Raises:
             UsageError: There is no such model, or it cannot be had in this way on this machine.

@@ -145,7 +145,7 @@ def test_a_reward_that_is_no_number_is_named_with_its_task(algorithm: str, rewar
 
 def test_one_episode_has_no_mean_of_others() -> None:
     for algorithm in ("reinforce", "ppo"):
-        with pytest.raises(UsageError, match=r"'step' teaches nothing with rl\.batch 1: raise rl\.batch, or set it to"):
+        with pytest.raises(UsageError, match=r"^rl\.batch 1 leaves rl\.baseline 'step' nothing to compare: raise"):
             RLConfig(algorithm=algorithm, batch=1)
     RLConfig(batch=1, baseline="none")
     RLConfig(batch=1, algorithm="ppo", critic=True)
