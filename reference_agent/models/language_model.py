@@ -2,8 +2,8 @@
 
 Any causal LM of transformers will do that reads by positions, a mask and a cache; others are refused. The policy's
 distribution is over the labels listed in its prompt only: the last hidden state times those rows of `lm_head` (the
-paper's section 4.3). Prefixes shared by many prompts of a batch (task, map) are computed once. Two players may share one
-frozen base, each with its own LoRA adapter (`with_adapter`). Results are on the CPU, whatever device computes them.
+paper's section 4.3). Prefixes shared by many prompts of a batch (task, map) are computed once. Two players may share
+one frozen base, each with its own LoRA adapter (`with_adapter`). Results are on the CPU, whatever device computes them.
 """
 
 from __future__ import annotations

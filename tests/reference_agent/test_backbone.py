@@ -337,7 +337,12 @@ def test_a_base_gives_each_player_an_adapter_and_computes_without_any(base: Path
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("targets", ["q_proj,lm_head", "lm_head"])
 def test_an_adapter_on_the_head_is_refused(targets: str, tied: bool, model: LanguageModel) -> None:
-    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    sizes: dict[str, Any] = {
+        "hidden_size": 16,
+        "intermediate_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
     llama = LlamaForCausalLM(LlamaConfig(**sizes, vocab_size=len(model.tokenizer), tie_word_embeddings=tied))
     player = LanguageModel.of(llama, model.tokenizer)
     with pytest.raises(UsageError, match="names the head, which players read without adapters: leave 'lm_head' out"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -210,7 +211,7 @@ def test_the_tiny_model_says_once_where_it_was_not_made_to_read(
 
 def test_games_are_played_without_dropout_and_the_model_is_left_as_it_was(model: LanguageModel) -> None:
     torch.manual_seed(0)
-    sizes = {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 512, "initializer_range": 0.5}
+    sizes: dict[str, Any] = {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 512, "initializer_range": 0.5}
     fresh = GPT2LMHeadModel(GPT2Config(vocab_size=len(model.tokenizer), **sizes, resid_pdrop=0.5, embd_pdrop=0.5))
     assert fresh.training
     policy = LanguageModel.of(fresh, model.tokenizer)

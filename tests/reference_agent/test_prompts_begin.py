@@ -42,7 +42,12 @@ def llama(model: LanguageModel, tmp_path_factory: pytest.TempPathFactory) -> Pat
     )
     tokenizer.chat_template = "{{ bos_token }}" + TEMPLATE
     torch.manual_seed(0)
-    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 2}
+    sizes: dict[str, Any] = {
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+    }
     config = LlamaConfig(
         **sizes, vocab_size=len(tokenizer), max_position_embeddings=256, initializer_range=0.3, eos_token_id=model.end
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -213,7 +214,12 @@ def test_bad_input_is_named(model: LanguageModel) -> None:
 
 
 def test_texts_are_not_scored_in_sight_of_more_than_the_model_sees(model: LanguageModel) -> None:
-    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 2}
+    sizes: dict[str, Any] = {
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+    }
     torch.manual_seed(0)
     mistral = MistralForCausalLM(
         MistralConfig(**sizes, num_key_value_heads=1, vocab_size=len(model.tokenizer), sliding_window=16)
