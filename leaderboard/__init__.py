@@ -5,11 +5,18 @@ pack        makes an entry from a run
 verify      replays an entry, one episode at a time, within hard bounds
 copies      finds recordings that two entries share
 result      what replay derives, and the ledger that keeps it
+audit       runs an entry's agent again on episodes that nobody could foresee
 badges      what maintainers state: badges and the log of corrections
+rows        a line of a table, and a table
+series      the seeds of one agent as one row
 standings   the tables: who is ranked, and which ranks are ties
+references  the best reference line of each board
 changes     checks a pull request
-site        writes the static site; downloads: its CSV, JSON and recordings
+site        writes the static site
+plots       its pictures
+downloads   its CSV, JSON and recordings
 baselines   makes the entries of the built-in agents again
+cli         the command `natlang-leaderboard`
 
 Public are `leaderboard.pack.pack`, `leaderboard.verify.verify`, `leaderboard.standings.standings` and
 `leaderboard.site.build`; the rest is internal.

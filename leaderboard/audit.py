@@ -12,16 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from leaderboard.verify import opened
-from natlang_envs.env import unwrap
+from natlang_envs.env import unwrap, without_margins
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Agent, AgentInput, HasChances, decide, is_privileged
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import paired_p
 from natlang_envs.prompt import PathStep
-from natlang_envs.trajectory import Trajectory, stream_trajectories
+from natlang_envs.trajectory import AsRecorded, Trajectory, stream_trajectories
 
-EPISODES = 30  # of the protocol, and as many on tasks drawn afresh
+EPISODES = 30  # of the protocol, and as many on tasks drawn again from its split, which are new on some boards only
 DRIFT = 0.05  # nats by which the recorded action may be less likely than the one chosen now, on another machine
 _DOUBT = 0.05
 _FRESH_DOUBT = 0.01  # other tasks may be a little harder
@@ -165,14 +165,15 @@ def _led(protocol: Protocol, agent: Agent, recorded: Trajectory, rng: np.random.
     told: list[_Told] = []
     teller = _teller(agent)
     for action, reflection in zip(recorded.actions, recorded.reflections, strict=True):
-        chosen = decide(agent, [given])[0].action
+        said = decide(agent, [given])[0].action
+        chosen = said if said == action else without_margins(said, given.admissible_commands)
         same += chosen == action
         if teller is not None:
             chances = dict(zip(given.admissible_commands, teller.chances(given, reflection), strict=True))
             chance = chances.get(action, 0.0)
             told.append(_Told(tuple(chances.values()), chance))
             drifted += chosen != action and chance > 0 and log(chances.get(chosen, 1.0) / chance) <= DRIFT
-        observation, _, _, _, info = env.step(action)
+        observation, _, _, _, info = env.step(AsRecorded(action))
         path = (*given.path, PathStep(action, info["feedback"]))
         given = AgentInput(given.task, path, observation, info["admissible_commands"], rng)
     env.close()
@@ -186,7 +187,7 @@ def _free(protocol: Protocol, agent: Agent, task_id: str, seed: int, rng: np.ran
     given = AgentInput(info["task"], (), observation, info["admissible_commands"], rng)
     ended = False
     while not ended:
-        action = decide(agent, [given])[0].action
+        action = without_margins(decide(agent, [given])[0].action, given.admissible_commands)
         observation, _, terminated, truncated, info = env.step(action)
         ended = terminated or truncated
         path = (*given.path, PathStep(action, info["feedback"]))

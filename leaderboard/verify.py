@@ -24,7 +24,16 @@ from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.runner import plan_lengths
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score, score
-from natlang_envs.trajectory import Recorder, Trajectory, difference, line_of, parse_line, play_again, stream_lines
+from natlang_envs.trajectory import (
+    AsRecorded,
+    Recorder,
+    Trajectory,
+    difference,
+    line_of,
+    parse_line,
+    play_again,
+    stream_lines,
+)
 
 MAX_TRAJECTORIES_BYTES = 32 * 1024 * 1024  # packed
 _PLAIN_HEAD = b"\x1f\x8b\x08\0\0\0\0\0"  # gzip, deflate, no name, no comment, no time
@@ -288,7 +297,7 @@ def _replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> tuple[Traject
     for action, reflection, step in zip(recorded.actions, recorded.reflections, steps, strict=False):
         unlisted += action not in info["admissible_commands"]  # of the step before
         observation, reward, terminated, truncated, info = step
-        recorder.add(action, reflection, observation, reward, terminated, truncated, info["success"])
+        recorder.add(AsRecorded(action), reflection, observation, reward, terminated, truncated, info["success"])
     return recorder.trajectory(), unlisted
 
 

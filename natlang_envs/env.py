@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import gymnasium
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
+from gymnasium.wrappers import TimeLimit
 
+from natlang_envs.arguments import MADE_WITH, check_arguments, check_options, check_task_id
 from natlang_envs.errors import UsageError
+from natlang_envs.own_horizon import with_horizon
 from natlang_envs.spaces import CommandText, UnicodeText, escape_surrogates
 from natlang_envs.tasks import Tasks
 
@@ -40,6 +45,12 @@ class Snapshot(NamedTuple):
     state: tuple[Any, ...]
 
 
+def without_margins(command: str, listed: Sequence[str]) -> str:
+    """Return a command without the white space around it, as `str.strip` removes it, unless it is listed with it."""
+    stripped = command.strip()
+    return command if len(stripped) == len(command) or command in listed else stripped
+
+
 class NatLangEnv(gymnasium.Env[str, str]):
     """A Gymnasium environment whose observations and actions are plain strings (the paper's section 5).
 
@@ -67,6 +78,12 @@ class NatLangEnv(gymnasium.Env[str, str]):
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}  # pyright: ignore[reportIncompatibleVariableOverride]
     family: str = ""
     reward_scale: float = 1.0  # the largest size of a reward; `wrappers.ScaleReward` divides by it
+    _spec: EnvSpec | None = None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Refuse an unknown argument by name; `gymnasium.make` would answer with a page."""
+        check_arguments(cls, kwargs, MADE_WITH)
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -95,6 +112,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         self._success = False
         self._observation = ""
         self._feedback = ""
+        self._limits: tuple[TimeLimit[Any, Any], ...] = ()
 
     # What a subclass writes. One object plays one episode at a time, and the default vector form plays N episodes with
     # N shallow copies: a hook keeps what belongs to the episode in attributes that it assigns, never in shared lists.
@@ -168,6 +186,15 @@ class NatLangEnv(gymnasium.Env[str, str]):
     # What a user calls.
 
     @property
+    def spec(self) -> EnvSpec | None:
+        """What `gymnasium.make` made it from; `max_episode_steps` is the horizon."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        self._spec = None if spec is None else with_horizon(spec, self.horizon)
+
+    @property
     def steps_left(self) -> int:
         """The number of steps until the horizon."""
         return self.horizon - self._steps
@@ -177,16 +204,18 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
         Args:
             seed: Seeds `np_random`, as in Gymnasium.
-            options: `{"task_id": …}` begins that task; without it a task of the split is drawn.
+            options: `{"task_id": …}` begins that task; without it a task of the split is drawn. It takes nothing else.
 
         Returns:
             The first observation and the info.
 
         Raises:
-            UsageError: The task does not exist, or belongs to another split.
+            UsageError: An option is unknown, or the task does not exist, or it belongs to another split.
         """
+        task_id = check_options(options, ("task_id",), type(self)).get("task_id")
+        if task_id is not None:
+            check_task_id(task_id)
         super().reset(seed=seed)
-        task_id = (options or {}).get("task_id")
         if task_id is None:
             task_id = self.tasks.draw(self.np_random.random)
         else:
@@ -203,7 +232,8 @@ class NatLangEnv(gymnasium.Env[str, str]):
         """Apply one command.
 
         Args:
-            action: A command; any other text is answered in words by the environment's own rule.
+            action: A command. White space around it is removed as `str.strip` does; any other text is answered in words
+                by the environment's own rule.
 
         Returns:
             Observation, reward, terminated, truncated (at the horizon), info.
@@ -217,6 +247,8 @@ class NatLangEnv(gymnasium.Env[str, str]):
         if self._ended:
             why = "before the first reset" if self._task_id is None else "after the episode ended"
             raise ResetNeeded(f"step() was called {why}: call reset()")
+        if action.strip() is not action:  # in no case does `without_margins` need this: it is for speed
+            action = without_margins(action, self._admissible_commands())
         self._steps += 1
         outcome = self._act(action if action.isascii() else escape_surrogates(action))
         self._feedback, reward, terminated, self._success = outcome
@@ -268,7 +300,13 @@ class NatLangEnv(gymnasium.Env[str, str]):
         self._set_state(tuple(saved.state))
         self._steps, self._ended, self._success = saved.steps, saved.ended, saved.success
         self._observation, self._feedback = saved.observation, saved.feedback
+        for limit in self._limits:
+            limit.set_wrapper_attr("_elapsed_steps", saved.steps)
         return self._observation, self._info()
+
+    def count_with(self, limits: Iterable[TimeLimit[Any, Any]]) -> None:
+        """Let `restore` set the counts of these wrappers too; `unwrap` calls it."""
+        self._limits = tuple(limits) or self._limits
 
     def _info(self) -> dict[str, Any]:
         commands = self._admissible_commands()
@@ -283,7 +321,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
 
 def unwrap(env: gymnasium.Env[Any, Any]) -> NatLangEnv:
-    """Return the `NatLangEnv` inside wrappers.
+    """Return the `NatLangEnv` inside wrappers. Its `restore` then also sets the count of a `TimeLimit` among them.
 
     Raises:
         UsageError: There is none.
@@ -291,4 +329,12 @@ def unwrap(env: gymnasium.Env[Any, Any]) -> NatLangEnv:
     inner = cast("object", env.unwrapped)
     if not isinstance(inner, NatLangEnv):
         raise UsageError(f"{env} is not an environment of natlang_envs")
+    inner.count_with(_limits_around(env))
     return inner
+
+
+def _limits_around(env: gymnasium.Env[Any, Any]) -> Iterator[TimeLimit[Any, Any]]:
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, TimeLimit):
+            yield env
+        env = env.env

@@ -20,6 +20,7 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from natlang_envs.arguments import check_arguments
 from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.vector import Indices, NatLangVectorEnv, Outcomes, object_array
 
@@ -31,12 +32,17 @@ class EpisodesVectorEnv(NatLangVectorEnv):
         env: The environment to copy; it is not played itself.
         num_envs: Number of episodes.
         autoreset_mode: `"NextStep"`, `"SameStep"` or `"Disabled"`.
+        max_episode_steps: As `NatLangVectorEnv` takes it.
     """
 
     def __init__(
-        self, env: NatLangEnv, num_envs: int, autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP
+        self,
+        env: NatLangEnv,
+        num_envs: int,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | None = None,
     ) -> None:
-        super().__init__(env, num_envs, autoreset_mode)
+        super().__init__(env, num_envs, autoreset_mode, max_episode_steps)
         self.games: tuple[NatLangEnv, ...] = tuple(copy(env) for _ in range(num_envs))
         self._last: list[Outcome] = []
         self._tasks_asked = object_array([""] * num_envs)
@@ -48,7 +54,8 @@ class EpisodesVectorEnv(NatLangVectorEnv):
         return [self.games[index] for index in where]
 
     def _seed(self, index: int, seed: int) -> None:
-        self.games[index].np_random, _ = seeding.np_random(seed)
+        game = self.games[index]
+        game._np_random, game._np_random_seed = seeding.np_random(seed)
 
     def _draw(self, index: int) -> str:
         return self.tasks.draw(self.games[index].np_random.random)
@@ -83,6 +90,12 @@ class EpisodesVectorEnv(NatLangVectorEnv):
         nothing = self._action_spaces[0].commands
         return object_array([nothing if game._task_id is None else game._admissible_commands() for game in self.games])
 
+    def _lend(self, index: int) -> NatLangEnv:
+        return self.games[index]
+
+    def _take_back(self, index: int, env: NatLangEnv) -> None:
+        self._tasks_asked[index] = env.task if env._task_id is not None else ""
+
     @property
     def _task_texts(self) -> NDArray[np.object_]:
         return self._tasks_asked.copy()
@@ -100,9 +113,12 @@ def _make(
     environment: Callable[..., NatLangEnv],
     num_envs: int = 1,
     autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+    max_episode_steps: int | None = None,
     **kwargs: Any,
 ) -> EpisodesVectorEnv:
-    return EpisodesVectorEnv(environment(**kwargs), num_envs, autoreset_mode)
+    if isinstance(environment, type):
+        check_arguments(environment, kwargs, ("autoreset_mode", "max_episode_steps"))
+    return EpisodesVectorEnv(environment(**kwargs), num_envs, autoreset_mode, max_episode_steps)
 
 
 def __getattr__(name: str) -> Callable[..., EpisodesVectorEnv]:

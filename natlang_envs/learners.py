@@ -2,6 +2,7 @@
 
 Small enough to learn the classic taxi from; nothing is trained here, and a text gives the same vector everywhere. What
 makes numbers of commands is in `natlang_envs.wrappers`; the vector forms of both are in `natlang_envs.vector_wrappers`.
+None of them chooses tasks: make what a learner plays with `split="train"`; an environment's own default is `"all"`.
 """
 
 from __future__ import annotations

@@ -7,26 +7,30 @@ environment's reward.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import operator
+from typing import Any, Literal, cast
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.envs.registration import load_env_creator  # pyright: ignore[reportUnknownVariableType]
 from pettingzoo import AECEnv  # pyright: ignore[reportMissingTypeStubs]
 from pettingzoo.utils.conversions import (  # pyright: ignore[reportMissingTypeStubs]
     turn_based_aec_to_parallel_wrapper,
 )
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # pyright: ignore[reportMissingTypeStubs]
 
+from natlang_envs.arguments import MADE_WITH, check_arguments
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.prompt import History, PathStep, check_history, policy_prompt, reflection_prompt, state_prompt
-from natlang_envs.registration import make_pinned
+from natlang_envs.registration import make_pinned, registration_of
 from natlang_envs.spaces import UnicodeText, escape_surrogates
 
 REFLECTOR, POLICY = "reflector_0", "policy_0"
 MAX_REFLECTION = 4_000
+_OWN = ("history", "invalid", "equal_spaces")
 
 
 class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
@@ -48,7 +52,7 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
         UsageError: `history` or `invalid` is none of what it can be.
     """
 
-    metadata: dict[str, Any] = {"name": "natlang_two_player_v0", "render_modes": ["ansi", "rgb_array"]}  # noqa: RUF012
+    metadata: dict[str, Any] = {"name": "natlang_two_player_v0", "render_modes": []}  # noqa: RUF012 - the environment's
 
     def __init__(
         self,
@@ -65,6 +69,7 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
         self.render_mode = env.render_mode
         self._history: History = history
         inner = unwrap(env)
+        self.metadata = {**self.metadata, "render_modes": list(inner.metadata["render_modes"])}
         self._slots = inner.max_commands
         # p(s) holds at most `horizon` answers, each no longer than an observation, besides the task and the actions.
         bound = (inner.horizon + 2) * (inner.action_space.max_length + inner.observation_space.max_length)
@@ -91,7 +96,15 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
         return self._action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin an episode; `seed` and `options` go to the environment."""
+        """Begin an episode; `seed` and `options` go to the environment.
+
+        The option `options`, which PettingZoo's `api_test` gives every environment, is passed over.
+
+        Raises:
+            UsageError: An option is unknown, or the task does not exist.
+        """
+        if isinstance(options, dict):  # pyright: ignore[reportUnnecessaryIsInstance] - anything else is refused there
+            options = {name: value for name, value in options.items() if name != "options"}
         observation, info = self.env.reset(seed=seed, options=options)
         self.agents = list(self.possible_agents)
         self.agent_selection = REFLECTOR
@@ -107,7 +120,7 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
         """Let the selected player speak (reflector) or act (policy).
 
         Raises:
-            TypeError: The reflector's action is not a string.
+            TypeError: The reflector's action is not a string, or the policy's is not a whole number.
             UsageError: The policy's action is not the position of a listed command.
         """
         agent = self.agent_selection
@@ -123,9 +136,10 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
             self.agent_selection = POLICY
             return
         commands = self._info["admissible_commands"]
-        if 0 <= int(action) < len(commands):
-            command = commands[int(action)]
-        elif self._invalid == "noop" and 0 <= int(action) < self._slots:
+        position = operator.index(action)
+        if 0 <= position < len(commands):
+            command = commands[position]
+        elif self._invalid == "noop" and 0 <= position < self._slots:
             command = ""
         else:
             raise UsageError(f"the policy's action {action} is none of the {len(commands)} listed: see action_mask")
@@ -178,7 +192,12 @@ def aec_env(
         invalid: What an index does at which no command is listed; see `TwoPlayerEnv`.
         equal_spaces: Whether both players have one observation space; see `TwoPlayerEnv`.
         **kwargs: For `gymnasium.make`.
+
+    Raises:
+        UsageError: An argument is unknown, or has a value that it cannot have.
     """
+    if (entry := registration_of(id)) is not None:
+        check_arguments(cast("type", load_env_creator(entry.entry_point)), kwargs, (*MADE_WITH, *_OWN))
     return OrderEnforcingWrapper(TwoPlayerEnv(make_pinned(id, **kwargs), history, invalid, equal_spaces))
 
 

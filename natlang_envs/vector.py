@@ -4,11 +4,14 @@ Every environment has one without writing it: `natlang_envs.episodes`. An enviro
 write a faster one: it subclasses `NatLangVectorEnv` and writes the hooks, as `natlang_envs.dangerous_taxi.vector` does.
 """
 
+# This class and NatLangEnv are two halves of one thing, so it may set the state of one that it lends.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -16,12 +19,14 @@ from gymnasium.spaces import Space, Tuple
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from natlang_envs.env import MAX_COMMAND_LENGTH, NatLangEnv
+from natlang_envs.arguments import check_arguments, check_options, check_task_id
+from natlang_envs.env import MAX_COMMAND_LENGTH, NatLangEnv, without_margins
 from natlang_envs.errors import UsageError
 from natlang_envs.spaces import CommandText, UnicodeText, escape_surrogates
 
 Indices = NDArray[np.intp]
 Infos = dict[str, Any]
+_MISSING: Final = object()
 
 
 class Outcomes(NamedTuple):
@@ -45,25 +50,38 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
 
     Observations are a tuple of `num_envs` strings, actions a sequence of as many. `reset` takes Gymnasium's seeds
     (an int means seed + index, or a list) and the options `task_id` (one id, or a list with one id an environment)
-    and `reset_mask` (bool array).
+    and `reset_mask` (bool array). `call`, `get_attr` and `set_attr` work on single environments in the same states.
 
     Args:
         env: The single environment with the same arguments: its tasks, horizon, render mode and spaces count.
         num_envs: Number of episodes.
         autoreset_mode: `"NextStep"`, `"SameStep"` or `"Disabled"`.
+        max_episode_steps: After how many steps an episode is truncated all the same, as by the `TimeLimit` that
+            `gymnasium.make` puts around a single environment.
 
     Raises:
-        UsageError: There is no such autoreset mode.
+        UsageError: There is no such autoreset mode, or `max_episode_steps` is not from 1 to the horizon.
     """
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Refuse an unknown argument by name."""
+        check_arguments(cls, kwargs)
+        return super().__new__(cls)
+
     def __init__(
-        self, env: NatLangEnv, num_envs: int, autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP
+        self,
+        env: NatLangEnv,
+        num_envs: int,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | None = None,
     ) -> None:
         try:
             mode = AutoresetMode(autoreset_mode)
         except ValueError:
             modes = ", ".join(each.value for each in AutoresetMode)
             raise UsageError(f"unknown autoreset_mode {autoreset_mode!r}: choose one of {modes}") from None
+        self._limit = _checked_limit(max_episode_steps, env.horizon)
+        self._single = env
         self.num_envs = num_envs
         self.tasks = env.tasks
         self.horizon = env.horizon
@@ -81,6 +99,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         self._task_ids = object_array([None] * num_envs)
         self._steps = np.zeros(num_envs, dtype=np.int64)
         self._ended = np.ones(num_envs, dtype=np.bool_)
+        self._game_over = np.ones(num_envs, dtype=np.bool_)  # the same, were it not for `max_episode_steps`
         self._success = np.zeros(num_envs, dtype=np.bool_)
         self._feedback = object_array([""] * num_envs)
         self._observations = object_array([""] * num_envs)
@@ -112,6 +131,14 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
     def _admissible_commands(self) -> NDArray[np.object_]:
         """Return a fresh array with the tuple of admissible commands of every episode."""
 
+    @abstractmethod
+    def _lend(self, index: int) -> NatLangEnv:
+        """Return a single environment with the state and the random numbers of an episode; the rest is set here."""
+
+    @abstractmethod
+    def _take_back(self, index: int, env: NatLangEnv) -> None:
+        """Go on from the state and the random numbers of an environment that was lent."""
+
     @property
     @abstractmethod
     def _task_texts(self) -> NDArray[np.object_]:
@@ -133,19 +160,21 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         """Begin an episode everywhere, or where `options["reset_mask"]` is True.
 
         Raises:
-            UsageError: A list has not `num_envs` entries, or a task does not exist in this split.
+            UsageError: An option is unknown, a list has not `num_envs` entries, a seed is no whole number of at least
+                0, or a task does not exist in this split.
         """
-        options = options or {}
-        mask = self._reset_mask(options.get("reset_mask"))
-        seeds = self._each("seed", seed + self._all if isinstance(seed, int) else seed)
-        task_ids = self._each("task_id", options.get("task_id"))
+        checked = check_options(options, ("task_id", "reset_mask"), type(self._single))
+        mask = self._reset_mask(checked.get("reset_mask"))
+        seeds = self._seeds(seed)
+        task_ids = self._each("task_id", checked.get("task_id"))
         begun = np.flatnonzero(mask)
         for index in begun.tolist():
             if task_ids[index] is not None:
+                check_task_id(task_ids[index])
                 self.tasks.check(task_ids[index])
         for index in begun.tolist():
-            if seeds[index] is not None:
-                self._seed(index, int(seeds[index]))
+            if (own := seeds[index]) is not None:
+                self._seed(index, own)
         self._start(begun, task_ids)
         return tuple(self._observations), self._infos(mask)
 
@@ -176,7 +205,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
             running: list[int] = active.tolist()
             commands = [actions[index] for index in running]
         self._steps[active] += 1
-        outcomes = self._act(active, self._clean(commands))
+        outcomes = self._act(active, self._strip(active, self._clean(commands)))
         rewards[active] = outcomes.rewards
         terminated[active] = outcomes.terminated
         self._success[active] = outcomes.success
@@ -184,7 +213,11 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         self._observations[active] = self._observe(active, outcomes)
         truncated = ~terminated & (self._steps >= self.horizon)
         truncated[restarting] = False
-        self._ended = terminated | truncated
+        self._game_over = self._ended = terminated | truncated
+        if self._limit is not None:
+            truncated |= self._steps >= self._limit
+            truncated[restarting] = False
+            self._ended = terminated | truncated
         self._start(restarting)
         infos: Infos = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP and self._ended.any():
@@ -192,6 +225,87 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
             self._start(np.flatnonzero(self._ended))
         infos.update(self._infos(np.ones(self.num_envs, dtype=np.bool_)))
         return tuple(self._observations), rewards, terminated, truncated, infos
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call a method of every single environment, as in `call("snapshot")`; the episodes go on from what it did.
+
+        Args:
+            name: Of the method, or of an attribute, which is then returned.
+            args: For the method.
+            kwargs: For the method.
+
+        Returns:
+            One result an environment.
+        """
+        results: list[Any] = []
+        for index in range(self.num_envs):
+            env = self._lend_whole(index)
+            found = env.get_wrapper_attr(name)
+            try:
+                results.append(found(*args, **kwargs) if callable(found) else found)
+            finally:
+                self._take_back_whole(index, env)
+        return tuple(results)
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every single environment; as in `SyncVectorEnv`, a method is called."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set an attribute of every single environment.
+
+        Args:
+            name: Of the attribute.
+            values: A list or tuple with one value an environment, or one value for all.
+
+        Raises:
+            UsageError: There are not `num_envs` values, or the episodes would not go by this attribute.
+        """
+        each = self._each(name, values) if isinstance(values, list | tuple) else [values] * self.num_envs
+        for index, value in enumerate(each):
+            env = self._lend_whole(index)
+            env.set_wrapper_attr(name, value)
+            self._take_back_whole(index, env)
+            kept = getattr(self._lend_whole(index), name, _MISSING)
+            if kept is not value and kept != value:
+                raise UsageError(f"{name!r} cannot be set in {type(self).__name__}: make the environments with it")
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The seed of every episode's random numbers."""
+        return self.get_attr("np_random_seed")
+
+    @property
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The random numbers of every episode."""
+        return self.get_attr("np_random")
+
+    def _lend_whole(self, index: int) -> NatLangEnv:
+        """Return a single environment in the state of an episode."""
+        env = self._lend(index)
+        env.tasks, env.horizon, env.max_commands = self.tasks, self.horizon, self.max_commands
+        env.render_mode, env.action_space = self.render_mode, self._action_spaces[index]
+        env._task_id = self._task_ids[index]
+        env._steps, env._success = int(self._steps[index]), bool(self._success[index])
+        env._ended = bool(self._game_over[index])
+        env._observation, env._feedback = self._observations[index], self._feedback[index]
+        if env._task_id is not None:
+            env.action_space.commands = env._admissible_commands()
+        return env
+
+    def _take_back_whole(self, index: int, env: NatLangEnv) -> None:
+        self._take_back(index, env)
+        self._task_ids[index], self._steps[index], self._success[index] = env._task_id, env._steps, env._success
+        self._game_over[index] = env._ended
+        self._ended[index] = env._ended or (self._limit is not None and env._steps >= self._limit)
+        self._observations[index], self._feedback[index] = env._observation, env._feedback
+
+    def _strip(self, indices: Indices, commands: Sequence[str]) -> Sequence[str]:
+        """Remove the white space around commands that are not listed with it."""
+        if [command.strip() for command in commands] == list(commands):
+            return commands
+        listed = self._admissible_commands()[indices]
+        return [without_margins(command, those) for command, those in zip(commands, listed, strict=True)]
 
     def _clean(self, commands: Sequence[str]) -> Sequence[str]:
         """Check and clean all commands, at the price of one `join` when they are plain."""
@@ -213,7 +327,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         begun = [draw(index) if task_ids is None else task_ids[index] or draw(index) for index in where]
         self._task_ids[indices] = begun
         self._steps[indices] = 0
-        self._ended[indices] = False
+        self._ended[indices] = self._game_over[indices] = False
         self._success[indices] = False
         self._feedback[indices] = ""
         self._observations[indices] = self._begin(where, begun)
@@ -226,13 +340,24 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
             raise UsageError(f"reset_mask must be {self.num_envs} booleans with at least one True, not {mask!r}")
         return array
 
+    def _seeds(self, seed: Any) -> list[int | None]:
+        one = seed is None or _is_whole(seed)
+        given = [None if seed is None else int(seed) + at for at in range(self.num_envs)] if one else seed
+        for each in (seeds := self._each("seed", given)):
+            if each is not None and not (_is_whole(each) and each >= 0):
+                raise UsageError(f"a seed must be a whole number of at least 0, not {each!r}")
+        return [None if each is None else int(each) for each in seeds]
+
     def _each(self, name: str, values: Any) -> list[Any]:
         """Spread one value, or none, over all episodes; check the length of a list."""
         if values is None or isinstance(values, str):
             return [values] * self.num_envs
-        if len(values) != self.num_envs:
-            raise UsageError(f"{name} must have {self.num_envs} entries, one an environment, not {len(values)}")
-        return list(values)
+        if not isinstance(values, Sequence | np.ndarray):
+            raise UsageError(f"{name} must be one value, or a list with one an environment, not {values!r}")
+        each: list[Any] = list(values)  # pyright: ignore[reportUnknownArgumentType]
+        if len(each) != self.num_envs:
+            raise UsageError(f"{name} must have {self.num_envs} entries, one an environment, not {len(each)}")
+        return each
 
     def _infos(self, mask: NDArray[np.bool_]) -> Infos:
         """Return the infos of the episodes in `mask` in Gymnasium's form: an array a key, and `_key` for who has it."""
@@ -255,3 +380,18 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         last = self._observations.copy()
         last[~mask] = None
         return {"final_obs": last, "_final_obs": mask, "final_info": self._infos(mask), "_final_info": mask.copy()}
+
+
+def _checked_limit(limit: Any, horizon: int) -> int | None:
+    """Return `max_episode_steps`; -1 is Gymnasium's word for none."""
+    if limit is None or limit == -1:
+        return None
+    if not isinstance(limit, int) or not 1 <= limit <= horizon:
+        raise UsageError(
+            f"max_episode_steps must be from 1 to the horizon of {horizon} steps, not {limit!r}: pass horizon=… instead"
+        )
+    return limit
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer)

@@ -1,7 +1,8 @@
 """Wrappers for learners: rewards in [-1, 1], actions by index, a reward for a milestone, chat messages.
 
 All of them record their arguments, so `env.spec.to_json()` describes a wrapped environment too. A snapshot does not
-contain what a wrapper adds: use `unwrap(env).snapshot()` for the environment alone.
+contain what a wrapper adds: use `unwrap(env).snapshot()` for the environment alone. Tasks are those of the environment
+inside: make what a learner plays with `split="train"`; an environment's own default is `"all"`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
-from natlang_envs.env import MAX_COMMAND_LENGTH, unwrap
+from natlang_envs.env import MAX_COMMAND_LENGTH, unwrap, without_margins
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.prompt import CHAT_ROLE, History, PathStep, chat_messages, check_history, state_prompt
 from natlang_envs.spaces import CommandText, UnicodeText
@@ -170,8 +171,9 @@ class ChatMessages(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
 
     def step(self, action: str) -> tuple[Messages, SupportsFloat, bool, bool, Infos]:
         """Apply one command."""
+        listed = unwrap(self.env).action_space.commands
         observation, reward, terminated, truncated, info = self.env.step(action)
-        self._path.append(PathStep(action, info["feedback"]))
+        self._path.append(PathStep(without_margins(action, listed), info["feedback"]))
         return self._messages(observation, info), reward, terminated, truncated, info
 
     def _messages(self, observation: str, info: Infos) -> Messages:

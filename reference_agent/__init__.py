@@ -1,12 +1,29 @@
 """Reflect-RL: two-player online RL fine-tuning of small language models (arXiv 2402.12621).
 
 The trunk follows Algorithm 1, whose line numbers stand in the code:
-collection  lines 2 to 20, the data set D from a teacher       sft       lines 21 and 22, both players
-rollout     lines 24 to 33, trajectories of the two players    rlft      lines 23 to 35, the curriculum
-pipeline    all of it in one run folder (with stages, curriculum, checkpoint, processes)
-Around it: teachers/ (M_R), families/ (what one family of environments needs), algorithms/ (line 34), models/, warmup
-(lessons for the tiny model), players (both at a decision), agent (trained players on a protocol), untuned/, search/,
-paper/ (tables and figures), config, cli.
+
+collection   lines 2 to 20, the data set D from a teacher
+data_card    what is in a data set, counted
+sft          lines 21 and 22, both players
+rollout      lines 24 to 33, trajectories of the two players
+rlft         lines 23 to 35, the curriculum
+algorithms/  line 34
+pipeline     all of it in one run folder
+stages, curriculum, checkpoint, processes, folders  parts of a run
+
+Around it:
+
+config, config_file  the settings, and their TOML files
+teachers/    M_R, which reflects and acts
+families/    what one family of environments needs
+models/      language models as players
+warmup       lessons for the tiny model
+players      both players at a decision
+agent        trained players on a protocol
+untuned/     models without fine-tuning
+search/      AutoExplore's searcher
+paper/       tables and figures
+cli          the command `reflect-rl`
 
 The names below are public; everything else is internal.
 """

@@ -69,7 +69,7 @@ class ReflectRLAgent:
         """Count what both players read and wrote, as if nothing were remembered; a prompt of many actions once."""
         count = self._policy.count
         spoken = 0 if choice.reflection is None else count(choice.state) + count(choice.reflection)
-        return count(choice.prompt) + self._policy.answer_tokens(choice.labels) + spoken
+        return self._policy.count_prompt(choice.prompt) + self._policy.answer_tokens(choice.labels) + spoken
 
 
 def load(argument: str, sampling: bool = False) -> ReflectRLAgent:

@@ -229,6 +229,13 @@ class PolicySFTConfig(SFTConfig):
         super().check(player)
         shares(player, self, "smoothing", "doubt")
 
+    def check_head(self, writes: bool) -> None:
+        """Refuse label smoothing of a policy that `writes` commands or scores their texts: it has no labels."""
+        if writes and self.smoothing:
+            raise UsageError(
+                "label smoothing is over the listed labels: set sft_policy.smoothing = 0, or head = 'labels'"
+            )
+
 
 @dataclass(frozen=True)
 class RLConfig:
@@ -297,6 +304,15 @@ class RLConfig:
             raise UsageError(f"rl.dropout_rate is {self.dropout_rate}: give a number from 0 to 1")
         at_least("rl.", self, batch=1, minibatch=1, microbatch=0, epochs=1, checkpoint_every=1, reference_kl=0)
         positive("rl.", self, "learning_rate", "reward_scale")
+        if self.batch == 1 and self.baseline == "step" and self.algorithm in ("reinforce", "ppo") and not self.critic:
+            raise UsageError(
+                "rl.batch 1 leaves rl.baseline 'step' nothing to compare: raise it, or set rl.baseline = 'none'"
+            )
+
+    def check_head(self, writes: bool) -> None:
+        """Refuse an entropy bonus for a policy that `writes` its command."""
+        if writes and self.entropy:
+            raise UsageError("the entropy over all texts is not known: set rl.entropy = 0, or head = 'labels'")
 
 
 @dataclass(frozen=True)
@@ -349,8 +365,8 @@ class Config:
         self.sft_policy.check("sft_policy.")
         if self.players == "adapters" and not self.model.lora_rank:
             raise UsageError("players 'adapters' needs adapters to train: set model.lora_rank, for example to 16")
-        if self.head == "text" and self.rl.entropy:
-            raise UsageError("the entropy over all texts is not known: set rl.entropy = 0, or head = 'labels'")
+        self.sft_policy.check_head(self.head != "labels")
+        self.rl.check_head(self.head == "text")
         if self.one_model and not self.reflect:
             raise UsageError(f"players {self.players!r} needs a reflector: set reflect = true, or players = 'two'")
         if self.one_model and self.head != "labels":

@@ -27,8 +27,9 @@ class Decision(NamedTuple):
     """One choice of the policy, with what is needed to compute its probability again.
 
     `prompt` holds p(s), α(A(s)) and the reflection. `labels` are those listed in it; the actions themselves, and no
-    α(A(s)) in the prompt, if the policy scores each action's text; or the one text that it wrote. `log_probability` is
-    of the sampled label, 0 under greedy decoding.
+    α(A(s)) in the prompt, if the policy scores each action's text; or the one text that it wrote, whose tokens are
+    `written`, up to the end or to where it was cut. `log_probability` is of the sampled label or of these tokens, 0
+    under greedy decoding.
     """
 
     state: str
@@ -37,11 +38,11 @@ class Decision(NamedTuple):
     chosen: int
     reflection: str | None
     log_probability: float = 0.0
-    written: bool = False
+    written: tuple[int, ...] | None = None
 
     def command(self, listed: Sequence[str]) -> str:
         """Return the command that was chosen among the listed ones, or written."""
-        return self.labels[0] if self.written else listed[self.chosen]
+        return listed[self.chosen] if self.written is None else self.labels[0]
 
 
 class Reflector:
@@ -136,12 +137,12 @@ def fitting_state(
     """
     choices = policy.list_actions(commands, None)
     answer = max((policy.count(choice.label) for choice in choices), default=0)
-    beside = policy.count(policy.ask("", None, choices)) + max(answer, _LONGEST_COMMAND * (not choices))
+    beside = policy.count_prompt(policy.ask("", None, choices)) + max(answer, _LONGEST_COMMAND * (not choices))
     budget = max(0, policy.positions - beside - (reflector.max_tokens if reflector else 0) - _JOINTS)
 
     def length(state: str) -> int:
         # Both players come from one base; it reads these very tokens next, so counting with it costs nothing.
-        return reflector.model.count(reflector.model.ask_reflection(state)) if reflector else policy.count(state)
+        return reflector.model.count_prompt(reflector.model.ask_reflection(state)) if reflector else policy.count(state)
 
     return state_prompt(task, path, observation, history=history, budget=budget, length=length)
 
@@ -199,13 +200,13 @@ def _written(
 ) -> list[Decision]:
     """Let the policy write a command for each p(s)."""
     prompts = [policy.ask(state, said, ()) for state, said in zip(states, reflections, strict=True)]
-    texts = [each.text for each in policy.complete(prompts, _LONGEST_COMMAND, draws)]
-    scores = [0.0] * len(texts)
+    told = policy.complete(prompts, _LONGEST_COMMAND, draws)
+    scores = [0.0] * len(told)
     if draws is not None:
-        scores = policy.choice_logits(prompts, [[text] for text in texts])[:, 0].tolist()
+        scores = policy.written_logits(prompts, [each.tokens for each in told]).tolist()
     return [
-        Decision(state, prompt, [text], 0, said, score, written=True)
-        for state, prompt, text, said, score in zip(states, prompts, texts, reflections, scores, strict=True)
+        Decision(state, prompt, [each.text], 0, said, score, each.tokens)
+        for state, prompt, each, said, score in zip(states, prompts, told, reflections, scores, strict=True)
     ]
 
 

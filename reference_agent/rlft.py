@@ -14,7 +14,6 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
-import torch
 from torch.utils.tensorboard import SummaryWriter
 
 from natlang_envs.errors import UsageError
@@ -26,6 +25,7 @@ from reference_agent.checkpoint import Checkpoints, Iterations, dropout_seed, ra
 from reference_agent.config import RLConfig
 from reference_agent.curriculum import Stage, Tasks, passed
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
+from reference_agent.models.saycan import WritingPolicy
 from reference_agent.players import Reflector
 from reference_agent.rollout import Episode, make_envs, sample_episodes
 
@@ -83,14 +83,16 @@ def reinforce(
     if reflector is not None:
         reflector.cache.update(progress.reflections)
     curve = list(progress.curve)
-    trained = [*policy.parameters(), *(critic.parameters() if critic is not None else ())]
+    beside = [] if critic is None else [*critic.parameters()]
+    settings.check_head(isinstance(policy, WritingPolicy))
+    policy.optimizer(settings.learning_rate)  # refuses weights that cannot be trained, before anything is played
     update: Algorithm = load_algorithm(settings.algorithm)
     frozen = _fingerprint(reflector)
     writes = processes.number() == 0
     with _interruptible() as interrupted, _events(folder, len(curve)) as record:
         for number in range(progress.part, len(stages)):
             stage = stages[number]
-            optimizer = torch.optim.AdamW(trained, lr=settings.learning_rate, weight_decay=settings.weight_decay)
+            optimizer = policy.optimizer(settings.learning_rate, settings.weight_decay, beside)
             done = progress.step if number == progress.part else 0
             if done:
                 checkpoints.load_optimizer(optimizer)

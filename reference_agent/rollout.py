@@ -6,8 +6,11 @@ policy does not change meanwhile, so each different question is put to it once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
+from math import isfinite
 from typing import Any
 
 import gymnasium
@@ -51,6 +54,8 @@ def sample_episodes(
     paths: list[list[PathStep]] = [[] for _ in task_ids]
     running = list(range(len(task_ids)))
     known: Answers = {}
+    if policy.origin is not None:
+        policy.origin.check(chain.from_iterable(infos["admissible_commands"]))
     while running:  # line 26
         commands = [infos["admissible_commands"][index] for index in running]
         states = [  # line 27
@@ -65,12 +70,34 @@ def sample_episodes(
         observations, rewards, terminated, truncated, infos = envs.step(actions)  # line 30
         for index, decision in zip(running, decisions, strict=True):
             episodes[index].decisions.append(decision)
-            episodes[index].rewards.append(float(rewards[index]))
+            episodes[index].rewards.append(_finite(float(rewards[index]), actions[index], task_ids[index]))
             episodes[index].success = bool(infos["success"][index])
             paths[index].append(PathStep(actions[index], infos["feedback"][index]))
         ended = terminated | truncated
         running = [index for index in running if not ended[index]]
     return episodes
+
+
+def _finite(reward: float, action: str, task_id: str) -> float:
+    if not isfinite(reward):
+        raise UsageError(
+            f"the environment's reward for {action!r} in task {task_id!r} is {reward}: mend the environment"
+        )
+    return reward
+
+
+@contextmanager
+def _without_dropout(*players: object) -> Iterator[None]:
+    """Play without dropout, which would make greedy games differ; then the models are as they were."""
+    models = [each.model for each in players if isinstance(each, LanguageModel)]
+    training = [model.training for model in models]
+    for model in models:
+        model.eval()
+    try:
+        yield
+    finally:
+        for model, before in zip(models, training, strict=True):
+            model.train(before)
 
 
 def play(
@@ -98,7 +125,8 @@ def play(
     rng = np.random.default_rng(seed)
     envs, tasks = stage.make_many(episodes), Tasks(stage)
     drawn = [tasks.draw(rng) for _ in range(episodes)]
-    played = sample_episodes(envs, drawn, policy, reflector, history, None if greedy else rng)
+    with _without_dropout(policy, reflector.model if reflector else None):
+        played = sample_episodes(envs, drawn, policy, reflector, history, None if greedy else rng)
     envs.close()
     tasks.close()
     return played

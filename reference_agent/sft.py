@@ -121,6 +121,7 @@ def _reflector_losses(model: LanguageModel, config: SFTConfig) -> Losses:
 
 def _policy_losses(model: LanguageModel, reflect: bool, config: PolicySFTConfig, rng: np.random.Generator) -> Losses:
     writes = isinstance(model, SayCanPolicy)
+    config.check_head(writes)
 
     def ask(example: Example) -> _Asked:
         choices = model.list_actions(example.commands, rng)
@@ -186,7 +187,9 @@ def _tune(
     folder: Path | None,
 ) -> None:
     """Train on batches that the first generator draws; `losses_of` may draw from all; `seed` is dropout's."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
+    optimizer = model.optimizer(config.learning_rate, config.weight_decay)
+    if model.origin is not None:
+        model.origin.check(chain.from_iterable(each.commands for each in examples))
     done, order = 0, list[int]()
     checkpoints, writes = Checkpoints(folder, model), processes.number() == 0
     if last := checkpoints.resume(Steps):

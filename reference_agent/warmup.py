@@ -88,7 +88,7 @@ def warm_up(
     accuracy or loss of the last ones. The newest checkpoint in `folder` is resumed. Raises `UsageError`.
     """
     rng = np.random.default_rng(config.seed)
-    optimizer = torch.optim.AdamW(model.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
+    optimizer = model.optimizer(config.learning_rate, betas=(0.9, 0.99))
     at = Lessons(0, 0, [], {}, [])
     checkpoints = Checkpoints(folder, model)
     if last := checkpoints.resume(Lessons):

@@ -12,9 +12,9 @@ NAME = "natlang/taxi/oracle-v0"
 
 
 def main(episodes: int = 5) -> minari.MinariDataset:
-    """Return the data set, read back from the disk."""
+    """Return the data set of training tasks, read back from the disk."""
     register()
-    collector = minari.DataCollector(gymnasium.make("NatLang/DangerousTaxi-v0"))
+    collector = minari.DataCollector(gymnasium.make("NatLang/DangerousTaxi-v0", split="train"))
     for seed in range(episodes):
         collector.reset(seed=seed)
         for command in collector.unwrapped.reference():

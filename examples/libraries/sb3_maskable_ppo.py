@@ -14,11 +14,11 @@ PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 
 
 def make() -> gymnasium.Env:
-    return EncodedObservations(ChoiceIndexActions(ScaleReward(gymnasium.make(PICKUP))), 1024)
+    return EncodedObservations(ChoiceIndexActions(ScaleReward(gymnasium.make(PICKUP, split="train"))), 1024)
 
 
 def main(steps: int = 100_000, seed: int = 0) -> float:
-    """Return the success rate over 200 episodes after training."""
+    """Return the success rate over 200 episodes of the tasks that it was trained on, those of the train split."""
     model = MaskablePPO("MlpPolicy", make_vec_env(make, 16), n_steps=64, batch_size=256, learning_rate=3e-3, seed=seed)
     model.learn(steps)
     env, won = make(), 0
@@ -34,4 +34,4 @@ def main(steps: int = 100_000, seed: int = 0) -> float:
 
 
 if __name__ == "__main__":
-    print(f"won at the end: {main():.0%}")
+    print(f"training tasks won at the end: {main():.0%}")

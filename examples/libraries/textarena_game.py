@@ -10,10 +10,13 @@ from natlang_envs.prompt import state_prompt
 
 
 class NatLangGame(textarena.Env):
-    """A game of one player, made of any environment of the suite; `textarena.register` takes it."""
+    """A game of one player, made of any environment of the suite; `textarena.register` takes it.
 
-    def __init__(self, env_id: str) -> None:
-        self.env = unwrap(gymnasium.make(env_id))
+    It plays training tasks unless told: games of TextArena are what models are trained on.
+    """
+
+    def __init__(self, env_id: str, split: str = "train") -> None:
+        self.env = unwrap(gymnasium.make(env_id, split=split))
 
     def reset(self, num_players: int = 1, seed: int | None = None) -> None:
         observation, info = self.env.reset(seed=seed)

@@ -51,10 +51,10 @@ class ALFWorldEnv(NatLangEnv):
     sentence as the first observation tells them, because no later one does.
 
     ## Arguments
-    - `split`: `"train"`, `"validation"` (officially `"valid_seen"` or `"eval_in_distribution"`), `"test"`
-      (`"valid_unseen"` or `"eval_out_of_distribution"`) or `"all"`. Train and validation are in the same rooms, with
-      other games; test is in four rooms of its own: floor plans 10, 219, 308 and 424. The official games also have
-      `"valid_train"`.
+    - `split`: `"train"`, `"validation"`, `"test"` or `"all"`. Train and validation are in the same rooms, with other
+      games; test is in four rooms of its own: floor plans 10, 219, 308 and 424. With `source="official"` alone,
+      validation is also called `"valid_seen"` or `"eval_in_distribution"`, test `"valid_unseen"` or
+      `"eval_out_of_distribution"`, and there is `"valid_train"`.
     - `task_types`: a list of `"pick_and_place_simple"`, `"look_at_obj_in_light"`, `"pick_clean_then_place_in_recep"`,
       `"pick_heat_then_place_in_recep"`, `"pick_cool_then_place_in_recep"`, `"pick_two_obj_and_place"`, or of their
       numbers from 1 to 6 in this order, as the alfworld package has them; None for all.

@@ -10,7 +10,7 @@ from natlang_envs.autoexplore.episode import Episode
 from natlang_envs.autoexplore.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
 from natlang_envs.autoexplore.repository.tree import Repository
 from natlang_envs.autoexplore.tasks import OneTask, own_task
-from natlang_envs.env import NatLangEnv
+from natlang_envs.env import NatLangEnv, without_margins
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Agent, AgentInput, decide, is_privileged
 from natlang_envs.prompt import PathStep
@@ -96,13 +96,14 @@ class AgentDriver:
             env if is_privileged(self._agent) else None,
         )
         decision = decide(self._agent, [view])[0]
+        command = without_margins(decision.action, self._commands)
         self.tokens += decision.tokens
-        listed = decision.action in self._commands
-        self._observation, _, _, _, info = env.step(decision.action)
+        listed = command in self._commands
+        self._observation, _, _, _, info = env.step(command)
         self._commands = info["admissible_commands"]
-        self._path = (*self._path, PathStep(decision.action, info["feedback"]))
+        self._path = (*self._path, PathStep(command, info["feedback"]))
         said = f"<think>{decision.reflection}</think>\n" if decision.reflection else ""
         if listed:
-            return said + decision.action
+            return said + command
         # It must not move the sandbox, or the agent would lose its way: so it is quoted such that no command is in it.
-        return said + f"Not listed: {decision.action!a}".replace("`", "'")
+        return said + f"Not listed: {command!a}".replace("`", "'")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from gymnasium.error import ResetNeeded
 
@@ -49,6 +49,18 @@ UNKNOWN_TEXTS = (
     "\ud800" * 10_000,
 )
 _NO_STRINGS: tuple[Any, ...] = (None, 0, 1.5, b"look", ["look"], ("look",), {"command": "look"})
+_PADDED = " \t{}\u00a0\r\n"
+_WRONG_OPTIONS: tuple[Any, ...] = (
+    {"gamefile": "game.tw-pddl"},
+    {"taskid": "no such task"},
+    {"split": "test"},
+    {"seed": 3},
+    {3: 4},
+    {"task_id": 5},
+    {"task_id": ["no such task"]},
+    ["task_id"],
+    "task_id",
+)
 _DRAWS = 40
 _SPLITS = ("train", "validation", "test")
 
@@ -146,6 +158,44 @@ def unknown_text_is_answered(case: Case) -> None:
             feedback.encode()
             again = begin(env, 0), advance(env, action)
             assert_same(transcript([start, moment]), transcript(again), f"the answer to {action!r:.80} given again")
+
+
+def white_space_is_stripped(case: Case) -> None:
+    """White space around a listed command counts for nothing: the answer is the command's own."""
+    env, other = case.make_inner(), case.make_inner()
+    for seed in SEEDS:
+        rng = random.Random(f"conformance/white space/{seed}")
+        begin(env, seed)
+        begin(other, seed)
+        for _ in range(env.horizon):
+            command = rng.choice(env.safe_commands() or env.action_space.commands)
+            padded = _PADDED.format(command)
+            here, there = advance(env, command), advance(other, padded)._replace(action=command)
+            assert_same(transcript([here]), transcript([there]), f"{padded!r} in place of {command!r}")
+            if here.ended:
+                break
+
+
+def spec_tells_the_horizon(case: Case) -> None:
+    """`env.spec.max_episode_steps` is the horizon, where trainers and `TimeAwareObservation` look for it."""
+    for more in ({}, {"horizon": 3}) if case.takes("horizon") else ({},):
+        env = case.make_inner(**more)
+        told = None if env.spec is None else env.spec.max_episode_steps
+        assert told == env.horizon, f"spec.max_episode_steps is {told}, the horizon is {env.horizon}"
+
+
+def unknown_options_are_refused(case: Case) -> None:
+    """An option of `reset` that nobody knows raises UsageError, and the running episode goes on."""
+    env = case.make_inner()
+    task_id = begin(env, 0).info["task_id"]
+    before, drawn = env.snapshot(), repr(env.np_random.bit_generator.state)
+    for wrong in _WRONG_OPTIONS:
+        options = {"task_id": task_id, **cast("dict[Any, Any]", wrong)} if isinstance(wrong, dict) else wrong
+        assert_raises(
+            UsageError, lambda options=options: env.reset(seed=1, options=options), f"reset(options={options!r})"
+        )
+        assert env.snapshot() == before, f"reset(options={options!r}) was refused but changed the state"
+        assert repr(env.np_random.bit_generator.state) == drawn, f"reset(options={options!r}) was refused but seeded"
 
 
 def wrong_types_are_refused(case: Case) -> None:

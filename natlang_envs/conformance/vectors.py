@@ -113,6 +113,9 @@ def vector_takes_task_lists(case: Case) -> None:
     for wrong in (ids[:2], [*ids, ids[0]], [*ids[:2], "no such task"], "no such task"):
         options = {"task_id": wrong}
         assert_raises(UsageError, lambda options=options: vector.reset(options=options), f"reset to the tasks {wrong}")
+    for option in ({"taskid": ids[0]}, {"split": "test"}, {"task_id": 5}):
+        options = {"task_id": ids[0], **option}
+        assert_raises(UsageError, lambda options=options: vector.reset(options=options), f"the options {options}")
     for mask in (np.zeros(3, dtype=np.bool_), np.ones(2, dtype=np.bool_), np.ones(3)):
         options = {"reset_mask": mask}
         assert_raises(UsageError, lambda options=options: vector.reset(options=options), f"the reset_mask {mask}")
@@ -120,6 +123,36 @@ def vector_takes_task_lists(case: Case) -> None:
     assert_raises(TypeError, lambda: vector.step(("look", 3, "look")), "a step with an action that is no str")
     assert_raises(UsageError, lambda: vector.step(("look",)), "a step with too few actions")
     vector.close()
+
+
+def vector_calls_single_environments(case: Case) -> None:
+    """`call`, `get_attr` and `np_random_seed` give what SyncVectorEnv's do, and episodes go on from what `call` did."""
+    for mode in AutoresetMode:
+        sync, vector = _sync(case, 3, mode), _vector(case, 3, mode)
+        calls: Any = vector  # `call` and its like are no part of Gymnasium's base class
+        saved: Any = None
+        for what, left, _ in _session(sync, vector, mode, 11, masks=False):
+            if len(left) == 2:
+                assert calls.np_random_seed == sync.np_random_seed, f"np_random_seed after {what} differs"
+            for name in ("snapshot", "safe_commands"):
+                expected, actual = sync.call(name), calls.call(name)
+                assert_same([repr(expected)], [repr(actual)], f"call({name!r}) after {what} in the mode {mode.value}")
+            for name in ("steps_left", "task"):
+                expected, actual = sync.get_attr(name), calls.get_attr(name)
+                assert_same([repr(expected)], [repr(actual)], f"get_attr({name!r}) after {what}")
+            saved = saved or sync.call("snapshot")[0]  # of the reset
+        calls.call("restore", saved)
+        again: Any = calls.call("snapshot")
+        assert_same([repr((saved,) * 3)], [repr(again)], "call('restore')")
+        single = case.make_inner()
+        single.restore(saved)
+        command = single.action_space.commands[0]
+        observation, reward, *_ = single.step(command)
+        moved = vector.step((command,) * 3)
+        assert_same([observation] * 3, list(moved[0]), f"{command!r} after call('restore')")
+        assert moved[1].tolist() == [reward] * 3, f"the rewards of {command!r} after call('restore') differ"
+        sync.close()
+        vector.close()
 
 
 def _compare_singles(envs: list[NatLangEnv], ids: list[str], observations: Any, infos: Any, what: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from natlang_envs.dangerous_taxi.city import CLASSIC, ILLEGAL, PICK_UP, load_city
+from natlang_envs.dangerous_taxi.city import CLASSIC, ILLEGAL, PICK_UP, City, load_city
 from natlang_envs.dangerous_taxi.render import render_ansi, render_rgb
 from natlang_envs.dangerous_taxi.tasks import FAMILY, MapKind, TaxiTasks, parse_task_id
 from natlang_envs.dangerous_taxi.words import (
@@ -116,22 +116,22 @@ class DangerousTaxiEnv(NatLangEnv):
         )
         self.stage: Stage = stage
         self._outcomes = outcomes(stage)
-        self._enter(CLASSIC)
-        self.state = 0
+        self.enter(load_city(CLASSIC), 0)
 
     @property
     def task(self) -> str:
         """What the stage asks for."""
         return TASKS[self.stage]
 
-    def _enter(self, city: str) -> None:
-        self.city = load_city(city)
-        self._texts = descriptions(self.city)
-        self._transitions = self.city.transitions
+    def enter(self, city: City, state: int) -> None:
+        """Go to a state of a city; what a player has done so far stays."""
+        self.city = city
+        self.state = state
+        self._texts = descriptions(city)
+        self._transitions = city.transitions
 
     def _begin(self, task_id: str) -> str:
-        city, self.state = parse_task_id(task_id)
-        self._enter(city.name)
+        self.enter(*parse_task_id(task_id))
         return self._texts[self.state]
 
     def _act(self, command: str) -> Outcome:

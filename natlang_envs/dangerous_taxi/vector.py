@@ -1,8 +1,12 @@
 """The fast vector form of DangerousTaxi: N episodes as arrays."""
 
+# It lends single environments, and so sets their random numbers.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -10,7 +14,7 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from natlang_envs.dangerous_taxi.city import CLASSIC, ILLEGAL, load_city
+from natlang_envs.dangerous_taxi.city import CLASSIC, ILLEGAL, City, load_city
 from natlang_envs.dangerous_taxi.env import ILLEGAL_REWARD, DangerousTaxiEnv, Stage, outcomes
 from natlang_envs.dangerous_taxi.render import render_ansi, render_rgb
 from natlang_envs.dangerous_taxi.tasks import MapKind, parse_task_id
@@ -23,6 +27,7 @@ from natlang_envs.dangerous_taxi.words import (
     descriptions,
     unknown_command,
 )
+from natlang_envs.env import NatLangEnv
 from natlang_envs.tasks import Split
 from natlang_envs.vector import Indices, NatLangVectorEnv, Outcomes, object_array
 
@@ -30,10 +35,10 @@ _UNKNOWN = len(COMMANDS)  # the column of the tables that stands for any other t
 
 
 class _Columns(dict[str, int]):
-    """The column of a command in the tables; any other text has the last column."""
+    """The column of a command in the tables, also with white space around it; any other text has the last column."""
 
     def __missing__(self, text: str) -> int:
-        return _UNKNOWN
+        return self.get(text.strip(), _UNKNOWN)
 
 
 _COLUMNS = _Columns(COMMAND_INDEX)
@@ -42,14 +47,23 @@ _COLUMNS = _Columns(COMMAND_INDEX)
 class _Uniforms:
     """The numbers that `np_random.random()` gives one by one, drawn in blocks, which is many times as fast."""
 
-    def __init__(self, seed: int | None = None) -> None:
-        self._rng = seeding.np_random(seed)[0]
+    def __init__(self, rng: np.random.Generator, seed: int) -> None:
+        self._rng = rng
+        self._seed = seed
         self._block: list[float] = []
+        self._ahead = 32 if isinstance(rng.bit_generator, np.random.PCG64) else 1  # others cannot go back
 
     def __call__(self) -> float:
         if not self._block:
-            self._block = self._rng.random(32).tolist()[::-1]
+            self._block = self._rng.random(self._ahead).tolist()[::-1]
         return self._block.pop()
+
+    def generator(self) -> tuple[np.random.Generator, int]:
+        """Return where the numbers come from, as if none were drawn in advance, and the seed."""
+        if self._block:
+            self._rng.bit_generator.advance(-len(self._block))  # pyright: ignore
+            self._block.clear()
+        return self._rng, self._seed
 
 
 class DangerousTaxiVectorEnv(NatLangVectorEnv):
@@ -67,9 +81,12 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         horizon: int = 30,
         render_mode: str | None = None,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | None = None,
     ) -> None:
-        super().__init__(DangerousTaxiEnv(stage, map, split, horizon, render_mode), num_envs, autoreset_mode)
-        self._chance = [_Uniforms() for _ in range(num_envs)]
+        env = DangerousTaxiEnv(stage, map, split, horizon, render_mode)
+        super().__init__(env, num_envs, autoreset_mode, max_episode_steps)
+        self._chance = [_Uniforms(*seeding.np_random()) for _ in range(num_envs)]
+        self._env = env
         self.stage: Stage = stage
         legal = outcomes(stage)
         self._legal_rewards = np.array([each.reward for each in legal] + [0.0])
@@ -85,7 +102,7 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         self._set_table(0, load_city(CLASSIC).next_states)
 
     def _seed(self, index: int, seed: int) -> None:
-        self._chance[index] = _Uniforms(seed)
+        self._chance[index] = _Uniforms(*seeding.np_random(seed))
 
     def _draw(self, index: int) -> str:
         return self.tasks.draw(self._chance[index])
@@ -96,10 +113,25 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         self._states[indices] = states
         if self._only_city is None:
             for index, (city, _) in zip(indices, parsed, strict=True):
-                if city is not self._cities[index]:
-                    self._cities[index] = city
-                    self._set_table(index, city.next_states)
+                self._move_to(index, city)
         return self._describe(indices, states)
+
+    def _lend(self, index: int) -> NatLangEnv:
+        env = copy(self._env)
+        env._np_random, env._np_random_seed = self._chance[index].generator()
+        env.enter(self._cities[index], int(self._states[index]))
+        return env
+
+    def _take_back(self, index: int, env: NatLangEnv) -> None:
+        assert isinstance(env, DangerousTaxiEnv)
+        self._chance[index] = _Uniforms(env.np_random, env.np_random_seed)
+        self._states[index] = env.state
+        self._move_to(index, env.city)
+
+    def _move_to(self, index: int, city: City) -> None:
+        if city is not self._cities[index]:
+            self._cities[index] = city
+            self._set_table(index, city.next_states)
 
     def _describe(self, indices: Sequence[int] | Indices, states: NDArray[np.int64]) -> NDArray[np.object_]:
         if self._only_city is not None:
@@ -116,6 +148,9 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
             self._tables = grown
         self._tables[index, : len(table), :_UNKNOWN] = table
 
+    def _strip(self, indices: Indices, commands: Sequence[str]) -> Sequence[str]:
+        return commands  # `_Columns` does it, for the few that are not known as they stand
+
     def _act(self, indices: Indices, commands: Sequence[str]) -> Outcomes:
         actions = np.array(list(map(_COLUMNS.__getitem__, commands)), dtype=np.intp)
         rows = indices if self._only_city is None else 0
@@ -124,7 +159,7 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         self._states[indices] = np.where(legal, after, self._states[indices])
         feedback = np.where(legal, self._legal_answers[actions], self._refusals[actions])
         for position in np.flatnonzero(actions == _UNKNOWN).tolist():
-            feedback[position] = unknown_command(commands[position])
+            feedback[position] = unknown_command(commands[position].strip())
         ends = self._legal_ends[actions]
         return Outcomes(
             feedback=feedback,

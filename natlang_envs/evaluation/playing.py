@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 import typing
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -13,12 +12,12 @@ from itertools import chain
 import gymnasium
 import numpy as np
 
-from natlang_envs.env import unwrap
+from natlang_envs.env import unwrap, without_margins
 from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, decide, is_privileged
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.evaluation.runs import Played
 from natlang_envs.prompt import PathStep
-from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, Recorder
+from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, AsRecorded, Recorder
 
 Place = tuple[int, Episode, int]  # the position in the run, the episode, and which of its runs
 Answer = tuple[list[Played], Exception | None]  # the episodes that have ended, and what stopped the others
@@ -26,16 +25,13 @@ Answer = tuple[list[Played], Exception | None]  # the episodes that have ended, 
 
 def play_in_step(agent: Agent, envs: Sequence[gymnasium.Env[str, str]], unit: Sequence[Place]) -> Iterator[Played]:
     """Play a unit of episodes, each in an environment of its own, that take their steps together."""
-    started = time.perf_counter()
     playing: list[Game] = [Game(env, place, is_privileged(agent)) for env, place in zip(envs, unit, strict=False)]
     while playing:
         for game, decision in zip(playing, decide(agent, [game.given for game in playing]), strict=True):
             game.step(decision)
         for game in playing:
             if game.ended:
-                now = time.perf_counter()
-                yield game.played(now - started)
-                started = now
+                yield game.played()
         playing = [game for game in playing if not game.ended]
 
 
@@ -142,26 +138,30 @@ class Game:
 
     def step(self, decision: Decision) -> None:
         """Play what an agent decided. Texts beyond the limits of a recording are cut before they are played."""
-        action, reflection = bounded(decision.action, decision.reflection)
+        action, reflection = bounded(decision.action, decision.reflection, self.given.admissible_commands)
         observation, reward, terminated, truncated, info = self._env.step(action)
         success: bool = info["success"]
         self._recorder.add(action, reflection, observation, float(reward), terminated, truncated, success)
         self._tokens += decision.tokens
         self.ended = terminated or truncated
         given = self.given
-        path = (*given.path, PathStep(action, info["feedback"]))
+        path = (*given.path, PathStep(str(action), info["feedback"]))
         self.given = AgentInput(given.task, path, observation, info["admissible_commands"], given.rng, given.env)
 
-    def played(self, seconds: float) -> Played:
+    def played(self) -> Played:
         """Return the episode that has ended."""
-        return Played(self._position, self._recorder.trajectory(), self._tokens, seconds)
+        return Played(self._position, self._recorder.trajectory(), self._tokens)
 
 
-def bounded(action: str, reflection: str | None) -> tuple[str, str | None]:
-    """Return an action and a reflection cut to what a recording may hold."""
+def bounded(action: str, reflection: str | None, listed: Sequence[str]) -> tuple[AsRecorded, str | None]:
+    """Return an action and a reflection as they are played and recorded: cut to what a recording may hold.
+
+    The action is without the white space around it that `step` would remove.
+    """
+    action = without_margins(action, listed)
     # A lone surrogate is recorded as six characters, so the limit is kept for what is recorded.
     if reflection is not None:
         reflection = reflection.encode("utf-8", "backslashreplace")[:MAX_REFLECTION_BYTES].decode("utf-8", "ignore")
     if len(action) > MAX_ACTION_CHARACTERS // 6:
-        action = action.encode("utf-8", "backslashreplace").decode()[:MAX_ACTION_CHARACTERS]
-    return action, reflection
+        action = action.encode("utf-8", "backslashreplace").decode()[:MAX_ACTION_CHARACTERS].rstrip()
+    return AsRecorded(action), reflection

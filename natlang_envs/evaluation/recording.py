@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -43,9 +42,9 @@ def record(
 class RecordedProtocol(gymnasium.Wrapper[str, str, str, str]):
     """The environment that `record` returns; see there.
 
-    `reset` takes no task of the caller's choice: its `seed` and `options` are ignored, for the protocol says which
-    episode is next. An episode that is given up before its end is played again. `episodes_left` tells how many are
-    still to be played; a reset when none is left raises a `UsageError`.
+    `reset` takes no task of the caller's choice, for the protocol says which episode is next: options are refused, and
+    a loop's `seed` is ignored. An episode that is given up before its end is played again. `episodes_left` tells how
+    many are still to be played; a reset when none is left raises a `UsageError`.
     """
 
     def __init__(self, protocol: Protocol, out: Path, name: str, sampling: bool, resume: bool) -> None:
@@ -62,7 +61,7 @@ class RecordedProtocol(gymnasium.Wrapper[str, str, str, str]):
             if position not in self._journal.played
         ]
         self._recorder: Recorder | None = None
-        self._started = 0.0
+        self._listed: tuple[str, ...] = ()
         if not self._todo:
             self._finish()
 
@@ -72,25 +71,31 @@ class RecordedProtocol(gymnasium.Wrapper[str, str, str, str]):
         return len(self._todo)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin the next episode of the protocol."""
+        """Begin the next episode of the protocol.
+
+        Raises:
+            UsageError: None is left, or options are given.
+        """
+        if options:
+            raise UsageError(f"the protocol says which task is next: leave the options {options!r} out")
         if not self._todo:
             raise UsageError(f"all episodes of {self._protocol.name} are played: loop while env.episodes_left")
         _, episode, run = self._todo[0]
         observation, info = self.env.reset(seed=episode.seed, options={"task_id": episode.task_id})
         self._recorder = Recorder(episode.task_id, episode.seed, run, observation)
-        self._started = time.perf_counter()
+        self._listed = info["admissible_commands"]
         return observation, info
 
     def step(self, action: str) -> tuple[str, Any, bool, bool, dict[str, Any]]:
         """Play an action; `info` may not be needed, the recording is kept here."""
-        played = bounded(action, None)[0] if isinstance(action, str) else action  # pyright: ignore[reportUnnecessaryIsInstance]
+        played = bounded(action, None, self._listed)[0] if isinstance(action, str) else action  # pyright: ignore[reportUnnecessaryIsInstance]
         observation, reward, terminated, truncated, info = self.env.step(played)
+        self._listed = info["admissible_commands"]
         if self._recorder is not None:
             self._recorder.add(played, None, observation, float(reward), terminated, truncated, info["success"])
             if terminated or truncated:
-                seconds = time.perf_counter() - self._started
                 position = self._todo.pop(0)[0]
-                self._journal.append(Played(position, self._recorder.trajectory(), 0, seconds))
+                self._journal.append(Played(position, self._recorder.trajectory(), 0))
                 self._recorder = None
                 if not self._todo:
                     self._finish()
@@ -106,7 +111,7 @@ class RecordedProtocol(gymnasium.Wrapper[str, str, str, str]):
             versions=installed_versions(),
             hardware=hardware(),
             tokens=sum(each.tokens for each in played),
-            seconds=round(sum(each.seconds for each in played), 3),
+            seconds=round(self._journal.seconds, 3),
             sampling=self._sampling,
             # The caller holds the environment; whether it looked inside, nobody can tell from here.
             privileged=False,

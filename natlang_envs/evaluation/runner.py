@@ -142,7 +142,7 @@ def evaluate(
             versions=installed_versions(),
             hardware=hardware(),
             tokens=tokens,
-            seconds=round(sum(each.seconds for each in journal.played.values()), 3),
+            seconds=round(journal.seconds, 3),
             sampling=is_sampling(agent),
             privileged=is_privileged(agent),
             provenance=asdict(source if source is not None else provenance("object", name_of(agent))),

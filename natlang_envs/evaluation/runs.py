@@ -8,6 +8,7 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
@@ -64,7 +65,7 @@ class Run:
         versions: Versions of Python and of the packages that matter.
         hardware: The machine, in words.
         tokens: Tokens read and written by the agent.
-        seconds: Wall-clock time.
+        seconds: Wall-clock time until the last episode ended; of all starts together if it was resumed.
         sampling: Whether the agent draws its commands at random; None in runs made before this was noted.
         privileged: Whether the agent saw the environment itself; None in runs made before this was noted.
         provenance: Where the agent came from; empty in runs made before this was noted.
@@ -150,12 +151,11 @@ def finished_run(out: Path, protocol: Protocol, agent: str, runs: int) -> tuple[
 
 @dataclass(frozen=True)
 class Played:
-    """An episode that has ended: its position in the run, what was recorded, tokens, and the seconds it took."""
+    """An episode that has ended: its position in the run, what was recorded, and the tokens it took."""
 
     position: int
     trajectory: Trajectory
     tokens: int
-    seconds: float
 
 
 class Journal:
@@ -167,12 +167,17 @@ class Journal:
         agent: The agent's name.
         runs: How often each episode is played.
 
+    Attributes:
+        seconds: Wall-clock time of the run so far: of this start until its newest episode, and of earlier starts.
+
     Raises:
         UsageError: The folder holds a finished run, or an unfinished one of something else.
     """
 
     def __init__(self, out: Path | None, protocol: Protocol, agent: str, runs: int) -> None:
         self.played: dict[int, Played] = {}
+        self.seconds = 0.0
+        self._newest = time.perf_counter()
         self._out = out
         self._head = json.dumps({"protocol_digest": protocol.digest, "agent": agent, "runs": runs}).encode() + b"\n"
         plays = protocol.plays(runs)
@@ -217,14 +222,19 @@ class Journal:
             trajectory.run,
         ):
             raise ValueError("this episode is not of this run")
-        self.played[position] = Played(position, trajectory, int(content["tokens"]), float(content["seconds"]))
+        self.played[position] = Played(position, trajectory, int(content["tokens"]))
+        self.seconds += float(content["seconds"])
 
     def append(self, episode: Played) -> None:
         """Keep an episode that has ended."""
         self.played[episode.position] = episode
+        now = time.perf_counter()
+        passed, self._newest = now - self._newest, now
+        self.seconds += passed
         if self._out is None:
             return
-        facts = {"position": episode.position, "tokens": episode.tokens, "seconds": round(episode.seconds, 3)}
+        # The seconds since the episode before, so that the sum of a journal's lines is wall-clock time.
+        facts = {"position": episode.position, "tokens": episode.tokens, "seconds": round(passed, 3)}
         head = json.dumps(facts, separators=(",", ":")).encode()
         line = head[:-1] + b',"episode":' + line_of(episode.trajectory)[:-1] + b"}\n"
         with (self._out / JOURNAL_FILE).open("ab") as file:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from reference_agent.algorithms.policy_gradient import Learner, Row, Update, rewards_to_go, scaled
+from reference_agent.algorithms.policy_gradient import Learner, Row, Update, differ, rewards_to_go, scaled
 from reference_agent.algorithms.ppo import several_passes
 from reference_agent.algorithms.reinforce import one_pass
 from reference_agent.config import RLConfig
@@ -75,8 +75,8 @@ def _whole_returns(
 ) -> list[Row]:
     rows: list[Row] = []
     for group in _groups(episodes, size):
-        returns = np.array([sum(each.rewards) for each in group])
-        if np.ptp(returns) > 0:
+        if differ(group):
+            returns = np.array([sum(each.rewards) for each in group])
             rows += [
                 Row(step, decision, better)
                 for episode, better in zip(group, advantage(returns).tolist(), strict=True)
@@ -90,5 +90,5 @@ def _those_that_differ(
 ) -> Update:
     """Update on the rows, if there are any, and tell the share of decisions that were skipped."""
     total = sum(len(each.decisions) for each in episodes)
-    result = passes(learner, rows) if rows else Update(0.0, 0.0, 0.0)
+    result = passes(learner, rows) if rows else Update(updates=0)
     return result._replace(skipped=1 - len(rows) / total)

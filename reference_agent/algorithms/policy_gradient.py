@@ -23,6 +23,10 @@ from reference_agent.players import Decision
 from reference_agent.rollout import Episode
 
 _NO_SPREAD = 1e-5  # a standard deviation of advantages that is rounding
+_ROUNDING = 1e-6  # difference of two sums, as a share of the numbers added, that is rounding
+
+
+Question = tuple[str, tuple[str, ...], tuple[int, ...] | None]  # a prompt, its labels, and what was written
 
 
 class Learner(NamedTuple):
@@ -49,8 +53,8 @@ class Update(NamedTuple):
     """What an iteration's updates did, as means over them; None where the algorithm has no such thing.
 
     Attributes:
-        loss: What was minimised.
-        entropy: Of the policy's choice, nats.
+        loss: What was minimised; None where no decision was learned from.
+        entropy: Of the policy's choice, nats; None for a policy that writes.
         gradient_norm: Before it is cut.
         kl: Estimate of KL(policy that sampled || policy now), nats, before each update.
         clipped: Share of decisions whose ratio lay outside the clipping range.
@@ -59,9 +63,9 @@ class Update(NamedTuple):
         reference_kl: Estimate of KL(policy now || policy before RL), nats, before each update.
     """
 
-    loss: float
-    entropy: float
-    gradient_norm: float
+    loss: float | None = None
+    entropy: float | None = None
+    gradient_norm: float | None = None
     kl: float | None = None
     clipped: float | None = None
     updates: float | None = None
@@ -90,7 +94,8 @@ class Row(NamedTuple):
 class Choices(NamedTuple):
     """log π(what was chosen) [B], the mean entropy of the choices in nats, and the critic's values [B] if any.
 
-    For a written command it is the sum over its tokens, so each of them gets the command's credit; its entropy is 0.
+    For a written command it is the sum over its tokens, so each of them gets the command's credit; its entropy is not
+    known, and 0 here.
     """
 
     chosen: Tensor
@@ -119,10 +124,18 @@ def advantages(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
     return sorted(rows, key=lambda row: -row.step)
 
 
-def scaled(rows: Sequence[Row]) -> list[Row]:
-    """Return centred advantages divided by their standard deviation; unchanged if that is about zero.
+def differ(episodes: Sequence[Episode]) -> bool:
+    """Return whether the returns of some episodes differ by more than the rounding of their sums."""
+    returns = [sum(each.rewards) for each in episodes]
+    added = max(sum(map(abs, each.rewards)) for each in episodes)
+    return max(returns) - min(returns) > _ROUNDING * added
 
-    Advantages without a baseline must not be scaled: equal returns would be divided by about zero.
+
+def scaled(rows: Sequence[Row]) -> list[Row]:
+    """Return advantages divided by their standard deviation; unchanged if that is about zero.
+
+    A baseline must have been subtracted, so that they are about zero where nothing went better than expected: equal
+    returns would be divided by about zero, and all actions made likelier.
     """
     spread = float(np.std([row.advantage for row in rows]))
     if spread < _NO_SPREAD:
@@ -138,16 +151,19 @@ def centred(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
 
 def choices(learner: Learner, rows: Sequence[Row]) -> Choices:
     """Return the policy's present view of the rows' choices."""
-    asked = [_question(row) for row in rows]
+    asked, policy = [_question(row) for row in rows], learner.policy
     different = {question: index for index, question in enumerate(dict.fromkeys(asked))}
-    logits, states = learner.policy.choice_logits_and_states(
-        [prompt for prompt, _ in different], [labels for _, labels in different]
-    )
+    prompts = [prompt for prompt, _, _ in different]
+    if writes := isinstance(policy, WritingPolicy):
+        written = [policy.tokens_of(text) if ids is None else ids for _, (text, *_), ids in different]
+        logits, states = policy.written_logits_and_states(prompts, written)
+    else:
+        logits, states = policy.choice_logits_and_states(prompts, [labels for _, labels, _ in different])
     which = [different[question] for question in asked]
     logits, states = logits[which], states[which]
     values = None if learner.critic is None else learner.critic(states.float())[:, 0]
-    if isinstance(learner.policy, WritingPolicy):  # its one text competes with all others, and not with listed ones
-        return Choices(logits[:, 0], logits.new_zeros(()), values)
+    if writes:  # its one text competes with all others, and not with listed ones
+        return Choices(logits, logits.new_zeros(()), values)
     log_probabilities = torch.log_softmax(logits, dim=1)
     taken = torch.tensor([[row.decision.chosen] for row in rows], device=logits.device)
     chosen = log_probabilities.gather(1, taken)[:, 0]
@@ -188,13 +204,18 @@ def _before_rl(learner: Learner) -> Generator[None]:
         model.train(training)
 
 
-def _question(row: Row) -> tuple[str, tuple[str, ...]]:
-    return row.decision.prompt, tuple(row.decision.labels)
+def known_entropy(learner: Learner, mean: float) -> float | None:
+    """Return the mean entropy of `choices`, or None if the policy writes."""
+    return None if isinstance(learner.policy, WritingPolicy) else mean
+
+
+def _question(row: Row) -> Question:
+    return row.decision.prompt, tuple(row.decision.labels), row.decision.written
 
 
 def _parts(rows: Sequence[Row], size: int) -> list[list[Row]]:
     """Return the rows of `size` different prompts at a time: equal ones stay together, to be computed once."""
-    asked: dict[tuple[str, tuple[str, ...]], list[Row]] = {}
+    asked: dict[Question, list[Row]] = {}
     for row in rows:
         asked.setdefault(_question(row), []).append(row)
     questions = list(asked.values())

@@ -22,6 +22,7 @@ from reference_agent.algorithms.policy_gradient import (
     centred,
     choices,
     choices_in_parts,
+    known_entropy,
     minibatches,
     scaled,
     step,
@@ -43,10 +44,13 @@ def make_critic(policy: LanguageModel) -> torch.nn.Linear:
 
 
 def update(learner: Learner, episodes: Sequence[Episode]) -> Update:
-    """Take up to `rl.epochs` passes over the batch in shuffled minibatches."""
+    """Take up to `rl.epochs` passes over the batch in shuffled minibatches, with centred and scaled advantages."""
     if learner.critic is None:
         return several_passes(learner, centred(episodes, learner.config))
-    return several_passes(learner, scaled(judged(learner, episodes)))
+    rows = judged(learner, episodes)
+    # A critic that has not learned yet is no baseline: all that was rewarded would be made likelier.
+    mean = float(np.mean([row.advantage for row in rows])) if len(rows) > 1 else 0.0
+    return several_passes(learner, scaled([row._replace(advantage=row.advantage - mean) for row in rows]))
 
 
 @torch.no_grad()
@@ -105,4 +109,5 @@ def several_passes(learner: Learner, rows: Sequence[Row]) -> Update:
             continue
         break
     loss, norm, entropy, kl, clipped, *distance = np.asarray(parts).mean(axis=0).tolist()
-    return Update(loss, entropy, norm, kl, clipped, len(parts), reference_kl=distance[0] if distance else None)
+    away_now = distance[0] if distance else None
+    return Update(loss, known_entropy(learner, entropy), norm, kl, clipped, len(parts), reference_kl=away_now)

@@ -18,6 +18,7 @@ from reference_agent.algorithms.policy_gradient import (
     Update,
     centred,
     choices,
+    known_entropy,
     minibatches,
     step,
 )
@@ -41,4 +42,4 @@ def one_pass(learner: Learner, rows: Sequence[Row]) -> Update:
         step(learner, [rows[index] for index in chunk.tolist()], loss_of) for chunk in minibatches(len(rows), learner)
     ]
     loss, norm, entropy = np.asarray(parts).mean(axis=0).tolist()
-    return Update(loss, entropy, norm)
+    return Update(loss, known_entropy(learner, entropy), norm)

@@ -1,4 +1,4 @@
-"""Loading of pretrained models (precision, 8 bits, device), LoRA adapters on them (PEFT), and the tiny Llama.
+"""Loading of pretrained models (precision, 8 bits, device), and LoRA adapters on them (PEFT).
 
 The players of a run may share one frozen base in memory, each with an adapter of its own. Before a player reads, it
 takes its turn, which activates its adapter. PEFT makes an active adapter trainable, which a frozen player undoes. A
@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, DynamicCache
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from natlang_envs.errors import UsageError
@@ -30,10 +30,10 @@ from reference_agent import processes
 from reference_agent.config import ModelConfig
 
 WEIGHTS = "adapter_model.safetensors"
-INITIALIZER_RANGE = 0.08  # of the tiny Llama
 _M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
-_SHARP = 10.0  # biases that make a head attend to one position: all others score about 12 lower
 _BASE = "base.sha256"  # beside an adapter: which base it belongs to
+_PLAYERS, _BARE = "_natlang_players", "_natlang_bare"  # beside a base: PEFT's model of it; whether adapters are off
+OTHER = "use another model, such as a Llama, Qwen or GPT-2"
 # Settings that change logits after the head, which the players would leave out; 1 and None do nothing.
 _BESIDE_HEAD = (
     *("logit_scale", "logits_scaling", "lm_head_multiplier", "logits_mup_width_multiplier"),
@@ -60,15 +60,56 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
 
 
 def check_player(name: str | Path, model: Any, tokenizer: Any) -> None:
-    """Give the tokenizer a pad token if it has none.
+    """Switch dropout off, and give the tokenizer a pad token if it has none.
 
-    Raises `UsageError` if it has no end token, or the logits are not the last states times the head.
+    Raises `UsageError` if it has no end token, the model has adapters, or the players would compute other numbers than
+    the model itself.
     """
+    if getattr(model, "peft_config", None):
+        raise UsageError(
+            f"{name} has PEFT adapters already: merge them with merge_and_unload(), or give their folder to "
+            "LanguageModel.with_adapter on the plain base"
+        )
     _check_head(name, model.config)
+    model.eval()
+    if not _reads_in_parts(model):
+        raise UsageError(
+            f"{name} ({model.config.model_type}) does not read by positions, a mask and a cache of keys and values, as "
+            f"players do: {OTHER}"
+        )
     if tokenizer.eos_token is None:
         raise UsageError(f"the tokenizer of {name} has no token that ends a text: set its eos_token")
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
+
+
+@torch.no_grad()
+def _reads_in_parts(model: Any) -> bool:
+    """Return whether a model says the same of a text in parts: a cached prefix, then two branches side by side."""
+    head = model.get_output_embeddings()
+    if head is None:
+        return False
+    # The text is 0 1 2 3 4; behind its first two tokens stands a branch 5 5, which the others do not see.
+    text, branches = torch.tensor([range(5)]), torch.tensor([[5, 5, 2, 3, 4]])
+    sees = torch.ones(5, 7, dtype=torch.bool).tril(2)
+    sees[2:, 2:4] = False
+    mask = torch.zeros(1, 1, 5, 7).masked_fill(~sees, torch.finfo(model.dtype).min)
+    cache, device = DynamicCache(), model.device
+    try:
+        whole = model((text % len(head.weight)).to(device)).logits[0, -1].float()
+        model.base_model((text[:, :2] % len(head.weight)).to(device), past_key_values=cache, use_cache=True)
+        said = model.base_model(
+            (branches % len(head.weight)).to(device),
+            attention_mask=mask.to(device, model.dtype),
+            position_ids=torch.tensor([[2, 3, 2, 3, 4]], device=device),
+            past_key_values=cache,
+            use_cache=True,
+        )
+        in_parts = head(said.last_hidden_state[0, -1]).float()
+    except Exception:  # whatever an architecture raises where it knows no such thing
+        return False
+    exact = model.dtype == torch.float32 and not getattr(model, "is_quantized", False)
+    return bool((in_parts - whole).std() <= (1e-3 if exact else 0.1) * whole.std())
 
 
 def checkpoint_gradients(path: str | Path, model: Any) -> None:
@@ -163,35 +204,37 @@ def _eight_bit(device: str) -> dict[str, Any]:
 class Adapter:
     """A player's own weights on a base: a LoRA adapter, new (drawn by `seed`) or from the folder where it was saved.
 
-    `beside` is an adapter that the base has already. `parameters` are its own weights in a fixed order, `base` the
-    frozen ones below. Raises `UsageError` if the folder holds none for this base, or no layer has the given names.
+    `parameters` are its own weights in a fixed order, `base` the frozen ones below. Raises `UsageError` if the folder
+    holds none for this base, no layer has the given names or the head has, or the rank is 0.
     """
 
-    def __init__(
-        self, model: Any, beside: Adapter | None, name: str, config: ModelConfig, folder: Path | None, seed: int
-    ) -> None:
+    def __init__(self, model: Any, name: str, config: ModelConfig, folder: Path | None, seed: int) -> None:
         try:
             import peft
         except ImportError:
             raise UsageError("model.lora_rank needs the package peft: pip install 'natlang-envs[agent]'") from None
-        if beside is None and any(".lora_" in path for path, _ in model.named_parameters()):
-            raise ValueError("this base has a player: ask that player for one beside it")
         self.name = name
         self.frozen = False
+        self._model = model
+        players = vars(model).get(_PLAYERS)
+        if players is not None and name in players.peft_config:
+            raise UsageError(f"this base has an adapter {name!r} already: give the new one another name")
         if folder is None:
             settings: Any = _settings(model, config)
         else:
             settings = _read(folder, lambda: peft.PeftConfig.from_pretrained(str(folder)))
+        _check_targets(model, settings)
         try:
             # PEFT draws from torch's own generator, which is left as it was.
             with torch.random.fork_rng(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what PEFT calls in transformers is on its way out there
                 torch.manual_seed(seed)
-                if beside is None:
-                    self._players = peft.get_peft_model(model, settings, adapter_name=name)
+                if players is None:
+                    # Kept out of the model's modules, as it holds the model.
+                    players = vars(model)[_PLAYERS] = peft.get_peft_model(model, settings, adapter_name=name)
                 else:
-                    self._players = beside._players
-                    self._players.add_adapter(name, settings)
+                    players.add_adapter(name, settings)
+                self._players = players
         except ValueError as error:
             raise UsageError(
                 f"model.lora_targets = {config.lora_targets!r} fits no layer: {_first_line(error)}"
@@ -211,6 +254,8 @@ class Adapter:
 
     def take_turn(self) -> None:
         """Make this the adapter that the model computes with, and alone trainable unless it is frozen."""
+        if vars(self._model).pop(_BARE, False):
+            self._players.base_model.enable_adapter_layers()
         if self._players.active_adapter != self.name:
             self._players.set_adapter(self.name)
         if self.parameters[0].requires_grad == self.frozen:
@@ -242,10 +287,29 @@ class Adapter:
         return digest([self._embedding.detach().to(torch.bfloat16)])
 
 
+def without_adapters(model: Any) -> None:
+    """Let a base compute as it did before players put adapters on it."""
+    if _PLAYERS in vars(model) and not vars(model).get(_BARE):
+        vars(model)[_PLAYERS].base_model.disable_adapter_layers()
+        vars(model)[_BARE] = True
+
+
+def _check_targets(model: Any, settings: Any) -> None:
+    """Refuse an adapter on the head, whose rows are read without one."""
+    head = next(path for path, module in model.named_modules() if module is model.get_output_embeddings())
+    targets, saved = settings.target_modules or (), settings.modules_to_save or ()
+    fits = isinstance(targets, str) and re.fullmatch(targets, head)
+    named = [*saved] if isinstance(targets, str) else [*targets, *saved]
+    if fits or any(f".{head}".endswith(f".{each}") for each in named):
+        raise UsageError(f"model.lora_targets names the head, which players read without adapters: leave {head!r} out")
+
+
 def _settings(model: Any, config: ModelConfig) -> Any:
     from peft import LoraConfig
     from transformers.pytorch_utils import Conv1D
 
+    if not config.lora_rank:
+        raise UsageError("an adapter needs a rank: set model.lora_rank, for example ModelConfig(lora_rank=16)")
     targets: Any = config.lora_targets
     if targets == "default":
         targets = None
@@ -259,52 +323,6 @@ def _settings(model: Any, config: ModelConfig) -> Any:
         task_type="CAUSAL_LM",
         fan_in_fan_out=any(isinstance(module, Conv1D) for module in model.modules()),  # GPT-2's layers lie transposed
     )
-
-
-def tiny_llama(config: ModelConfig, vocabulary: int, end: int) -> Any:
-    """Return an untrained Llama of the config's sizes; torch's seed draws its weights."""
-    # Rotary positions, because a path of another length moves all that follows: with GPT-2's learned positions a
-    # model that compares coordinates at one place (100% right) is blind to them four tokens further on (0%).
-    model = LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=vocabulary,
-            max_position_embeddings=config.positions,
-            hidden_size=config.width,
-            num_hidden_layers=config.layers,
-            num_attention_heads=config.heads,
-            intermediate_size=config.inner,
-            # At the usual 0.02 so small a model stays at chance on reading the labels for hundreds of steps.
-            initializer_range=INITIALIZER_RANGE,
-            tie_word_embeddings=True,
-            attention_bias=config.mimetic,
-            bos_token_id=end,
-            eos_token_id=end,
-            pad_token_id=end,
-        )
-    )
-    if config.mimetic:
-        _start_mimetic(model)
-    return model
-
-
-def _start_mimetic(model: Any) -> None:
-    """Initialise attention to find and copy equal tokens; one head attends to the previous token.
-
-    Together they find what followed an equal token before anything is learned. The first layer's head finds its
-    position by its biases alone: the angle that a position adds to the fastest of its rotary pairs.
-    """
-    for layer in model.model.layers:
-        attention = layer.self_attn
-        attention.k_proj.weight.data.copy_(attention.q_proj.weight.data)
-        attention.o_proj.weight.data.copy_(attention.v_proj.weight.data.T)
-    first = model.model.layers[0].self_attn
-    angles = model.model.rotary_emb.inv_freq
-    pairs, fastest = len(angles), len(angles) // 2
-    for projection in (first.q_proj, first.k_proj):
-        projection.weight.data[: 2 * pairs] = 0.0
-    first.k_proj.bias.data[:fastest] = _SHARP
-    first.q_proj.bias.data[:fastest] = _SHARP * angles[:fastest].cos()
-    first.q_proj.bias.data[pairs : pairs + fastest] = -_SHARP * angles[:fastest].sin()
 
 
 def digest(weights: Iterable[Tensor]) -> str:

@@ -17,6 +17,8 @@ from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
 
 Tokens = Sequence[int]
 
+_SHARING = 4  # prompts that share a prefix, on average, from which on it is computed apart
+
 
 def like_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
     """Cut places 0 to N - 1 into batches, the shortest first, of at most `budget` tokens with their padding."""
@@ -27,6 +29,22 @@ def like_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
         else:
             batches.append([index])
     return batches
+
+
+def shared_prefix(sequences: Sequence[tuple[int, ...]], longest: int) -> int:
+    """Return the length of the longest prefix that is worth computing apart, at most `longest`; 0 if none is.
+
+    A prefix of length n is worth it while there are few different ones for the number of sequences. The number of
+    different prefixes never falls as n grows, so a binary search finds the longest.
+    """
+    low, high = 0, longest
+    while low < high:
+        middle = (low + high + 1) // 2
+        if len({each[:middle] for each in sequences}) * _SHARING <= len(sequences):
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 @torch.no_grad()

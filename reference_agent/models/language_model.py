@@ -1,9 +1,9 @@
 """A causal language model as a player: it writes text (reflector) or chooses one of the listed labels (policy).
 
-Any causal LM of transformers will do. The policy's distribution is over the labels listed in its prompt only: the last
-hidden state times those rows of `lm_head` (the paper's section 4.3). Prefixes shared by many prompts of a batch (task,
-map) are computed once. Two players may share one frozen base, each with its own LoRA adapter (`with_adapter`). Results
-are on the CPU, whatever device computes them.
+Any causal LM of transformers will do that reads by positions, a mask and a cache; others are refused. The policy's
+distribution is over the labels listed in its prompt only: the last hidden state times those rows of `lm_head` (the
+paper's section 4.3). Prefixes shared by many prompts of a batch (task, map) are computed once. Two players may share
+one frozen base, each with its own LoRA adapter (`with_adapter`). Results are on the CPU, whatever device computes them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,18 @@ from transformers.utils import logging
 from natlang_envs.errors import UsageError
 from reference_agent import processes
 from reference_agent.config import ModelConfig
-from reference_agent.models.backbone import Adapter, check_player, checkpointed, digest, load_backbone, tiny_llama
-from reference_agent.models.generation import like_length, write
-from reference_agent.models.speculative import can_speculate, write_speculatively
+from reference_agent.models.backbone import (
+    Adapter,
+    check_player,
+    checkpointed,
+    digest,
+    load_backbone,
+    without_adapters,
+)
+from reference_agent.models.generation import like_length, shared_prefix, write
+from reference_agent.models.origin import Origin
+from reference_agent.models.speculative import window, write_speculatively
+from reference_agent.models.tiny_llama import tiny_llama
 from reference_agent.models.tokenizer import END, PromptReader, context_length, make_tokenizer
 
 # Loading bars and reminders about padding would hide our own progress bars.
@@ -37,14 +46,14 @@ _TOGETHER = 64  # texts written at a time
 _CPU_TOKENS, _GPU_TOKENS = 2_000, 65_536  # tokens read at a time: more is slower on a CPU, fewer on a GPU
 _LARGE = 10_000_000  # weights
 _WIDTH = 8  # large models read multiples of so many tokens: torch keeps some memory for each width that it meets
-_SHARING = 4  # prompts that share a prefix, on average, from which on it is computed apart
 
 
 class Completion(NamedTuple):
-    """A text, and whether it was cut because it was too long."""
+    """A text, whether it was cut because it was too long, and its tokens: with the end, unless it was cut."""
 
     text: str
     cut: bool
+    tokens: tuple[int, ...] = ()
 
 
 class NotFinite(ArithmeticError):  # noqa: N818 (named as what is seen)
@@ -59,12 +68,20 @@ def check_finite(optimizer: torch.optim.Optimizer) -> None:
 
 
 class LanguageModel(PromptReader):
-    """A model and its tokenizer; `adapter` is None where all weights are the player's own."""
+    """A model and its tokenizer; `adapter` is None where all weights are its own, `origin` where it reads anything."""
 
-    def __init__(self, model: Any, tokenizer: Any, adapter: Adapter | None = None, chat: bool = False) -> None:
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        adapter: Adapter | None = None,
+        chat: bool = False,
+        origin: Origin | None = None,
+    ) -> None:
         super().__init__(tokenizer, context_length(model.config), chat)
         self.model = model
         self.adapter = adapter
+        self.origin = origin
         self.end: int = tokenizer.eos_token_id
         # Batches of a large model are cut and padded unasked; a tiny one's stay whole and give the same bits.
         self._large: bool = model.num_parameters() >= _LARGE
@@ -83,7 +100,7 @@ class LanguageModel(PromptReader):
 
     @classmethod
     def load(cls, path: str | Path, config: ModelConfig | None = None) -> LanguageModel:
-        """Load a folder written by `save`, or any causal LM by hub id or folder, as `config` says (fp32, CPU).
+        """Load a folder written by `save`, or a causal LM by hub id or folder, as `config` says (fp32, CPU).
 
         Raises:
             UsageError: There is no such model, or it cannot be had in this way on this machine.
@@ -95,7 +112,7 @@ class LanguageModel(PromptReader):
     def of(cls, model: Any, tokenizer: Any, chat: bool = False) -> LanguageModel:
         """Return a player made of a causal language model of transformers and its tokenizer, which it changes.
 
-        With `chat` it is asked in the tokenizer's chat template.
+        Dropout is switched off. With `chat` it is asked in the tokenizer's chat template.
 
         Raises:
             UsageError: They cannot be a player, or there is no template.
@@ -107,22 +124,22 @@ class LanguageModel(PromptReader):
         """Return a copy with weights of its own, for the other player."""
         if self.adapter is not None:
             raise ValueError("a player with an adapter shares its base: make another with with_adapter()")
-        return LanguageModel(deepcopy(self.model), self.tokenizer, chat=self.chat)
+        return LanguageModel(deepcopy(self.model), self.tokenizer, chat=self.chat, origin=self.origin)
 
     def with_adapter(self, name: str, config: ModelConfig, folder: Path | None = None, seed: int = 0) -> LanguageModel:
         """Return a player on this model's base, which both share and which is frozen from now on.
 
         Args:
-            name: Of the adapter: `"policy"` or `"reflector"`.
+            name: Of the adapter, such as `"policy"` or `"reflector"`; each on a base has another.
             config: Rank and other settings of a new adapter.
             folder: Where `save` wrote the adapter; without it a new one is made, which changes nothing yet.
             seed: Draws a new adapter's weights.
 
         Raises:
-            UsageError: The folder holds no adapter for this base.
+            UsageError: The folder holds no adapter for this base, or the settings allow none.
         """
-        adapter = Adapter(self.model, self.adapter, name, config, folder, seed)
-        return LanguageModel(self.model, self.tokenizer, adapter, self.chat)
+        adapter = Adapter(self.model, name, config, folder, seed)
+        return LanguageModel(self.model, self.tokenizer, adapter, self.chat, self.origin)
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors), config and tokenizer; of a player on a shared base, its adapter alone."""
@@ -137,7 +154,7 @@ class LanguageModel(PromptReader):
         if self.adapter is not None:
             self.adapter.restore(folder)
             return
-        model, tokenizer = load_backbone(folder, ModelConfig())
+        model, tokenizer = load_backbone(folder, ModelConfig(device="cpu"))  # no second one beside this on its device
         self.model.load_state_dict(model.state_dict())
         if tokenizer.get_vocab() != self.tokenizer.get_vocab():
             raise RuntimeError(f"{folder} has another tokenizer")
@@ -145,6 +162,28 @@ class LanguageModel(PromptReader):
     def parameters(self) -> list[torch.nn.Parameter]:
         """Return the weights that are this player's own: what an optimizer may move."""
         return self.adapter.parameters if self.adapter is not None else list(self.model.parameters())
+
+    def optimizer(
+        self, learning_rate: float, weight_decay: float = 0.01, beside: Iterable[torch.nn.Parameter] = (), **more: Any
+    ) -> torch.optim.AdamW:
+        """Return AdamW on the player's own weights, and on others `beside`; what trains a player starts here.
+
+        Raises `UsageError` if the weights are frozen, or too coarse for the small steps of training.
+        """
+        weights = self.parameters()
+        coarse = {str(each.dtype).removeprefix("torch.") for each in weights} - {"float32", "float64"}
+        if coarse:
+            raise UsageError(
+                f"weights in {min(coarse)} are too coarse to train: load the model in fp32, or train a LoRA adapter on "
+                "it: with_adapter"
+            )
+        self._take_turn()
+        if not any(each.requires_grad for each in weights):
+            raise UsageError(
+                "this model is frozen, as a reflector in RL or the base of adapters: train a model loaded anew, or an "
+                "adapter on it: with_adapter"
+            )
+        return torch.optim.AdamW([*weights, *beside], lr=learning_rate, weight_decay=weight_decay, **more)
 
     def freeze(self) -> None:
         """Stop training this player; another one on the same base goes on."""
@@ -168,15 +207,17 @@ class LanguageModel(PromptReader):
     ) -> float:
         """Take one step down the sum of `losses` with the gradient's norm cut to `clip`; return the norm before that.
 
-        Losses of an iterator are made and walked back one after another, so that only one is in memory; with
-        `together`, other processes add theirs. Raises `NotFinite` if the gradient is not; nothing has moved.
+        The norm is of all weights that the optimizer moves, a critic's too. Losses of an iterator are made and walked
+        back one after another, so that only one is in memory; with `together`, other processes add theirs. Raises
+        `NotFinite` if the gradient is not; nothing has moved.
         """
         optimizer.zero_grad()
         for loss in [losses] if isinstance(losses, Tensor) else losses:
             loss.backward()
+        moved = [weight for group in optimizer.param_groups for weight in group["params"]]
         if together:
-            processes.add_gradients(weight for group in optimizer.param_groups for weight in group["params"])
-        norm = float(torch.nn.utils.clip_grad_norm_(self.parameters(), clip))
+            processes.add_gradients(moved)
+        norm = float(torch.nn.utils.clip_grad_norm_(moved, clip))
         if not np.isfinite(norm):
             raise NotFinite(f"the norm of the gradient is {norm}")
         optimizer.step()
@@ -189,7 +230,9 @@ class LanguageModel(PromptReader):
         """
         if torch.is_grad_enabled() or not self._large:
             return self.choice_logits_and_states(prompts, labels)[0]
-        lengths = [self.count(prompt) + self.answer_tokens(each) for prompt, each in zip(prompts, labels, strict=True)]
+        lengths = [
+            self.count_prompt(prompt) + self.answer_tokens(each) for prompt, each in zip(prompts, labels, strict=True)
+        ]
         logits = torch.full((len(prompts), max(map(len, labels))), float("-inf"))
         for batch in like_length(lengths, self._read_at_once):
             part, _ = self.choice_logits_and_states([prompts[at] for at in batch], [labels[at] for at in batch])
@@ -209,7 +252,7 @@ class LanguageModel(PromptReader):
         for row, each in enumerate(labels):
             ids[row, : len(each)] = torch.tensor([self._label_ids[label] for label in each])
             listed[row, : len(each)] = True
-        sequences = [self.encode(prompt) for prompt in prompts]
+        sequences = [self.encode_prompt(prompt) for prompt in prompts]
         states, _, start = self._hidden(sequences, min(map(len, sequences)) - 1)
         hidden = states[torch.arange(len(sequences)), torch.tensor([len(each) for each in sequences]) - 1 - start]
         head = self.model.get_output_embeddings()
@@ -233,7 +276,7 @@ class LanguageModel(PromptReader):
     def _begin(self, sequences: Sequence[tuple[int, ...]], longest: int) -> tuple[DynamicCache | None, int]:
         """Return keys and values of the prefix of at most `longest` tokens that is worth sharing, and its length."""
         self._take_turn()
-        shared = _shared_prefix(sequences, longest)
+        shared = shared_prefix(sequences, longest)
         if not shared or (self._checkpointed and torch.is_grad_enabled()):  # layers that run twice write no cache
             return None, 0
         groups = {prefix: index for index, prefix in enumerate(sorted({each[:shared] for each in sequences}))}
@@ -267,6 +310,8 @@ class LanguageModel(PromptReader):
             layer.training = torch.is_grad_enabled()  # the layer alone: dropout inside it is as it was
         if self.adapter is not None:
             self.adapter.take_turn()
+        else:
+            without_adapters(self.model)
 
     def _check_length(self, sequences: Sequence[tuple[int, ...]]) -> None:
         longest = max(len(each) for each in sequences)
@@ -288,7 +333,7 @@ class LanguageModel(PromptReader):
 
         Neither questions nor prompts carry loss.
         """
-        starts = [self.encode(prompt) for prompt in prompts]
+        starts = [self.encode_prompt(prompt) for prompt in prompts]
         sequences = [list(start) for start in starts]
         answers = [[False] * len(start) for start in starts]
         for sequence, answer, pairs in zip(sequences, answers, asked, strict=True):
@@ -322,14 +367,14 @@ class LanguageModel(PromptReader):
         `draws` holds a generator for each prompt, which samples at temperature 1; None decodes greedily, and a large
         model then speculates ahead, from the prompts and from texts `like` those that it may write.
         """
-        speculates = draws is None and self._large and can_speculate(self.model.config)
+        speculates = draws is None and self._large and window(self.model.config) is None
         known = [self.encode(f" {each}") for each in draft_from] if speculates else []
         order = sorted(range(len(prompts)), key=lambda index: self.count(prompts[index]))
         told = [Completion("", False)] * len(prompts)
         for first in range(0, len(order), _TOGETHER):
             batch = order[first : first + _TOGETHER]
-            sequences = [self.encode(prompts[index]) for index in batch]
-            self._check_length(sequences)
+            sequences = [self.encode_prompt(prompts[index]) for index in batch]
+            self._check_length([(*each, self.end) for each in sequences])  # with room for a token
             most = min(max_tokens, self.positions - max(map(len, sequences)))
             self._take_turn()
             if speculates:
@@ -339,26 +384,11 @@ class LanguageModel(PromptReader):
                 written = write(self.model, sequences, self.end, most, self._read_at_once, own)
             for index, tokens in zip(batch, written, strict=True):
                 text = self.tokenizer.decode(tokens, skip_special_tokens=True).strip()
-                told[index] = Completion(text, len(tokens) == most)
+                cut = len(tokens) == most
+                told[index] = Completion(text, cut, (*tokens, *[self.end] * (not cut)))
         return told
 
     @property
     def _read_at_once(self) -> int:
         """The most tokens, with padding, in a forward pass without gradient."""
         return _CPU_TOKENS if self.model.device.type == "cpu" else _GPU_TOKENS
-
-
-def _shared_prefix(sequences: Sequence[tuple[int, ...]], longest: int) -> int:
-    """Return the length of the longest prefix that is worth computing apart, at most `longest`; 0 if none is.
-
-    A prefix of length n is worth it while there are few different ones for the number of sequences. The number of
-    different prefixes never falls as n grows, so a binary search finds the longest.
-    """
-    low, high = 0, longest
-    while low < high:
-        middle = (low + high + 1) // 2
-        if len({each[:middle] for each in sequences}) * _SHARING <= len(sequences):
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -10,6 +10,7 @@ only. `WritingPolicy` writes its command instead.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 import torch
@@ -17,7 +18,9 @@ from torch import Tensor
 
 from natlang_envs.errors import UsageError
 from reference_agent.config import Config
+from reference_agent.models.generation import like_length
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.speculative import window
 from reference_agent.models.tokenizer import TextReader
 
 _PROMPT, _PADDING = 0, -1  # what a place holds, beside the numbers of actions, which begin at 1
@@ -42,13 +45,24 @@ class SayCanPolicy(TextReader, LanguageModel):
         """
         if not all(labels):
             raise UsageError("the environment lists no commands to choose from: set head = 'text'")
-        starts = [self.encode(prompt) for prompt in prompts]
-        actions = [[self.encode(text) for text in each] for each in labels]
-        if not self._may_be_empty and not all(all(each) for each in actions):
+        if not self._may_be_empty and not all(map(self.count, chain.from_iterable(labels))):
             raise UsageError("an action without text has no probability: list another, or set head to 'labels'")
-        if self.ends:
-            actions = [[(*action, self.end) for action in each] for each in actions]
-        self._check_length([(*start, *max(each, key=len)) for start, each in zip(starts, actions, strict=True)])
+        return self._scores(prompts, [[self.tokens_of(text) for text in each] for each in labels])
+
+    def tokens_of(self, action: str) -> tuple[int, ...]:
+        """Return the tokens by which an action's text is scored."""
+        return (*self.encode(action), self.end) if self.ends else self.encode(action)
+
+    def _scores(self, prompts: Sequence[str], actions: Sequence[Sequence[tuple[int, ...]]]) -> tuple[Tensor, Tensor]:
+        """Return what `choice_logits_and_states` does, of actions' tokens."""
+        starts = [self.encode_prompt(prompt) for prompt in prompts]
+        longest = [(*start, *max(each, key=len)) for start, each in zip(starts, actions, strict=True)]
+        self._check_length(longest)
+        if (seen := window(self.model.config)) is not None and max(map(len, longest)) > seen:
+            raise UsageError(
+                f"the model sees {seen} tokens back, and scoring texts shows it all {max(map(len, longest))}: lower "
+                "`history`, set head = 'labels', or use another model"
+            )
         cache, shared = self._begin(starts, min(map(len, starts)) - 1)
 
         # Lay out [B, T]: a prompt from `shared` on, then every action but for its last token, which predicts nothing.
@@ -63,7 +77,7 @@ class SayCanPolicy(TextReader, LanguageModel):
         predicted: list[tuple[int, int]] = []
         wanted: list[int] = []
         owner: list[int] = []
-        widest = max(map(len, labels))
+        widest = max(map(len, actions))
         listed = torch.zeros(len(starts), widest, dtype=torch.bool)
         for row, (start, each) in enumerate(zip(starts, actions, strict=True)):
             listed[row, : len(each)] = True
@@ -117,9 +131,28 @@ class WritingPolicy(SayCanPolicy):
     """A language model that writes its command, token by token, whether or not the environment lists it.
 
     What it writes is scored as SayCan scores a listed action: the log-probabilities of all its tokens and of the end.
+    A text that it has sampled is scored by the very tokens, for its words may have others.
     """
 
     _may_be_empty = True  # it has ended at once
+
+    def written_logits(self, prompts: Sequence[str], written: Sequence[tuple[int, ...]]) -> Tensor:
+        """Return the log-probabilities [B] of the tokens written behind B prompts; see `choice_logits`."""
+        if torch.is_grad_enabled() or not self._large:
+            return self.written_logits_and_states(prompts, written)[0]
+        lengths = [self.count_prompt(prompt) + len(each) for prompt, each in zip(prompts, written, strict=True)]
+        logits = torch.zeros(len(prompts))
+        for batch in like_length(lengths, self._read_at_once):
+            part = self.written_logits_and_states([prompts[at] for at in batch], [written[at] for at in batch])
+            logits[batch] = part[0]
+        return logits
+
+    def written_logits_and_states(
+        self, prompts: Sequence[str], written: Sequence[tuple[int, ...]]
+    ) -> tuple[Tensor, Tensor]:
+        """Return the log-probabilities [B] of the tokens written behind B prompts, and the states there [B, width]."""
+        scores, states = self._scores(prompts, [[each] for each in written])
+        return scores[:, 0], states
 
 
 def with_head(policy: LanguageModel, config: Config) -> LanguageModel:

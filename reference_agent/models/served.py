@@ -70,7 +70,7 @@ class ServedModel(PromptReader):
         """
         told: list[Completion] = []
         for first in range(0, len(prompts), _TOGETHER):
-            part = [list(self.encode(prompt)) for prompt in prompts[first : first + _TOGETHER]]
+            part = [list(self.encode_prompt(prompt)) for prompt in prompts[first : first + _TOGETHER]]
             sampling: dict[str, Any] = {"temperature": 0}
             if draws is not None:
                 sampling = {"temperature": 1, "seed": int(draws[first].integers(2**31))}

@@ -47,9 +47,10 @@ class Ngrams:
         return list(text[place : place + most])
 
 
-def can_speculate(config: Any) -> bool:
-    """Return whether a model attends to all that it has read, as the masks here assume."""
-    return all(getattr(config, name, None) is None for name in ("sliding_window", "attention_chunk_size"))
+def window(config: Any) -> int | None:
+    """Return how many tokens back the narrowest layer of a model sees; None if all see all, as masks here assume."""
+    widths = [getattr(config, name, None) for name in ("sliding_window", "attention_chunk_size", "window_size")]
+    return min((each for each in widths if each is not None), default=None)
 
 
 @torch.no_grad()
@@ -59,7 +60,7 @@ def write_speculatively(
     """Return the likeliest tokens behind each of B prompts, as `generation.write` does.
 
     Args:
-        model: A causal language model of transformers for which `can_speculate` holds.
+        model: A causal language model of transformers without a `window`.
         prompts: The prompts.
         end: The token that ends a text, which is left out.
         most: Tokens of a text at most.

@@ -33,8 +33,9 @@ from reference_agent.config import CollectConfig, Config, ModelConfig, TeacherCo
 from reference_agent.curriculum import Stage
 from reference_agent.families import FAMILIES, own, phrases
 from reference_agent.folders import finished
-from reference_agent.models.backbone import INITIALIZER_RANGE
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.origin import Origin
+from reference_agent.models.tiny_llama import INITIALIZER_RANGE
 from reference_agent.warmup import SAMPLED, warm_up
 
 # The settings that make a tiny model.
@@ -59,15 +60,18 @@ def load_model(name: str = "tiny", config: ModelConfig = ModelConfig()) -> Langu
     """Return a model to fine-tune.
 
     Args:
-        name: `"tiny"`, the small model of the package (0.6 million weights, which can read labels and reflections);
-            `"smollm2"`; a folder; or a hub id.
+        name: `"tiny"`, the small model of the package (0.6 million weights, which can read labels and reflections of
+            DangerousTaxi, and says once so where it meets other commands); `"smollm2"`; a folder; or a hub id.
         config: Precision, device and so on.
 
     Raises:
         UsageError: There is no such model, or it is to be fetched first.
     """
     if name == "tiny":
-        return LanguageModel.load(tiny_folder(), config)
+        model, env = LanguageModel.load(tiny_folder(), config), Stage(_PICKUP).make()
+        model.origin = Origin("DangerousTaxi", env.action_space.commands)
+        env.close()
+        return model
     return LanguageModel.load(model_source(name), config)
 
 

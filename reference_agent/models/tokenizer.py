@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,15 @@ from transformers import AutoConfig, PreTrainedTokenizerFast
 from natlang_envs.enumeration import LABELS, Choice, enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import policy_prompt, reflection_prompt
-from reference_agent.models.backbone import load_tokenizer
+from reference_agent.models.backbone import OTHER, load_tokenizer
 
 END = "<|end|>"
 CHAT_ROLE = (
     "You act in an environment of texts. Answer with the letter of the best of the listed actions, and nothing else."
 )
 _HERE = "<prompt>"  # where the prompt stands in a chat template
+_ANY = "a"  # text
+_NUMBER, _ENTRY = 28, 100  # bytes of a token beside its tuple, and of an entry of a dictionary
 _FEW = 26  # labels, the letters; where there are more commands, there are more words too
 _LETTERS = r"(?<=\n)[A-Z](?=\. )"
 _PAIRS = r"(?<=\n)(?:[A-Z][a-z]?|[a-z])(?=\. |\z)"
@@ -78,15 +81,50 @@ def check_labels(commands: int, labels: int) -> None:
 
 
 def context_length(config: Any) -> int:
-    """Return the largest number of tokens that a model reads, by its transformers config."""
-    return int(getattr(config, "n_positions", None) or config.max_position_embeddings)
+    """Return the largest number of tokens that a model reads, by its transformers config.
+
+    Raises `UsageError` if it names none, as of models that read without positions (Bloom, Mamba).
+    """
+    text = config.get_text_config()
+    length = getattr(text, "n_positions", None) or getattr(text, "max_position_embeddings", None)
+    if not length:
+        raise UsageError(f"a model of type {config.model_type!r} names no context length, which players need: {OTHER}")
+    return int(length)
+
+
+def beginning(tokenizer: Any) -> tuple[int, ...]:
+    """Return the tokens that a tokenizer puts before a text unasked, such as Llama's beginning-of-sequence."""
+    whole, text = tokenizer(_ANY)["input_ids"], tokenizer(_ANY, add_special_tokens=False)["input_ids"]
+    places = (at for at in range(len(whole)) if whole[at : at + len(text)] == text)
+    return tuple(whole[: next(places, 0)])
+
+
+class Remembered:
+    """Texts with their tokens: the last ones, of `limit` bytes at most."""
+
+    def __init__(self, limit: int = 2**28) -> None:
+        self.limit = limit
+        self.size = 0
+        self.ids: dict[str, tuple[int, ...]] = {}
+
+    def put(self, text: str, ids: tuple[int, ...]) -> None:
+        """Remember a new text, and forget the oldest ones for it."""
+        self.ids[text] = ids
+        self.size += _bytes(text, ids)
+        while self.size > self.limit:
+            oldest = next(iter(self.ids))
+            self.size -= _bytes(oldest, self.ids.pop(oldest))
+
+
+def _bytes(text: str, ids: tuple[int, ...]) -> int:
+    return getsizeof(text) + getsizeof(ids) + _NUMBER * len(ids) + _ENTRY
 
 
 class PromptReader:
     """A tokenizer, its model's context length `positions`, and the `labels` that are single tokens after a newline.
 
     With `chat` prompts are a user's turn in the tokenizer's chat template, behind which the model's own turn begins.
-    Raises `UsageError` if there is no template.
+    Without, they begin with what the tokenizer itself puts before a text. Raises `UsageError` if there is no template.
     """
 
     def __init__(self, tokenizer: Any, positions: int, chat: bool = False) -> None:
@@ -94,7 +132,8 @@ class PromptReader:
         self.positions = positions
         self.chat = chat
         self._around = _turn(tokenizer) if chat else None
-        self._ids: dict[str, tuple[int, ...]] = {}
+        self._begin_ids = () if chat else beginning(tokenizer)
+        self._known = Remembered()
         self._label_ids = label_tokens(tokenizer)
         self.labels = tuple(self._label_ids)
 
@@ -107,17 +146,23 @@ class PromptReader:
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the tokens of a text; texts repeat a lot in training, so they are remembered."""
-        ids = self._ids.get(text)
+        ids = self._known.ids.get(text)
         if ids is None:
             ids = tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
-            if len(self._ids) > 200_000:
-                self._ids.clear()
-            self._ids[text] = ids
+            self._known.put(text, ids)
         return ids
+
+    def encode_prompt(self, prompt: str) -> tuple[int, ...]:
+        """Return the tokens of a prompt: its text's, behind those that the tokenizer puts before any text."""
+        return (*self._begin_ids, *self.encode(prompt)) if self._begin_ids else self.encode(prompt)
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text."""
         return len(self.encode(text))
+
+    def count_prompt(self, prompt: str) -> int:
+        """Return the number of tokens of a prompt."""
+        return len(self._begin_ids) + self.count(prompt)
 
     def labels_for(self, commands: int) -> tuple[str, ...]:
         """Return the labels to draw from for so many commands: just as many, so that a small model meets each often.

@@ -58,11 +58,10 @@ class ZeroShotAgent:
         commands = [view.admissible_commands for view in views]
         with memory_advice("while playing", "lower --batch"):
             decided = decide(self._model, None, states, commands, None)
+        read = [self._model.count_prompt(each.prompt) + self._model.answer_tokens(each.labels) for each in decided]
         return [
-            Decision(
-                each.command(listed), None, self._model.count(each.prompt) + self._model.answer_tokens(each.labels)
-            )
-            for listed, each in zip(commands, decided, strict=True)
+            Decision(each.command(listed), None, tokens)
+            for listed, each, tokens in zip(commands, decided, read, strict=True)
         ]
 
 

@@ -87,7 +87,7 @@ class LikelihoodAgent:
             self._known.update(zip(new, rows[:, 0].tolist(), strict=True))
         tokens = Counter[str]()
         for prompt, question in new:
-            tokens[question] += self._model.count(prompt) + self._model.count(f" {question}")
+            tokens[question] += self._model.count_prompt(prompt) + self._model.count(f" {question}")
         return [replace(self._decide(each), tokens=tokens.pop(each.question, 0)) for each in searches]
 
     def _search(self, view: AgentInput) -> Search:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.audit import _so_few, audit
+from leaderboard.audit import EPISODES, _so_few, audit
 from leaderboard.pack import pack
 from natlang_envs import UsageError, unwrap
 from natlang_envs.evaluation import AgentInput, evaluate, load_agent, load_protocol
@@ -179,3 +179,21 @@ def test_the_command_says_what_was_found(entry: Path, command: Callable[..., Fin
     assert "does not pass" in caught.err[0]
     with pytest.raises(UsageError, match="nothing to audit"):
         audit(entry, load_agent("oracle"), "x")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "least", "most"),
+    [
+        ("dangerous-taxi-pickup/v2", 0, 0),
+        ("dangerous-taxi-dropoff/v1", 0, 0),
+        ("alfworld-generated/v2", 0, 5),
+        ("alfworld-tomato/paper", 0, 5),
+        ("alfworld-tomato/v1", 30, 30),
+        ("dangerous-taxi-pickup/paper", 25, 30),
+    ],
+)
+def test_an_audits_tasks_are_new_on_the_boards_that_the_policy_names(protocol: str, least: int, most: int) -> None:
+    board = load_protocol(protocol)
+    listed = {episode.task_id for episode in board.episodes}
+    tasks, rng = unwrap(board.make_env()).tasks, np.random.default_rng(0)
+    assert least <= sum(tasks.draw(rng.random) in listed for _ in range(EPISODES)) <= most

@@ -17,9 +17,10 @@ from gymnasium.spaces import Text
 
 from natlang_envs.dangerous_taxi.env import DangerousTaxiEnv
 from natlang_envs.dangerous_taxi.vector import DangerousTaxiVectorEnv
-from natlang_envs.env import Outcome, Snapshot
+from natlang_envs.env import NatLangEnv, Outcome, Snapshot
 from natlang_envs.errors import UsageError
 from natlang_envs.tasks import Split
+from natlang_envs.trajectory import AsRecorded
 from tests.natlang_envs.corridor import Corridor, CorridorTasks
 
 
@@ -260,6 +261,12 @@ class Silent(Corridor):
         return super()._act(command)._replace(feedback="")
 
 
+@caught_by("white_space_is_stripped", "in place of")
+class TakesWhiteSpaceLiterally(Corridor):
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        return super().step(AsRecorded(action))
+
+
 @caught_by("wrong_types_are_refused", "raise TypeError")
 class TakesAnything(Corridor):
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -299,6 +306,11 @@ class OneStepTooFew(Corridor):
         return observation, reward, terminated, truncated, info
 
 
+@caught_by("spec_tells_the_horizon", "spec.max_episode_steps is None")
+class HidesItsHorizon(Corridor):
+    spec: Any = None
+
+
 # Tasks, splits, plans.
 
 
@@ -331,6 +343,20 @@ class CrashesOnUnknownTask(Corridor):
 class LosesTheEpisode(Corridor):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         self._steps, self._room = 0, 0
+        return super().reset(seed=seed, options=options)
+
+
+@caught_by("unknown_options_are_refused", "must raise UsageError")
+class PassesOverOptions(Corridor):
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        return super().reset(seed=seed, options={k: v for k, v in (options or {}).items() if k == "task_id"})
+
+
+@caught_by("unknown_options_are_refused", "was refused but seeded")
+class SeedsBeforeItRefuses(Corridor):
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        if seed is not None:
+            self.np_random = np.random.default_rng(seed)
         return super().reset(seed=seed, options=options)
 
 
@@ -473,6 +499,20 @@ class TakesFirstTaskOnly(DangerousTaxiVectorEnv):
         task_id = (options or {}).get("task_id")
         more = {} if task_id is None or isinstance(task_id, str) else {"task_id": task_id[0]}
         return super().reset(seed=seed, options={**(options or {}), **more})
+
+
+@caught_by("vector_calls_single_environments", r"call\('snapshot'\) after")
+class LendsTheStart(DangerousTaxiVectorEnv):
+    def _lend(self, index: int) -> NatLangEnv:
+        env = super()._lend(index)
+        env.__dict__["state"] = 0
+        return env
+
+
+@caught_by("vector_calls_single_environments", r"call\('restore'\)")
+class ForgetsWhatWasCalled(DangerousTaxiVectorEnv):
+    def _take_back(self, index: int, env: NatLangEnv) -> None:
+        pass
 
 
 @caught_by("async_equals_sync", "in the mode")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -52,6 +54,31 @@ def test_a_failing_endpoint_loses_only_the_episodes_in_flight(concurrency: int, 
     assert 10**9 - asked.calls < steps / 2
     assert (broken / TRAJECTORIES_FILE).read_bytes() == (whole / TRAJECTORIES_FILE).read_bytes()
     assert not (broken / JOURNAL_FILE).exists()
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_the_seconds_of_a_run_are_wall_time_however_it_is_played(concurrency: int, tmp_path: Path) -> None:
+    def waiting(given: AgentInput) -> str:
+        time.sleep(0.01)
+        return "move south"
+
+    started = time.perf_counter()
+    run, trajectories = evaluate(waiting, WHOLE, out=tmp_path, concurrency=concurrency, episodes=24)
+    wall = time.perf_counter() - started
+    waited = 0.01 * sum(len(each.actions) for each in trajectories)
+    assert waited / concurrency < run.seconds < wall
+    assert 0.5 * wall < run.seconds
+
+
+def test_the_seconds_of_a_resumed_run_are_those_of_all_its_starts(tmp_path: Path) -> None:
+    with pytest.raises(ConnectionError):
+        evaluate(Failing(30), SMALL, out=tmp_path, batch=1)
+    journal = tmp_path / JOURNAL_FILE
+    head, *lines = journal.read_text().splitlines()
+    slow = [json.dumps(json.loads(line) | {"seconds": 100.0}) for line in lines]
+    journal.write_text("\n".join([head, *slow]) + "\n")
+    run, _ = evaluate(Failing(10**9), SMALL, out=tmp_path, batch=1, resume=True)
+    assert 0 < run.seconds - 100 * len(slow) < 60
 
 
 def test_an_unfinished_run_is_neither_overwritten_nor_mixed(tmp_path: Path) -> None:
@@ -170,3 +197,11 @@ def test_a_loop_of_ones_own_records_what_evaluate_would(tmp_path: Path) -> None:
     run, trajectories = read_run(tmp_path / "loop")
     assert trajectories == evaluate(lambda given: given.admissible_commands[0], SMALL)[1]
     assert (run.agent, run.runs, (run.provenance or {})["origin"]) == ("mine", 1, "loop")
+
+
+def test_white_space_around_an_agents_commands_leaves_no_trace(tmp_path: Path) -> None:
+    padded = evaluate(lambda given: f" {given.admissible_commands[0]}\n", SMALL)[1]
+    assert padded == evaluate(lambda given: given.admissible_commands[0], SMALL)[1]
+    env = natlang_envs.record(SMALL, tmp_path / "loop")
+    loop(env, lambda commands: f"{commands[0]}\r\n", 12)  # pyright: ignore[reportArgumentType]
+    assert read_run(tmp_path / "loop")[1] == padded

@@ -22,6 +22,7 @@ from natlang_envs import UsageError, unwrap
 from natlang_envs.files import write_whole
 from natlang_envs.trajectory import (
     MAX_FILE_BYTES,
+    AsRecorded,
     Recorder,
     Trajectory,
     chain,
@@ -259,3 +260,26 @@ def test_no_single_edit_goes_unnoticed(data: st.DataObject) -> None:
 def test_the_seed_of_an_addressed_task_and_the_reflections_are_not_part_of_what_it_earns() -> None:
     assert differs(replace(record(), seed=99)) is None
     assert differs(replace(record(), reflections=tuple("ten words" for _ in record().actions))) is None
+
+
+# White space around a command: recorded as the environment took it.
+
+
+def test_what_is_recorded_has_no_white_space_around_it() -> None:
+    plan = record().actions
+    assert record([f" {action}\n" for action in plan]) == record()
+
+
+def test_a_recording_from_before_white_space_was_stripped_holds_as_it_was() -> None:
+    env = gymnasium.make(DROPOFF)
+    observation, _ = env.reset(seed=3, options={"task_id": TASK})
+    recorder = Recorder(TASK, 3, 0, observation)
+    action = AsRecorded(f"{unwrap(env).oracle()[0]}\n")  # which ended the game at that time
+    observation, reward, terminated, truncated, info = env.step(action)
+    assert (reward, terminated) == (-10.0, True)
+    assert "\\n" in info["feedback"] or "\n" in info["feedback"]
+    recorder.add(action, None, observation, float(reward), terminated, truncated, info["success"])
+    old = recorder.trajectory()
+    assert old.actions[0].endswith("\n")
+    assert differs(old) is None
+    assert differs(replace(old, actions=(old.actions[0].strip(),))) is not None

@@ -12,7 +12,7 @@ import pettingzoo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pettingzoo.test import api_test, parallel_api_test, seed_test
+from pettingzoo.test import api_test, parallel_api_test, render_test, seed_test
 
 from natlang_envs import ENVIRONMENTS, UsageError
 from natlang_envs.two_player import MAX_REFLECTION, POLICY, REFLECTOR, TwoPlayerEnv, aec_env, parallel_env
@@ -44,6 +44,31 @@ def test_pettingzoos_api_test_passes(env_id: str) -> None:
 @pytest.mark.parametrize("env_id", IDS)
 def test_pettingzoos_seed_test_passes(env_id: str) -> None:
     seed_test(lambda: make("aec", env_id), num_cycles=100)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_pettingzoos_render_test_passes_in_the_modes_that_are_named(env_id: str) -> None:
+    modes = aec_env(env_id).metadata["render_modes"]
+    assert modes == gymnasium.make(env_id).metadata["render_modes"]
+
+    def make_for(render_mode: str) -> Any:
+        # The test asks for "human" whether it is named or not; an environment without pictures cannot show one.
+        return make("aec", env_id, render_mode="ansi" if render_mode == "human" else render_mode)
+
+    render_test(make_for)
+    if "rgb_array" not in modes:
+        with pytest.raises(UsageError, match="unknown render_mode"):
+            aec_env(env_id, render_mode="rgb_array")
+
+
+def test_a_policy_action_that_is_no_whole_number_is_refused() -> None:
+    env = aec_env(DROPOFF)
+    env.reset(seed=0)
+    env.step("Go.")
+    for wrong in (1.9, "1", None):
+        with pytest.raises(TypeError):
+            env.step(wrong)
+    env.step(np.int64(1))
 
 
 @pytest.mark.parametrize("env_id", IDS)

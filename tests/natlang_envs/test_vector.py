@@ -211,3 +211,59 @@ def test_ansi_shows_the_situation_in_both_forms(id: str) -> None:
         many.step([command, command])
         if terminated or truncated:
             break
+
+
+# Attributes and methods of single environments.
+
+
+@pytest.mark.parametrize("env_id", ["NatLang/ALFWorld-v0", "NatLang/DangerousTaxi-v0"])
+def test_what_is_set_is_kept_or_refused(env_id: str) -> None:
+    envs: Any = gymnasium.make_vec(env_id, 2)
+    envs.reset(seed=0)
+    for name in ("horizon", "render_mode", "tasks"):
+        with pytest.raises(UsageError, match=f"'{name}' cannot be set in .*: make the environments with it"):
+            envs.set_attr(name, "other")
+    with pytest.raises(UsageError, match="horizon must have 2 entries"):
+        envs.set_attr("horizon", [3])
+    envs.set_attr("np_random", [np.random.default_rng(seed) for seed in (1, 2)])
+    twins = [gymnasium.make(env_id) for _ in range(2)]
+    for twin, seed in zip(twins, (1, 2), strict=True):
+        twin.unwrapped.np_random = np.random.default_rng(seed)
+    assert envs.reset()[1]["task_id"].tolist() == [twin.reset()[1]["task_id"] for twin in twins]
+
+
+def test_random_numbers_that_cannot_go_back_are_drawn_one_by_one() -> None:
+    envs: Any = make(1)
+    envs.set_attr("np_random", [np.random.Generator(np.random.MT19937(4))])
+    twin = make_single()
+    twin.np_random = np.random.Generator(np.random.MT19937(4))
+    for _ in range(3):
+        assert envs.reset()[1]["task_id"][0] == twin.reset()[1]["task_id"]
+        assert envs.call("task") == (twin.task,)
+
+
+def test_set_stage_would_do_nothing_and_is_refused() -> None:
+    envs: Any = make(2)
+    with pytest.raises(UsageError, match="'stage' cannot be set"):
+        envs.set_attr("stage", "pickup")
+
+
+@pytest.mark.parametrize("padding", ["{}\n", " {}", "\t{}\r\n", "\u00a0{}\u2003"])
+@pytest.mark.parametrize("env_id", ["NatLang/ALFWorld-v0", "NatLang/AutoExplore-v0", "NatLang/DangerousTaxi-v0"])
+def test_white_space_around_a_command_counts_for_nothing(env_id: str, padding: str) -> None:
+    kwargs = {"dataset": "embedded"} if "AutoExplore" in env_id else {}
+    one, other = (gymnasium.make_vec(env_id, 2, **kwargs) for _ in range(2))
+    _, infos = one.reset(seed=4)
+    other.reset(seed=4)
+    commands = [each[0] for each in infos["admissible_commands"]]
+    padded = [padding.format(command) for command in commands]
+    assert repr(one.step(commands)) == repr(other.step(padded))
+
+
+def test_nothing_else_is_forgiven() -> None:
+    for wrong in ("Move south", "move  south", "move south.", "`move south`", "move south\u200b", "\ufeffmove south"):
+        env, vector = make_single(), make(1)
+        env.reset(options={"task_id": CLASSIC_IDS[0]})
+        vector.reset(options={"task_id": CLASSIC_IDS[0]})
+        assert env.step(wrong)[1:3] == (-10.0, True)
+        assert vector.step([wrong])[1].tolist() == [-10.0]

@@ -10,8 +10,12 @@ import pytest
 import torch
 from transformers import (
     AutoModelForCausalLM,
+    BloomConfig,
+    FalconConfig,
     GPT2Config,
     LlamaConfig,
+    MambaConfig,
+    MptConfig,
     PreTrainedTokenizerFast,
     Qwen2Config,
     Qwen3Config,
@@ -174,3 +178,33 @@ def test_every_preset_of_a_model_goes_with_every_task() -> None:
         config = load_config(Path("taxi-pickup/best"), over=path)
         assert config.model.lora_rank
         assert config.curriculum == load_config(Path("taxi-pickup/best")).curriculum
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (BloomConfig(hidden_size=32, n_layer=2, n_head=4), r"\(bloom\) does not read by positions, a mask and a cache"),
+        (MptConfig(d_model=32, n_layers=2, n_heads=4, max_seq_len=128), r"\(mpt\) does not read"),
+        (MambaConfig(hidden_size=32, num_hidden_layers=2, state_size=4), r"\(mamba\) does not read"),
+        (
+            FalconConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, alibi=True),
+            r"\(falcon\) does not read",
+        ),
+    ],
+)
+def test_a_model_that_players_would_compute_otherwise_is_refused_in_a_line(
+    settings: Any, words: str, model: LanguageModel, tmp_path: Path
+) -> None:
+    settings.vocab_size = len(model.tokenizer)
+    settings.initializer_range = 0.3
+    torch.manual_seed(0)
+    backbone = AutoModelForCausalLM.from_config(settings)
+    with pytest.raises(UsageError, match=f"{words}.*: use another model, such as a Llama, Qwen or GPT-2$"):
+        LanguageModel.of(backbone, model.tokenizer)
+    backbone.save_pretrained(tmp_path)
+    model.tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(UsageError, match="use another model"):
+        LanguageModel.load(tmp_path)
+    if settings.model_type != "falcon":
+        with pytest.raises(UsageError, match=f"of type '{settings.model_type}' names no context length"):
+            PromptReader.of(tmp_path)

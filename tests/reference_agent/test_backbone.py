@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import peft
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -20,6 +22,8 @@ from transformers import (
     GPT2Config,
     GPT2LMHeadModel,
     GraniteConfig,
+    LlamaConfig,
+    LlamaForCausalLM,
 )
 
 from natlang_envs.errors import UsageError
@@ -307,3 +311,66 @@ def test_memory_that_runs_out_names_what_to_lower() -> None:
         torch.zeros(2**56)
     with pytest.raises(RuntimeError, match="shape"), memory_advice("in RL", "lower rl.batch"):
         torch.zeros(3).view(2)
+
+
+def test_a_base_gives_each_player_an_adapter_and_computes_without_any(base: Path) -> None:
+    plain = LanguageModel.load(base)
+    untouched = plain.choice_logits(PROMPTS, LABELS).detach()
+    policy, reflector = plain.with_adapter("policy", LORA), plain.with_adapter("reflector", LORA, seed=1)
+    assert policy.model is reflector.model
+    train_a_little(policy)
+    trained = policy.choice_logits(PROMPTS, LABELS).detach()
+    assert not torch.equal(trained, untouched)
+    for _ in range(2):
+        assert torch.equal(plain.choice_logits(PROMPTS, LABELS), untouched), "the base is as it was"
+        assert torch.equal(reflector.choice_logits(PROMPTS, LABELS), untouched)
+        assert torch.equal(policy.choice_logits(PROMPTS, LABELS), trained)
+    before = trained
+    train_a_little(policy)
+    assert not torch.equal(policy.choice_logits(PROMPTS, LABELS), before), (
+        "and the adapter learns on after the base's turn"
+    )
+    with pytest.raises(UsageError, match="this base has an adapter 'policy' already: give the new one another name"):
+        plain.with_adapter("policy", LORA)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("targets", ["q_proj,lm_head", "lm_head"])
+def test_an_adapter_on_the_head_is_refused(targets: str, tied: bool, model: LanguageModel) -> None:
+    sizes: dict[str, Any] = {
+        "hidden_size": 16,
+        "intermediate_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
+    llama = LlamaForCausalLM(LlamaConfig(**sizes, vocab_size=len(model.tokenizer), tie_word_embeddings=tied))
+    player = LanguageModel.of(llama, model.tokenizer)
+    with pytest.raises(UsageError, match="names the head, which players read without adapters: leave 'lm_head' out"):
+        player.with_adapter("policy", ModelConfig(lora_rank=2, lora_targets=targets))
+    assert not any(".lora_" in name for name, _ in llama.named_parameters()), "the base is untouched"
+    for acting in ("embed_tokens", "all-linear"):
+        acting_player = LanguageModel.of(copy.deepcopy(llama), model.tokenizer)
+        adapter = acting_player.with_adapter("policy", ModelConfig(lora_rank=2, lora_targets=acting))
+        before = adapter.choice_logits(PROMPTS, LABELS).detach()
+        train_a_little(adapter)
+        assert not torch.equal(adapter.choice_logits(PROMPTS, LABELS), before)
+
+
+def test_an_adapter_without_a_rank_and_a_model_with_adapters_are_named(base: Path) -> None:
+    plain = LanguageModel.load(base)
+    with pytest.raises(UsageError, match=r"an adapter needs a rank: set model\.lora_rank, for example ModelConfig"):
+        plain.with_adapter("policy", ModelConfig())
+    wrapped = peft.get_peft_model(plain.model, peft.LoraConfig(target_modules=["q_proj"], task_type="CAUSAL_LM"))
+    with pytest.raises(UsageError, match=r"PeftModelForCausalLM has PEFT adapters already: merge them with merge_and_"):
+        LanguageModel.of(wrapped, plain.tokenizer)
+    assert LanguageModel.of(wrapped.merge_and_unload(), plain.tokenizer).write(PROMPTS, 2)
+
+
+def test_a_checkpoint_is_read_without_a_second_model_on_the_gpu(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    player = LanguageModel.load(base)
+    with torch.no_grad():
+        player.parameters()[0].add_(1.0)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)  # here there is none: whatever goes there, fails
+    player.restore(base)
+    monkeypatch.undo()
+    assert player.fingerprint() == LanguageModel.load(base).fingerprint()

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import copy
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from transformers import GPT2Config, GPT2LMHeadModel
 
-import reference_agent.models.language_model as module
+import reference_agent.models.generation as module
 import reference_agent.players as players
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep, policy_prompt, reflection_prompt, state_prompt
+from reference_agent import (
+    PolicySFTConfig,
+    SFTConfig,
+    Stage,
+    collect,
+    fine_tune_policy,
+    fine_tune_reflector,
+    load_model,
+)
+from reference_agent import play as play_games
 from reference_agent.collection import Example
+from reference_agent.config import CollectConfig
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Reflector, decide, fitting_state
+from tests.natlang_envs.corridor import Corridor
 from tests.reference_agent.conftest import WORDS, quick_config
 
 
@@ -163,3 +178,45 @@ def test_a_mimetic_model_looks_at_equal_words_before_it_has_learned_anything(exa
     layer = model.model.model.layers[0].self_attn
     assert torch.equal(layer.k_proj.weight, layer.q_proj.weight)
     assert torch.equal(layer.o_proj.weight, layer.v_proj.weight.T)
+
+
+def here() -> Corridor:
+    """Return an environment that the tiny model was not made for."""
+    return Corridor("train")
+
+
+@pytest.mark.parametrize("through", ["reflector", "policy", "play"])
+def test_the_tiny_model_says_once_where_it_was_not_made_to_read(
+    through: str, caplog: pytest.LogCaptureFixture, examples: list[Example]
+) -> None:
+    base = load_model("tiny")
+    fine_tune_reflector(base.copy(), examples, SFTConfig(1, batch=1))
+    play_games(
+        Stage("NatLang/DangerousTaxi-Dropoff-v0", env_kwargs={"split": "train", "map": "generated"}), base, episodes=2
+    )
+    assert not caplog.messages, "Taxi's commands it knows"
+    elsewhere = collect(here, "oracle", CollectConfig(trajectories=2, policy_trajectories=2))
+    for _ in range(2):
+        if through == "reflector":
+            fine_tune_reflector(base.copy(), elsewhere, SFTConfig(1, batch=1))
+        elif through == "policy":
+            fine_tune_policy(base.copy(), elsewhere, PolicySFTConfig(1, batch=1))
+        else:
+            play_games(here, base.copy(), episodes=2)
+    (said,) = caplog.messages
+    assert re.match(
+        r"this model has learned to read DangerousTaxi alone, not commands like '\w+ .*': load_model\(", said
+    )
+
+
+def test_games_are_played_without_dropout_and_the_model_is_left_as_it_was(model: LanguageModel) -> None:
+    torch.manual_seed(0)
+    sizes: dict[str, Any] = {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 512, "initializer_range": 0.5}
+    fresh = GPT2LMHeadModel(GPT2Config(vocab_size=len(model.tokenizer), **sizes, resid_pdrop=0.5, embd_pdrop=0.5))
+    assert fresh.training
+    policy = LanguageModel.of(fresh, model.tokenizer)
+    assert not fresh.training, "as from_pretrained gives it"
+    fresh.train()
+    first, second = (play_games(here, policy, episodes=8, greedy=True) for _ in range(2))
+    assert [each.decisions for each in first] == [each.decisions for each in second]
+    assert fresh.training

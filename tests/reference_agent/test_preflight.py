@@ -19,8 +19,8 @@ PICKUP, ALFWORLD = "NatLang/DangerousTaxi-Pickup-v0", "NatLang/ALFWorld-TomatoMi
 WRONG = {
     "curriculum=[{env='NatLang/DangerousTaxi-Picup-v0'}]": "unknown environment 'NatLang/DangerousTaxi-Picup-v0'",
     "collect.env='NatLang/Taxi-v0'": "unknown environment 'NatLang/Taxi-v0'",
-    "env_kwargs={colour='red'}": "does not take all of these arguments: split, colour",
-    f"curriculum=[{{env='{PICKUP}'}}, {{env='{PICKUP}', env_kwargs={{depth=2}}}}]": "arguments: split, depth",
+    "env_kwargs={colour='red'}": "unknown argument 'colour': choose one of",
+    f"curriculum=[{{env='{PICKUP}'}}, {{env='{PICKUP}', env_kwargs={{depth=2}}}}]": "unknown argument 'depth'",
 }
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from transformers import MistralConfig, MistralForCausalLM
 
-import reference_agent.models.language_model as module
+import reference_agent.models.generation as module
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from reference_agent.algorithms.policy_gradient import Learner
@@ -149,7 +151,7 @@ def test_demonstrations_and_rewards_move_it(model: LanguageModel, examples: list
 
 
 def test_a_run_trains_resumes_and_evaluates_by_a_line_of_its_config(out: Path) -> None:
-    config = quick_config("head='saycan'", stages=(2,))
+    config = quick_config("head='saycan'", "sft_policy.smoothing=0.0", stages=(2,))
     train(config, out, lambda *_: None)
     assert json.loads((out / "settings.json").read_text())["head"] == "saycan"
     train(config, out, lambda *_: None)
@@ -179,7 +181,7 @@ def test_a_policy_that_writes_learns_from_demonstrations_and_from_reward(
     (asked,) = decide(policy, None, [each.state], [each.commands], np.random.default_rng(0))
     assert asked.log_probability == pytest.approx(plainly(policy, asked.prompt, asked.labels[0], ends=True), rel=1e-4)
     episodes = [
-        Episode([asked._replace(labels=[text], log_probability=0.0)], [reward])
+        Episode([asked._replace(labels=[text], log_probability=0.0, written=None)], [reward])
         for text, reward in ((rewarded, 20.0), (each.action, -10.0))
     ]
     before = likelihood()
@@ -189,7 +191,9 @@ def test_a_policy_that_writes_learns_from_demonstrations_and_from_reward(
 
 
 def test_what_is_written_is_played_whether_or_not_it_is_listed(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = quick_config("head='text'", "rl.entropy=0.0", "rl.algorithm='grpo'", stages=(2,))
+    config = quick_config(
+        "head='text'", "sft_policy.smoothing=0.0", "rl.entropy=0.0", "rl.algorithm='grpo'", stages=(2,)
+    )
     train(config, out, lambda *_: None)
     agent = load_agent(f"reflect-rl-sample:{out}")
     _, played = evaluate(agent, "dangerous-taxi-pickup/paper")
@@ -207,3 +211,25 @@ def test_bad_input_is_named(model: LanguageModel) -> None:
         policy.choice_logits(["Action:\n"], [["look", ""]])
     with pytest.raises(UsageError, match="does not fit the model's 512"):
         policy.choice_logits(["Action:\n"], [["look", "north " * 600]])
+
+
+def test_texts_are_not_scored_in_sight_of_more_than_the_model_sees(model: LanguageModel) -> None:
+    sizes: dict[str, Any] = {
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+    }
+    torch.manual_seed(0)
+    mistral = MistralForCausalLM(
+        MistralConfig(**sizes, num_key_value_heads=1, vocab_size=len(model.tokenizer), sliding_window=16)
+    )
+    policy = SayCanPolicy(LanguageModel.of(mistral, model.tokenizer))
+    fits = "At 1.\nAction:\n"
+    with torch.no_grad():
+        score = policy.choice_logits([fits], [["1 2"]])[0, 0].item()
+    assert score == pytest.approx(plainly(policy, fits, "1 2", ends=True), abs=1e-4)
+    with pytest.raises(
+        UsageError, match=r"the model sees 16 tokens back, and scoring texts shows it all \d+: lower `hi"
+    ):
+        policy.choice_logits(["1 2 3 4 5 6 7 8 9 10\nAction:\n"], [["1 2"]])

@@ -72,7 +72,8 @@ def test_a_tiny_models_heads_divide_its_width_into_pairs(pairs: int, heads: int)
 def test_the_least_values_are_taken() -> None:
     for name, least in LEAST.items():
         if name != "model.width":  # the default's heads need more
-            load_config(None, [f"{name}={least}", *(["collect.policy_trajectories=1"] if "traj" in name else [])])
+            others = {"collect.trajectories": "collect.policy_trajectories=1", "rl.batch": "rl.baseline='none'"}
+            load_config(None, [f"{name}={least}", *([others[name]] if name in others else [])])
 
 
 @pytest.mark.parametrize("experiment", ["taxi-pickup-maps/best", "alfworld/sft-only"])

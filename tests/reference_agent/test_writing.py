@@ -16,7 +16,7 @@ from reference_agent.collection import Example
 from reference_agent.models import speculative
 from reference_agent.models.generation import like_length, write
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.models.speculative import Ngrams, can_speculate, write_speculatively
+from reference_agent.models.speculative import Ngrams, window, write_speculatively
 from tests.reference_agent.test_model import prompts_of
 
 
@@ -124,7 +124,7 @@ def test_windows_that_slide_do_not_mix_up_prompts() -> None:
     mistral = MistralForCausalLM(config).eval()
     rng = np.random.default_rng(0)
     prompts = [rng.integers(1, 60, count).tolist() for count in (14, 3, 9, 5)]
-    assert not can_speculate(config), "a draft is verified with all that was read in sight"
+    assert window(config) == 6, "a draft is verified with all that was read in sight"
     texts = write(mistral, prompts, 0, 10, 10_000)
     assert texts == [write(mistral, [each], 0, 10, 10_000)[0] for each in prompts]
     for prompt, text in zip(prompts, texts, strict=True):

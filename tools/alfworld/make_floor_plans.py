@@ -1,4 +1,4 @@
-"""Writes `facts.json` from the alfworld package and the official games; a test holds the file to what they say.
+"""Writes `floor_plans.json` from the alfworld package and the official games; a test holds the file to what they say.
 
 python -m tools.alfworld.make_floor_plans
 

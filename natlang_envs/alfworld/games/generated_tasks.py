@@ -20,17 +20,17 @@ from natlang_envs.alfworld.games.generator import (
 )
 from natlang_envs.alfworld.games.splits import (
     UNSEEN_PLANS,
-    OfficialSplit,
+    GeneratedSplit,
     check_kind,
     generated_split,
 )
 from natlang_envs.errors import UsageError
 
 # The games of a room, by number: those of one split are no others'. The unseen rooms are in one split only.
-_NUMBERS: dict[OfficialSplit | None, range] = {
+_NUMBERS: dict[GeneratedSplit | None, range] = {
     "train": range(900),
-    "valid_seen": range(900, GAMES),
-    "valid_unseen": range(GAMES),
+    "validation": range(900, GAMES),
+    "test": range(GAMES),
     None: range(GAMES),
 }
 
@@ -42,9 +42,7 @@ class GeneratedTasks(DrawnTasks):
         self._split = generated_split(split)
         self._numbers = _NUMBERS[self._split]
         # Which of the two kinds of rooms: True for the seen ones.
-        self._seen = {"train": (True,), "valid_seen": (True,), "valid_unseen": (False,), None: (True, False)}[
-            self._split
-        ]
+        self._seen = {"train": (True,), "validation": (True,), "test": (False,), None: (True, False)}[self._split]
         self._pool = None if self._goal is None else _pool(self._seen, self._types, self._numbers, self._goal)
 
     def draw(self, uniform: Callable[[], float]) -> str:
@@ -82,10 +80,10 @@ class GeneratedTasks(DrawnTasks):
         return generated_game(task_id).game(grammar)
 
 
-def _split_of(room: int, number: int) -> OfficialSplit:
+def _split_of(room: int, number: int) -> GeneratedSplit:
     if room in UNSEEN_PLANS:
-        return "valid_unseen"
-    return "train" if number in _NUMBERS["train"] else "valid_seen"
+        return "test"
+    return "train" if number in _NUMBERS["train"] else "validation"
 
 
 @lru_cache(maxsize=32)

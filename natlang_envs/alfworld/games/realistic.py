@@ -27,7 +27,7 @@ from natlang_envs.alfworld.games.splits import (
     HELD_OUT_PLANS,
     UNSEEN_PLANS,
     VALIDATION_UNSEEN,
-    OfficialSplit,
+    GeneratedSplit,
     check_kind,
     generated_split,
 )
@@ -40,7 +40,7 @@ GAMES = 1_000_000  # for one goal in one room
 EXAMPLE = f"{PREFIX}/{HEAT}/Apple-Fridge/12/000345"
 _TASK_ID = re.compile(rf"{PREFIX}/(\w+)/([A-Za-z]+)-([A-Za-z]+)/([1-9][0-9]{{0,2}})/([0-9]{{6}})")
 _ABLE = {CLEAN: "cleanable", HEAT: "heatable", COOL: "coolable"}
-_Split = OfficialSplit | Literal["validation_unseen"] | None
+_Split = GeneratedSplit | Literal["validation_unseen"] | None
 
 
 class TaskId(NamedTuple):
@@ -59,18 +59,18 @@ class TaskId(NamedTuple):
     def split(self) -> _Split:
         """The split that it is in."""
         if self.room in UNSEEN_PLANS:
-            return "valid_unseen"
+            return "test"
         if self.room in HELD_OUT_PLANS:
             return VALIDATION_UNSEEN
-        return "train" if self.number in _NUMBERS["train"] else "valid_seen"
+        return "train" if self.number in _NUMBERS["train"] else "validation"
 
 
 # The games of a goal and room, by number. The rooms of the two unseen splits are in no other one.
 _NUMBERS: dict[_Split, range] = {
     "train": range(GAMES * 9 // 10),
-    "valid_seen": range(GAMES * 9 // 10, GAMES),
+    "validation": range(GAMES * 9 // 10, GAMES),
     VALIDATION_UNSEEN: range(GAMES),
-    "valid_unseen": range(GAMES),
+    "test": range(GAMES),
     None: range(GAMES),
 }
 
@@ -216,7 +216,7 @@ def _aims(task_type: str, number: int, goals: Goals, goal: str | None) -> Weight
 
 @cache
 def _rooms(split: _Split) -> tuple[int, ...]:
-    if split == "valid_unseen":
+    if split == "test":
         return UNSEEN_PLANS
     if split == VALIDATION_UNSEEN:
         return HELD_OUT_PLANS

@@ -34,6 +34,7 @@ AlfredSplit = Literal[
     "eval_out_of_distribution",
 ]
 OfficialSplit = Literal["train", "valid_seen", "valid_unseen", "valid_train"]
+GeneratedSplit = Literal["train", "validation", "test"]
 OFFICIAL_SPLITS: dict[str, OfficialSplit] = {
     "train": "train",
     "validation": "valid_seen",
@@ -57,16 +58,22 @@ def official_split(split: str) -> OfficialSplit | None:
     return OFFICIAL_SPLITS.get(one_of("split", split, (*OFFICIAL_SPLITS, "all")))
 
 
-def generated_split(split: str) -> OfficialSplit | None:
-    """Return the official name of a split that generated games have, or None for `"all"`.
+def generated_split(split: str) -> GeneratedSplit | None:
+    """Return the name of a split that games other than the official ones have, or None for `"all"`.
 
     Raises:
-        UsageError: There is no such split, or only the official games have it.
+        UsageError: There is no such split, or only the official games have it: no result on other games is to go by the
+            name of an official split.
     """
     name = official_split(split)
-    if name == "valid_train":
-        raise UsageError("only the official games have the split 'valid_train': pass source='official'")
-    return name
+    known: tuple[GeneratedSplit, ...] = ("train", "validation", "test")
+    for ours in known:
+        if split == ours:
+            return ours
+    if name is None:
+        return None
+    instead = "".join(f", or split={ours!r} for other games" for ours in known if OFFICIAL_SPLITS[ours] == name)
+    raise UsageError(f"only the official games have the split {split!r}: pass source='official'{instead}")
 
 
 def check_task_types(task_types: Sequence[str | int] | None) -> tuple[TaskType, ...]:

@@ -29,7 +29,7 @@ from natlang_envs.alfworld.games.generator import (
 )
 from natlang_envs.alfworld.games.pddl_writer import receptacle_id
 from natlang_envs.alfworld.games.size_limits import GAMES_KEPT
-from natlang_envs.alfworld.games.splits import OfficialSplit, check_kind, generated_split
+from natlang_envs.alfworld.games.splits import GeneratedSplit, check_kind, generated_split
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.task_random import TaskRandom
 
@@ -38,10 +38,10 @@ Thing = TypeVar("Thing", FloorPlanReceptacle, Fixture)
 PREFIX = "mixed"
 EXAMPLE = f"{PREFIX}/pick_heat_then_place_in_recep/12/345"
 _TASK_ID = re.compile(rf"{PREFIX}/(\w+/[0-9]{{1,3}}/[0-9]{{3}})")
-_NUMBERS: dict[OfficialSplit | None, range] = {
+_NUMBERS: dict[GeneratedSplit | None, range] = {
     "train": range(900),
-    "valid_seen": range(900, 950),
-    "valid_unseen": range(950, GAMES),
+    "validation": range(900, 950),
+    "test": range(950, GAMES),
     None: range(GAMES),
 }
 _ASIDE = 100  # quarters of a metre by which the rooms that are mixed stand side by side, so that no two places meet

@@ -1,7 +1,9 @@
 """The labelled dataset of AutoExplore: questions about repositories, and the files that answer them.
 
 cli, label_cli     the commands of `natlang data`
-catalogue          the repositories, pinned; locations, repositories: their folders
+catalogue          the repositories, pinned
+locations          the folder of the dataset's own files
+repositories       where the repositories lie on this machine
 package_index      a file from the packaging index that pip is set to
 fetch, unpack      fetches archives, and unpacks what nobody trusts
 labels             a question, its targets, and the evidence

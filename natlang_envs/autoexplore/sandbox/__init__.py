@@ -9,6 +9,7 @@ work_folder        the files where a program finds them, and what it did to them
 layered_folder     the same for large repositories: the changes above files that all runs share
 changes            the changed files as a diff and as a patch
 isolation/         runs `python` and `pip` with access to that folder and nothing else
+attacks/           hostile programs, and whether the isolation holds
 """
 
 from __future__ import annotations

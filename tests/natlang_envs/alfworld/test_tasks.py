@@ -18,7 +18,7 @@ from natlang_envs.alfworld.games.splits import TASK_TYPES, UNSEEN_PLANS
 from natlang_envs.alfworld.tasks import AlfredTasks, make_tasks
 
 TOMATO: tuple[Any, ...] = (["pick_and_place_simple"], "Tomato-Microwave")
-NAMES = {"train": "train", "validation": "valid_seen", "test": "valid_unseen"}
+SPLITS = ("train", "validation", "test")
 
 
 def drawn(tasks: AlfredTasks, count: int, seed: int = 0) -> list[str]:
@@ -31,9 +31,8 @@ def drawn(tasks: AlfredTasks, count: int, seed: int = 0) -> list[str]:
 def test_what_is_drawn_is_accepted_and_by_the_right_split_alone(split: str, which: tuple[Any, ...]) -> None:
     tasks = GeneratedTasks(split, *which)
     found = drawn(tasks, 50)
-    assert found == drawn(GeneratedTasks(NAMES.get(split, split), *which), 50), "the official name draws the same"
     assert len(set(found)) > 10
-    others = {name: GeneratedTasks(name, *which) for name in NAMES}
+    others = {name: GeneratedTasks(name, *which) for name in SPLITS}
     for task_id in found:
         tasks.check(task_id)
         for name, other in others.items():
@@ -42,7 +41,7 @@ def test_what_is_drawn_is_accepted_and_by_the_right_split_alone(split: str, whic
             if name == split:
                 other.check(task_id)
             else:
-                with pytest.raises(UsageError, match=f"is in the split '{NAMES[split]}'.*: pass split='"):
+                with pytest.raises(UsageError, match=f"is in the split '{split}', not '{name}': pass split='{split}'"):
                     other.check(task_id)
         if split == "all":
             assert sum(_accepts(other, task_id) for other in others.values()) == 1
@@ -57,7 +56,7 @@ def _accepts(tasks: GeneratedTasks, task_id: str) -> bool:
 
 
 def test_only_the_test_split_has_the_unseen_rooms() -> None:
-    for split in NAMES:
+    for split in SPLITS:
         rooms = {parse_task_id(task_id).room for task_id in drawn(GeneratedTasks(split), 300)}
         assert (rooms <= set(UNSEEN_PLANS)) if split == "test" else not rooms & set(UNSEEN_PLANS)
     everything = {parse_task_id(task_id).room for task_id in drawn(GeneratedTasks("all"), 600)}
@@ -70,9 +69,24 @@ def test_ids_are_listed_once_in_a_fixed_order() -> None:
     ids = list(tasks.ids())
     assert len(ids) == len(set(ids)) == 1_000
     assert {parse_task_id(each).room for each in ids} == {10}
-    assert ids == list(GeneratedTasks("valid_unseen", ["pick_heat_then_place_in_recep"]).ids())
     assert set(drawn(tasks, 50)) <= set(ids)
     assert len(list(GeneratedTasks("validation", ["pick_heat_then_place_in_recep"]).ids())) % 100 == 0
+
+
+@pytest.mark.parametrize("source", ["generated", "mixed", "realistic"])
+@pytest.mark.parametrize(
+    ("split", "remedy"),
+    [
+        ("eval_out_of_distribution", "pass source='official', or split='test' for other games"),
+        ("valid_unseen", "pass source='official', or split='test' for other games"),
+        ("eval_in_distribution", "pass source='official', or split='validation' for other games"),
+        ("valid_seen", "pass source='official', or split='validation' for other games"),
+        ("valid_train", "pass source='official'$"),
+    ],
+)
+def test_a_split_of_the_official_games_is_of_no_other_source(source: str, split: str, remedy: str) -> None:
+    with pytest.raises(UsageError, match=f"only the official games have the split '{split}': {remedy}"):
+        gymnasium.make("NatLang/ALFWorld-v0", split=split, source=source)
 
 
 def test_task_types_are_drawn_as_often_as_officially() -> None:
@@ -136,7 +150,7 @@ def test_every_game_is_parsed_once_for_all_environments() -> None:
 
 
 def test_the_arguments_go_through_json() -> None:
-    kwargs = {"split": "valid_unseen", "task_types": ["look_at_obj_in_light"], "grammar": "0.4.2"}
+    kwargs = {"split": "test", "task_types": ["look_at_obj_in_light"], "grammar": "0.4.2"}
     env = gymnasium.make("NatLang/ALFWorld-v0", **kwargs)
     assert env.spec is not None
     again = gymnasium.make(gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json()))

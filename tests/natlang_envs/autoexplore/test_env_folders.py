@@ -50,6 +50,16 @@ def test_contents_of_every_kind(tmp_path: Path) -> None:
     assert shown(env, "cut-in-a-letter").startswith(f"cut-in-a-letter begins:\n{'x' * 49}€\n[cut")
 
 
+def test_a_name_with_white_space_at_its_end_is_a_listed_command_and_taken_as_it_stands(tmp_path: Path) -> None:
+    write(tmp_path, {"notes": "without", "notes ": "with", "alone ": "by itself"})
+    env = own(tmp_path, "notes")
+    assert {"cat notes", "cat notes ", "cat alone "} <= set(env.action_space.commands)
+    assert shown(env, "notes ").endswith("with")
+    assert shown(env, "notes").endswith("without")
+    assert shown(env, "notes\n").endswith("without")
+    assert "not one of the listed commands" in shown(env, "alone")
+
+
 def test_odd_names_and_what_is_hidden(tmp_path: Path) -> None:
     names = ["with space", "new\nline", "bidi\u202eexe.txt", "-rf", "..."]
     write(tmp_path, {"home/" + name: name for name in names})

@@ -1,0 +1,98 @@
+"""Names that nobody knows are refused, with the nearest known one: options of `reset`, arguments of `make`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import pytest
+
+from natlang_envs import ENVIRONMENTS, UsageError, record, unwrap
+from natlang_envs.evaluation import load_protocol
+from natlang_envs.two_player import aec_env, parallel_env
+from tests.natlang_envs.corridor import Corridor
+
+IDS = [entry.id for entry in ENVIRONMENTS]
+TAXI = "NatLang/DangerousTaxi-v0"
+WRONG = [
+    ({"gamefile": "x/game.tw-pddl"}, "unknown option of reset 'gamefile': choose one of task_id"),
+    ({"taskid": "classic/2.3/red-green"}, "unknown option of reset 'taskid': choose one of task_id"),
+    ({"task": "classic/2.3/red-green"}, "unknown option of reset 'task': choose one of task_id"),
+    ({"task_ID": "classic/2.3/red-green"}, "unknown option of reset 'task_ID': choose one of task_id"),
+    ({"id": "classic/2.3/red-green"}, "unknown option of reset 'id': choose one of task_id"),
+    ({"split": "test"}, r"'split' is no option of reset: give it to gymnasium.make\(split=…\)"),
+    ({"seed": 3}, r"a seed is no option: write reset\(seed=…\)"),
+    ({7: 8}, "unknown option of reset '7'"),
+    ({"task_id": 7}, "task_id must be"),
+    (["task_id"], "options must be a dict such as {'task_id': …}, not \\['task_id'\\]"),
+]
+
+
+def through(form: str, env_id: str) -> Any:
+    if form in ("vector_entry_point", "sync"):
+        return gymnasium.make_vec(env_id, 2, vectorization_mode=form)
+    return {"single": gymnasium.make, "aec": aec_env, "parallel": parallel_env}[form](env_id)
+
+
+@pytest.mark.parametrize(("options", "words"), WRONG, ids=str)
+@pytest.mark.parametrize("form", ["single", "vector_entry_point", "aec", "parallel"])
+def test_an_unknown_option_is_refused_in_every_form(form: str, options: Any, words: str) -> None:
+    for env_id in (TAXI, "NatLang/ALFWorld-v0"):
+        env = through(form, env_id)
+        with pytest.raises(UsageError, match=words) as caught:
+            env.reset(seed=0, options=options)
+        assert "\n" not in str(caught.value)
+
+
+def test_pettingzoos_own_placeholder_is_passed_over_by_two_players_alone() -> None:
+    aec_env(TAXI).reset(seed=0, options={"options": 1})
+    with pytest.raises(UsageError, match="unknown option of reset 'options'"):
+        gymnasium.make(TAXI).reset(options={"options": 1})
+
+
+def test_a_protocol_being_recorded_takes_no_options(tmp_path: Any) -> None:
+    env = record(load_protocol("dangerous-taxi-pickup/v1"), tmp_path / "run")
+    with pytest.raises(UsageError, match="the protocol says which task is next: leave the options"):
+        env.reset(options={"task_id": "classic/2.3/red-green"})
+
+
+@pytest.mark.parametrize("seed", [1.5, "5", [1, 2.5], [1, -1], ["1", 2], -3, True + 0.5], ids=str)
+@pytest.mark.parametrize("env_id", [TAXI, "NatLang/ALFWorld-v0"])
+def test_a_seed_that_is_none_is_refused_and_seeds_nothing(env_id: str, seed: Any) -> None:
+    envs: Any = gymnasium.make_vec(env_id, 2)
+    envs.reset(seed=[5, 9])
+    with pytest.raises(UsageError, match="seed"):
+        envs.reset(seed=seed)
+    assert envs.np_random_seed == (5, 9)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_an_unknown_argument_is_named_with_the_nearest(env_id: str) -> None:
+    for given, nearest in (("splt", "split"), ("horzion", "horizon"), ("max_steps", "max_episode_steps")):
+        words = f"^unknown argument '{given}': choose one of {nearest}$"
+        for make in (gymnasium.make, aec_env, gymnasium.make_vec):
+            with pytest.raises(UsageError, match=words):
+                make(env_id, **{given: "x"})
+    for given in ("autoreset", "autoreset_mod"):
+        with pytest.raises(UsageError, match=f"^unknown argument '{given}': choose one of autoreset_mode"):
+            gymnasium.make_vec(env_id, 2, **{given: "SameStep"})
+    with pytest.raises(UsageError, match=r"^unknown argument 'histroy': choose one of history$"):
+        aec_env(env_id, histroy="none")
+
+
+class Lenient(Corridor):
+    """Takes what it likes: whoever writes `**kwargs` answers for them."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        self.colour = kwargs.pop("colour", "red")
+        super().__init__(**kwargs)
+
+
+def test_an_environment_that_takes_any_argument_takes_it() -> None:
+    assert Lenient(colour="blue").colour == "blue"
+    with pytest.raises(UsageError, match="unknown argument 'splt': choose one of split"):
+        Corridor(splt="all")  # type: ignore[call-arg]
+
+
+def test_arguments_in_their_order_still_pass() -> None:
+    assert unwrap(Corridor("train", 4)).horizon == 4

@@ -1,0 +1,182 @@
+"""What pages print of the leaderboard's entries is what their recordings earned.
+
+`FIGURES` has, for each page, pieces of it in which every figure is replaced by what it is: `{rate ENTRY}` where the
+page prints the success of an entry in per cent. A page may round a figure to the digits that it prints.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from leaderboard.result import LEDGER_FILE, Result, read_ledger
+from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
+from natlang_envs.evaluation.statistics import over_seeds
+
+ROOT = Path(__file__).parents[1]
+PLACE = re.compile(r"\{(\w+) ([\w./-]+)\}")
+DASH = "\N{EN DASH}"
+NUMBER = r"(\d+(?:\.\d+)?)"
+
+
+def rate(entry: str) -> str:
+    """Success in per cent."""
+    return f"{{rate {entry}}}%"
+
+
+def whole(entry: str, dash: str = " to ") -> str:
+    """Success with its interval, as the board shows it."""
+    return f"{rate(entry)} ({{low {entry}}}{dash}{{high {entry}}})"
+
+
+def mean(series: str) -> str:
+    """The mean over all training seeds, the entries SERIES-seed0 and so on."""
+    return f"{{mean {series}}}%"
+
+
+def student(series: str, dash: str = " to ") -> str:
+    """The mean with Student's interval over the seeds."""
+    return f"{mean(series)} ({{below {series}}}{dash}{{above {series}}})"
+
+
+def cells(series: str, mark: str = "", count: int = 3) -> str:
+    """A cell for each seed, each in bold where `mark` says so."""
+    return " | ".join(f"{mark}{whole(f'{series}-seed{seed}')}{mark}" for seed in range(count))
+
+
+PICKUP, DROPOFF, TOMATO = "dangerous-taxi-pickup", "dangerous-taxi-dropoff", "alfworld-tomato/v1"
+ALFWORLD = "alfworld-generated/v1/reflect-rl-tiny-sft-only"
+
+FIGURES = {
+    "README.md": [
+        f"| Taxi pickup | {rate(f'{PICKUP}/v1/random-legal')}, random-legal |",
+        f"| Taxi dropoff | {rate(f'{DROPOFF}/v1/random-legal')}, random-legal |",
+        f"| Taxi pickup, unseen cities | {rate(f'{PICKUP}-cities/v1/random-legal')}, random-legal |"
+        f" {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} (83%) | {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-best')} (95%) |",
+        f"| ALFWorld, tomato | {rate(f'{TOMATO}/expert')}, hand-written |",
+        f"| ALFWorld, six types | {rate('alfworld-generated/v1/expert')}, hand-written | {mean(ALFWORLD)} (92%) |",
+        f"| AutoExplore, any depth | {rate('autoexplore/v1/bm25')}, BM25 | {rate('autoexplore/v1/listing-search')}, a searcher |",
+    ],
+    "benchmarks/results/taxi_unseen_cities.md": [
+        f"| pickup, v2, SFT only | greedy | {cells(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} |"
+        f" {student(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} |",
+        f"| **pickup, v2, Reflect-RL best** | greedy | {cells(f'{PICKUP}-cities/v1/reflect-rl-tiny-best', '**')} |"
+        f" **{student(f'{PICKUP}-cities/v1/reflect-rl-tiny-best')}** |",
+        f"| dropoff, v2, SFT only | greedy | {cells(f'{DROPOFF}-cities/v1/reflect-rl-tiny-sft-only', count=2)} |"
+        f" not trained | {mean(f'{DROPOFF}-cities/v1/reflect-rl-tiny-sft-only')} |",
+        f"| **dropoff, v2, Reflect-RL best** | greedy | {cells(f'{DROPOFF}-cities/v1/reflect-rl-tiny-best', '**', 2)} |"
+        f" not trained | **{mean(f'{DROPOFF}-cities/v1/reflect-rl-tiny-best')}** |",
+    ],
+    "benchmarks/results/table2.md": [
+        f"| random | | {whole(f'{PICKUP}/v1/random')} | | {whole(f'{DROPOFF}/v1/random')} | |"
+        f" {whole(f'{TOMATO}/random')} |",
+        f"| random-legal | | {whole(f'{PICKUP}/v1/random-legal')} | | {whole(f'{DROPOFF}/v1/random-legal')} |",
+        f"| SFT only, best | 100, 100, 96 ({{won {PICKUP}/v1/reflect-rl-tiny-sft-only}}, 81, 72) |"
+        f" 100, 96, 96 ({{won {DROPOFF}/v1/reflect-rl-tiny-sft-only}}, 49, 51) |"
+        f" {{won {TOMATO}/reflect-rl-tiny-sft-only}}, 36, 32",
+        f"| Reflect-RL faithful | 87, 83, 83 ({{won {PICKUP}/v1/reflect-rl-tiny-faithful}}, 83, 80) |"
+        f" 92, 92, 83 ({{won {DROPOFF}/v1/reflect-rl-tiny-faithful}}, 92, 82) |"
+        f" {{won {TOMATO}/reflect-rl-tiny-faithful}}, 36, 31",
+        f"| Reflect-RL best | 100, 100, 97 ({{won {PICKUP}/v1/reflect-rl-tiny-best}}, 100, 96) |"
+        f" 100, 96, 96 ({{won {DROPOFF}/v1/reflect-rl-tiny-best}}, 96, 95) |"
+        f" {{won {TOMATO}/reflect-rl-tiny-best}}, 38, 31",
+    ],
+    "benchmarks/results/gain.md": [
+        f"| Taxi pickup, teacher slips, 100 demonstrations | sampled | {student(f'{PICKUP}/v1/sft-slips-100')} |"
+        f" {student(f'{PICKUP}/v1/reflect-rl-slips-100')} |",
+    ],
+    "benchmarks/results/alfworld_agent.md": [
+        f"(`alfworld-generated/v1`) | greedy | {cells(ALFWORLD, '**')} | {student(ALFWORLD)} |",
+    ],
+    "benchmarks/results/autoexplore_learned.md": [
+        f"| any depth, natural, 604 | {DASH} | {rate('autoexplore/v1/bm25')} | {DASH} | {DASH} |"
+        f" {whole('autoexplore/v1/listing-search', DASH)} |",
+    ],
+    "benchmarks/results/smollm2.md": [
+        f"{whole(f'{PICKUP}/v1/smollm2-zero-shot')} | {whole(f'{DROPOFF}/v1/smollm2-zero-shot')} |"
+        f" {whole(f'{TOMATO}/smollm2-zero-shot')} |",
+    ],
+    "docs/agent_measured.md": [
+        f"by imitation: {mean(ALFWORLD)} of fresh games",
+        f"Yes: {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-best')} of pickups and of deliveries in fresh cities, greedy.",
+    ],
+}
+
+
+@cache
+def ledger() -> dict[str, Result]:
+    return read_ledger(ROOT / "leaderboard" / LEDGER_FILE)
+
+
+@cache
+def result(entry: str) -> Result:
+    """Return what the recording of an entry earned; the ledger's line must be of this very recording."""
+    found = ledger()[entry]
+    recording = (ROOT / "leaderboard/submissions" / entry / TRAJECTORIES_FILE).read_bytes()
+    assert hashlib.sha256(recording).hexdigest() == found.trajectories_sha256
+    return found
+
+
+def value(statistic: str, name: str) -> float:
+    """Return a statistic of an entry, or of the training seeds of a series."""
+    if statistic == "won":
+        return result(name).outcomes.count("1")
+    if statistic in {"rate", "low", "high"}:
+        return 100 * getattr(result(name), "success_rate" if statistic == "rate" else statistic)
+    seeds = [entry for entry in ledger() if re.fullmatch(rf"{name}-seed\d+", entry)]
+    rates = [result(entry).success_rate for entry in seeds]
+    return 100 * {"mean": fmean, "below": lambda x: over_seeds(x).low, "above": lambda x: over_seeds(x).high}[
+        statistic
+    ](rates)
+
+
+def unlike(page: str, words: str) -> list[str]:
+    """Return what a page prints otherwise than the recordings say; a piece must stand in it once."""
+    pieces = PLACE.split(words)
+    pattern = "".join(NUMBER if at % 3 else re.escape(piece) for at, piece in enumerate(pieces) if at % 3 != 2)
+    found = re.findall(pattern, page)
+    if len(found) != 1:
+        return [f"{len(found)} times in the page: {pattern}"]
+    printed = found[0] if isinstance(found[0], tuple) else (found[0],)
+    wrong: list[str] = []
+    for figure, (statistic, name) in zip(printed, PLACE.findall(words), strict=True):
+        digits = len(figure.partition(".")[2])
+        if abs(float(figure) - value(statistic, name)) > 0.5 * 10**-digits + 1e-9:
+            wrong.append(f"{figure} is printed, {statistic} of {name} is {value(statistic, name):.3f}")
+    return wrong
+
+
+@pytest.mark.parametrize("page", FIGURES)
+def test_the_figures_of_a_page_are_those_of_the_recordings(page: str) -> None:
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    assert [line for words in FIGURES[page] for line in unlike(text, words)] == []
+
+
+def test_a_wrong_figure_is_noticed() -> None:
+    words = f"BM25 wins {rate(f'{DEPTH1}/paper/bm25')}."
+    assert unlike("BM25 wins 27%.", words) == unlike("BM25 wins 27.3%.", words) == []
+    assert unlike("BM25 wins 28%.", words) == ["28 is printed, rate of autoexplore-depth1/paper/bm25 is 27.273"]
+    assert unlike("BM25 wins 27.2%.", words)
+    assert unlike("BM25 wins.", words)
+
+
+@pytest.mark.parametrize(("task", "column"), [("Taxi pickup", 3), ("Taxi dropoff", 5), ("ALFWorld, tomato", 7)])
+def test_the_readme_prints_what_table_2_prints(task: str, column: int) -> None:
+    """Most of these runs are not on the board."""
+    table = (ROOT / "benchmarks/results/table2.md").read_text(encoding="utf-8")
+
+    def cell(method: str, decoding: str, at: int = column) -> str:
+        row = next(line for line in table.splitlines() if line.startswith(f"| {method} | {decoding} |"))
+        return row.split("|")[at].split()[0]
+
+    imitation, learned = (
+        f"{cell(method, 'greedy')} ({cell(method, 'sampled')})" for method in ("SFT only, best", "Reflect-RL best")
+    )
+    paper = cell("Reflect-RL faithful", "sampled", column + 1)
+    row = next(line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if line.startswith(f"| {task} |"))
+    assert row.endswith(f"| {imitation} | {learned} | {paper} |")
