@@ -22,7 +22,7 @@ from statistics import median
 from natlang_envs.evaluation import AgentInput, evaluate, load_agent
 from natlang_envs.evaluation.workers import Workers
 
-PROTOCOL = "dangerous-taxi-pickup/v1"
+PROTOCOL = "dangerous-taxi-pickup-cities/v1"
 LATENCY, THINKING = 0.5, 0.02  # seconds
 AT_ONCE, WARM = 8, 4  # episodes in flight for each worker; episodes before the clock starts
 TURNS = 3

@@ -12,8 +12,8 @@ from PIL import Image
 
 PAGES = {
     "boards": "index.html",
-    "board": "boards/autoexplore-depth1/paper/index.html#compare=minilm-search&with=bm25",
-    "viewer": "entries/dangerous-taxi-pickup/paper/oracle/index.html#episode=3",
+    "board": "boards/autoexplore-depth1/v1/index.html#compare=minilm-search&with=bm25",
+    "viewer": "entries/dangerous-taxi-pickup/v1/oracle/index.html#episode=3",
 }
 
 

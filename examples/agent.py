@@ -10,7 +10,7 @@ import re
 from natlang_envs.evaluation import AgentInput, evaluate, load_protocol
 from natlang_envs.evaluation.runner import score_run
 
-PROTOCOL = "dangerous-taxi-pickup/v1"
+PROTOCOL = "dangerous-taxi-pickup-cities/v1"
 
 
 def crow(view: AgentInput) -> str:

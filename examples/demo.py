@@ -4,7 +4,7 @@ python examples/demo.py [--out runs/demo] [--jobs 2]
 
 The teacher of 100 demonstrations says the right thing and does another in one step of five. Each seed's policy is
 fine-tuned on them, then trained by reward. Before and after, it plays the 100 held-out starts of
-`dangerous-taxi-pickup/paper`, greedily and with commands sampled at temperature 1, as the paper's (its Table 3). Every
+`dangerous-taxi-pickup/v1`, greedily and with commands sampled at temperature 1, as the paper's (its Table 3). Every
 recording is packed as a submission, which replays it, and the leaderboard's pages are built. A demo that was stopped
 resumes. It is one setting of benchmarks/results/gain.md.
 """

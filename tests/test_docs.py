@@ -105,7 +105,7 @@ def test_the_example_agent_plays() -> None:
         [sys.executable, str(ROOT / "examples" / "agent.py")], capture_output=True, text=True, timeout=120, cwd=ROOT
     )
     assert done.returncode == 0, done.stderr
-    found = re.search(r"crow on dangerous-taxi-pickup/v1: success ([\d.]+)%", done.stdout)
+    found = re.search(r"crow on dangerous-taxi-pickup-cities/v1: success ([\d.]+)%", done.stdout)
     assert found, done.stdout
     # It draws nothing, so it always earns the same: on every second map there is no wall in its way.
     assert found.group(1) == "52.5"

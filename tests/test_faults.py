@@ -26,7 +26,7 @@ from natlang_envs.locks import alone, only_process
 from tools.faults.cases import ROOT, Case, served
 from tools.faults.faults import Trial
 
-PROTOCOL = "dangerous-taxi-pickup/paper"
+PROTOCOL = "dangerous-taxi-pickup/v1"
 COMMANDS = [
     pytest.param("exploring", {"kill -9": 1, "two at once": 1}, id="exploring"),
     pytest.param("evaluating", {"kill -9": 2, "full disk": 1, "corrupt line": 1}, id="evaluating"),

@@ -16,7 +16,7 @@ def test_the_demo_trains_plays_verifies_and_shows(tmp_path: Path, monkeypatch: p
     assert done.exit_code == 0, done.output
     assert "100 demonstrations" in done.output
     assert "Every episode was replayed" in done.output
-    entries = {path.name for path in (tmp_path / "out/submissions/dangerous-taxi-pickup/paper").iterdir()}
+    entries = {path.name for path in (tmp_path / "out/submissions/dangerous-taxi-pickup/v1").iterdir()}
     assert {"random", "oracle", "slips-100-sampled-seed-0", "slips-100-sft-sampled-seed-0"} <= entries
     assert (tmp_path / "out/site/index.html").exists()
     assert (tmp_path / "out/demo.png").exists()

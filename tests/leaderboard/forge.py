@@ -14,7 +14,7 @@ from natlang_envs.evaluation.protocols import load_protocol
 from natlang_envs.evaluation.runner import TRAJECTORIES_FILE
 from natlang_envs.trajectory import chain
 
-PROTOCOL = "dangerous-taxi-pickup/paper"
+PROTOCOL = "dangerous-taxi-pickup/v1"
 Episodes = list[dict[str, Any]]
 Facts = dict[str, Any]
 
@@ -207,12 +207,12 @@ def protocol_digest(forged: Forged) -> None:
 
 
 def other_protocol(forged: Forged) -> None:
-    forged.facts["protocol"] = "dangerous-taxi-pickup/v1"
+    forged.facts["protocol"] = "dangerous-taxi-pickup-cities/v1"
 
 
 def other_protocol_and_digest(forged: Forged) -> None:
     # The same tasks with twice the steps and another reward.
-    other = load_protocol("dangerous-taxi-dropoff/paper")
+    other = load_protocol("dangerous-taxi-dropoff/v1")
     forged.facts.update(protocol=other.name, protocol_digest=other.digest)
 
 

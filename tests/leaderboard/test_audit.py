@@ -184,12 +184,12 @@ def test_the_command_says_what_was_found(entry: Path, command: Callable[..., Fin
 @pytest.mark.parametrize(
     ("protocol", "least", "most"),
     [
-        ("dangerous-taxi-pickup/v2", 0, 0),
-        ("dangerous-taxi-dropoff/v1", 0, 0),
-        ("alfworld-generated/v2", 0, 5),
-        ("alfworld-tomato/paper", 0, 5),
+        ("dangerous-taxi-pickup-cities/v1", 0, 0),
+        ("dangerous-taxi-dropoff-cities/v1", 0, 0),
+        ("alfworld-generated/v1", 0, 5),
+        ("alfworld-tomato/v1", 0, 5),
         ("alfworld-tomato/v1", 30, 30),
-        ("dangerous-taxi-pickup/paper", 25, 30),
+        ("dangerous-taxi-pickup/v1", 25, 30),
     ],
 )
 def test_an_audits_tasks_are_new_on_the_boards_that_the_policy_names(protocol: str, least: int, most: int) -> None:

@@ -100,9 +100,9 @@ def test_a_series_is_ranked_once_when_every_seed_was_checked(submissions: Path, 
 @pytest.mark.parametrize(
     ("entry", "headings"),
     [
-        ("autoexplore/v2/bm25", {"Depth": "01234", "Repository": ("nltk", "pytest", "scrapy", "xarray")}),
+        ("autoexplore/v1/bm25", {"Depth": "01234", "Repository": ("nltk", "pytest", "scrapy", "xarray")}),
         ("autoexplore-depth2/v1/oracle", {"Repository": ("nltk", "pytest", "scrapy", "xarray")}),
-        ("dangerous-taxi-pickup/v1/oracle", {}),
+        ("dangerous-taxi-pickup-cities/v1/oracle", {}),
     ],
 )
 def test_success_by_kind_needs_neither_repositories_nor_games(entry: str, headings: dict[str, str]) -> None:
@@ -120,7 +120,7 @@ def test_success_by_kind_needs_neither_repositories_nor_games(entry: str, headin
 def test_types_of_household_tasks_are_told_from_their_ids() -> None:
     generated = read_ledger(LEDGER)["alfworld-generated/v1/expert"]
     assert len(by_kind(generated, load_protocol("alfworld-generated/v1"))["Task type"]) == 6
-    official = load_protocol("alfworld-unseen/official")
+    official = load_protocol("alfworld-unseen/v1")
     of_official = generated.model_copy(update={"outcomes": "1" * len(official.episodes)})
     kinds = by_kind(of_official, official)["Task type"]
     assert len(kinds) == 6

@@ -94,7 +94,7 @@ def test_committed_badges_are_current() -> None:
 @all_repositories
 def test_baselines_made_again_replace_those_that_are_there(tmp_path: Path) -> None:
     submissions = tmp_path / "submissions"
-    some = ("alfworld-tomato/v1", "autoexplore-depth1/v2", PROTOCOL)
+    some = ("alfworld-tomato/v1", "autoexplore-depth1/v1", PROTOCOL)
     first = make_baselines(submissions, some)
     (first[0] / TRAJECTORIES_FILE).write_bytes(b"")
     make_baselines(submissions, some)

@@ -52,7 +52,7 @@ def refused(*arguments: str) -> str:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A run of the random agent, and what the command printed."""
     out = tmp_path_factory.mktemp("runs") / "random"
-    done = natlang("evaluate", "--agent", "random", "--protocol", "dangerous-taxi-pickup/paper", "--out", str(out))
+    done = natlang("evaluate", "--agent", "random", "--protocol", "dangerous-taxi-pickup/v1", "--out", str(out))
     assert done.returncode == 0, done.stderr
     assert "100/100" in done.stderr  # the progress bar's last state
     return out, done.stdout
@@ -189,7 +189,7 @@ def test_evaluate_prints_the_score_of_the_run_it_wrote(finished: tuple[Path, str
 
 
 def test_name_and_batch_change_no_episode(finished: tuple[Path, str], tmp_path: Path) -> None:
-    arguments = ("--agent", "random", "--protocol", "dangerous-taxi-pickup/paper", "--out", str(tmp_path / "b"))
+    arguments = ("--agent", "random", "--protocol", "dangerous-taxi-pickup/v1", "--out", str(tmp_path / "b"))
     assert natlang("evaluate", *arguments, "--name", "dice", "--batch", "7").returncode == 0
     run, trajectories = read_run(tmp_path / "b")
     assert run.agent == "dice"
@@ -258,14 +258,14 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: tuple[str, ...], says:
     [
         ({"--agent": "randm"}, "unknown agent 'randm': choose one of random"),
         ({"--agent": "random:3"}, "takes no argument"),
-        ({"--protocol": "dangerous-taxi-pickup/v9"}, "one of dangerous-taxi-pickup/v2, dangerous-taxi-pickup/v1"),
+        ({"--protocol": "dangerous-taxi-pickup/v9"}, "one of dangerous-taxi-pickup-cities/v1, dangerous-taxi-pickup-cities/v1"),
         ({"--protocol": "../v1"}, "unknown protocol '../v1'"),
         ({"--batch": "0"}, "--batch"),
     ],
 )
 def test_a_refused_evaluation_writes_nothing(change: dict[str, str], says: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    options = {"--agent": "random", "--protocol": "dangerous-taxi-pickup/v1", "--out": str(out), **change}
+    options = {"--agent": "random", "--protocol": "dangerous-taxi-pickup-cities/v1", "--out": str(out), **change}
     assert says in refused("evaluate", *(part for option in options.items() for part in option))
     assert not out.exists()
 
@@ -273,7 +273,7 @@ def test_a_refused_evaluation_writes_nothing(change: dict[str, str], says: str, 
 def test_a_folder_that_holds_a_run_is_not_overwritten(finished: tuple[Path, str]) -> None:
     out, _ = finished
     before = {path: path.read_bytes() for path in out.iterdir()}
-    arguments = ("--agent", "oracle", "--protocol", "dangerous-taxi-pickup/v1", "--out", str(out))
+    arguments = ("--agent", "oracle", "--protocol", "dangerous-taxi-pickup-cities/v1", "--out", str(out))
     assert f"{out} already holds a run: choose another --out" in refused("evaluate", *arguments)
     assert {path: path.read_bytes() for path in out.iterdir()} == before
 
@@ -281,7 +281,7 @@ def test_a_folder_that_holds_a_run_is_not_overwritten(finished: tuple[Path, str]
 def test_an_out_that_is_a_file_is_refused_and_kept(tmp_path: Path) -> None:
     file = tmp_path / "notes"
     file.write_text("mine")
-    arguments = ("--agent", "random", "--protocol", "dangerous-taxi-pickup/v1", "--out", str(file))
+    arguments = ("--agent", "random", "--protocol", "dangerous-taxi-pickup-cities/v1", "--out", str(file))
     assert "choose another --out" in refused("evaluate", *arguments)
     assert file.read_text() == "mine"
 
@@ -329,7 +329,7 @@ def test_an_extra_that_is_not_installed_is_named_in_one_line(
 
 def test_a_person_plays_a_protocol_and_stops_in_between(tmp_path: Path) -> None:
     """A scripted person: the first action, always, which soon ends each episode of the taxi."""
-    protocol, out = "dangerous-taxi-pickup/paper", tmp_path / "run"
+    protocol, out = "dangerous-taxi-pickup/v1", tmp_path / "run"
     first = natlang("play", protocol, "--record", str(out), "--name", "scripted", stdin="1\n" * 40 + "q\n")
     assert "Go on with the same command" in first.stdout
     left = re.findall(r"(\d+) episodes of", first.stdout)

@@ -29,7 +29,7 @@ CASES = [
     Case("NatLang/AutoExplore-v0", {**EMBEDDED, "split": "train"}),
     Case("NatLang/AutoExplore-Depth1-v0", {**EMBEDDED, "split": "validation", "file_budget": 40}),
     Case("NatLang/AutoExplore-Depth2-v0", {**EMBEDDED, "split": "test"}),
-    Case("NatLang/AutoExplore-v2", {**EMBEDDED, "split": "train", "file_budget": 40}),
+    Case("NatLang/AutoExplore-v0", {**EMBEDDED, "split": "train", "file_budget": 40}),
     Case("NatLang/ALFWorld-v0", {"split": "train", "task_types": ["look_at_obj_in_light", "pick_two_obj_and_place"]}),
     Case("NatLang/ALFWorld-v0", {"split": "test", "grammar": "0.4.2", "horizon": 20}),
     Case("NatLang/ALFWorld-v0", {"split": "train", "source": "mixed"}),

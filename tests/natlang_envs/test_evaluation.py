@@ -38,7 +38,7 @@ from tests.archives import needs_repositories
 NAMES = protocol_names()
 OFFICIAL = [name for name in NAMES if load_protocol(name).kwargs.get("source") == "official"]  # a download of others
 PLAYABLE = [pytest.param(name, marks=needs_repositories(name)) for name in NAMES if name not in OFFICIAL]
-SMALL = replace(load_protocol("dangerous-taxi-dropoff/v1"), runs=3)
+SMALL = replace(load_protocol("dangerous-taxi-dropoff-cities/v1"), runs=3)
 SMALL = replace(SMALL, episodes=SMALL.episodes[:11])
 
 
@@ -76,7 +76,7 @@ def test_a_digest_covers_everything_but_the_description(change: dict[str, Any]) 
 def test_a_protocol_holds_enough_held_out_tasks(name: str) -> None:
     protocol = load_protocol(name)
     tasks = [episode.task_id for episode in protocol.episodes]
-    if name == "alfworld-tomato/paper":
+    if name == "alfworld-tomato/v1":
         assert (len(set(tasks)), protocol.runs) == (4, 25)
         return
     if name == "alfworld-tomato/v1":

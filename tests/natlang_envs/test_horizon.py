@@ -17,7 +17,7 @@ from natlang_envs.conformance.vectors import vector_equals_sync
 from natlang_envs.wrappers import ScaleReward
 
 EMBEDDED: dict[str, Any] = {"dataset": "embedded"}
-EXPLORE, HOUSE, TAXI = "NatLang/AutoExplore-v2", "NatLang/ALFWorld-v0", "NatLang/DangerousTaxi-v0"
+EXPLORE, HOUSE, TAXI = "NatLang/AutoExplore-v0", "NatLang/ALFWorld-v0", "NatLang/DangerousTaxi-v0"
 
 
 @pytest.mark.parametrize("env_id", [entry.id for entry in ENVIRONMENTS])

@@ -51,7 +51,7 @@ def test_pettingzoos_own_placeholder_is_passed_over_by_two_players_alone() -> No
 
 
 def test_a_protocol_being_recorded_takes_no_options(tmp_path: Any) -> None:
-    env = record(load_protocol("dangerous-taxi-pickup/v1"), tmp_path / "run")
+    env = record(load_protocol("dangerous-taxi-pickup-cities/v1"), tmp_path / "run")
     with pytest.raises(UsageError, match="the protocol says which task is next: leave the options"):
         env.reset(options={"task_id": "classic/2.3/red-green"})
 

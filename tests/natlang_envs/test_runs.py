@@ -18,7 +18,7 @@ from natlang_envs.evaluation.agents import RandomAgent, find_agent
 from natlang_envs.evaluation.runs import JOURNAL_FILE, RUN_FILE, TRAJECTORIES_FILE
 from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES
 
-WHOLE = load_protocol("dangerous-taxi-pickup/paper")
+WHOLE = load_protocol("dangerous-taxi-pickup/v1")
 SMALL = replace(WHOLE, name="small", runs=2, episodes=WHOLE.episodes[:12])
 
 
@@ -102,7 +102,7 @@ def test_threads_record_the_same_bytes(tmp_path: Path) -> None:
 
 def test_a_try_is_no_run_of_the_protocol() -> None:
     run, trajectories = evaluate(RandomAgent(), WHOLE, episodes=3)
-    assert (len(trajectories), run.protocol) == (3, "dangerous-taxi-pickup/paper+first3")
+    assert (len(trajectories), run.protocol) == (3, "dangerous-taxi-pickup/v1+first3")
     assert run.protocol_digest != WHOLE.digest
 
 

@@ -194,7 +194,7 @@ def test_wrong_arguments_are_named(kwargs: dict[str, Any], words: str) -> None:
         gymnasium.make_vec(DROPOFF, 2, vectorization_mode="vector_entry_point", **kwargs)
 
 
-@pytest.mark.parametrize("id", ["NatLang/ALFWorld-v0", "NatLang/AutoExplore-v2", "NatLang/DangerousTaxi-v0"])
+@pytest.mark.parametrize("id", ["NatLang/ALFWorld-v0", "NatLang/AutoExplore-v0", "NatLang/DangerousTaxi-v0"])
 def test_ansi_shows_the_situation_in_both_forms(id: str) -> None:
     single = gymnasium.make(id, render_mode="ansi")
     many = gymnasium.make_vec(id, 2, render_mode="ansi")

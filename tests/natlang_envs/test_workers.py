@@ -19,7 +19,7 @@ from natlang_envs.evaluation.workers import Workers
 
 AGENTS = "tests.natlang_envs.worker_agents"
 pytestmark = pytest.mark.timeout(120)
-PROTOCOL = "dangerous-taxi-pickup/v1"
+PROTOCOL = "dangerous-taxi-pickup-cities/v1"
 
 
 def played(out: Path, agent: str, *, episodes: int = 12, workers: Workers | None = None, **options: object) -> bytes:

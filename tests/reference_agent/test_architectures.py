@@ -93,7 +93,7 @@ def test_each_architecture_is_trained_and_played(backbone: Path, out: Path, chat
     lora = ("model.lora_rank=2", "model.lora_targets='default'", "players='adapters'", f"model.chat={chat}")
     two = ("sft_reflector.steps=2", "sft_policy.steps=2", "collect.trajectories=2", "rl.learning_rate=1e-2")
     train(quick_config(f"model.name='{backbone}'", *lora, *two, stages=(2,)), out, silent)
-    assert len(evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/paper", episodes=6)[1]) == 6
+    assert len(evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/v1", episodes=6)[1]) == 6
 
 
 @pytest.mark.parametrize("backbone", KINDS, indirect=True)

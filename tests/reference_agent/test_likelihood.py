@@ -119,7 +119,7 @@ def test_it_may_begin_in_the_middle_of_a_game(by_words: LikelihoodAgent, tmp_pat
 def test_a_model_plays_the_same_in_any_batch(reader: LanguageModel) -> None:
     ids = tuple(RepositoryTasks("all", 1).ids())[:5]
     protocol = replace(
-        load_protocol("autoexplore-depth1/paper"),
+        load_protocol("autoexplore-depth1/v1"),
         kwargs={"dataset": "embedded", "split": "all"},
         episodes=tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids)),
     )
@@ -133,7 +133,7 @@ def test_a_model_plays_the_same_in_any_batch(reader: LanguageModel) -> None:
 
 def test_what_it_does_not_play_is_said(reader: LanguageModel, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="agent 'likelihood' walks through folders"):
-        evaluate(LikelihoodAgent(reader), "dangerous-taxi-pickup/paper")
+        evaluate(LikelihoodAgent(reader), "dangerous-taxi-pickup/v1")
     with pytest.raises(UsageError, match="write --agent likelihood:MODEL"):
         load("")
     reader.save(tmp_path / "model")

@@ -120,18 +120,18 @@ def test_training_makes_every_room_of_the_run_and_an_agent(out: Path) -> None:
     assert list((out / "rl" / "tensorboard").iterdir())
     assert not same(out / "policy", out / "policy-sft"), "reward moved the policy"
     agent = ReflectRLAgent(out)
-    _, played = evaluate(agent, "dangerous-taxi-pickup/paper")
+    _, played = evaluate(agent, "dangerous-taxi-pickup/v1")
     assert len(played) == 100
     assert all(isinstance(said, str) for each in played for said in each.reflections)
     assert [each.actions for each in played] == [
-        each.actions for each in evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/paper", batch=9)[1]
+        each.actions for each in evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/v1", batch=9)[1]
     ]
-    start = evaluate(load_agent(f"reflect-rl:{out}/policy-sft"), "dangerous-taxi-pickup/paper")[1]
+    start = evaluate(load_agent(f"reflect-rl:{out}/policy-sft"), "dangerous-taxi-pickup/v1")[1]
     assert len(start) == 100
-    drawn = [evaluate(load_sampling(str(out)), "dangerous-taxi-pickup/paper", batch=batch)[1] for batch in (64, 9)]
+    drawn = [evaluate(load_sampling(str(out)), "dangerous-taxi-pickup/v1", batch=batch)[1] for batch in (64, 9)]
     assert [each.actions for each in drawn[0]] == [each.actions for each in drawn[1]], "each episode draws its own"
     assert [each.actions for each in drawn[0]] != [each.actions for each in played]
-    after = evaluate(agent.sampled(), "dangerous-taxi-pickup/paper")[1]  # with what the likeliest play remembers
+    after = evaluate(agent.sampled(), "dangerous-taxi-pickup/v1")[1]  # with what the likeliest play remembers
     assert [each.actions for each in drawn[0]] == [each.actions for each in after]
 
 
@@ -147,7 +147,7 @@ def test_the_reflector_does_not_move_and_there_may_be_none(out: Path) -> None:
     without = out.with_name("without")
     train(quick_config("reflect=false"), without, silent)
     assert not (without / "reflector").exists()
-    _, played = evaluate(load_agent(f"reflect-rl:{without}"), "dangerous-taxi-pickup/paper")
+    _, played = evaluate(load_agent(f"reflect-rl:{without}"), "dangerous-taxi-pickup/v1")
     assert all(said is None for each in played for said in each.reflections)
 
 
@@ -395,6 +395,6 @@ def test_configs_read_back_and_name_what_is_wrong() -> None:
 
 def test_generated_maps_train_too(out: Path) -> None:
     train(quick_config("env_kwargs={map='generated'}", stages=(1,)), out, silent)
-    _, played = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup/v1")
+    _, played = evaluate(load_agent(f"reflect-rl:{out}"), "dangerous-taxi-pickup-cities/v1")
     assert len(played) == 200
     assert np.isfinite(sum(sum(each.rewards) for each in played))

@@ -34,7 +34,7 @@ from reference_agent.untuned.agents import (
 )
 from tests.natlang_envs.chat_server import Body, completion, serve
 
-PICKUP = "dangerous-taxi-pickup/paper"
+PICKUP = "dangerous-taxi-pickup/v1"
 COMMANDS = ("move south", "move north", "pick up passenger")
 
 

@@ -206,7 +206,7 @@ def test_official_games_are_played_by_type_and_goal_and_in_either_grammar(data: 
 
 
 @needs_games
-@pytest.mark.parametrize("name", ["alfworld-seen/official", "alfworld-unseen/official"])
+@pytest.mark.parametrize("name", ["alfworld-seen/v1", "alfworld-unseen/v1"])
 def test_the_reference_wins_all_games_of_the_protocols(data: Path, name: str) -> None:
     protocol = load_protocol(name)
     assert tuple(each.task_id for each in protocol.episodes) == official_ids(data, protocol.kwargs["split"])
@@ -216,7 +216,7 @@ def test_the_reference_wins_all_games_of_the_protocols(data: Path, name: str) ->
 
 def test_a_protocol_of_official_games_says_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
-    words = one_line(lambda: load_protocol("alfworld-unseen/official").make_env())
+    words = one_line(lambda: load_protocol("alfworld-unseen/v1").make_env())
     assert words == f"{tmp_path} holds none of the official games of valid_unseen: {REMEDY}"
 
 

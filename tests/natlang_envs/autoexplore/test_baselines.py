@@ -151,7 +151,7 @@ def test_other_environments_are_refused_in_words(agent: str, words: str, tmp_pat
     taxi = Protocol("taxi/x", "NatLang/DangerousTaxi-v0", {}, 30, 1, episodes, "")
     with pytest.raises(UsageError, match=words):
         evaluate(load_agent(agent), taxi)
-    command = ["evaluate", "--agent", agent, "--protocol", "dangerous-taxi-pickup/v1", "--out", str(tmp_path / "run")]
+    command = ["evaluate", "--agent", agent, "--protocol", "dangerous-taxi-pickup-cities/v1", "--out", str(tmp_path / "run")]
     done = subprocess.run(
         [sys.executable, "-m", "natlang_envs.cli", *command], capture_output=True, text=True, timeout=60, check=False
     )

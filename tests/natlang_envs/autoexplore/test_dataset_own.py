@@ -17,6 +17,7 @@ import natlang_envs
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.dataset.checks import label_problems, repository_problems
 from natlang_envs.autoexplore.dataset.labels import Label, read_labels
+from natlang_envs.autoexplore.protocols import own_protocol
 from natlang_envs.autoexplore.dataset.llm_labels import files_to_ask, journal_of, make_labels
 from natlang_envs.autoexplore.repository.tree import Repository, open_repository
 from natlang_envs.env import unwrap
@@ -211,6 +212,7 @@ def test_labels_of_ones_own_are_played_checked_exported_and_evaluated(shop: Repo
     labels, folder = tmp_path / "labels.jsonl", str(shop.path)
     with serve(lambda prompt: completion(Labeller().reply(prompt))) as chat:
         assert run(chat, "--repo", folder, "-o", str(labels), "--model", "m", "--questions", "1").returncode == 0
+    assert own_protocol(labels, shop.path).env_id == "NatLang/AutoExplore-v0"
     env = gymnasium.make("NatLang/AutoExplore-v0", dataset=str(labels), repository=folder)
     asked = {label.id: label for label in read_labels(labels)}
     for seed in range(5):
