@@ -104,29 +104,26 @@ def test_seeds_draw_the_same_tasks_and_wrong_requests_are_one_line() -> None:
         client.close()
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
+def test_an_argument_of_reset_that_is_not_known_is_refused_and_the_session_goes_on() -> None:
+    refused = (
         ({"split": "test"}, "start natlang serve with --split"),
         ({"taskid": "classic/2.3/red-green"}, "unknown argument of reset 'taskid': choose one of task_id"),
         ({"sead": 3}, "unknown argument of reset 'sead': choose one of seed"),
         ({"options": {}}, "unknown argument of reset 'options': choose one of"),
         ({"task_id": ""}, "unknown task ''"),
         ({"task_id": 7}, "task_id must be str, not 7"),
-    ],
-)
-def test_an_argument_of_reset_that_is_not_known_is_refused_and_the_session_goes_on(wrong, words: str) -> None:
+    )
     with served(TAXI) as url:
         client = wait_for(url)
         before = client.reset(seed=0).observation
-        with pytest.raises(RuntimeError, match=re.escape(words)):
-            client.reset(**wrong)
-        assert client.state()["task_id"] == before["task_id"]
-        client.step({"command": "move north"})
-        assert client.state()["step_count"] == 1
-        status, answer = asked(f"{url}/reset", wrong)
-        assert status == 400
-        assert words in answer
+        for steps, (wrong, words) in enumerate(refused, start=1):
+            with pytest.raises(RuntimeError, match=re.escape(words)):
+                client.reset(**wrong)
+            client.step({"command": before["admissible_commands"][steps % 2]})  # to and fro
+            assert client.state() == {"episode_id": None, "step_count": steps, "task_id": before["task_id"]}
+            status, answer = asked(f"{url}/reset", wrong)
+            assert status == 400
+            assert words in answer
 
 
 def test_plain_http_names_the_environment_and_says_that_it_keeps_no_game() -> None:
