@@ -156,7 +156,8 @@ def rollout(
 
     Raises:
         UsageError: The environment cannot be made, the split is not one to learn from, or a number is below 1. The
-            function itself raises it for a prompt that is no task of the split or too long, and for `max_tokens` beyond what the model takes.
+            function itself raises it for a prompt that is no task of the split or is too long, and for `max_tokens`
+            beyond what the model takes.
     """
     for name, given in (("turns", turns), ("max_new_tokens", max_new_tokens), ("max_tokens", max_tokens)):
         if given is not None and given < 1:
@@ -250,7 +251,9 @@ def _step(episode: _Episode, tokens: list[int], tokenizer: Any, longest: float) 
     episode.cut = len(episode.context) + len(told) > longest
     if not episode.cut:
         episode.add(told, None)
-    elif tokens[-1] == tokenizer.eos_token_id:  # the model's own, in the middle of a game: TRL would take it for the end
+    elif (
+        tokens[-1] == tokenizer.eos_token_id
+    ):  # the model's own, in the middle of a game: TRL would take it for the end
         episode.add(told[:1], None)
 
 

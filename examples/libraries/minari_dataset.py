@@ -1,4 +1,4 @@
-"""Minari records the oracle of the taxi and loads it again, wiring only: python examples/libraries/minari_dataset.py"""
+"""Minari records the oracle of the taxi's split `train` and loads it again, wiring only: python examples/libraries/minari_dataset.py"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "natlang/taxi/oracle-v0"
 def main(episodes: int = 5) -> minari.MinariDataset:
     """Return the data set, read back from the disk."""
     register()
-    collector = minari.DataCollector(gymnasium.make("NatLang/DangerousTaxi-v0"))
+    collector = minari.DataCollector(gymnasium.make("NatLang/DangerousTaxi-v0", split="train"))
     for seed in range(episodes):
         collector.reset(seed=seed)
         for command in collector.unwrapped.reference():

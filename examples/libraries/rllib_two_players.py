@@ -24,7 +24,7 @@ class Players(MultiAgentEnv):
 
     def __init__(self, config: dict[str, Any] | None = None) -> None:
         super().__init__()
-        self.game, self.encode = aec_env(PICKUP), TextEncoder(512)
+        self.game, self.encode = aec_env(PICKUP, split="train"), TextEncoder(512)
         self.agents = self.possible_agents = [REFLECTOR, POLICY]
         box = spaces.Box(0.0, 3.0, (512,), np.float32)
         self.observation_spaces = dict.fromkeys(self.agents, box)

@@ -10,21 +10,22 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("torch", reason="the extra agent is not installed")
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
 import natlang_envs
 from natlang_envs import UsageError
 from natlang_envs.cli_support import make_env
 from natlang_envs.trl import environment, reward, rollout, tasks
 
-torch = pytest.importorskip("torch", reason="the extra agent is not installed")
-from transformers import AutoModelForCausalLM, AutoTokenizer
-
 PICKUP, HOUSE = "NatLang/DangerousTaxi-Pickup-v0", "NatLang/ALFWorld-v0"
 TINY = str(next((Path(natlang_envs.__file__).parents[1] / "reference_agent/data/models").glob("tiny-*")))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def trainer() -> Any:
-    """What plays at random: a model that finds all tokens equally likely."""
+    """What plays at random, the same way every time: a model that finds all tokens equally likely."""
     torch.manual_seed(0)
     model = AutoModelForCausalLM.from_pretrained(TINY, max_position_embeddings=8192)
     with torch.no_grad():
@@ -59,14 +60,16 @@ def test_the_completions_of_games_that_ended_end_in_eos_and_no_others(trainer: A
 
 def test_an_episode_that_max_tokens_cuts_is_told_once_marked_and_not_ended(trainer: Any) -> None:
     eos = trainer.processing_class.eos_token_id
-    chosen = prompts(PICKUP, 12)
+    chosen = prompts(PICKUP, 24)
     play = rollout(PICKUP, max_tokens=200)
-    with pytest.warns(UserWarning, match=r"of 12 episodes were cut at max_tokens=200, the first of them after 1 command"):
+    with pytest.warns(
+        UserWarning, match=r"of 24 episodes were cut at max_tokens=200, the first of them after 1 command"
+    ):
         played = play(chosen, trainer)
     for ids, prompt, cut in zip(played["completion_ids"], played["prompt_ids"], played["episode_cut"], strict=True):
         assert len(prompt) + len(ids) <= 200
         assert (ids[-1] == eos) is not cut
-    assert 0 < sum(played["episode_cut"]) < 12
+    assert 0 < sum(played["episode_cut"]) < 24
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         play(chosen, trainer)
@@ -77,11 +80,8 @@ def test_a_model_that_ends_its_line_with_eos_has_not_ended_the_game(trainer: Any
     chosen = prompts(HOUSE, 1)
     longest = len(rollout(HOUSE, turns=1)(chosen, trainer)["prompt_ids"][0])
     trainer.model.generation_config.forced_eos_token_id = eos
-    try:
-        with pytest.warns(UserWarning, match="max_tokens"):
-            played = rollout(HOUSE, listed_only=False, max_new_tokens=1, max_tokens=longest + 9)(chosen, trainer)
-    finally:
-        trainer.model.generation_config.forced_eos_token_id = None
+    with pytest.warns(UserWarning, match="max_tokens"):
+        played = rollout(HOUSE, listed_only=False, max_new_tokens=1, max_tokens=longest + 9)(chosen, trainer)
     assert played["completion_ids"][0][0] == eos
     assert played["completion_ids"][0][-1] != eos
     assert played["env_mask"] == [[1, 0]]
@@ -90,7 +90,7 @@ def test_a_model_that_ends_its_line_with_eos_has_not_ended_the_game(trainer: Any
 def test_without_max_tokens_the_model_is_the_limit_so_that_alfworld_fits(trainer: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        played = rollout(HOUSE, horizon=8)(prompts(HOUSE, 2), trainer)
+        played = rollout(HOUSE, horizon=12)(prompts(HOUSE, 2), trainer)
     assert played["episode_cut"] == [False, False]
     assert all(len(each) > 1024 for each in played["completion_ids"])
 
@@ -174,7 +174,9 @@ def test_a_row_without_a_task_is_refused_and_columns_of_others_are_not() -> None
     [row] = tasks(PICKUP, 1, chat=True)
     assert game.reset(**row, source="mine", task="taxi", split="train", answer=3).startswith("\n\n")
     for columns in ({}, {"prompt": row["prompt"]}, {"task_id": None}):
-        with pytest.raises(UsageError, match=r"a row has no column 'task_id': make the rows with .*tasks\(ID, chat=True\)"):
+        with pytest.raises(
+            UsageError, match=r"a row has no column 'task_id': make the rows with .*tasks\(ID, chat=True\)"
+        ):
             game.reset(**columns)
     for name in ("taskid", "task-id", "TaskId", "task_ids"):
         with pytest.raises(UsageError, match=f"the column '{name}' is not 'task_id'"):
