@@ -26,3 +26,11 @@ def test_pyproject_the_doctor_the_messages_and_the_help_know_the_same_extras() -
     assert {f"extra {name}" for name in doctor.EXTRAS} <= named
     listed = get_group(app).list_commands(None)  # type: ignore[arg-type]
     assert {"explore", "data", "serve", "alfworld"} <= set(listed) & set(extras)  # commands that an extra is for
+
+
+def test_every_extra_is_installed_beside_the_newest_releases_by_make_libraries() -> None:
+    folder = Path(natlang_envs.__file__).parents[1] / "examples/libraries"
+    text = "".join(each.read_text(encoding="utf-8") for each in sorted(folder.glob("requirements-*.txt")))
+    named = {name for found in re.findall(r"^-e \.\[(.+)\]$", text, re.MULTILINE) for name in found.split(",")}
+    assert named == set(doctor.EXTRAS) - {"alfworld"}  # that one is built by `make textworld`
+    assert "openenv-core" not in text
