@@ -13,7 +13,7 @@ class NatLangGame(textarena.Env):
     """A game of one player, made of any environment of the suite; `textarena.register` takes it."""
 
     def __init__(self, env_id: str) -> None:
-        self.env = unwrap(gymnasium.make(env_id))
+        self.env = unwrap(gymnasium.make(env_id, split="train"))
 
     def reset(self, num_players: int = 1, seed: int | None = None) -> None:
         observation, info = self.env.reset(seed=seed)
