@@ -33,6 +33,7 @@ from reference_agent.config import CollectConfig, Config, ModelConfig, TeacherCo
 from reference_agent.curriculum import Stage
 from reference_agent.families import FAMILIES, own, phrases
 from reference_agent.folders import finished
+from reference_agent.idle import idle_loaded, refuse
 from reference_agent.models.backbone import INITIALIZER_RANGE
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.warmup import SAMPLED, warm_up
@@ -64,8 +65,9 @@ def load_model(name: str = "tiny", config: ModelConfig = ModelConfig()) -> Langu
         config: Precision, device and so on.
 
     Raises:
-        UsageError: There is no such model, or it is to be fetched first.
+        UsageError: There is no such model, it is to be fetched first, or a setting has no effect on it.
     """
+    refuse("model.", idle_loaded(config, name))
     if name == "tiny":
         return LanguageModel.load(tiny_folder(), config)
     return LanguageModel.load(model_source(name), config)
@@ -150,6 +152,7 @@ def _samples(config: Config) -> Config:
     return replace(
         plain,
         split=config.split,
+        allow_test=config.allow_test,
         env_kwargs=arguments,
         history=config.history,
         teacher=TeacherConfig(options=config.teacher.options),
