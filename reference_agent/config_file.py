@@ -16,14 +16,16 @@ from reference_agent.idle import idle, refuse
 EXPERIMENTS = Path(__file__).resolve().parent / "experiments"
 
 
-def load_config(path: Path | None, settings: list[str] | None = None, over: Path | None = None) -> Config:
+def load_config(
+    path: Path | None, settings: list[str] | None = None, over: Path | None = None, for_many: bool = False
+) -> Config:
     """Read a config file or a preset, then apply the file `over` and `key=value` settings such as `rl.batch=64`.
 
     A preset is a file in `experiments/`, named without its ending, or TASK/METHOD, which is
     `experiments/methods/METHOD.toml` applied to `experiments/TASK/best.toml`. A file with `base = "other.toml"`
     (relative to it) states only what differs from that file; `base` may also be a list, in which later files win.
     Raises `UsageError` for what is missing, unknown or of the wrong type, and for what the user's own files or settings
-    say that has no effect beside the rest.
+    say that has no effect beside the rest; unless the same `settings` are `for_many` configs.
     """
     content: dict[str, Any] = {}
     given: set[str] = set()
@@ -43,7 +45,7 @@ def load_config(path: Path | None, settings: list[str] | None = None, over: Path
         inner[last] = _literal(value)
         given |= {key}
     config = parse_config(content)
-    refuse("", idle(config), given)
+    refuse("", idle(config), () if for_many else given)
     return config
 
 

@@ -111,10 +111,10 @@ def for_learning(stage: Stage, allow_test: bool) -> Stage:
         return replace(stage, env_kwargs={**stage.env_kwargs, "split": _TRAIN})
     split = named or split
     if split and not allow_test and (split in _WITH_TEST or split.startswith("test")):
-        name = stage.env if isinstance(stage.env, str) else type(env).__name__
+        name, how = (stage.env, "set") if isinstance(stage.env, str) else (type(env).__name__, "make it with")
         raise UsageError(
-            f"the split {split!r} of {name} holds test tasks, which nothing may learn from: make it with "
-            f"split={_TRAIN!r}, or set allow_test to true as well, and say so beside the results"
+            f"the split {split!r} of {name} holds test tasks, which nothing may learn from: {how} split={_TRAIN!r}, "
+            "or set allow_test to true as well, and say so beside the results"
         )
     return stage
 
