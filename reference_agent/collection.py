@@ -230,7 +230,9 @@ def _play_until_enough(source: Source, report: Report) -> list[Trajectory]:
     env = source.make_env()
     teacher = source.make_teacher(env, rng)
     if source.settings.restarts and not getattr(teacher, "restarts", False):
-        raise UsageError("collect.restarts has no effect with this teacher, which has no `restarts = True`: leave it out")
+        raise UsageError(
+            "collect.restarts has no effect with this teacher, which has no `restarts = True`: leave it out"
+        )
     wanted, kept, examples = source.settings.trajectories, 0, 0
     played: list[Trajectory] = []
     seen: dict[str, None] = {}

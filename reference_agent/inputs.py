@@ -58,7 +58,7 @@ def _flat(values: Mapping[str, Any], table: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, list):
-            value = dict(enumerate(value))  # noqa: PLW2901
+            value = dict(enumerate(value))
         flat |= _flat(value, f"{table}{name}.") if isinstance(value, dict) and value else {f"{table}{name}": value}
     return flat
 
@@ -95,7 +95,9 @@ def _claim(file: Path, now: dict[str, Any]) -> None:
         was = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         if file.parent.exists() and any(file.parent.iterdir()):
-            _log.warning("%s does not say what its content was made from: it is taken to be of these inputs", file.parent)
+            _log.warning(
+                "%s does not say what its content was made from: it is taken to be of these inputs", file.parent
+            )
         write_whole(file, (json.dumps(now, indent=2) + "\n").encode())
         return
     except ValueError as error:
@@ -189,7 +191,11 @@ def _of_code(value: Any, depth: int) -> Any:
 
 def _code(code: CodeType) -> list[Any]:
     constants = [
-        _code(each) if isinstance(each, CodeType) else sorted(map(repr, each)) if isinstance(each, frozenset) else repr(each)
+        _code(each)
+        if isinstance(each, CodeType)
+        else sorted(map(repr, each))
+        if isinstance(each, frozenset)
+        else repr(each)
         for each in code.co_consts
     ]
     return [code.co_code.hex(), constants, list(code.co_names)]

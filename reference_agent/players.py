@@ -93,7 +93,9 @@ class Reflector:
         last = list(islice(reversed(self.cache.values()), _DRAFTS))
         written = self.model.complete(list(map(self.model.ask_reflection, states)), self.max_tokens, draws, last)
         if not self.cut and any(each.cut for each in written):
-            _log.warning("a reflection was cut at %d tokens: raise max_tokens (reflection_tokens in a config)", self.max_tokens)
+            _log.warning(
+                "a reflection was cut at %d tokens: raise max_tokens (reflection_tokens in a config)", self.max_tokens
+            )
         self.written += len(written)
         self.cut += sum(each.cut for each in written)
         return [each.text for each in written]
@@ -129,7 +131,9 @@ def check_apart(policy: LanguageModel, reflector: Reflector | None, one_model: b
             "(appendix E.2), where RL moves the reflections too"
         )
     if one_model and not same:
-        raise UsageError("one_model=True, but the reflector is not the policy: leave it out, or give the policy as both")
+        raise UsageError(
+            "one_model=True, but the reflector is not the policy: leave it out, or give the policy as both"
+        )
 
 
 class Answer(NamedTuple):

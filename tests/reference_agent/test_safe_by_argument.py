@@ -1,4 +1,4 @@
-"""The public functions refuse what would give a wrong number without a word: test tasks, stale folders, shared weights."""
+"""The public functions refuse what would give a wrong number: test tasks, stale folders, shared weights."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-
 
 import pytest
 import torch
@@ -78,7 +77,9 @@ def test_test_tasks_are_learned_from_only_when_asked_twice(
     assert for_learning(stage := env(split), allow_test=True) is stage
 
 
-@pytest.mark.parametrize("env", [DangerousTaxiEnv, ALFWorldEnv, Plain, partial(ALFWorldEnv, "eval_out_of_distribution")])
+@pytest.mark.parametrize(
+    "env", [DangerousTaxiEnv, ALFWorldEnv, Plain, partial(ALFWorldEnv, "eval_out_of_distribution")]
+)
 def test_an_environment_of_a_function_keeps_the_same_rule(env: Any) -> None:
     with pytest.raises(UsageError, match="holds test tasks"):
         collect(env, "oracle", FEW)
@@ -136,7 +137,9 @@ def test_a_fine_tuning_on_nothing_is_refused_before_it_spins(
         rrl.fine_tune_reflector(model.copy(), [])
     with pytest.raises(UsageError, match="steps is 0, which trains nothing: give 1 or more"):
         rrl.fine_tune_policy(model.copy(), examples, PolicySFTConfig(steps=0))
-    with pytest.raises(UsageError, match=r"collect\.policy_trajectories is 0, .*: raise it, or set sft_policy\.steps = 0"):
+    with pytest.raises(
+        UsageError, match=r"collect\.policy_trajectories is 0, .*: raise it, or set sft_policy\.steps = 0"
+    ):
         train(quick_config("collect.policy_trajectories=0"), out, lambda *_: None)
     with pytest.raises(UsageError, match="there are no stages"):
         reinforce(model.copy(), None, [])
@@ -270,7 +273,7 @@ def test_ctrl_c_in_a_notebook_keeps_the_reference_and_the_curve(model: LanguageM
     stage = Stage(walk_on, 4)
     whole, policy = model.copy(), model.copy()
     curve = reinforce(whole, None, stage, settings)
-    with pytest.raises(rrl.Stopped, match="stopped after 2 iterations, saved in .*: the same call goes on") as caught:
+    with pytest.raises(rrl.Stopped, match=r"stopped after 2 iterations, saved in .*: the same call goes on") as caught:
         reinforce(policy, None, stage, settings, folder=tmp_path, report=press_at(2))
     assert caught.value.curve == curve[:2]
     assert policy.fingerprint() != model.fingerprint()
