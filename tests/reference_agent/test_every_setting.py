@@ -6,14 +6,13 @@ A field without a case fails `test_every_field_has_a_case`.
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-import torch
 
 from natlang_envs.errors import UsageError
 from reference_agent import Moment, WritingPolicy, collect, fine_tune_policy, fine_tune_reflector, load_model, reinforce
@@ -26,18 +25,16 @@ from reference_agent.config import (
     RLConfig,
     SFTConfig,
     TeacherConfig,
-    WarmupConfig,
 )
 from reference_agent.config_file import load_config, parse_config
 from reference_agent.curriculum import Stage
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import head_of, with_head
-from reference_agent.models.start import make_tiny
 from reference_agent.pipeline import check_environments
 from reference_agent.stages import stage_key
 from reference_agent.teachers.choose import make_teacher
 from tests.natlang_envs.corridor import Corridor
-from tests.reference_agent.conftest import QUICK, quick_config
+from tests.reference_agent.conftest import QUICK
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 walk_on = partial(Corridor, "train")
@@ -149,9 +146,9 @@ CASES: dict[type, list[tuple[str, Case]]] = {
         *(case(name, 8, "they are with_adapter's") for name in ("lora_rank", "lora_alpha")),
         case("lora_targets", "default", "they are with_adapter's"),
         case("precision", "bf16"),
-        case("eight_bit", True, "" if torch.cuda.is_available() else "eight_bit|bitsandbytes"),
+        case("eight_bit", True),
         case("gradient_checkpointing", True),
-        case("device", "cuda", "" if torch.cuda.is_available() else "cuda"),
+        case("device", "cuda"),
     ],
     Stage: [
         case("env", partial(Corridor, "validation")),
@@ -166,16 +163,6 @@ CASES: dict[type, list[tuple[str, Case]]] = {
         case("name", "generic"),
         case("options", {"regret": "last"}),
         case("options", {"regrets": "last"}, "has no option 'regrets'"),
-    ],
-    WarmupConfig: [
-        case("copy_steps", 2),
-        case("steps", 2),
-        case("levels", 1),
-        case("batch", 4),
-        case("learning_rate", 1e-4),
-        case("lookup_steps", 3),
-        case("direction_steps", 0),
-        case("seed", 2),
     ],
     Config: [
         case("seed", 1),
@@ -262,22 +249,19 @@ def result(kind: type, values: dict[str, Any], model: LanguageModel, examples: l
         stage = Stage(**{"env": walk_on, "iterations": 2, "advance_after": 5, **values})
         return reinforced(model, stage, RLConfig(batch=6), head, folder)[::3]
     if kind is ModelConfig:
-        loaded = load_model("tiny", ModelConfig(**values))
-        checkpointed = [
-            each.gradient_checkpointing
-            for each in loaded.model.modules()
-            if hasattr(each, "q_proj") or hasattr(each, "gradient_checkpointing")
-        ]
-        return loaded.fingerprint(), str(loaded.model.device), checkpointed
+        try:
+            loaded = load_model("tiny", ModelConfig(**values))
+        except UsageError as error:  # a machine may have no GPU
+            if not {"eight_bit", "device"} & values.keys():
+                raise
+            return str(error)
+        return loaded.fingerprint(), str(loaded.model.device), len(loaded._checkpointed)
     if kind is TeacherConfig:
         env = (
             Corridor("train") if "name" in values else parse_config({"curriculum": [{"env": PICKUP}]}).stages[0].make()
         )
         env.reset(seed=0)
         return type(make_teacher(env, np.random.default_rng(0), TeacherConfig(**values))).__name__ + str(values)
-    config = quick_config()
-    warmup = replace(config.warmup, **{"levels": 8, "copy_steps": 3, **values})
-    return make_tiny(replace(config, warmup=warmup), lambda *_: None).fingerprint()
 
 
 ALL = [(kind, name, each) for kind, cases in CASES.items() for name, each in cases]
