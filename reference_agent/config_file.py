@@ -43,7 +43,7 @@ def load_config(
             if not isinstance(inner, dict):
                 raise UsageError(f"{key!r} is not a setting: {parent!r} holds no settings of its own")
         inner[last] = _literal(value)
-        given |= {key}
+        given |= _names({key: inner[last]})
     config = parse_config(content)
     refuse("", idle(config), () if for_many else given)
     return config

@@ -56,9 +56,8 @@ def _told(value: object) -> str:
 
 def _flat(values: Mapping[str, Any], table: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
-    for name, value in values.items():
-        if isinstance(value, list):
-            value = dict(enumerate(value))
+    for name, given in values.items():
+        value: Any = {str(at): each for at, each in enumerate(given)} if isinstance(given, list) else given
         flat |= _flat(value, f"{table}{name}.") if isinstance(value, dict) and value else {f"{table}{name}": value}
     return flat
 

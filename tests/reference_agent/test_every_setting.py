@@ -11,12 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pytest
 
 from natlang_envs.errors import UsageError
 from reference_agent import Moment, WritingPolicy, collect, fine_tune_policy, fine_tune_reflector, load_model, reinforce
-from reference_agent.collection import Example
+from reference_agent.collection import Example, gather
 from reference_agent.config import (
     CollectConfig,
     Config,
@@ -32,7 +31,6 @@ from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import head_of, with_head
 from reference_agent.pipeline import check_environments
 from reference_agent.stages import stage_key
-from reference_agent.teachers.choose import make_teacher
 from tests.natlang_envs.corridor import Corridor
 from tests.reference_agent.conftest import QUICK
 
@@ -256,12 +254,8 @@ def result(kind: type, values: dict[str, Any], model: LanguageModel, examples: l
                 raise
             return str(error)
         return loaded.fingerprint(), str(loaded.model.device), len(loaded._checkpointed)
-    if kind is TeacherConfig:
-        env = (
-            Corridor("train") if "name" in values else parse_config({"curriculum": [{"env": PICKUP}]}).stages[0].make()
-        )
-        env.reset(seed=0)
-        return type(make_teacher(env, np.random.default_rng(0), TeacherConfig(**values))).__name__ + str(values)
+    run = {"curriculum": [{"env": PICKUP}], "collect": {"trajectories": 2, "policy_trajectories": 2}}
+    return [asdict(row) for row in gather(parse_config({**run, "teacher": values})).examples]
 
 
 ALL = [(kind, name, each) for kind, cases in CASES.items() for name, each in cases]
