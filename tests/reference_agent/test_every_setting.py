@@ -151,8 +151,8 @@ CASES: dict[type, list[tuple[str, Case]]] = {
     Stage: [
         case("env", partial(Corridor, "validation")),
         case("iterations", 1),
-        case("advance_at", 1e-9, advance_after=1),
-        case("advance_after", 1, advance_at=1e-9),
+        case("advance_at", 1e-9, advance_after=1, iterations=4),
+        case("advance_after", 1, advance_at=1e-9, iterations=4),
         case("longest_plan", 3),
         case("env_kwargs", {"split": "validation"}, env=PICKUP),
         case("env_kwargs", {"horizon": 3}, "are for an environment's id"),
