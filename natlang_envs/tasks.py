@@ -93,6 +93,7 @@ class TaskList:
         group: Callable[[str], str] = str,
     ) -> None:
         check_split(split)
+        self.split = split
         self._ids = [each for each in ids if split in ("all", split_of(family, group(each), shares))]
 
     def draw(self, uniform: Callable[[], float]) -> str:
