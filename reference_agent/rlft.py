@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
+import torch
 from torch.utils.tensorboard import SummaryWriter
 
 from natlang_envs.errors import UsageError
