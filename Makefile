@@ -29,11 +29,11 @@ test-full: lint bubblewrap data textworld
 	$(BIN)/pytest -n $(WORKERS)
 	$(MAKE) conformance
 
-# The examples with other libraries, each in an environment with the versions that go together; writes docs/libraries.md.
+# The examples with other libraries, and our extras, in environments with versions that go together; writes docs/libraries.md.
 libraries:
 	for each in libraries rllib; do \
 		$(PYTHON) -m venv .venv-$$each && \
-		.venv-$$each/bin/$(PIP_INSTALL) -r examples/libraries/requirements-$$each.txt -e . && \
+		.venv-$$each/bin/$(PIP_INSTALL) -r examples/libraries/requirements-$$each.txt && \
 		LIBRARIES_TABLE=docs/libraries.md .venv-$$each/bin/python -m pytest -q -p no:cacheprovider tests/libraries || exit 1; \
 	done
 

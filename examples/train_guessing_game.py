@@ -62,6 +62,7 @@ def main(steps: int = 120, iterations: int = 15) -> float:
     examples = rrl.collect(HalvingEnv, teacher, rrl.CollectConfig(trajectories=4, policy_trajectories=4))
     reflector = rrl.fine_tune_reflector(base.copy(), examples, rrl.SFTConfig(steps, batch=8))
     policy = rrl.fine_tune_policy(base.copy(), examples, rrl.PolicySFTConfig(steps, batch=8))
+    print("It learns and plays the same six games: this environment has no splits.")
     print(f"before RL: {rrl.success_rate(rrl.play(HalvingEnv, policy, reflector)):.0%}")
     settings = rrl.RLConfig(batch=48, minibatch=16)
     rrl.reinforce(policy, reflector, rrl.Stage(HalvingEnv, iterations), settings, report=print)

@@ -33,10 +33,15 @@ _SHOWN_PROBLEMS = 10
 LabelsOption = Annotated[Path | None, typer.Option("--labels", help="Of AutoExplore: labels of your own.")]
 RepositoryOption = Annotated[Path | None, typer.Option("--repository", help="The folder that --labels is about.")]
 
-# By name, so that the core imports no environment's package, and lazily, so that no other command waits for them.
-_IMPORTED_LATE = {
+# All commands, in the order of the help. Those of other modules stand here by name, so that the core imports no
+# environment's package, and are imported on first use, so that no other command waits for them.
+_COMMANDS: dict[str, tuple[str, str] | None] = {
     "explore": ("natlang_envs.autoexplore.explore_cli", "explore_command"),
+    "envs": None,
+    "protocols": None,
     "play": ("natlang_envs.play_cli", "play_command"),
+    "evaluate": None,
+    "replay": None,
     "serve": ("natlang_envs.serve_cli", "serve_command"),
     "data": ("natlang_envs.autoexplore.dataset.cli", "data_app"),
     "alfworld": ("natlang_envs.alfworld.textworld.export", "export_app"),
@@ -50,19 +55,18 @@ class _Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return all names, in the order of the help."""
-        own = [name for name in super().list_commands(ctx) if name not in _IMPORTED_LATE]
-        return ["explore", *own[:2], "play", *own[2:], "data", "alfworld", "doctor", "check-sandbox"]
+        return list(dict.fromkeys((*_COMMANDS, *super().list_commands(ctx))))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command. A name that none has imports them all, for the message then suggests the closest."""
-        for name in [cmd_name] if cmd_name in self.list_commands(ctx) else _IMPORTED_LATE:
-            if name in _IMPORTED_LATE and name not in self.commands:
-                self.commands[name] = _import_command(name)
+        for name in [cmd_name] if cmd_name in self.list_commands(ctx) else _COMMANDS:
+            where = _COMMANDS.get(name)
+            if where is not None and name not in self.commands:
+                self.commands[name] = _import_command(name, *where)
         return super().get_command(ctx, cmd_name)
 
 
-def _import_command(name: str) -> Any:
-    module, attribute = _IMPORTED_LATE[name]
+def _import_command(name: str, module: str, attribute: str) -> Any:
     found = getattr(import_module(module), attribute)
     only = typer.Typer()
     if isinstance(found, typer.Typer):

@@ -25,14 +25,15 @@ from natlang_envs.errors import UsageError
 from natlang_envs.files import cache_folder
 from natlang_envs.registration import ENVIRONMENTS, make_pinned
 
-# What is not possible without each extra.
-_COSTS = {
+# What is not possible without each extra; `docs` and `dev` are for those who change the suite.
+EXTRAS = {
     "agent": "the reference agent, reflect-rl",
     "eight-bit": "models in 8 bits",
     "leaderboard": "packing, verifying and building the leaderboard",
     "explore": "chat models: natlang explore --agent openai, natlang data label",
     "data": "fetching the repositories of the labelled dataset, and exporting it",
     "ray": "evaluating on a Ray cluster",
+    "serve": "serving an environment over OpenEnv's protocol: natlang serve",
     "alfworld": 'backend="textworld"; our own engine plays the same games without it',
 }
 _LEAST_FREE = 1 << 30  # bytes: the repositories take 60 MB, models 300
@@ -115,7 +116,7 @@ def _extras() -> Iterator[Finding]:
         found = re.match(r"([\w.-]+).*; extra == [\"']([\w-]+)[\"']", line)
         if found:
             wanted[found[2]].append(found[1])
-    for extra, cost in _COSTS.items():
+    for extra, cost in EXTRAS.items():
         missing = [name for name in wanted[extra] if not _is_installed(name)]
         what = f"extra {extra}"
         if missing:

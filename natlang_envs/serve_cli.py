@@ -10,7 +10,7 @@ import os
 import resource
 import secrets
 import socket
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -26,11 +26,13 @@ def serve_command(
     id: Annotated[str, typer.Argument(help="The environment; `natlang envs` lists them.", show_default=False)],
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)] = 8000,
-    split: Annotated[str | None, typer.Option(help="The split of its tasks.", show_default=False)] = None,
+    split: Annotated[str, typer.Option(help="The split of its tasks; clients cannot choose it.")] = "train",
     sessions: Annotated[int, typer.Option(help="How many clients may be connected at once.", min=1)] = 64,
     idle: Annotated[float, typer.Option(help="Seconds after which a silent client's session ends.", min=1)] = 600,
 ) -> None:
     """Serve an environment over OpenEnv's protocol, one of its own for each client.
+
+    Trainers are its clients, so the split is train unless you name another: --split test for an evaluation.
 
     On another address than loopback every request needs the token of $NATLANG_SERVE_TOKEN, or of the line printed.
     """
@@ -41,10 +43,11 @@ def serve_command(
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if sessions > files - _SPARE_FILES:
         raise UsageError(f"{sessions:,} sessions are more than the {files:,} open files allowed here: see ulimit -n")
-    options: dict[str, Any] = {} if split is None else {"split": split}
-    make_env(id, **options).close()  # a wrong id or split is said now, not to the first client
+    env = make_env(id, split=split)
+    env.reset(seed=0)  # a wrong id or split, or data that is not here, is said now, not to the first client
+    env.close()
     token = os.environ.get(TOKEN) or (None if _is_loopback(host) else secrets.token_urlsafe(24))
-    app = make_app(lambda: make_env(id, **options), sessions, idle, token)
+    app = make_app(lambda: make_env(id, split=split), sessions, idle, token)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family)
@@ -55,7 +58,7 @@ def serve_command(
     config = uvicorn.Config(app, log_level="warning", ws_max_size=MAX_MESSAGE, timeout_graceful_shutdown=2)
     name = f"[{host}]" if ":" in host else host
     where = f"http://{name}:{listening.getsockname()[1]}" + (f"/{token}" if token else "")
-    typer.echo(f"{id} is served at {where} (OpenEnv); Ctrl-C ends it")
+    typer.echo(f"{id}, split {split}, is served at {where} (OpenEnv); Ctrl-C ends it")
     uvicorn.Server(config).run(sockets=[listening])
 
 

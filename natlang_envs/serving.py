@@ -1,7 +1,8 @@
 """Serve an environment over OpenEnv's protocol: `natlang serve NatLang/ALFWorld-v0`.
 
 Any client of OpenEnv's plays it (`GenericEnvClient(base_url=...)`), and so do the trainers that speak OpenEnv. Each
-connection has an environment of its own. The protocol, its HTTP routes and WebSocket sessions are OpenEnv's.
+connection has an environment of its own, all of them in the split that the server was started with. The protocol, its
+HTTP routes and WebSocket sessions are OpenEnv's; plain HTTP keeps no game between two requests.
 """
 
 # OpenEnv is in an extra of its own and has no types to be strict about.
@@ -13,6 +14,8 @@ import hmac
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from fastapi import Request
+from fastapi.responses import JSONResponse
 from openenv.core.env_server import (
     Action,
     ConcurrencyConfig,
@@ -24,7 +27,7 @@ from openenv.core.env_server import (
 from openenv.core.env_server.types import EnvironmentMetadata
 
 from natlang_envs.env import MAX_COMMAND_LENGTH, NatLangEnv
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, one_of
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
@@ -69,17 +72,28 @@ class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
         self._state = TaskState()
 
     def reset(
-        self, seed: int | None = None, episode_id: str | None = None, task_id: str | None = None, **_: Any
+        self, seed: int | None = None, episode_id: str | None = None, task_id: str | None = None, **unknown: Any
     ) -> TextObservation:
         """Begin an episode: of the task `task_id`, or of one drawn with the seed."""
-        text, info = self._env.reset(seed=seed, options={"task_id": task_id} if task_id else None)
+        for name in unknown:
+            if name == "split":
+                raise UsageError("a client cannot choose the split: start natlang serve with --split")
+            one_of("argument of reset", name, ("seed", "episode_id", "task_id"))
+        for name, given, kind in (("seed", seed, int), ("episode_id", episode_id, str), ("task_id", task_id, str)):
+            if not isinstance(given, kind | None) or isinstance(given, bool):
+                raise UsageError(f"{name} must be {kind.__name__}, not {given!r:.99}")
+        text, info = self._env.reset(seed=seed, options=None if task_id is None else {"task_id": task_id})
         self._state = TaskState(episode_id=episode_id, step_count=0, task_id=info["task_id"])
         return self._seen(text, info)
 
-    def step(self, action: CommandAction, timeout_s: float | None = None, **_: Any) -> TextObservation:
-        """Give one command."""
+    def step(
+        self, action: CommandAction, timeout_s: float | None = None, request_id: str | None = None, **unknown: Any
+    ) -> TextObservation:
+        """Give one command; a step is over at once, so no time limit can run out."""
+        for name in unknown:
+            one_of("argument of step", name, ("action", "timeout_s", "request_id"))
         if self._state.task_id is None:
-            raise UsageError("step was asked for before reset")
+            raise UsageError("step was asked for before reset; both go through one WebSocket, for HTTP keeps no game")
         if len(action.command) > MAX_COMMAND_LENGTH:
             raise UsageError(f"a command has at most {MAX_COMMAND_LENGTH:,} characters, not {len(action.command):,}")
         text, reward, terminated, truncated, info = self._env.step(action.command)
@@ -106,8 +120,7 @@ class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
 
     def get_metadata(self) -> EnvironmentMetadata:
         """Return the environment's name and the page about it."""
-        spec, page = self._env.spec, type(self._env).__doc__ or ""
-        return EnvironmentMetadata(name=spec.id if spec else type(self._env).__name__, description=page)
+        return EnvironmentMetadata(name=_name(self._env), description=type(self._env).__doc__ or "")
 
     def close(self) -> None:
         """Release the environment."""
@@ -129,11 +142,26 @@ def make_app(make: Callable[[], NatLangEnv], sessions: int = 64, idle: float = 6
         token: What has to stand first in the path of every request, as in `http://HOST:PORT/TOKEN`; without it everyone
             may play who reaches the port.
     """
+
+    def serve() -> ServedEnvironment:
+        return ServedEnvironment(make)
+
+    env = make()
+    serve.__name__ = _name(env)  # what OpenEnv's /list_environments says
+    env.close()
     limits = ConcurrencyConfig(max_concurrent_envs=sessions, session_timeout=idle)
-    served = create_fastapi_app(
-        lambda: ServedEnvironment(make), CommandAction, TextObservation, concurrency_config=limits
-    )
+    served = create_fastapi_app(serve, CommandAction, TextObservation, concurrency_config=limits)
+    served.add_exception_handler(UsageError, _refused)
     return served if token is None else _guarded(served, token)
+
+
+def _name(env: NatLangEnv) -> str:
+    return env.spec.id if env.spec else type(env).__name__
+
+
+def _refused(request: Request, error: Exception) -> JSONResponse:
+    """Answer a wrong HTTP request; in a WebSocket OpenEnv tells the message itself."""
+    return JSONResponse({"detail": str(error)}, status_code=400)
 
 
 def _guarded(app: App, token: str) -> App:

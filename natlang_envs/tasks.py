@@ -9,11 +9,12 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple, Protocol
 
-from natlang_envs.errors import one_of
+from natlang_envs.errors import UsageError, one_of
 from natlang_envs.task_random import TaskRandom as TaskRandom  # its public name since the first version
 
 Split = Literal["train", "validation", "test", "all"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test", "all")
+LEARNING_SPLITS: tuple[Split, ...] = ("train", "validation")
 
 
 class Shares(NamedTuple):
@@ -42,6 +43,18 @@ class Tasks(Protocol):
 def check_split(split: str) -> None:
     """Raise `UsageError` unless `split` is one of the four names."""
     one_of("split", split, SPLITS)
+
+
+def check_learning_split(split: str | None, allow_test: bool) -> None:
+    """Raise `UsageError` where something learns from a split that may hold test tasks and did not ask for it twice.
+
+    Args:
+        split: The split to learn from; None where the environment is made without one.
+        allow_test: The second time of asking.
+    """
+    if split not in LEARNING_SPLITS and not allow_test:
+        names = " or ".join(map(repr, LEARNING_SPLITS))
+        raise UsageError(f"split={split!r} may hold test tasks: learn from {names}, or pass allow_test=True as well")
 
 
 def hash_fraction(text: str) -> float:
@@ -80,6 +93,7 @@ class TaskList:
         group: Callable[[str], str] = str,
     ) -> None:
         check_split(split)
+        self.split = split
         self._ids = [each for each in ids if split in ("all", split_of(family, group(each), shares))]
 
     def draw(self, uniform: Callable[[], float]) -> str:

@@ -1,9 +1,10 @@
-"""Play the environments in TRL's GRPO: a rollout function, an environment with a tool, and the reward.
+"""Play the environments in TRL's GRPO: a rollout function, an environment with a tool, the rows, and the reward.
 
-    trainer = GRPOTrainer(model, reward_funcs=reward, rollout_func=rollout(ID), train_dataset=tasks(ID), ...)
+    trainer = GRPOTrainer(model, reward, config, Dataset.from_list(tasks(ID)), rollout_func=rollout(ID), ...)
 
 An episode is one completion: what the model wrote, and between its lines what the environment answered, which TRL's
-`env_mask` keeps out of the loss. `environment(ID)` is the same game for models that call tools.
+`env_mask` keeps out of the loss. `environment(ID)` is the same game for models that call tools; its rows are
+`tasks(ID, chat=True)`. All three take the split `"train"` unless told otherwise.
 """
 
 # Torch and TRL are in extras; a trainer hands its own objects in, whose types depend on the version.
@@ -11,8 +12,11 @@ An episode is one completion: what the model wrote, and between its lines what t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from importlib import import_module
 from itertools import islice
 from typing import Any
@@ -21,6 +25,7 @@ from natlang_envs.cli_support import make_env
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import CHAT_ROLE, chat_messages, state_prompt
+from natlang_envs.tasks import check_learning_split
 
 Rollout = Callable[[list[Any], Any], dict[str, Any]]
 
@@ -31,19 +36,68 @@ CHAT_TEMPLATE = (
 """A plain chat template, for tokenizers that have none: `tokenizer.chat_template = CHAT_TEMPLATE`."""
 
 
-def tasks(id: str, count: int = 512, **kwargs: Any) -> list[dict[str, str]]:
-    """Return rows `{"prompt": task id}` for `datasets.Dataset.from_list`.
+_TOOL_ROLE = "Play by calling `act` with one of the listed commands, word for word, until the game has ended."
+
+
+def _maker(id: str, split: str | None, allow_test: bool, kwargs: dict[str, Any]) -> Callable[[], NatLangEnv]:
+    """Return what makes the environment, once it is known that it can be made and learned from."""
+    check_learning_split(split, allow_test)
+    given = kwargs if split is None else {"split": split, **kwargs}
+    make_env(id, **given).close()
+    return lambda: make_env(id, **given)
+
+
+def tasks(
+    id: str,
+    count: int = 512,
+    *,
+    chat: bool = False,
+    split: str | None = "train",
+    allow_test: bool = False,
+    **kwargs: Any,
+) -> list[dict[str, Any]]:
+    """Return rows for `datasets.Dataset.from_list`: `{"prompt": task id}`, or those that `environment` takes.
 
     Args:
         id: The environment.
-        count: At most so many tasks, the first of the split.
-        **kwargs: What the environment is made with, such as `split="train"`.
+        count: At most so many tasks. Of a larger split they are drawn as `reset` draws them, the same ones every time.
+        chat: Whether the rows are for `environment`: messages as `prompt`, and the task's id as `task_id`.
+        split: The split of the tasks; None for an environment that takes no split.
+        allow_test: Needed besides for a split that may hold test tasks, and for None.
+        **kwargs: What else the environment is made with.
+
+    Raises:
+        UsageError: The environment cannot be made, or the split is not one to learn from.
     """
-    return [{"prompt": task_id} for task_id in islice(make_env(id, **kwargs).tasks.ids(), count)]
+    found = _drawn(_maker(id, split, allow_test, kwargs)(), count)
+    if chat:
+        return [{"prompt": [{"role": "user", "content": _TOOL_ROLE}], "task_id": each} for each in found]
+    return [{"prompt": each} for each in found]
 
 
-def reward(completions: list[Any], episode_reward: list[float], **_: Any) -> list[float]:
-    """Return what each episode earned, divided by the environment's largest reward; for `reward_funcs`."""
+def _drawn(env: NatLangEnv, count: int) -> list[str]:
+    """Return all tasks of a small split, or so many of a large one: its first are all alike (one room of ALFWorld)."""
+    first = list(islice(env.tasks.ids(), count + 1))
+    if len(first) <= count:
+        return first
+    uniform = random.Random(0).random
+    found = dict.fromkeys(env.tasks.draw(uniform) for _ in range(20 * count))  # enough to meet all but the rarest
+    return list(islice(dict.fromkeys((*found, *first)), count))
+
+
+def reward(
+    completions: list[Any],
+    episode_reward: list[float],
+    episode_cut: Sequence[bool] = (),
+    log_metric: Callable[[str, float], None] | None = None,
+    **_: Any,
+) -> list[float]:
+    """Return what each episode earned, divided by the environment's largest reward; for `reward_funcs`.
+
+    Where TRL hands in `log_metric`, the share of episodes that `max_tokens` cut is logged as `episodes/cut`.
+    """
+    if log_metric is not None and episode_cut:
+        log_metric("episodes/cut", sum(episode_cut) / len(episode_cut))
     return episode_reward
 
 
@@ -58,7 +112,9 @@ class _Episode:
     logprobs: list[float] = field(default_factory=list[float])
     mask: list[int] = field(default_factory=list[int])
     earned: float = 0.0
+    steps: int = 0
     ended: bool = False
+    cut: bool = False
 
     def add(self, tokens: list[int], logprobs: list[float] | None) -> None:
         """Append tokens of the model's (with log-probabilities) or of the environment's (without)."""
@@ -74,13 +130,17 @@ def rollout(
     listed_only: bool = True,
     turns: int | None = None,
     max_new_tokens: int = 16,
-    max_tokens: int = 1024,
+    max_tokens: int | None = None,
+    split: str | None = "train",
+    allow_test: bool = False,
     **kwargs: Any,
 ) -> Rollout:
     """Return a function for `GRPOTrainer(rollout_func=...)` that plays one episode for each prompt.
 
     The prompts are task ids, as `tasks` gives them. The model writes a line, which is the command; the answer and the
     next observation follow, until the game ends. All games of a batch go in step, so that a turn is one `generate`.
+    The completion of a game that ended ends in EOS, which is the environment's; one that `turns` or `max_tokens` cut
+    does not, so that TRL's `mask_truncated_completions` leaves those and no others out.
 
     Args:
         id: The environment.
@@ -88,32 +148,70 @@ def rollout(
             otherwise earn the same in every episode, and GRPO learns from differences.
         turns: The most commands of an episode; without it the environment's horizon.
         max_new_tokens: The most tokens of a command.
-        max_tokens: An episode ends when prompt and completion together would be longer.
-        **kwargs: What the environment is made with.
+        max_tokens: An episode is cut where prompt and completion together could become longer; without it the length
+            that the model takes. The first cut is warned of; `episode_cut` of the returned fields marks each.
+        split: The split that the tasks are of; None for an environment that takes no split.
+        allow_test: Needed besides for a split that may hold test tasks, and for None.
+        **kwargs: What else the environment is made with.
+
+    Raises:
+        UsageError: The environment cannot be made, the split is not one to learn from, or a number is below 1. The
+            function itself raises it for a prompt that is no task of the split or is too long, and for `max_tokens`
+            beyond what the model takes.
     """
+    for name, given in (("turns", turns), ("max_new_tokens", max_new_tokens), ("max_tokens", max_tokens)):
+        if given is not None and given < 1:
+            raise UsageError(f"{name} must be at least 1, not {given}")
+    make = _maker(id, split, allow_test, kwargs)
+    told_of_cuts = False
 
     def play(prompts: list[Any], trainer: Any) -> dict[str, Any]:
+        nonlocal told_of_cuts
         tokenizer = getattr(trainer, "processing_class", None)
         if tokenizer is None or tokenizer.eos_token_id is None:
             raise UsageError("the trainer's processing_class must be a tokenizer with an end-of-sequence token")
-        episodes = [_begin(make_env(id, **kwargs), str(prompt), tokenizer) for prompt in prompts]
+        limit = _limit(max_tokens, trainer)
+        episodes = [_begin(make(), str(prompt), tokenizer) for prompt in prompts]
+        for episode, prompt in zip(episodes, prompts, strict=True):
+            if len(episode.prompt) + max_new_tokens > limit:
+                room = f"{len(episode.prompt)} tokens, and a command up to {max_new_tokens}"
+                most = "the model takes" if max_tokens is None else "max_tokens allows"
+                raise UsageError(f"the prompt of {prompt} has {room}: more than {most} ({limit:.0f})")
         for _ in range(turns or episodes[0].env.horizon):
-            going = [each for each in episodes if not each.ended]
+            going = [each for each in episodes if not each.ended and not each.cut]
             if not going:
                 break
             lines = _generate(going, trainer, max_new_tokens, listed_only)
             for episode, (tokens, logprobs) in zip(going, lines, strict=True):
                 episode.add(tokens, logprobs)
-                _step(episode, tokens, tokenizer, max_tokens)
+                _step(episode, tokens, tokenizer, limit - max_new_tokens)
+        cut = [each.steps for each in episodes if each.cut]
+        if cut and not told_of_cuts:
+            told_of_cuts = True
+            warnings.warn(
+                f"{len(cut)} of {len(episodes)} episodes were cut at max_tokens={limit:.0f}, the first of them after "
+                f"{min(cut)} commands; this is said once, and `episode_cut` marks each",
+                stacklevel=2,
+            )
         return {
             "prompt_ids": [each.prompt for each in episodes],
             "completion_ids": [each.completion for each in episodes],
             "logprobs": [each.logprobs for each in episodes],
             "env_mask": [each.mask for each in episodes],
             "episode_reward": [each.earned / each.env.reward_scale for each in episodes],
+            "episode_cut": [each.cut for each in episodes],
         }
 
     return play
+
+
+def _limit(max_tokens: int | None, trainer: Any) -> float:
+    """Return the most tokens of an episode: what was asked for, which the model has to take, or what it takes."""
+    config = trainer.accelerator.unwrap_model(trainer.model).config.get_text_config()
+    takes = getattr(config, "max_position_embeddings", None) or float("inf")
+    if max_tokens is not None and max_tokens > takes:
+        raise UsageError(f"max_tokens={max_tokens} is more than the {takes} tokens that the model takes: ask for fewer")
+    return takes if max_tokens is None else max_tokens
 
 
 def _begin(env: NatLangEnv, task_id: str, tokenizer: Any) -> _Episode:
@@ -132,16 +230,31 @@ def _listed(info: dict[str, Any]) -> str:
     return "Actions: " + "; ".join(info["admissible_commands"])
 
 
-def _step(episode: _Episode, tokens: list[int], tokenizer: Any, max_tokens: int) -> None:
-    """Give the command that the model wrote, and append what the environment answers."""
+def _answer(observation: str, info: dict[str, Any]) -> str:
+    """Return what a command showed: its feedback, unless the observation tells that, and the observation."""
+    return observation if info["feedback"] in observation else f"{info['feedback']}\n{observation}"
+
+
+def _step(episode: _Episode, tokens: list[int], tokenizer: Any, longest: float) -> None:
+    """Give the command that the model wrote, and append what the environment answers, or EOS where the game ended."""
     written = tokenizer.decode(tokens, skip_special_tokens=True).strip()
     observation, earned, terminated, truncated, info = episode.env.step(written.partition("\n")[0].strip())
     episode.earned += float(earned)
-    answer = f"\n{info['feedback']}\n{observation}\n{_listed(info)}\n>"
+    episode.steps += 1
+    episode.ended = terminated or truncated
+    if episode.ended:
+        if tokens[-1] != tokenizer.eos_token_id:
+            episode.add([tokenizer.eos_token_id], None)
+        return
+    answer = f"\n{_answer(observation, info)}\n{_listed(info)}\n>"
     told = list(tokenizer(answer, add_special_tokens=False)["input_ids"])
-    episode.ended = terminated or truncated or len(episode.context) + len(told) >= max_tokens
-    if not episode.ended:  # the last tokens of a completion are the model's
+    episode.cut = len(episode.context) + len(told) > longest
+    if not episode.cut:
         episode.add(told, None)
+    elif (
+        tokens[-1] == tokenizer.eos_token_id
+    ):  # the model's own, in the middle of a game: TRL would take it for the end
+        episode.add(told[:1], None)
 
 
 def _generate(
@@ -208,29 +321,41 @@ def _line(tokens: list[int], end: int, tokenizer: Any) -> int:
     return len(tokens)
 
 
-def environment(id: str, **kwargs: Any) -> type:
+def environment(id: str, *, split: str | None = "train", allow_test: bool = False, **kwargs: Any) -> type:
     """Return a class for `GRPOTrainer(environment_factory=...)`, whose tool `act` gives a command.
 
-    The rows of the data set carry `task_id`. `get_reward` is what the episode earned, divided by the environment's
-    largest reward.
+    The rows of the data set are those of `tasks(id, chat=True)`, or have columns of your own besides. `get_reward` is
+    what the episode earned, divided by the environment's largest reward.
 
     Args:
         id: The environment.
-        **kwargs: What the environment is made with.
+        split: The split that the tasks are of; None for an environment that takes no split.
+        allow_test: Needed besides for a split that may hold test tasks, and for None.
+        **kwargs: What else the environment is made with.
+
+    Raises:
+        UsageError: The environment cannot be made, or the split is not one to learn from. `reset` of the class raises
+            it for a row without a task of the split.
     """
+    make = _maker(id, split, allow_test, kwargs)
 
     class Game:
         """One game, played by calls of `act`."""
 
         def __init__(self) -> None:
-            self._env = make_env(id, **kwargs)
+            self._env = make()
             self._earned = 0.0
             self._ended = True
 
-        def reset(self, task_id: str | None = None, **_: Any) -> str:
+        def reset(self, task_id: str | None = None, **columns: Any) -> str:
+            # All rows of a group have one task: drawn here, its games could not be compared.
+            near = [name for name in columns if get_close_matches(name.lower(), ["task_id"], cutoff=0.8)]
+            if task_id is None or near:
+                found = f"the column {near[0]!r} is not 'task_id'" if near else "a row has no column 'task_id'"
+                raise UsageError(f"{found}: make the rows with natlang_envs.trl.tasks(ID, chat=True)")
             self._earned, self._ended = 0.0, False
-            observation, info = self._env.reset(options={"task_id": task_id} if task_id else None)
-            return f"{state_prompt(info['task'], [], observation)}\n{_listed(info)}"
+            observation, info = self._env.reset(options={"task_id": task_id})
+            return f"\n\n{state_prompt(info['task'], [], observation)}\n{_listed(info)}"  # TRL glues it to the prompt
 
         def act(self, command: str) -> str:
             """Give one command in the game.
@@ -246,7 +371,8 @@ def environment(id: str, **kwargs: Any) -> type:
             observation, earned, terminated, truncated, info = self._env.step(command)
             self._earned += float(earned)
             self._ended = terminated or truncated
-            return f"{info['feedback']}\n{observation}" if self._ended else f"{observation}\n{_listed(info)}"
+            answer = _answer(observation, info)
+            return answer if self._ended else f"{answer}\n{_listed(info)}"
 
         def get_reward(self) -> float:
             return self._earned / self._env.reward_scale

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from reference_agent.models.saycan import WritingPolicy
     from reference_agent.models.start import load_model
     from reference_agent.players import Reflector
-    from reference_agent.rlft import reinforce
+    from reference_agent.rlft import Stopped, reinforce
     from reference_agent.rollout import Episode, play, success_rate
     from reference_agent.sft import fine_tune_policy, fine_tune_reflector
     from reference_agent.teachers.base import Lesson, Moment, Teacher
@@ -57,7 +57,7 @@ _HOME = {
     "Reflector": "players",
     "Stage": "curriculum",
     "load_model": "models.start",
-    "reinforce": "rlft",
+    **dict.fromkeys(("Stopped", "reinforce"), "rlft"),
 }
 
 __all__ = [
@@ -73,6 +73,7 @@ __all__ = [
     "Reflector",
     "SFTConfig",
     "Stage",
+    "Stopped",
     "Teacher",
     "WritingPolicy",
     "collect",

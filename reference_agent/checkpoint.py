@@ -17,14 +17,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save, save_file
 
 from natlang_envs.errors import UsageError
-from natlang_envs.files import whole_folder
+from natlang_envs.files import whole_folder, write_whole
+from reference_agent import processes
 from reference_agent.folders import disk_errors
 from reference_agent.models.language_model import LanguageModel, check_finite
 
 PREFIX = "iteration-"
+_REFERENCE = "reference.safetensors"
 SECONDS = 120.0  # between the checkpoints of many short steps; the result does not depend on it
 _KEPT = 2  # checkpoints, the newest ones
 
@@ -99,6 +101,17 @@ class Checkpoints:
         if self._critic is not None:
             self._critic.load_state_dict(_tensors(last / "critic.safetensors"))
         return progress
+
+    def reference(self) -> list[torch.Tensor]:
+        """Return the weights before the first step: those that the folder keeps, or else, kept from now on, these."""
+        now = [weight.detach().clone() for weight in self._model.parameters()]
+        file = self._folder / _REFERENCE if self._folder else None
+        if file is not None and file.exists():
+            kept = _tensors(file)
+            return [kept[str(index)].to(weight.device) for index, weight in enumerate(now)]
+        if file is not None and self.last is None and processes.number() == 0:
+            write_whole(file, save({str(index): weight.cpu() for index, weight in enumerate(now)}))
+        return now
 
     def load_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
         """Load the newest checkpoint's moments into `optimizer`. Raises `UsageError` if they are damaged."""

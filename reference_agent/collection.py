@@ -22,8 +22,10 @@ from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import History, PathStep, state_prompt
 from reference_agent.config import CollectConfig, Config, TeacherConfig
-from reference_agent.curriculum import Environment, make_environment
+from reference_agent.curriculum import Environment, Stage, for_learning
 from reference_agent.data_card import Card, Meter, Played
+from reference_agent.idle import idle_collect, refuse
+from reference_agent.inputs import claim_data, environment
 from reference_agent.models.tokenizer import PromptReader
 from reference_agent.players import Speaker, fitting_state
 from reference_agent.teachers.base import Moment, Teacher, ask, plan
@@ -52,6 +54,7 @@ class Example:
         reflection: R.
         commands: A(s), in the environment's order.
         action: a.
+        shown: Whether the policy learns from it too.
     """
 
     trajectory: int
@@ -62,6 +65,7 @@ class Example:
     reflection: str
     commands: tuple[str, ...]
     action: str
+    shown: bool = True
 
 
 class Collection(NamedTuple):
@@ -104,7 +108,7 @@ def _shown(state: str, task: str, path: Sequence[PathStep], observation: str) ->
 
 
 def collect(
-    env: Environment,
+    env: Environment | Stage,
     teacher: Teacher | str = "oracle",
     settings: CollectConfig = CollectConfig(),  # noqa: B008 - immutable
     *,
@@ -113,24 +117,32 @@ def collect(
     reader: PromptReader | None = None,
     folder: Path | None = None,
     report: Report = lambda *_: None,
+    allow_test: bool = False,
 ) -> list[Example]:
     """Let a teacher play, and return the data set D (lines 2 to 20).
 
     Args:
-        env: An environment's id, or a function that makes a `NatLangEnv`.
+        env: An environment's id, a function that makes a `NatLangEnv`, or a stage with arguments. An id's tasks are
+            of the split `"train"`, unless a stage's `env_kwargs` name another.
         teacher: A function from a `Moment` to a reflection and an action, or the name of a registered teacher.
-        settings: How much it plays.
+        settings: How much it plays, and which of the examples are `shown` to the policy.
         history: Number of the path's steps that p(s) shows.
         seed: Seed of tasks, wrong actions and wordings.
         reader: A model, if its context may be too short for some p(s): they are cut as in play.
-        folder: Folder for the examples; if it holds some, those are returned.
+        folder: Folder for the examples; if it holds some of these very arguments, those are returned.
         report: Called with `"collect"`, the trajectories so far, how many are wanted, and the number of examples.
+        allow_test: Whether the split may hold test tasks.
 
     Raises:
-        UsageError: The environment has no such teacher or too few tasks, the teacher failed, or no trajectory reached
-            its goal.
+        UsageError: The environment has no such teacher or too few tasks, its split holds test tasks, the teacher
+            failed, no trajectory reached its goal, a setting has no effect, or the folder is of other arguments.
     """
+    refuse("collect.", idle_collect(settings))
+    stage = for_learning(env if isinstance(env, Stage) else Stage(env), allow_test)
     path = None if folder is None else folder / EXAMPLES
+    if folder is not None:
+        asked = {"settings": settings, "history": history, "seed": seed, "reader": reader, "allow_test": allow_test}
+        claim_data(folder, env=environment(stage.env), env_kwargs=stage.env_kwargs, teacher=teacher, **asked)
     if path is not None and path.exists():
         return read_examples(path)
 
@@ -138,8 +150,9 @@ def collect(
         return make_teacher(env, rng, TeacherConfig(teacher)) if isinstance(teacher, str) else teacher
 
     fit = cut_to_context(reader, _SPOKEN, history)
-    source = Source(lambda: make_environment(env), make, settings, seed, fit)
+    source = Source(stage.make, make, settings, seed, fit)
     examples, _, _ = _numbered(_play_until_enough(source, report), settings)
+    examples = with_shown(examples, settings)
     if path is not None:
         write_examples(path, examples)
     return examples
@@ -150,11 +163,14 @@ def gather(
 ) -> Collection:
     """Collect the data set of a run, with its card; errors as `collect`, or the chat model cannot be reached.
 
+    What the policy is shown is left to its warm start: runs that differ in that may share the data.
+
     `answers` is the folder of a chat model's cached answers, whose cost is reported as the value; `fit` composes p(s),
     by default uncut.
     """
+    stage = for_learning(config.demonstrations, config.allow_test)
     source = Source(
-        config.demonstrations.make,
+        stage.make,
         lambda env, rng: make_teacher(env, rng, config.teacher),
         config.collect,
         config.seed,
@@ -169,7 +185,6 @@ def gather(
     if not examples and meter:
         left_out = ", ".join(f"{count} {reason}" for reason, count in meter.left_out.items())
         raise UsageError(f"kept nothing of what the chat model said: {left_out}; take another teacher.model, or a hint")
-    stage = config.demonstrations
     card = Card(
         f"{CHAT} {config.teacher.options['model']}" if meter else config.teacher.name,
         str(stage.env),
@@ -199,11 +214,25 @@ def _numbered(
     return examples, [each.played for each in kept], failed
 
 
+def with_shown(examples: Sequence[Example], settings: CollectConfig) -> list[Example]:
+    """Return the examples, noting in each whether the policy learns from it."""
+
+    def shown(example: Example) -> bool:
+        wanted = example.trajectory < settings.policy_trajectories and not example.restart
+        return wanted and (settings.policy_negatives or not example.negative)
+
+    return [replace(each, shown=shown(each)) for each in examples]
+
+
 def _play_until_enough(source: Source, report: Report) -> list[Trajectory]:
     """Let the teacher play until enough trajectories reached their goal."""
     rng = np.random.default_rng([source.seed, 1])
     env = source.make_env()
     teacher = source.make_teacher(env, rng)
+    if source.settings.restarts and not getattr(teacher, "restarts", False):
+        raise UsageError(
+            "collect.restarts has no effect with this teacher, which has no `restarts = True`: leave it out"
+        )
     wanted, kept, examples = source.settings.trajectories, 0, 0
     played: list[Trajectory] = []
     seen: dict[str, None] = {}
@@ -353,7 +382,12 @@ def write_collection(folder: Path, collection: Collection) -> None:
 
 def write_examples(path: Path, examples: Sequence[Example]) -> None:
     """Write one JSON object a line."""
-    write_whole(path, "".join(json.dumps(asdict(each)) + "\n" for each in examples).encode())
+    write_whole(path, "".join(json.dumps(as_row(each)) + "\n" for each in examples).encode())
+
+
+def as_row(example: Example) -> dict[str, Any]:
+    """Return an example as it is written; `shown` only where it is false, as the data of a run does not say it."""
+    return {name: value for name, value in asdict(example).items() if name != "shown" or not value}
 
 
 def read_examples(path: Path) -> list[Example]:

@@ -322,6 +322,7 @@ class Config:
     Attributes:
         seed: Seed of everything random.
         split: Split of the training tasks.
+        allow_test: Whether that, or a stage's, may be one that holds test tasks, `"test"` or `"all"`.
         env_kwargs: Further arguments of the environments, such as `{"map": "generated"}`.
         history: Number of the path's steps that p(s) shows.
         reflect: Whether there is a reflector.
@@ -338,6 +339,7 @@ class Config:
 
     seed: int = 0
     split: str = "train"
+    allow_test: bool = False
     env_kwargs: dict[str, Any] = field(default_factory=dict[str, Any])
     history: int = 1
     reflect: bool = True

@@ -11,22 +11,27 @@ from typing import Any
 from natlang_envs.errors import UsageError, one_of
 from reference_agent.config import Config, TeacherConfig
 from reference_agent.curriculum import Stage
+from reference_agent.idle import idle, refuse
 
-EXPERIMENTS = Path(__file__).parent / "experiments"
+EXPERIMENTS = Path(__file__).resolve().parent / "experiments"
 
 
-def load_config(path: Path | None, settings: list[str] | None = None, over: Path | None = None) -> Config:
+def load_config(
+    path: Path | None, settings: list[str] | None = None, over: Path | None = None, for_many: bool = False
+) -> Config:
     """Read a config file or a preset, then apply the file `over` and `key=value` settings such as `rl.batch=64`.
 
     A preset is a file in `experiments/`, named without its ending, or TASK/METHOD, which is
     `experiments/methods/METHOD.toml` applied to `experiments/TASK/best.toml`. A file with `base = "other.toml"`
     (relative to it) states only what differs from that file; `base` may also be a list, in which later files win.
-    Raises `UsageError` for what is missing, unknown or of the wrong type.
+    Raises `UsageError` for what is missing, unknown or of the wrong type, and for what the user's own files or settings
+    say that has no effect beside the rest; unless the same `settings` are `for_many` configs.
     """
     content: dict[str, Any] = {}
+    given: set[str] = set()
     named = () if path is None else (path,) if path.is_file() else preset_files(path) or (path,)
     for file in (*named, over) if over else named:
-        content = _merged(content, _read(file, ()))
+        content = _merged(content, _read(file, (), given))
     for setting in settings or []:
         key, separator, value = setting.partition("=")
         if not separator:
@@ -38,7 +43,10 @@ def load_config(path: Path | None, settings: list[str] | None = None, over: Path
             if not isinstance(inner, dict):
                 raise UsageError(f"{key!r} is not a setting: {parent!r} holds no settings of its own")
         inner[last] = _literal(value)
-    return parse_config(content)
+        given |= _names({key: inner[last]})
+    config = parse_config(content)
+    refuse("", idle(config), () if for_many else given)
+    return config
 
 
 def preset_files(name: Path) -> tuple[Path, ...]:
@@ -48,8 +56,11 @@ def preset_files(name: Path) -> tuple[Path, ...]:
     return (file,) if file.exists() else pair if all(each.exists() for each in pair) else ()
 
 
-def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
-    """Return a file's settings merged into those of its base; `above` are the files that it is a base of."""
+def _read(path: Path, above: tuple[Path, ...], given: set[str]) -> dict[str, Any]:
+    """Return a file's settings merged into those of its base; `above` are the files that it is a base of.
+
+    The names of a user's own settings are added to `given`: from the package's files a run inherits more than it needs.
+    """
     if path.resolve() in above:
         raise UsageError(f"{path} is a base of itself: change its base")
     try:
@@ -65,8 +76,19 @@ def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     for base in bases if isinstance(bases, list) else [bases]:
         if not isinstance(base, str):
             raise UsageError(f"{path}: base must be the name of a config file, or a list of them, not {bases!r}")
-        below = _merged(below, _read(path.parent / base, (*above, path.resolve())))
+        below = _merged(below, _read(path.parent / base, (*above, path.resolve()), given))
+    if EXPERIMENTS not in path.resolve().parents:
+        given |= _names(content)
     return _merged(below, content)
+
+
+def _names(content: dict[str, Any], table: str = "") -> set[str]:
+    """Return the names of the settings in nested tables and lists of them."""
+    found: set[str] = set()
+    for key, value in content.items():
+        for each in value if isinstance(value, list) else [value]:
+            found |= _names(each, f"{table}{key}.") if isinstance(each, dict) else {f"{table}{key}"}
+    return found
 
 
 def _merged(below: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,8 @@ take easy data first (AutoExplore's depth 1, depth 2, all), or short plans first
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from inspect import signature
 from typing import Any
 
 import gymnasium
@@ -19,13 +20,37 @@ from natlang_envs.episodes import EpisodesVectorEnv
 from natlang_envs.errors import UsageError
 
 _DRAWS = 1000
+_ALL, _TRAIN = "all", "train"
+# Names of splits that hold test tasks, beside those that begin with "test"; the last two are ALFWorld's.
+_WITH_TEST = (_ALL, "valid_unseen", "eval_out_of_distribution")
 
 Environment = str | Callable[[], NatLangEnv]  # an id, or a function that makes an environment
 
 
 def make_environment(env: Environment, **arguments: Any) -> NatLangEnv:
     """Return a new environment; the arguments are for an id. Raises `UsageError` if there is none such."""
-    return make_env(env, **arguments) if isinstance(env, str) else env()
+    if isinstance(env, str):
+        return make_env(env, **arguments)
+    if not callable(env):
+        raise UsageError(f"{env} is no function that makes an environment: give its class, or an id")
+    made: object = env()
+    if not isinstance(made, NatLangEnv):
+        raise UsageError(f"the function made {made}, which is no NatLangEnv: return one without wrappers")
+    return made
+
+
+def split_of(env: NatLangEnv) -> str | None:
+    """Return the split that an environment draws its tasks from; None where it has none to choose from.
+
+    One whose class takes no `split` and whose tasks are in `"all"` has none.
+    """
+    split = getattr(env.tasks, "split", None)
+    return None if split == _ALL and not _takes_split(env) else split
+
+
+def _takes_split(env: NatLangEnv) -> bool:
+    made = [vars(each)["__init__"] for each in type(env).__mro__ if "__init__" in vars(each)]
+    return any("split" in signature(each).parameters for each in made if each is not object.__init__)
 
 
 @dataclass(frozen=True)
@@ -50,8 +75,13 @@ class Stage:
 
     def __post_init__(self) -> None:
         """Check what types cannot say."""
-        if self.advance_after < 1:
-            raise UsageError(f"curriculum.advance_after is {self.advance_after}: give 1 or more")
+        for name, least in (("advance_after", 1), ("iterations", 0), ("longest_plan", 0)):
+            if getattr(self, name) < least:
+                raise UsageError(f"curriculum.{name} is {getattr(self, name)}: give {least} or more")
+        if not 0 <= self.advance_at <= 1:
+            raise UsageError(f"curriculum.advance_at is {self.advance_at}: give a number from 0 to 1")
+        if self.env_kwargs and not isinstance(self.env, str):
+            raise UsageError("env_kwargs are for an environment's id: give them to the function that makes yours")
 
     def make(self) -> NatLangEnv:
         """Return one environment of the stage."""
@@ -65,6 +95,46 @@ class Stage:
                 self.env, count, vectorization_mode="vector_entry_point", autoreset_mode="NextStep", **self.env_kwargs
             )
         return EpisodesVectorEnv(self.make(), count)
+
+
+def for_learning(stage: Stage, allow_test: bool) -> Stage:
+    """Return a stage to learn in: the split `"train"` of an id that names none.
+
+    Raises:
+        UsageError: Its split holds test tasks, and that is not allowed; or there is no such environment.
+    """
+    env = stage.make()
+    split, takes_split = split_of(env), _takes_split(env)
+    env.close()
+    named = stage.env_kwargs.get("split")
+    if isinstance(stage.env, str) and not named and takes_split and split in (None, _ALL):
+        return replace(stage, env_kwargs={**stage.env_kwargs, "split": _TRAIN})
+    split = named or split
+    if split and not allow_test and (split in _WITH_TEST or split.startswith("test")):
+        name, how = (stage.env, "set") if isinstance(stage.env, str) else (type(env).__name__, "make it with")
+        raise UsageError(
+            f"the split {split!r} of {name} holds test tasks, which nothing may learn from: {how} split={_TRAIN!r}, "
+            "or set allow_test to true as well, and say so beside the results"
+        )
+    return stage
+
+
+def for_playing(env: Environment | Stage, split: str | None) -> Stage:
+    """Return a stage to play in, whose tasks are of a named split.
+
+    Raises:
+        UsageError: An id names no split though its environment has some, or something else than an id is given one.
+    """
+    if split and not isinstance(env, str):
+        raise UsageError(f"split={split!r} is for an environment's id: make yours with it")
+    stage = env if isinstance(env, Stage) else Stage(env, env_kwargs={"split": split} if split else {})
+    made = stage.make()
+    unnamed = isinstance(stage.env, str) and "split" not in stage.env_kwargs and split_of(made) in (None, _ALL)
+    takes_split = _takes_split(made)
+    made.close()
+    if unnamed and takes_split:
+        raise UsageError(f"{stage.env} has splits: name the one to play, such as split='validation' or split='test'")
+    return stage
 
 
 def passed(stage: Stage, number: int, curve: Sequence[dict[str, float]]) -> bool:

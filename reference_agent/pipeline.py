@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 from natlang_envs.locks import only_process
 from reference_agent import processes
@@ -34,10 +35,13 @@ from reference_agent.collection import (
     cut_to_context,
     gather,
     read_examples,
+    with_shown,
     write_collection,
 )
 from reference_agent.config import Config
+from reference_agent.curriculum import for_learning
 from reference_agent.folders import finished
+from reference_agent.idle import idle_policy, idle_rl, without
 from reference_agent.models.backbone import check_backbone, load_tokenizer, memory_advice
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import with_head
@@ -71,6 +75,11 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
     """
     torch.set_num_threads(config.threads)
     config.model.check_trainable()
+    if config.sft_policy.steps and not config.collect.policy_trajectories:
+        raise UsageError(
+            "collect.policy_trajectories is 0, so that the policy has nothing to learn from: raise it, or set "
+            "sft_policy.steps = 0 for no warm start"
+        )
     if config.model.name != "tiny":
         check_backbone(model_source(config.model.name), config.model)
     if not (out / "policy").exists():
@@ -103,12 +112,12 @@ def check_environments(config: Config) -> int:
 
     Raises `UsageError` if there is no such environment or teacher, or it does not take its arguments.
     """
-    env = config.demonstrations.make()
+    env = for_learning(config.demonstrations, config.allow_test).make()
     make_teacher(env, np.random.default_rng(0), config.teacher)
     if config.teacher.name == CHAT:
         chat_options(config.teacher)
     env.close()
-    envs = [stage.make() for stage in config.stages]
+    envs = [for_learning(stage, config.allow_test).make() for stage in config.stages]
     for env in envs:
         env.close()
     return max(env.max_commands for env in envs)
@@ -180,37 +189,31 @@ def _make_reflector(
     def told(step: int, loss: float) -> None:
         report("reflector", step, settings.steps, loss)
 
+    if not settings.steps:
+        return model
     with memory_advice("in the reflector's SFT", f"set or lower sft_reflector.microbatch, {_LAST}"):
         if not config.one_model:
             fine_tune_reflector(model, examples, settings, config.seed, told, steps)
         else:
-            shown = _shown(config, examples)
-            fine_tune_both(model, examples, shown, settings, config.sft_policy, config.seed, told, steps)
+            told_apart = with_shown(examples, config.collect)
+            fine_tune_both(model, told_apart, settings, config.sft_policy, config.seed, told, steps)
     return model
 
 
 def _make_policy(config: Config, out: Path, examples: Sequence[Example], report: Report, steps: Path) -> LanguageModel:
     if config.one_model:
         return load_player(config, out, "reflector")  # the one model, which has learned this job already
-    model, settings = with_head(new_player(config, out, "policy"), config), config.sft_policy
+    model = with_head(new_player(config, out, "policy"), config)
+    settings = without(config.sft_policy, idle_policy(config.sft_policy, config.reflect, config.head))
+    if not settings.steps:
+        return model
 
     def told(step: int, loss: float) -> None:
         report("policy", step, settings.steps, loss)
 
     with memory_advice("in the policy's SFT", f"set or lower sft_policy.microbatch, {_LAST}"):
-        shown = _shown(config, examples)
-        return fine_tune_policy(model, shown, settings, config.seed, told, steps, config.reflect)
-
-
-def _shown(config: Config, examples: Sequence[Example]) -> list[Example]:
-    """Return what the policy learns from."""
-    return [
-        each
-        for each in examples
-        if each.trajectory < config.collect.policy_trajectories
-        and not each.restart
-        and (config.collect.policy_negatives or not each.negative)
-    ]
+        told_apart = with_shown(examples, config.collect)
+        return fine_tune_policy(model, told_apart, settings, config.seed, told, steps, config.reflect)
 
 
 def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageModel, list[Row]]:
@@ -223,7 +226,11 @@ def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageMode
     def told(row: Row) -> None:
         report("rl", sum(lengths[: int(row["stage"])]) + int(row["iteration"]), sum(lengths), row["success"])
 
-    options = {"history": config.history, "seed": config.seed}
+    settings = without(config.rl, idle_rl(config.rl))
+    options = {"history": config.history, "seed": config.seed, "allow_test": config.allow_test}
+    same = config.players == "one"
     with memory_advice("in RL", f"lower rl.microbatch, then rl.batch, {_LAST}"):
-        curve = reinforce(policy, reflector, config.stages, config.rl, **options, folder=out / "rl", report=told)
+        curve = reinforce(
+            policy, reflector, config.stages, settings, **options, folder=out / "rl", report=told, one_model=same
+        )
     return policy, curve

@@ -6,12 +6,14 @@ import logging
 from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from natlang_envs.errors import UsageError
 from natlang_envs.prompt import History, PathStep, state_prompt
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import WritingPolicy
@@ -92,10 +94,47 @@ class Reflector:
         last = list(islice(reversed(self.cache.values()), _DRAFTS))
         written = self.model.complete(list(map(self.model.ask_reflection, states)), self.max_tokens, draws, last)
         if not self.cut and any(each.cut for each in written):
-            _log.warning("a reflection was cut at %d tokens: raise reflection_tokens", self.max_tokens)
+            _log.warning(
+                "a reflection was cut at %d tokens: raise max_tokens (reflection_tokens in a config)", self.max_tokens
+            )
         self.written += len(written)
         self.cut += sum(each.cut for each in written)
         return [each.text for each in written]
+
+
+_ROLES: WeakKeyDictionary[object, str] = WeakKeyDictionary()  # what the weights of a player have learned
+
+
+def take_role(model: LanguageModel, role: str, one_model: bool) -> None:
+    """Note that a model's weights learn to be the `"policy"` or the `"reflector"`.
+
+    Raises:
+        UsageError: They are the other player's already, which would be changed unseen; unless `one_model` asks for it.
+    """
+    weights = model.adapter or model.model
+    known = _ROLES.setdefault(weights, role)
+    if known != role and not one_model:
+        raise UsageError(
+            f"these weights are the {known}'s, which learning to be the {role} would change: train base.copy() for "
+            "each player, or pass one_model=True (appendix E.2)"
+        )
+
+
+def check_apart(policy: LanguageModel, reflector: Reflector | None, one_model: bool) -> None:
+    """Raise `UsageError` unless the players have weights of their own, or one model is asked for, and is both."""
+    model = reflector.model if reflector else None
+    same = isinstance(model, LanguageModel) and model.model is policy.model
+    adapters = (policy.adapter, model.adapter) if isinstance(model, LanguageModel) else (None, None)
+    same = same and (adapters[0] is adapters[1] or None in adapters)
+    if same and not one_model:
+        raise UsageError(
+            "the policy and the reflector are one model: train base.copy() for each, or pass one_model=True "
+            "(appendix E.2), where RL moves the reflections too"
+        )
+    if one_model and not same:
+        raise UsageError(
+            "one_model=True, but the reflector is not the policy: leave it out, or give the policy as both"
+        )
 
 
 class Answer(NamedTuple):

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
+import torch
 from torch.utils.tensorboard import SummaryWriter
 
 from natlang_envs.errors import UsageError
@@ -23,10 +24,13 @@ from reference_agent.algorithms import load_algorithm, ppo
 from reference_agent.algorithms.policy_gradient import Learner, Update
 from reference_agent.checkpoint import Checkpoints, Iterations, dropout_seed, random_state
 from reference_agent.config import RLConfig
-from reference_agent.curriculum import Stage, Tasks, passed
+from reference_agent.curriculum import Stage, Tasks, for_learning, passed
+from reference_agent.idle import check_rate, idle_rl, refuse
+from reference_agent.inputs import training
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import WritingPolicy
-from reference_agent.players import Reflector
+from reference_agent.models.served import ServedModel
+from reference_agent.players import Reflector, check_apart
 from reference_agent.rollout import Episode, make_envs, sample_episodes
 
 Row = dict[str, float]
@@ -35,7 +39,15 @@ Algorithm = Callable[[Learner, Sequence[Episode]], Update]
 
 
 class Stopped(Exception):  # noqa: N818 (not an error: the user asked for it)
-    """Training was interrupted after a whole iteration and saved."""
+    """Training was interrupted after a whole iteration, and saved if it has a folder.
+
+    Attributes:
+        curve: The learning curve so far.
+    """
+
+    def __init__(self, message: str = "stopped, and saved", curve: Sequence[Row] = ()) -> None:
+        super().__init__(message)
+        self.curve = list(curve)
 
 
 def reinforce(
@@ -48,35 +60,80 @@ def reinforce(
     seed: int = 0,
     folder: Path | None = None,
     report: Callable[[Row], None] = lambda _: None,
+    one_model: bool = False,
+    allow_test: bool = False,
 ) -> list[Row]:
     """Train `policy` in place by reinforcement learning (lines 23 to 35).
 
     Args:
         policy: The policy, as the warm start left it.
-        reflector: The frozen reflector, or None; one that is not frozen must be `policy` itself.
-        stages: The curriculum.
+        reflector: The reflector, which is frozen, or None.
+        stages: The curriculum. An id's tasks are of the split `"train"`, unless its `env_kwargs` name another.
         settings: Algorithm, batch, learning rate and so on.
         history: Number of the path's steps that p(s) shows.
         seed: Seed of tasks, labels and choices.
-        folder: Folder of checkpoints and TensorBoard events, where a stopped run resumes; None keeps nothing.
+        folder: Folder of checkpoints and TensorBoard events, where a stopped run of these very arguments resumes, also
+            with the policy as it was left; None keeps nothing.
         report: Called after each iteration with its row of the learning curve.
+        one_model: Whether one model is both players (appendix E.2): the reflector's is `policy`, and learns.
+        allow_test: Whether the splits may hold test tasks.
 
     Returns:
         The learning curve: one row per iteration, with the training success rate and mean return.
 
     Raises:
-        Stopped: Ctrl-C was pressed; the last complete iteration is saved.
-        UsageError: The checkpoint is damaged or of another model, or training diverged.
+        Stopped: Ctrl-C was pressed; the last complete iteration is saved, and `curve` has the rows so far.
+        UsageError: A split holds test tasks, both players are one model unasked, a setting has no effect, the folder is
+            of other arguments or damaged, or training diverged.
     """
-    stages = [stages] if isinstance(stages, Stage) else stages
+    stages = [for_learning(each, allow_test) for each in ([stages] if isinstance(stages, Stage) else stages)]
+    _check(policy, reflector, stages, settings, one_model)
+    spoken = reflector and one_model and [reflector.max_tokens, reflector.sampled]
+    asked = {"stages": stages, "settings": settings, "history": history, "seed": seed, "allow_test": allow_test}
+    with training(folder, policy, job="reinforce", reflector=spoken or reflector, **asked):
+        return _reinforced(policy, reflector, stages, settings, history, seed, folder, report)
+
+
+def _check(
+    policy: LanguageModel, reflector: Reflector | None, stages: Sequence[Stage], settings: RLConfig, one_model: bool
+) -> None:
+    """Refuse players that are one unasked, and settings without effect on them."""
+    if not stages:
+        raise UsageError("there are no stages: give at least one")
+    check_apart(policy, reflector, one_model)
+    check_rate(policy, settings, RLConfig())
+    idle = idle_rl(settings)
+    dropped = [each for each in policy.model.modules() if isinstance(each, torch.nn.Dropout) and each.p]
+    own = [each.attention_dropout for each in policy.model.modules() if hasattr(each, "attention_dropout")]
+    if settings.dropout_rate and not own:
+        idle["dropout_rate"] = "on this model, whose attention has none to set"
+    if settings.dropout != "off" and not (dropped or settings.dropout_rate or any(own)):
+        idle["dropout"] = "on a model without dropout; rl.dropout_rate gives it some"
+    if isinstance(policy, WritingPolicy) and settings.entropy:
+        idle["entropy"] = "on a policy that writes: the entropy over all texts is not known"
+    if settings.reflector_endpoint and not (reflector and isinstance(reflector.model, ServedModel)):
+        idle["reflector_endpoint"] = "here: reflect-rl train asks the server"
+    refuse("rl.", idle)
+
+
+def _reinforced(
+    policy: LanguageModel,
+    reflector: Reflector | None,
+    stages: Sequence[Stage],
+    settings: RLConfig,
+    history: History,
+    seed: int,
+    folder: Path | None,
+    report: Callable[[Row], None],
+) -> list[Row]:
     if reflector is not None and reflector.model is not policy:
         reflector.freeze()
     critic = ppo.make_critic(policy) if settings.critic else None
     for module in policy.model.modules() if settings.dropout_rate else ():
         if hasattr(module, "attention_dropout"):
             module.attention_dropout = settings.dropout_rate
-    before = [weight.detach().clone() for weight in policy.parameters()] if settings.reference_kl else None
     checkpoints, rng = Checkpoints(folder, policy, critic), np.random.default_rng([seed, 4])
+    before = checkpoints.reference() if settings.reference_kl else None
     resumed = checkpoints.resume(Iterations)
     progress = resumed or Iterations(0, 0, [random_state(rng)], {}, [])
     (rng.bit_generator.state,) = progress.random
@@ -125,7 +182,8 @@ def reinforce(
                     cache = reflector.cache if reflector else {}
                     checkpoints.save(Iterations(number, iteration + 1, [random_state(rng)], cache, curve), optimizer)
                 if stop:
-                    raise Stopped
+                    kept = f"saved in {folder}: the same call goes on" if folder else "not saved, without a folder"
+                    raise Stopped(f"stopped after {len(curve)} iterations, {kept}", curve)
             envs.close()
             tasks.close()
     if _fingerprint(reflector) != frozen:

@@ -19,9 +19,9 @@ import numpy as np
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import History, PathStep
 from reference_agent import processes
-from reference_agent.curriculum import Environment, Stage, Tasks
+from reference_agent.curriculum import Environment, Stage, Tasks, for_playing
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.players import Answers, Decision, Reflector, decide, fitting_state
+from reference_agent.players import Answers, Decision, Reflector, check_apart, decide, fitting_state
 
 
 @dataclass
@@ -105,10 +105,12 @@ def play(
     policy: LanguageModel,
     reflector: Reflector | None = None,
     *,
+    split: str | None = None,
     episodes: int = 100,
     greedy: bool = False,
     history: History = 1,
     seed: int = 0,
+    one_model: bool = False,
 ) -> list[Episode]:
     """Let both players play, without learning.
 
@@ -116,12 +118,20 @@ def play(
         env: An environment's id, a function that makes one, or a stage with arguments.
         policy: The policy.
         reflector: The reflector, or None.
+        split: The split of an id's tasks, such as `"test"`; an id whose environment has splits needs one.
         episodes: How many episodes, of tasks drawn at random.
         greedy: Whether the policy takes its likeliest action, or samples at temperature 1.
         history: Number of the path's steps that p(s) shows.
         seed: Seed of tasks and choices.
+        one_model: Whether one model is both players (appendix E.2).
+
+    Raises:
+        UsageError: The split is not named or does not exist, or both players are one model unasked.
     """
-    stage = env if isinstance(env, Stage) else Stage(env)
+    if episodes < 1:
+        raise UsageError(f"episodes is {episodes}: give 1 or more")
+    check_apart(policy, reflector, one_model)
+    stage = for_playing(env, split)
     rng = np.random.default_rng(seed)
     envs, tasks = stage.make_many(episodes), Tasks(stage)
     drawn = [tasks.draw(rng) for _ in range(episodes)]
@@ -133,5 +143,7 @@ def play(
 
 
 def success_rate(episodes: Sequence[Episode]) -> float:
-    """Return the share of episodes that succeeded."""
+    """Return the share of episodes that succeeded. Raises `UsageError` if there are none."""
+    if not episodes:
+        raise UsageError("no episodes were played: play some to count their successes")
     return sum(each.success for each in episodes) / len(episodes)

@@ -23,13 +23,21 @@ from reference_agent import processes
 from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_state
 from reference_agent.collection import Example
 from reference_agent.config import PolicySFTConfig, SFTConfig
+from reference_agent.idle import check_rate, check_sft, idle_policy, refuse
+from reference_agent.inputs import rows, training
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
-from reference_agent.models.saycan import SayCanPolicy
-from reference_agent.players import Reflector
+from reference_agent.models.saycan import SayCanPolicy, head_of
+from reference_agent.players import Reflector, take_role
 
 Report = Callable[[int, float], None]
 # The loss of a batch, in one summand for each of this process's micro-batches.
 Losses = Callable[[Sequence[Example]], Iterator[Tensor]]
+
+
+_NOTHING = (
+    "there is no example to learn from: collect more trajectories; the policy is shown those of "
+    "collect.policy_trajectories, less mistakes and restarts"
+)
 
 
 class _Asked(NamedTuple):
@@ -48,6 +56,9 @@ def fine_tune_reflector(
     seed: int = 0,
     report: Report = lambda *_: None,
     folder: Path | None = None,
+    *,
+    max_tokens: int = 48,
+    one_model: bool = False,
 ) -> Reflector:
     """Train `model` in place on {(R | p(s))}, and return it as a reflector (line 21).
 
@@ -58,13 +69,20 @@ def fine_tune_reflector(
         seed: Seed of the batches.
         report: Called with the step and the loss.
         folder: Folder of checkpoints, the newest of which is resumed; None for no checkpoints.
+        max_tokens: Largest number of tokens of a reflection that it writes.
+        one_model: Whether the model may be the policy as well (appendix E.2).
 
     Raises:
-        UsageError: A gradient or a weight is not finite, or the checkpoint is damaged or of another model.
+        UsageError: There is nothing to learn from, the model is the policy, a setting cannot be or has no effect, a
+            gradient or a weight is not finite, or the folder is of other arguments or damaged.
     """
+    check_sft(config)
+    check_rate(model, config, SFTConfig())
+    take_role(model, "reflector", one_model)
     rng = np.random.default_rng([seed, 2])
-    _tune(model, examples, _reflector_losses(model, config), config, [rng], seed, report, folder)
-    return Reflector(model, frozen=False)
+    with training(folder, model, job="reflector", examples=rows(examples), config=config, seed=seed):
+        _tune(model, examples, _reflector_losses(model, config), config, [rng], seed, report, folder)
+    return Reflector(model, max_tokens, frozen=False)
 
 
 def fine_tune_policy(
@@ -75,20 +93,28 @@ def fine_tune_policy(
     report: Report = lambda *_: None,
     folder: Path | None = None,
     reflect: bool = True,
+    *,
+    one_model: bool = False,
 ) -> LanguageModel:
     """Train `model` in place on {(a | p(s), R, α(A(s)))}, and return it as a policy (line 22).
 
-    Arguments and errors are those of `fine_tune_reflector`; `reflect` says whether the prompts contain R.
+    It learns from the examples that are `shown` to it: `CollectConfig` has `policy_trajectories` and
+    `policy_negatives`. Arguments and errors are those of `fine_tune_reflector`; `reflect` says whether the prompts
+    contain R.
     """
-    rng = np.random.default_rng([seed, 3])
-    _tune(model, examples, _policy_losses(model, reflect, config, rng), config, [rng], seed, report, folder)
+    check_sft(config)
+    check_rate(model, config, PolicySFTConfig())
+    refuse("", idle_policy(config, reflect, head_of(model)))
+    take_role(model, "policy", one_model)
+    rng, shown = np.random.default_rng([seed, 3]), [each for each in examples if each.shown]
+    with training(folder, model, job="policy", examples=rows(shown), config=config, seed=seed, reflect=reflect):
+        _tune(model, shown, _policy_losses(model, reflect, config, rng), config, [rng], seed, report, folder)
     return model
 
 
 def fine_tune_both(
     model: LanguageModel,
     examples: Sequence[Example],
-    shown: Sequence[Example],
     reflector: SFTConfig,
     policy: PolicySFTConfig,
     seed: int,
@@ -97,9 +123,10 @@ def fine_tune_both(
 ) -> None:
     """Train one `model` in place for both jobs (appendix E.2): each update is on a batch of either.
 
-    `examples` are of reflections, `shown` of choices; `reflector` has the number of steps. Reports the sum of both
-    losses.
+    `examples` are of reflections, those that are `shown` of choices; `reflector` has the number of steps. Reports the
+    sum of both losses.
     """
+    shown = [each for each in examples if each.shown]
     rng = np.random.default_rng([seed, 3])
     reflect, choose = _reflector_losses(model, reflector), _policy_losses(model, True, policy, rng)
 
@@ -107,7 +134,11 @@ def fine_tune_both(
         drawn = rng.integers(len(shown), size=policy.batch).tolist()
         return chain(reflect(batch), choose([shown[index] for index in drawn]))
 
-    _tune(model, examples, losses, reflector, [np.random.default_rng([seed, 2]), rng], seed, report, folder)
+    if not shown:
+        raise UsageError(_NOTHING)
+    random = [np.random.default_rng([seed, 2]), rng]
+    with training(folder, model, job="both", examples=rows(examples), config=[reflector, policy], seed=seed):
+        _tune(model, examples, losses, reflector, random, seed, report, folder)
 
 
 def _reflector_losses(model: LanguageModel, config: SFTConfig) -> Losses:
@@ -187,6 +218,8 @@ def _tune(
     folder: Path | None,
 ) -> None:
     """Train on batches that the first generator draws; `losses_of` may draw from all; `seed` is dropout's."""
+    if not examples:
+        raise UsageError(_NOTHING)
     optimizer = model.optimizer(config.learning_rate, config.weight_decay)
     if model.origin is not None:
         model.origin.check(chain.from_iterable(each.commands for each in examples))

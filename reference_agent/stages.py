@@ -18,6 +18,7 @@ from natlang_envs.locks import alone
 from reference_agent.config import Config
 from reference_agent.config_file import dump_config, parse_config
 from reference_agent.folders import finished
+from reference_agent.inputs import difference
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import with_head
 from reference_agent.models.served import ServedModel
@@ -25,7 +26,7 @@ from reference_agent.models.start import VERSION, model_source, tiny_name
 from reference_agent.players import Reflector
 
 CONFIG = "settings.json"
-_AFTER_SFT = frozenset({"rl", "curriculum"})
+_AFTER_SFT = frozenset({"rl", "curriculum", "allow_test"})  # the split says which tasks there are
 _HEAD = frozenset({"head"})
 _OF_POLICY = frozenset({"sft_policy", "reflect", "reflections", "reflection_tokens", "collect.policy_trajectories"})
 # Settings that a stage does not depend on. One that is forgotten here costs a stage made twice, never a wrong one.
@@ -47,8 +48,10 @@ def claim(config: Config, out: Path) -> None:
         if out.exists() and any(out.iterdir()):
             raise UsageError(f"{out} is not empty and holds no run: choose another --out")
         write_whole(path, dump_config(config).encode())
-    elif dump_config(read_config(out)) != dump_config(config):
-        raise UsageError(f"{out} holds a run with other settings: choose another --out, or resume it without a config")
+    elif found := difference(asdict(read_config(out)), asdict(config)):
+        raise UsageError(
+            f"{out} holds a run with other settings ({found}): choose another --out, or resume it without a config"
+        )
 
 
 def read_config(out: Path) -> Config:

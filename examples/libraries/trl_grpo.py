@@ -22,9 +22,9 @@ def main(model: str, steps: int = 2) -> list[float]:
         )  # fmt: skip
         trainer = GRPOTrainer(
             AutoModelForCausalLM.from_pretrained(model), reward, config,
-            Dataset.from_list(tasks(PICKUP, split="train")),
+            Dataset.from_list(tasks(PICKUP)),
             processing_class=AutoTokenizer.from_pretrained(model, padding_side="left"),
-            rollout_func=rollout(PICKUP, turns=4, split="train"),
+            rollout_func=rollout(PICKUP, turns=4),
         )  # fmt: skip
         trainer.train()
     return [row["grad_norm"] for row in trainer.state.log_history if "grad_norm" in row]

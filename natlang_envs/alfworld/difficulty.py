@@ -72,6 +72,7 @@ class TasksOfDifficulty:
 
     def __init__(self, tasks: AlfredTasks, difficulty: Difficulty) -> None:
         self._tasks = tasks
+        self.split: str | None = getattr(tasks, "split", None)
         self._ranges = {name: _range(name, given) for name, given in difficulty.items()}
 
     def draw(self, uniform: Callable[[], float]) -> str:

@@ -124,6 +124,7 @@ class OfficialTasks(ListedTasks):
         human_goals: bool = False,
     ) -> None:
         name = official_split(split)
+        self.split = split
         kinds = check_task_types(task_types)
         folder = official.data_folder()
         self._splits = (name,) if name else tuple(official.COUNTS)

@@ -155,6 +155,11 @@ class WritingPolicy(SayCanPolicy):
         return scores[:, 0], states
 
 
+def head_of(policy: LanguageModel) -> str:
+    """Return the name of a policy's head, as `Config` has it."""
+    return "text" if isinstance(policy, WritingPolicy) else "saycan" if isinstance(policy, SayCanPolicy) else "labels"
+
+
 def with_head(policy: LanguageModel, config: Config) -> LanguageModel:
     """Return the policy with the head that the settings name."""
     heads = {"saycan": SayCanPolicy, "text": WritingPolicy}

@@ -33,6 +33,7 @@ from reference_agent.config import CollectConfig, Config, ModelConfig, TeacherCo
 from reference_agent.curriculum import Stage
 from reference_agent.families import FAMILIES, own, phrases
 from reference_agent.folders import finished
+from reference_agent.idle import idle_loaded, refuse
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.origin import Origin
 from reference_agent.models.tiny_llama import INITIALIZER_RANGE
@@ -65,8 +66,9 @@ def load_model(name: str = "tiny", config: ModelConfig = ModelConfig()) -> Langu
         config: Precision, device and so on.
 
     Raises:
-        UsageError: There is no such model, or it is to be fetched first.
+        UsageError: There is no such model, it is to be fetched first, or a setting has no effect on it.
     """
+    refuse("model.", idle_loaded(config, name))
     if name == "tiny":
         model, env = LanguageModel.load(tiny_folder(), config), Stage(_PICKUP).make()
         model.origin = Origin("DangerousTaxi", env.action_space.commands)
@@ -154,6 +156,7 @@ def _samples(config: Config) -> Config:
     return replace(
         plain,
         split=config.split,
+        allow_test=config.allow_test,
         env_kwargs=arguments,
         history=config.history,
         teacher=TeacherConfig(options=config.teacher.options),

@@ -181,7 +181,7 @@ def _cell(task: str, method: str) -> Path:
 def cell_config(task: str, method: str, preset: Preset, seed: int, settings: list[str]) -> Config:
     """Return what a cell is trained with: its own settings, then the preset's, then the user's; the seed is given."""
     own = METHODS[method].settings if method in METHODS else ()
-    config = load_config(_cell(task, method), [*own, *preset.settings, *settings], preset.over)
+    config = load_config(_cell(task, method), [*own, *preset.settings, *settings], preset.over, for_many=True)
     stages = tuple(replace(stage, iterations=ceil(stage.iterations * preset.iterations)) for stage in config.curriculum)
     reflector, policy = (
         replace(each, steps=min(max(each.steps, preset.least_steps), preset.sft_steps) if each.steps else 0)

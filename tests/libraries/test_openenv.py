@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -11,6 +12,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import gymnasium
 import pytest
@@ -52,9 +56,19 @@ def wait_for(url: str) -> GenericEnvClient:
     raise AssertionError(f"nothing listens at {url}")
 
 
+def asked(url: str, body: object = None) -> tuple[int, Any]:
+    """Return how plain HTTP answers: the status, and the answer or what is wrong."""
+    data = None if body is None else json.dumps(body).encode()
+    try:
+        with urlopen(Request(url, data, {"Content-Type": "application/json"})) as answer:
+            return answer.status, json.load(answer)
+    except HTTPError as error:
+        return error.code, json.load(error)["detail"]
+
+
 def test_a_client_of_openenv_plays_what_gymnasium_plays() -> None:
     env = unwrap(gymnasium.make(TAXI))
-    with served(TAXI) as url:
+    with served(TAXI, "--split", "validation") as url:
         client = wait_for(url)
         task = "classic/2.3/red-green"
         first = client.reset(task_id=task)
@@ -74,7 +88,7 @@ def test_a_client_of_openenv_plays_what_gymnasium_plays() -> None:
 
 
 def test_seeds_draw_the_same_tasks_and_wrong_requests_are_one_line() -> None:
-    env = unwrap(gymnasium.make(HOUSE))
+    env = unwrap(gymnasium.make(HOUSE, split="train"))
     with served(HOUSE) as url:
         client = wait_for(url)
         with pytest.raises(RuntimeError, match="step was asked for before reset"):
@@ -88,6 +102,49 @@ def test_seeds_draw_the_same_tasks_and_wrong_requests_are_one_line() -> None:
             client.step({"comand": "look"})
         assert client.step({"command": "look"}).observation["feedback"]
         client.close()
+
+
+def test_an_argument_of_reset_that_is_not_known_is_refused_and_the_session_goes_on() -> None:
+    refused = (
+        ({"split": "test"}, "start natlang serve with --split"),
+        ({"taskid": "classic/2.3/red-green"}, "unknown argument of reset 'taskid': choose one of task_id"),
+        ({"sead": 3}, "unknown argument of reset 'sead': choose one of seed"),
+        ({"options": {}}, "unknown argument of reset 'options': choose one of"),
+        ({"task_id": ""}, "unknown task ''"),
+        ({"task_id": 7}, "task_id must be str, not 7"),
+    )
+    with served(TAXI) as url:
+        client = wait_for(url)
+        before = client.reset(seed=0).observation
+        for steps, (wrong, words) in enumerate(refused, start=1):
+            with pytest.raises(RuntimeError, match=re.escape(words)):
+                client.reset(**wrong)
+            client.step({"command": before["admissible_commands"][steps % 2]})  # to and fro
+            assert client.state() == {"episode_id": None, "step_count": steps, "task_id": before["task_id"]}
+            status, answer = asked(f"{url}/reset", wrong)
+            assert status == 400
+            assert words in answer
+
+
+def test_plain_http_names_the_environment_and_says_that_it_keeps_no_game() -> None:
+    with served(TAXI) as url:
+        wait_for(url).close()
+        assert asked(f"{url}/list_environments") == (200, [TAXI])
+        status, answer = asked(f"{url}/step", {"action": {"command": "move north"}})
+        assert (status, answer.partition(";")[0]) == (400, "step was asked for before reset")
+
+
+def test_trainers_are_served_the_split_train_and_the_line_says_so() -> None:
+    for options, split in (((), "train"), (("--split", "test"), "test")):
+        with subprocess.Popen(command(TAXI, "--port", "0", *options), stdout=subprocess.PIPE, text=True) as server:
+            assert server.stdout
+            assert server.stdout.readline().startswith(f"{TAXI}, split {split}, is served at http://127.0.0.1:")
+            server.terminate()
+    tasks = unwrap(gymnasium.make(TAXI, split="train")).tasks
+    with served(TAXI) as url:
+        client = wait_for(url)
+        for seed in range(30):
+            tasks.check(client.reset(seed=seed).observation["task_id"])
 
 
 def test_sessions_are_isolated_and_bounded() -> None:

@@ -12,10 +12,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_group
 
 import natlang_envs
 from natlang_envs import cli_support
-from natlang_envs.cli import _pace
+from natlang_envs.cli import _pace, app
 from natlang_envs.cli_support import printable
 from natlang_envs.evaluation import load_protocol, protocol_names, read_run
 from natlang_envs.evaluation.runner import RUN_FILE, TRAJECTORIES_FILE, Progress
@@ -71,8 +72,15 @@ def test_envs_lists_every_id() -> None:
 
 def test_commands_that_are_imported_late_are_listed_and_suggested_as_all_others() -> None:
     whole, data = (natlang(*arguments).stdout for arguments in (("--help",), ("data", "--help")))
-    listed = re.findall(r"^│ (\w+) ", whole, re.MULTILINE)
-    assert listed == ["explore", "envs", "protocols", "play", "evaluate", "replay", "data", "alfworld", "doctor"]
+    listed = re.findall(r"^│ ([\w-]+) ", whole.partition("Commands")[2], re.MULTILINE)
+    assert listed[:8] == ["explore", "envs", "protocols", "play", "evaluate", "replay", "serve", "data"]
+    assert (
+        set(listed)
+        == {"alfworld", "doctor", "check-sandbox", *listed[:8]}
+        == set(
+            get_group(app).list_commands(None)  # type: ignore[arg-type]
+        )
+    )
     assert {"list", "fetch", "verify", "check", "label", "export"} <= set(re.findall(r"^│ (\w+) ", data, re.MULTILINE))
     assert "--repo" in natlang("explore", "--help").stdout
     assert "No such command 'exploer'. Did you mean 'explore'?" in refused("exploer")

@@ -45,7 +45,7 @@ def collect(config: Config) -> list[Example]:
 
 def quick_config(*settings: str, stages: tuple[int, ...] = (3,)) -> Config:
     """Return a config of seconds, with so many iterations in each stage (pickup, then dropoff)."""
-    config = load_config(SHIPPED, [*QUICK, *settings])
+    config = load_config(SHIPPED, [*QUICK, *settings], for_many=True)
     names = ("NatLang/DangerousTaxi-Pickup-v0", "NatLang/DangerousTaxi-Dropoff-v0")
     curriculum = tuple(Stage(env=name, iterations=count) for name, count in zip(names, stages, strict=False))
     return type(config)(**{**vars(config), "curriculum": curriculum})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,7 @@ from tests.natlang_envs.corridor import Corridor
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 FEW = CollectConfig(trajectories=4, policy_trajectories=4, negatives=2)
+walk_on = partial(Corridor, "train")
 
 
 def guide(moment: Moment) -> tuple[str, str]:
@@ -71,7 +73,7 @@ def test_every_public_name_is_there_and_documented() -> None:
 def test_each_step_works_alone_and_again_where_it_was_done(tmp_path: Path) -> None:
     steps: list[int] = []
     for _ in range(2):
-        examples = collect(Corridor, guide, FEW, folder=tmp_path)
+        examples = collect(walk_on, guide, FEW, folder=tmp_path)
         assert {each.negative for each in examples} == {False, True}
         base = load_model()
 
@@ -84,7 +86,7 @@ def test_each_step_works_alone_and_again_where_it_was_done(tmp_path: Path) -> No
         assert len(steps) == 4, "the second time there was nothing left to do"
         reflector.max_tokens = 8
         settings = RLConfig(batch=4)
-        stage = Stage(Corridor, iterations=2)
+        stage = Stage(walk_on, iterations=2)
         curve = reinforce(policy, reflector, stage, settings, folder=tmp_path / "rl")
         assert [row["iteration"] for row in curve] == [1, 2]
         assert "reflections_cut" in curve[0]
@@ -109,7 +111,7 @@ def test_each_step_works_alone_and_again_where_it_was_done(tmp_path: Path) -> No
 )
 def test_a_teacher_that_errs_is_named_in_one_line(teacher: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words) as caught:
-        collect(Corridor, teacher, FEW)
+        collect(walk_on, teacher, FEW)
     assert "\n" not in str(caught.value)
 
 
@@ -142,9 +144,9 @@ def test_a_teacher_that_hangs_is_named_in_one_line_and_a_slow_one_is_waited_for(
 
     begun = time.monotonic()
     with pytest.raises(UsageError, match=r"no answer in 0\.2 seconds on task .* after 0 steps: .* collect\.timeout"):
-        collect(Corridor, hang, replace(FEW, timeout=0.2))
+        collect(walk_on, hang, replace(FEW, timeout=0.2))
     assert time.monotonic() - begun < 5
-    assert collect(Corridor, guide, replace(FEW, timeout=20.0)) == collect(Corridor, guide, replace(FEW, timeout=0.0))
+    assert collect(walk_on, guide, replace(FEW, timeout=20.0)) == collect(walk_on, guide, replace(FEW, timeout=0.0))
 
 
 def test_a_teacher_that_slips_says_the_right_thing_and_does_another() -> None:
@@ -163,13 +165,13 @@ def test_a_teacher_that_slips_says_the_right_thing_and_does_another() -> None:
 
 
 def test_the_generic_teacher_follows_any_plan_in_phrases_of_ones_own(tmp_path: Path) -> None:
-    examples = collect(Corridor, "oracle", FEW)
+    examples = collect(walk_on, "oracle", FEW)
     assert all(each.reflection.count(each.action) == 1 for each in examples if not each.negative)
     phrases = tmp_path / "mine.toml"
     phrases.write_text('do = ["Let me {action}!"]\nregret = ["Oh no, {last}."]\n')
     env = Corridor()
     teacher = make_teacher(env, np.random.default_rng(0), TeacherConfig("generic", {"phrases_file": str(phrases)}))
-    examples = collect(Corridor, teacher, FEW)
+    examples = collect(walk_on, teacher, FEW)
     assert all(f"Let me {each.action}!" in each.reflection for each in examples)
     assert all(each.reflection.startswith("Oh no, ") for each in examples if each.negative)
     phrases.write_text("do = []\n")
@@ -190,10 +192,10 @@ def test_an_environment_without_a_plan_takes_a_function_and_names_what_is_missin
         action = "light the lamp" if room == lamp else "go east" if room < lamp else "go west"
         return Lesson(f"So I {action}.", action)
 
-    examples = collect(Planless, walk, FEW)
+    examples = collect(partial(Planless, "train"), walk, FEW)
     assert any(each.negative for each in examples), "every action but the teacher's counts as a mistake"
     with pytest.raises(UsageError, match=r"Planless has no oracle\(\) or reference\(\): write a teacher function"):
-        collect(Planless, "oracle", FEW)
+        collect(partial(Planless, "train"), "oracle", FEW)
 
 
 def make_shy(env: object, rng: np.random.Generator, loud: bool = False) -> Any:
@@ -221,7 +223,7 @@ def test_other_packages_register_teachers_and_algorithms(monkeypatch: pytest.Mon
     env = Corridor()
     rng = np.random.default_rng(0)
     assert make_teacher(env, rng, TeacherConfig("oracle", {"loud": True})) is guide, "its family's oracle"
-    assert collect(Corridor, "corridor", FEW) == [], "it never says anything"
+    assert collect(walk_on, "corridor", FEW) == [], "it never says anything"
     with pytest.raises(UsageError, match="the teacher 'corridor' has no option 'shy': its options are loud"):
         make_teacher(env, rng, TeacherConfig("corridor", {"shy": True}))
     assert RLConfig(algorithm="bold").algorithm == "bold"
@@ -289,6 +291,7 @@ def test_collection_cuts_prompts_to_the_context_as_play_does() -> None:
             "curriculum": [{"env": "NatLang/AutoExplore-v0"}],
             "env_kwargs": {"dataset": "embedded"},
             "split": "all",
+            "allow_test": True,
             "history": 15,
             "collect": {"trajectories": 4, "policy_trajectories": 4},
         }
@@ -311,7 +314,7 @@ def test_a_reflection_that_is_cut_is_counted_and_said(model: LanguageModel, capl
     reflector.reflect(["one", "two"])
     reflector.reflect(["one", "three"])
     assert (reflector.written, reflector.cut) == (3, 3)
-    assert caplog.messages == ["a reflection was cut at 3 tokens: raise reflection_tokens"]
+    assert caplog.messages == ["a reflection was cut at 3 tokens: raise max_tokens (reflection_tokens in a config)"]
 
 
 def test_sampled_reflections_follow_the_models_probabilities_and_the_generator(model: LanguageModel) -> None:

@@ -38,6 +38,7 @@ class DrawnTasks(ABC):
         grammar: str | None = None,
         goals: Goals = "official",
     ) -> None:
+        self.split = split
         self._types = check_task_types(task_types)
         self._goal = goal
         self._goals: Goals = goals

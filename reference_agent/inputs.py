@@ -1,0 +1,208 @@
+"""What a folder's result was made from: kept beside it, and compared before it is used again.
+
+Settings are kept as they are; data, weights and code as digests, of which a message can only say that they differ.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from functools import partial
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
+from reference_agent import processes
+from reference_agent.curriculum import Environment, Stage, make_environment, split_of
+from reference_agent.models.backbone import digest
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.tokenizer import PromptReader
+from reference_agent.players import Reflector
+
+TRAINING, DATA = "inputs.json", "data.inputs.json"  # names of the file
+_LEFT = "left.json"  # the weights as the last call left them
+_DEEP = 5
+_DIGITS = 16  # of a digest
+_PROBES = 32  # tasks by which environments are told apart
+_IGNORED = ("microbatch", "checkpoint_every", "timeout", "reflector_endpoint")  # memory, time and place alone
+_log = logging.getLogger(__name__)
+
+
+def difference(was: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """Return in words the first setting that differs, of tables within tables; None if none does."""
+    before, after = _flat(was), _flat(now)
+    for name in dict.fromkeys((*before, *after)):
+        old, new = before.get(name), after.get(name)
+        if old != new:
+            told = all(not str(each).startswith(_MARK) for each in (old, new))
+            return f"{name} was {_told(old)} and is now {_told(new)}" if told else f"{name} is another one"
+    return None
+
+
+_MARK = "#"  # before a digest
+
+
+def _told(value: object) -> str:
+    return "not there" if value is None else json.dumps(value)
+
+
+def _flat(values: Mapping[str, Any], table: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, given in values.items():
+        value: Any = {str(at): each for at, each in enumerate(given)} if isinstance(given, list) else given
+        flat |= _flat(value, f"{table}{name}.") if isinstance(value, dict) and value else {f"{table}{name}": value}
+    return flat
+
+
+def claim_data(folder: Path, **inputs: object) -> None:
+    """Make a folder that of data from these inputs, or check that it is. Raises `UsageError` if it is of others."""
+    _claim(folder / DATA, {name: described(value) for name, value in inputs.items()})
+
+
+@contextmanager
+def training(folder: Path | None, model: LanguageModel, **inputs: object) -> Iterator[None]:
+    """Make a folder that of this model's training from these inputs, or check that it is, and train in it.
+
+    The model may come as it was at first, or as the last call left it. Raises `UsageError` if anything differs.
+    """
+    if folder is None or processes.number():
+        yield
+        return
+    now = {name: described(value) for name, value in inputs.items()}
+    now["model"] = described(model)
+    weights = now["model"]["weights"]
+    if (folder / _LEFT).exists() and json.loads((folder / _LEFT).read_text(encoding="utf-8"))["left"] == weights:
+        now["model"]["weights"] = json.loads((folder / TRAINING).read_text(encoding="utf-8"))["model"]["weights"]
+    _claim(folder / TRAINING, now)
+    try:
+        yield
+    finally:
+        write_whole(folder / _LEFT, json.dumps({"left": _weights(model)}).encode())
+
+
+def _claim(file: Path, now: dict[str, Any]) -> None:
+    now = json.loads(json.dumps(now))  # as it is read back
+    try:
+        was = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if file.parent.exists() and any(file.parent.iterdir()):
+            _log.warning(
+                "%s does not say what its content was made from: it is taken to be of these inputs", file.parent
+            )
+        write_whole(file, (json.dumps(now, indent=2) + "\n").encode())
+        return
+    except ValueError as error:
+        raise UsageError(f"{file} is damaged ({error}): choose another folder") from None
+    if found := difference(was, now):
+        raise UsageError(
+            f"{file.parent} holds what was made from other inputs ({found}): choose another folder, or delete it to "
+            "make it again"
+        )
+
+
+def described(value: Any, depth: int = 0) -> Any:
+    """Return a value in JSON: settings as they are, the rest as a digest of what tells it from others of its kind."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    if depth > _DEEP:
+        return type(value).__qualname__
+    deeper = depth + 1
+    if isinstance(value, LanguageModel):
+        return {"kind": type(value).__name__, "chat": value.chat, "weights": _weights(value)}
+    if isinstance(value, PromptReader):
+        words = sorted(value.tokenizer.get_vocab().items())
+        return {"kind": type(value).__name__, "positions": value.positions, "tokens": _digest(words)}
+    if isinstance(value, Reflector):
+        model = value.model.fingerprint() if not isinstance(value.model, LanguageModel) else _weights(value.model)
+        return {"weights": model, "max_tokens": value.max_tokens, "sampled": value.sampled}
+    if isinstance(value, Stage):
+        own = {each.name: described(getattr(value, each.name), deeper) for each in fields(value) if each.name != "env"}
+        return {"env": environment(value.env), **own}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {
+            each.name: described(getattr(value, each.name), deeper)
+            for each in fields(value)
+            if each.name not in _IGNORED
+        }
+    if isinstance(value, dict):
+        return {str(name): described(each, deeper) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [described(each, deeper) for each in value]
+    return _of_code(value, deeper)
+
+
+def rows(values: Any) -> str:
+    """Return the digest of a list of dataclasses, such as the examples."""
+    return _digest([described(each) for each in values])
+
+
+def environment(env: Environment) -> Any:
+    """Return an id, or the digest of a function and of the environment that it makes."""
+    if isinstance(env, str):
+        return env
+    made = make_environment(env)
+    rng = np.random.default_rng(0)
+    tasks = [made.tasks.draw(rng.random) for _ in range(_PROBES)]
+    seen, info = made.reset(seed=0)
+    first = [seen, info["task_id"], info["task"], list(info["admissible_commands"])]
+    made.close()
+    return {
+        "made": f"{type(made).__module__}.{type(made).__qualname__}",
+        "horizon": made.horizon,
+        "split": split_of(made),
+        "function": described(env),
+        "first": _digest([first, tasks]),
+    }
+
+
+def _of_code(value: Any, depth: int) -> Any:
+    if isinstance(value, partial):
+        return [described(value.func, depth), described(value.args, depth), described(value.keywords, depth)]
+    if isinstance(value, MethodType):
+        return [described(value.__func__, depth), described(value.__self__, depth)]
+    if isinstance(value, FunctionType):
+        cells = [described(each.cell_contents, depth) for each in value.__closure__ or ()]
+        return _digest([value.__qualname__, _code(value.__code__), cells, described(value.__defaults__, depth)])
+    if isinstance(value, type):
+        ours = [each for each in value.__mro__ if each.__module__.split(".")[0] not in ("builtins", "natlang_envs")]
+        parts = [(name, part) for each in ours for name, part in sorted(vars(each).items())]
+        parts = [(name, part.fget if isinstance(part, property) else part) for name, part in parts]
+        own = [
+            (name, described(part, depth))
+            for name, part in parts
+            if isinstance(part, FunctionType) or (isinstance(part, (int, float, str)) and not name.startswith("__"))
+        ]
+        return _digest([value.__module__, value.__qualname__, own])
+    held = getattr(value, "__dict__", {})
+    plain = {name: each for name, each in held.items() if each is None or isinstance(each, (bool, int, float, str))}
+    return [described(type(value), depth), plain]
+
+
+def _code(code: CodeType) -> list[Any]:
+    constants = [
+        _code(each)
+        if isinstance(each, CodeType)
+        else sorted(map(repr, each))
+        if isinstance(each, frozenset)
+        else repr(each)
+        for each in code.co_consts
+    ]
+    return [code.co_code.hex(), constants, list(code.co_names)]
+
+
+def _weights(model: LanguageModel) -> str:
+    return f"{_MARK}{digest(model.parameters())[:_DIGITS]}"
+
+
+def _digest(value: object) -> str:
+    return f"{_MARK}{hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:_DIGITS]}"

@@ -1,0 +1,101 @@
+"""TRL's trainer with what `natlang_envs.trl` hands it: gradients that do not depend on a setting, rows that fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("trl", reason="TRL is not installed: run `make libraries`")
+import torch
+import trl
+from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
+from trl import GRPOConfig, GRPOTrainer
+
+from datasets import Dataset
+from natlang_envs.cli_support import make_env
+from natlang_envs.trl import environment, reward, rollout, tasks
+
+PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
+TINY = str(next((Path(__file__).parents[2] / "reference_agent/data/models").glob("tiny-*")))
+
+
+def config(folder: Path, **changed: Any) -> GRPOConfig:
+    return GRPOConfig(
+        str(folder), per_device_train_batch_size=8, num_generations=4, logging_steps=1, report_to="none", use_cpu=True,
+        bf16=False, beta=0.0, save_strategy="no", **changed,
+    )  # fmt: skip
+
+
+def columns(trainer: GRPOTrainer, name: str) -> list[float]:
+    return [row[name] for row in trainer.state.log_history if name in row]
+
+
+def trained(folder: Path, turns: int | None, masked: bool, steps: int = 2) -> GRPOTrainer:
+    model = AutoModelForCausalLM.from_pretrained(TINY)
+    with torch.no_grad():  # flat enough that the episodes of a group differ
+        model.lm_head.weight.mul_(0.1)
+    trainer = GRPOTrainer(
+        model, reward, config(folder, max_steps=steps, mask_truncated_completions=masked, seed=3),
+        Dataset.from_list(tasks(PICKUP)), processing_class=AutoTokenizer.from_pretrained(TINY, padding_side="left"),
+        rollout_func=rollout(PICKUP, turns=turns),
+    )  # fmt: skip
+    trainer.train()
+    return trainer
+
+
+def test_games_that_ended_are_learned_from_with_truncated_completions_masked(tmp_path: Path) -> None:
+    masked, plain = (trained(tmp_path / str(each), 9, each) for each in (True, False))
+    assert columns(plain, "reward_std")[0] > 0
+    assert columns(masked, "grad_norm") == pytest.approx(columns(plain, "grad_norm"), rel=1e-3)
+    assert min(columns(plain, "grad_norm")) > 0
+    assert columns(masked, "completions/clipped_ratio") == [0, 0]
+
+
+def test_games_that_were_cut_count_as_truncated(tmp_path: Path) -> None:
+    trainer = trained(tmp_path, 1, True, steps=1)
+    assert 0 < columns(trainer, "completions/clipped_ratio")[0] < 1
+    assert columns(trainer, "episodes/cut") == [0]
+
+
+def test_the_rows_of_tasks_fit_the_environment_inside_the_trainer(tmp_path: Path, monkeypatch) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(TINY, padding_side="left")
+    tokenizer.add_special_tokens({"eos_token": "<|im_end|>"})
+    tokenizer.chat_template = (Path(trl.__file__).parent / "chat_templates/qwen3.jinja").read_text(encoding="utf-8")
+    shape = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=4096, **shape))
+    model.generation_config.eos_token_id = tokenizer.eos_token_id
+    asked: list[str] = []
+
+    def generate(input_ids: torch.Tensor, **_: Any) -> torch.Tensor:
+        """Write calls of the tool by the environment's plan, one wrong for every other episode, then a word."""
+        written = []
+        for number, row in enumerate(input_ids):
+            text = tokenizer.decode(row)
+            asked.append(text)
+            call = '<tool_call>\n{"name": "act", "arguments": {"command": "drop off passenger"}}\n</tool_call>'
+            told = text.count("<tool_response>\n")
+            move = call.replace("drop off passenger", "move north" if "The taxi is at row 0" in text else "move south")
+            words = "Done." if told > 1 or "game is over" in text else call if number % 2 or told else move
+            written.append(tokenizer(f"{words}<|im_end|>")["input_ids"])
+        longest = max(map(len, written))
+        padded = [each + [tokenizer.pad_token_id] * (longest - len(each)) for each in written]
+        return torch.cat([input_ids, torch.tensor(padded)], 1)
+
+    monkeypatch.setattr(model, "generate", generate)
+    rows = tasks(PICKUP, chat=True)
+    trainer = GRPOTrainer(
+        model, [], config(tmp_path, max_steps=1, max_completion_length=1024),
+        Dataset.from_list([{**row, "source": "of the user's own"} for row in rows]), processing_class=tokenizer,
+        environment_factory=environment(PICKUP),
+    )  # fmt: skip
+    trainer.train()
+    begin = make_env(PICKUP, split="train").reset(options={"task_id": rows[0]["task_id"]})[0]
+    assert begin.partition(".")[0] in asked[0]
+    assert "has ended.\n\nTask: " in asked[0]
+    assert columns(trainer, "rewards/Game/mean")[0] < 0
+    assert columns(trainer, "rewards/Game/std")[0] > 0
+    assert columns(trainer, "tools/failure_frequency") == [0]
+    assert columns(trainer, "tools/call_frequency")[0] >= 1
+    assert columns(trainer, "grad_norm")[0] > 0

@@ -1,0 +1,36 @@
+"""The extras of pyproject.toml, and every place that names them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from typer.main import get_group
+
+import natlang_envs
+from natlang_envs import cli_support, doctor
+from natlang_envs.cli import app
+
+
+def test_pyproject_the_doctor_the_messages_and_the_help_know_the_same_extras() -> None:
+    text = (Path(natlang_envs.__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    wanted = tomllib.loads(text)["project"]["optional-dependencies"]
+    extras = {name: " ".join(packages) for name, packages in wanted.items()}
+    for_developers = {"docs", "dev"}
+    assert set(doctor.EXTRAS) == set(extras) - for_developers
+    assert set(cli_support._EXTRAS.values()) == set(doctor.EXTRAS)
+    for package, extra in (cli_support._EXTRAS | {"accelerate": "eight-bit"}).items():  # peft brings it to `agent`
+        assert re.search(rf"(^| ){package}\b", extras[extra]), f"{extra} does not bring {package}"
+    named = {each.what for each in doctor.findings()}
+    assert {f"extra {name}" for name in doctor.EXTRAS} <= named
+    listed = get_group(app).list_commands(None)  # type: ignore[arg-type]
+    assert {"explore", "data", "serve", "alfworld"} <= set(listed) & set(extras)  # commands that an extra is for
+
+
+def test_every_extra_is_installed_beside_the_newest_releases_by_make_libraries() -> None:
+    folder = Path(natlang_envs.__file__).parents[1] / "examples/libraries"
+    text = "".join(each.read_text(encoding="utf-8") for each in sorted(folder.glob("requirements-*.txt")))
+    named = {name for found in re.findall(r"^-e \.\[(.+)\]$", text, re.MULTILINE) for name in found.split(",")}
+    assert named == set(doctor.EXTRAS) - {"alfworld"}  # that one is built by `make textworld`
+    assert "openenv-core" not in text

@@ -1,0 +1,189 @@
+"""`natlang_envs.trl` without TRL: a real model, and of the trainer only the attributes that the rollout reads."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="the extra agent is not installed")
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+import natlang_envs
+from natlang_envs import UsageError
+from natlang_envs.cli_support import make_env
+from natlang_envs.trl import environment, reward, rollout, tasks
+
+PICKUP, HOUSE = "NatLang/DangerousTaxi-Pickup-v0", "NatLang/ALFWorld-v0"
+TINY = str(next((Path(natlang_envs.__file__).parents[1] / "reference_agent/data/models").glob("tiny-*")))
+
+
+@pytest.fixture
+def trainer() -> Any:
+    """What plays at random, the same way every time: a model that finds all tokens equally likely."""
+    torch.manual_seed(0)
+    model = AutoModelForCausalLM.from_pretrained(TINY, max_position_embeddings=8192)
+    with torch.no_grad():
+        model.lm_head.weight.zero_()
+    return SimpleNamespace(
+        processing_class=AutoTokenizer.from_pretrained(TINY, padding_side="left"),
+        accelerator=SimpleNamespace(unwrap_model=lambda model: model),
+        model=model,
+        args=SimpleNamespace(temperature=1.0),
+    )
+
+
+def prompts(id: str, count: int) -> list[str]:
+    return [row["prompt"] for row in tasks(id, count)]
+
+
+def test_the_completions_of_games_that_ended_end_in_eos_and_no_others(trainer: Any) -> None:
+    eos = trainer.processing_class.eos_token_id
+    played = rollout(PICKUP, turns=1)(prompts(PICKUP, 24), trainer)
+    goes_on = [earned == -1 / 20 for earned in played["episode_reward"]]
+    assert 0 < sum(goes_on) < 24
+    for ids, mask, logprobs, alive in zip(
+        played["completion_ids"], played["env_mask"], played["logprobs"], goes_on, strict=True
+    ):
+        assert len(ids) == len(mask) == len(logprobs)
+        assert (ids[-1] == eos) is not alive
+        assert mask[-1] == 0
+        assert eos not in ids[:-1]
+    whole = rollout(PICKUP, horizon=4)(prompts(PICKUP, 24), trainer)  # the horizon ends a game as well
+    assert {ids[-1] for ids in whole["completion_ids"]} == {eos}
+
+
+def test_an_episode_that_max_tokens_cuts_is_told_once_marked_and_not_ended(trainer: Any) -> None:
+    eos = trainer.processing_class.eos_token_id
+    chosen = prompts(PICKUP, 24)
+    play = rollout(PICKUP, max_tokens=200)
+    with pytest.warns(
+        UserWarning, match=r"of 24 episodes were cut at max_tokens=200, the first of them after 1 command"
+    ):
+        played = play(chosen, trainer)
+    for ids, prompt, cut in zip(played["completion_ids"], played["prompt_ids"], played["episode_cut"], strict=True):
+        assert len(prompt) + len(ids) <= 200
+        assert (ids[-1] == eos) is not cut
+    assert 0 < sum(played["episode_cut"]) < 24
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        play(chosen, trainer)
+
+
+def test_a_model_that_ends_its_line_with_eos_has_not_ended_the_game(trainer: Any) -> None:
+    eos = trainer.processing_class.eos_token_id
+    chosen = prompts(HOUSE, 1)
+    longest = len(rollout(HOUSE, turns=1)(chosen, trainer)["prompt_ids"][0])
+    trainer.model.generation_config.forced_eos_token_id = eos
+    with pytest.warns(UserWarning, match="max_tokens"):
+        played = rollout(HOUSE, listed_only=False, max_new_tokens=1, max_tokens=longest + 9)(chosen, trainer)
+    assert played["completion_ids"][0][0] == eos
+    assert played["completion_ids"][0][-1] != eos
+    assert played["env_mask"] == [[1, 0]]
+
+
+def test_without_max_tokens_the_model_is_the_limit_so_that_alfworld_fits(trainer: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        played = rollout(HOUSE, horizon=12)(prompts(HOUSE, 2), trainer)
+    assert played["episode_cut"] == [False, False]
+    assert all(len(each) > 1024 for each in played["completion_ids"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"max_tokens": 9000}, "max_tokens=9000 is more than the 8192 tokens that the model takes"),
+        ({"max_tokens": 150}, "tokens, and a command up to 16: more than max_tokens allows (150)"),
+        ({"max_tokens": 0}, "max_tokens must be at least 1, not 0"),
+        ({"turns": 0}, "turns must be at least 1, not 0"),
+        ({"max_new_tokens": 0}, "max_new_tokens must be at least 1, not 0"),
+        ({"horizn": 3}, "horizn"),
+    ],
+)
+def test_a_setting_that_cannot_hold_is_refused(trainer: Any, settings: dict[str, int], words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        rollout(PICKUP, **settings)(prompts(PICKUP, 1), trainer)
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("learns", [tasks, rollout, environment])
+def test_what_learns_takes_train_and_test_tasks_only_when_asked_twice(learns: Callable[..., Any]) -> None:
+    for split in ("test", "all", "tset", "valid_unseen", None):
+        with pytest.raises(UsageError, match=r"may hold test tasks: learn from 'train' or 'validation'"):
+            learns(PICKUP, split=split)
+    for split in ("test", "all", None):
+        learns(PICKUP, split=split, allow_test=True)
+    learns(PICKUP, split="validation")
+    with pytest.raises(UsageError, match="unknown split 'tset'"):
+        learns(PICKUP, split="tset", allow_test=True)
+
+
+def test_a_task_of_another_split_is_not_played(trainer: Any) -> None:
+    [task_id] = (row["prompt"] for row in tasks(PICKUP, 1, split="test", allow_test=True))
+    for play in (lambda: rollout(PICKUP)([task_id], trainer), lambda: environment(PICKUP)().reset(task_id=task_id)):
+        with pytest.raises(UsageError, match="is in the split 'test', not 'train'"):
+            play()
+
+
+def test_the_rows_are_all_tasks_of_a_small_split_and_a_fair_sample_of_a_large_one() -> None:
+    assert prompts(PICKUP, 512) == list(make_env(PICKUP, split="train").tasks.ids())
+    found = prompts(HOUSE, 64)
+    assert found == prompts(HOUSE, 64)
+    assert len(set(found)) == 64
+    types, rooms = ({task_id.split("/")[part] for task_id in found} for part in (2, 3))
+    assert len(types) == 6
+    assert len(rooms) > 30
+    check = make_env(HOUSE, split="train").tasks.check
+    for task_id in found:
+        check(task_id)
+
+
+@pytest.mark.parametrize("id", [PICKUP, HOUSE, "NatLang/AutoExplore-v0"])
+def test_the_tool_tells_what_a_command_showed_once(id: str) -> None:
+    given = {"split": "train"} | ({"dataset": "embedded"} if "AutoExplore" in id else {})
+    [row] = tasks(id, 1, chat=True, **given)
+    game, env = environment(id, **given)(), make_env(id, **given)
+    begun = game.reset(**row)
+    observation, info = env.reset(options={"task_id": row["task_id"]})
+    assert begun.startswith("\n\nTask: ")
+    assert info["task"] in begun
+    for command in env.reference():
+        observation, _, terminated, truncated, info = env.step(command)
+        answer = game.act(command)
+        assert answer.count(info["feedback"]) == 1
+        assert observation in answer
+        assert ("Actions: " in answer) is not (terminated or truncated)
+    assert info["success"]
+
+
+def test_alfworlds_answer_stands_once_in_a_completion(trainer: Any) -> None:
+    played = rollout(HOUSE, turns=3)(prompts(HOUSE, 1), trainer)
+    lines = trainer.processing_class.decode(played["completion_ids"][0]).split("\n")
+    answers = [line for line in lines if line and not line.startswith(("Actions: ", ">"))]
+    assert len(answers) == 1 + 3  # the first command, which has no ">" in the completion, and what the three showed
+
+
+def test_a_row_without_a_task_is_refused_and_columns_of_others_are_not() -> None:
+    game = environment(PICKUP)()
+    [row] = tasks(PICKUP, 1, chat=True)
+    assert game.reset(**row, source="mine", task="taxi", split="train", answer=3).startswith("\n\n")
+    for columns in ({}, {"prompt": row["prompt"]}, {"task_id": None}):
+        with pytest.raises(
+            UsageError, match=r"a row has no column 'task_id': make the rows with .*tasks\(ID, chat=True\)"
+        ):
+            game.reset(**columns)
+    for name in ("taskid", "task-id", "TaskId", "task_ids"):
+        with pytest.raises(UsageError, match=f"the column '{name}' is not 'task_id'"):
+            game.reset(**{**row, name: row["task_id"]})
+
+
+def test_the_reward_is_the_episodes_and_trl_is_told_the_share_that_was_cut() -> None:
+    told: dict[str, float] = {}
+    assert reward(["", ""], [0.5, -1.0], [True, False], log_metric=told.__setitem__, trainer_state=None) == [0.5, -1.0]
+    assert told == {"episodes/cut": 0.5}
