@@ -28,14 +28,14 @@ from harness import HEADINGS, RESULTS, Row, floors, publish, spread_of
 
 from natlang_envs.env import unwrap
 from natlang_envs.prompt import PathStep, reflection_prompt, state_prompt
-from reference_agent.config import Config, ModelConfig, RLConfig
-from reference_agent.config_file import load_config
 from reference_agent.curriculum import Stage
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.named import model_source
 from reference_agent.models.saycan import SayCanPolicy
-from reference_agent.models.start import model_source
 from reference_agent.players import Reflector, decide
 from reference_agent.rollout import Episode, make_envs, sample_episodes
+from reference_agent.run.config import Config, ModelConfig, RLConfig
+from reference_agent.run.config_file import load_config
 
 ALFWORLD, PICKUP = "NatLang/ALFWorld-v0", "NatLang/DangerousTaxi-Pickup-v0"
 PACKAGES = ("torch", "transformers")

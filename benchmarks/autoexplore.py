@@ -21,8 +21,8 @@ from typing import Any
 import gymnasium
 from harness import SINGLE_STEPS, TAXI, TURNS, Row, compare, publish_and_exit, sample_and_step, spread_of, timed
 
-from natlang_envs.autoexplore.repository.tree import open_repository
-from natlang_envs.autoexplore.sandbox import AutoExploreSandbox, Limits
+from natlang_envs.repository.tree import open_repository
+from natlang_envs.sandbox import AutoExploreSandbox, Limits
 
 EXPLORE = "NatLang/AutoExplore-v0"
 TARGET = "part0/piece0/file7.txt"

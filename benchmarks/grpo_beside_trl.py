@@ -2,7 +2,7 @@
 
 `python benchmarks/grpo_beside_trl.py` prints a table and writes it to benchmarks/results/grpo_beside_trl.md. It needs
 TRL, so run it in the environment of `make libraries` with the agent's extra. Ours chooses by the label of a listed
-command, theirs writes the command's tokens, with those of listed commands alone allowed (`natlang_envs.trl`). The exit
+command, theirs writes the command's tokens, with those of listed commands alone allowed (`natlang_envs.learners.trl`). The exit
 code is 1 where the floor does not hold, and 2 without TRL.
 """
 
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import torch
 from harness import Row, publish_and_exit
 
-from natlang_envs.trl import reward, rollout, tasks
+from natlang_envs.learners.trl import reward, rollout, tasks
 from reference_agent import LanguageModel, RLConfig, Stage, load_model, reinforce
 
 GAMES = {"the Taxi's pickup": "NatLang/DangerousTaxi-Pickup-v0", "ALFWorld": "NatLang/ALFWorld-v0"}

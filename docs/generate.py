@@ -13,8 +13,8 @@ from pathlib import Path
 
 from gymnasium.envs.registration import load_env_creator
 
-from natlang_envs.cli_support import make_env
 from natlang_envs.files import write_whole
+from natlang_envs.making import make_env
 from natlang_envs.registration import ENVIRONMENTS
 
 HERE = Path(__file__).parent

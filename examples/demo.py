@@ -22,10 +22,10 @@ from leaderboard.copies import CopiedEntry
 from leaderboard.pack import pack, read_curve
 from leaderboard.site import build
 from leaderboard.verify import verify
-from natlang_envs.cli_support import run_app
+from natlang_envs.cli.support import run_app
 from natlang_envs.evaluation.runner import RUN_FILE
-from reference_agent.cli import reproduce
 from reference_agent.paper.experiments import METHODS, PRESETS, TARGETS, TASKS, Cell, make_plan
+from reference_agent.run.command import reproduce
 
 TRAINED_ON = "Trained on the split `train` of the classic map; the protocol's starts are in the split `test`."
 

@@ -9,7 +9,7 @@ import gymnasium
 import openai
 
 import natlang_envs  # noqa: F401 - registers the environments
-from natlang_envs.wrappers import ChatMessages
+from natlang_envs.learners.wrappers import ChatMessages
 
 HOUSE = "NatLang/ALFWorld-v0"
 

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 import natlang_envs  # noqa: F401 - registers the environments
-from natlang_envs.vector_wrappers import ChoiceIndexActions, EncodedObservations, ScaleReward
+from natlang_envs.learners.vector_wrappers import ChoiceIndexActions, EncodedObservations, ScaleReward
 
 SIZE, COMMANDS = 1024, 6
 ENVS, STEPS, EPOCHS, BATCHES = 32, 32, 4, 4

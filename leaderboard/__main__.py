@@ -1,6 +1,6 @@
 """The `natlang-leaderboard` command, also as `python -m leaderboard`."""
 
-from natlang_envs.cli_support import run_app
+from natlang_envs.cli.support import run_app
 
 
 def main() -> None:

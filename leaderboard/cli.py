@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leaderboard.schema import SUBMISSIONS
-from natlang_envs.cli_support import printable, run_app
+from natlang_envs.cli.support import printable, run_app
 from natlang_envs.errors import UsageError
 
 if TYPE_CHECKING:

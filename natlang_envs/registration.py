@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -96,13 +95,6 @@ def register(entry: Registration) -> None:
     if hasattr(pettingzoo, "register"):
         pettingzoo.register("aec", entry.id, partial(_two_player, "aec_env", entry.id))
         pettingzoo.register("parallel", entry.id, partial(_two_player, "parallel_env", entry.id))
-
-
-def make_pinned(env_id: str, **kwargs: Any) -> gymnasium.Env[Any, Any]:
-    """Make an environment of the version that is named, without Gymnasium's advice to take a newer one."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*is out of date")
-        return gymnasium.make(env_id, **kwargs)
 
 
 def register_all() -> None:

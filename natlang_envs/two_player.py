@@ -24,8 +24,9 @@ from natlang_envs.arguments import MADE_WITH, check_arguments
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError, one_of
+from natlang_envs.making import make_pinned
 from natlang_envs.prompt import History, PathStep, check_history, policy_prompt, reflection_prompt, state_prompt
-from natlang_envs.registration import make_pinned, registration_of
+from natlang_envs.registration import registration_of
 from natlang_envs.spaces import UnicodeText, escape_surrogates
 
 REFLECTOR, POLICY = "reflector_0", "policy_0"

@@ -35,20 +35,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reference_agent.collection import Example, collect
-    from reference_agent.config import CollectConfig, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
     from reference_agent.curriculum import Stage
     from reference_agent.models.language_model import LanguageModel
+    from reference_agent.models.named import load_model
     from reference_agent.models.saycan import WritingPolicy
-    from reference_agent.models.start import load_model
     from reference_agent.players import Reflector
     from reference_agent.rlft import Stopped, reinforce
     from reference_agent.rollout import Episode, play, success_rate
+    from reference_agent.run.config import CollectConfig, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
     from reference_agent.sft import fine_tune_policy, fine_tune_reflector
     from reference_agent.teachers.base import Lesson, Moment, Teacher
 
 _HOME = {
     **dict.fromkeys(("Example", "collect"), "collection"),
-    **dict.fromkeys(("CollectConfig", "ModelConfig", "PolicySFTConfig", "RLConfig", "SFTConfig"), "config"),
+    **dict.fromkeys(("CollectConfig", "ModelConfig", "PolicySFTConfig", "RLConfig", "SFTConfig"), "run.config"),
     **dict.fromkeys(("Lesson", "Moment", "Teacher"), "teachers.base"),
     **dict.fromkeys(("Episode", "play", "success_rate"), "rollout"),
     **dict.fromkeys(("fine_tune_policy", "fine_tune_reflector"), "sft"),
@@ -56,7 +56,7 @@ _HOME = {
     "WritingPolicy": "models.saycan",
     "Reflector": "players",
     "Stage": "curriculum",
-    "load_model": "models.start",
+    "load_model": "models.named",
     **dict.fromkeys(("Stopped", "reinforce"), "rlft"),
 }
 

@@ -1,11 +1,11 @@
 """The `reflect-rl` command, also as `python -m reference_agent`."""
 
-from natlang_envs.cli_support import run_app
+from natlang_envs.cli.support import run_app
 
 
 def main() -> None:
     """Run the command."""
-    run_app("reference_agent.cli:app", "reflect-rl")
+    run_app("reference_agent.run.command:app", "reflect-rl")
 
 
 if __name__ == "__main__":

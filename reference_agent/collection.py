@@ -21,13 +21,13 @@ from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import History, PathStep, state_prompt
-from reference_agent.config import CollectConfig, Config, TeacherConfig
 from reference_agent.curriculum import Environment, Stage, for_learning
-from reference_agent.data_card import Card, Meter, Played
-from reference_agent.idle import idle_collect, refuse
-from reference_agent.inputs import claim_data, environment
 from reference_agent.models.tokenizer import PromptReader
 from reference_agent.players import Speaker, fitting_state
+from reference_agent.run.config import CollectConfig, Config, TeacherConfig
+from reference_agent.run.data_card import Card, Meter, Played
+from reference_agent.run.idle import idle_collect, refuse
+from reference_agent.run.inputs import claim_data, environment
 from reference_agent.teachers.base import Moment, Teacher, ask, plan
 from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
 from reference_agent.teachers.choose import CHAT, make_teacher

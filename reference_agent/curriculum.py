@@ -14,10 +14,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from natlang_envs.cli_support import make_env
 from natlang_envs.env import NatLangEnv
 from natlang_envs.episodes import EpisodesVectorEnv
 from natlang_envs.errors import UsageError
+from natlang_envs.making import make_env
 
 _DRAWS = 1000
 _ALL, _TRAIN = "all", "train"

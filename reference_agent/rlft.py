@@ -23,15 +23,15 @@ from reference_agent import processes
 from reference_agent.algorithms import load_algorithm, ppo
 from reference_agent.algorithms.policy_gradient import Learner, Update
 from reference_agent.checkpoint import Checkpoints, Iterations, dropout_seed, random_state
-from reference_agent.config import RLConfig
 from reference_agent.curriculum import Stage, Tasks, for_learning, passed
-from reference_agent.idle import check_rate, idle_rl, refuse
-from reference_agent.inputs import training
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import WritingPolicy
 from reference_agent.models.served import ServedModel
 from reference_agent.players import Reflector, check_apart
 from reference_agent.rollout import Episode, make_envs, sample_episodes
+from reference_agent.run.config import RLConfig
+from reference_agent.run.idle import check_rate, idle_rl, refuse
+from reference_agent.run.inputs import training
 
 Row = dict[str, float]
 

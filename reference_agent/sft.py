@@ -22,12 +22,12 @@ from natlang_envs.errors import UsageError
 from reference_agent import processes
 from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_state
 from reference_agent.collection import Example
-from reference_agent.config import PolicySFTConfig, SFTConfig
-from reference_agent.idle import check_rate, check_sft, idle_policy, refuse
-from reference_agent.inputs import rows, training
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import SayCanPolicy, head_of
 from reference_agent.players import Reflector, take_role
+from reference_agent.run.config import PolicySFTConfig, SFTConfig
+from reference_agent.run.idle import check_rate, check_sft, idle_policy, refuse
+from reference_agent.run.inputs import rows, training
 
 Report = Callable[[int, float], None]
 # The loss of a batch, in one summand for each of this process's micro-batches.

@@ -147,8 +147,8 @@ def test_a_checkpoint_that_does_not_fit_is_one_line_and_the_one_before_stays(tmp
     import torch
 
     from reference_agent.checkpoint import Checkpoints, Steps
-    from reference_agent.config import ModelConfig
     from reference_agent.models.language_model import LanguageModel
+    from reference_agent.run.config import ModelConfig
 
     model = LanguageModel.tiny(ModelConfig(layers=1, width=32, inner=64, heads=2), ["A B"], ["A", "B"], 0)
     optimizer = torch.optim.AdamW(model.parameters())
@@ -162,8 +162,8 @@ def test_a_checkpoint_that_does_not_fit_is_one_line_and_the_one_before_stays(tmp
 
 @pytest.mark.usefixtures("training")
 def test_a_run_begins_where_the_first_start_was_killed_at_once(tmp_path: Path) -> None:
-    from reference_agent.config import Config
-    from reference_agent.stages import claim, read_config
+    from reference_agent.run.config import Config
+    from reference_agent.run.stages import claim, read_config
 
     (tmp_path / ".0123456789abcdef.unfinished").write_text("{")
     claim(Config(), tmp_path)
@@ -175,8 +175,8 @@ def test_damaged_examples_that_are_deleted_are_collected_again(
     cases: tuple[Path, dict[str, Case]], tmp_path: Path
 ) -> None:
     from reference_agent.collection import read_examples
-    from reference_agent.config_file import load_config
-    from reference_agent.pipeline import collected
+    from reference_agent.run.config_file import load_config
+    from reference_agent.run.pipeline import collected
 
     config = load_config(cases[0] / "data" / "training.toml")
     file = collected(config, tmp_path, lambda *_: None)
@@ -194,7 +194,7 @@ def test_answers_that_cannot_be_kept_are_not_the_teachers_fault(
     cases: tuple[Path, dict[str, Case]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from reference_agent.collection import gather
-    from reference_agent.config_file import load_config
+    from reference_agent.run.config_file import load_config
 
     root, known = cases
     monkeypatch.setenv("OPENAI_BASE_URL", known["collecting"].urls[0])
@@ -223,7 +223,7 @@ def test_a_patch_never_replaces_one_that_came_in_between(tmp_path: Path) -> None
     (repository / "README.md").write_text("# Sums\n")
     arguments = ["explore", "Add.", "--repo", str(repository), "--mode", "change", "--export", str(patch)]
     with subprocess.Popen(
-        [sys.executable, "-u", "-m", "natlang_envs.cli", *arguments],
+        [sys.executable, "-u", "-m", "natlang_envs.cli.main", *arguments],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

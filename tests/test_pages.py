@@ -28,8 +28,8 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 PROGRAMS = {
-    "natlang": "natlang_envs.cli",
-    "reflect-rl": "reference_agent.cli",
+    "natlang": "natlang_envs.cli.main",
+    "reflect-rl": "reference_agent.run.command",
     "natlang-leaderboard": "leaderboard.cli",
 }
 GIT = ("-c", "user.name=A Reader", "-c", "user.email=reader@example.org")

@@ -6,7 +6,7 @@ import gymnasium
 import minari
 
 import natlang_envs  # noqa: F401 - registers the environments
-from natlang_envs.minari import register
+from natlang_envs.learners.minari import register
 
 NAME = "natlang/taxi/oracle-v0"
 

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
-from natlang_envs.learners import TextEncoder
+from natlang_envs.learners.encoders import TextEncoder
 from natlang_envs.two_player import POLICY, REFLECTOR, aec_env
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"

@@ -7,8 +7,8 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.env_util import make_vec_env
 
 import natlang_envs  # noqa: F401 - registers the environments
-from natlang_envs.learners import EncodedObservations
-from natlang_envs.wrappers import ChoiceIndexActions, ScaleReward
+from natlang_envs.learners.encoders import EncodedObservations
+from natlang_envs.learners.wrappers import ChoiceIndexActions, ScaleReward
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 

@@ -11,8 +11,8 @@ from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
 
 import natlang_envs  # noqa: F401 - registers the environments
-from natlang_envs.learners import EncodedObservations
-from natlang_envs.wrappers import ChoiceIndexActions, ScaleReward
+from natlang_envs.learners.encoders import EncodedObservations
+from natlang_envs.learners.wrappers import ChoiceIndexActions, ScaleReward
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 

@@ -8,7 +8,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 
 from datasets import Dataset
-from natlang_envs.trl import reward, rollout, tasks
+from natlang_envs.learners.trl import reward, rollout, tasks
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 

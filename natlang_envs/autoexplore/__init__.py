@@ -19,10 +19,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from natlang_envs.autoexplore.copilot import AutoExploreCopilot
     from natlang_envs.autoexplore.env import AutoExploreEnv
-    from natlang_envs.autoexplore.repository import Repository, RepositoryChanged, open_repository
-    from natlang_envs.autoexplore.sandbox import AutoExploreSandbox, CommandResult, Limits
+    from natlang_envs.copilot import AutoExploreCopilot
+    from natlang_envs.repository import Repository, RepositoryChanged, open_repository
+    from natlang_envs.sandbox import AutoExploreSandbox, CommandResult, Limits
 
 __all__ = [
     "AutoExploreCopilot",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from natlang_envs.autoexplore.copilot.copilot import AutoExploreCopilot
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.autoexplore.episode import Episode
-from natlang_envs.autoexplore.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
-from natlang_envs.autoexplore.repository.tree import Repository
 from natlang_envs.autoexplore.tasks import OneTask, own_task
+from natlang_envs.copilot.copilot import AutoExploreCopilot
 from natlang_envs.env import NatLangEnv, without_margins
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Agent, AgentInput, decide, is_privileged
 from natlang_envs.prompt import PathStep
+from natlang_envs.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
+from natlang_envs.repository.tree import Repository
 
 
 class OpenQuestionEnv(AutoExploreEnv):

@@ -10,9 +10,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from natlang_envs.autoexplore.env import AutoExploreEnv
-from natlang_envs.autoexplore.repository.tree import Repository
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
+from natlang_envs.repository.tree import Repository
 
 LARGEST = 1 << 20  # bytes of a file that are looked at
 _SATURATION, _LENGTH = 1.5, 0.75  # BM25's k1 and b

@@ -7,11 +7,11 @@ from typing import Any
 
 from natlang_envs.autoexplore.dataset.labels import Wording
 from natlang_envs.autoexplore.episode import GOAL_REWARD, Episode
-from natlang_envs.autoexplore.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
-from natlang_envs.autoexplore.repository.tree import Repository
 from natlang_envs.autoexplore.tasks import FAMILY, ExploreSplit, kinds_of_task, make_tasks
 from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.errors import UsageError
+from natlang_envs.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
+from natlang_envs.repository.tree import Repository
 
 
 def check_budget(file_budget: int) -> int:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from natlang_envs.autoexplore.repository.navigation import Navigation, navigation_of
-from natlang_envs.autoexplore.repository.texts import (
+from natlang_envs.autoexplore.tasks import ExploreTask
+from natlang_envs.env import Outcome
+from natlang_envs.errors import UsageError
+from natlang_envs.repository.navigation import Navigation, navigation_of
+from natlang_envs.repository.texts import (
     LAST_STEP,
     LEFT,
     RIGHT,
@@ -14,10 +17,7 @@ from natlang_envs.autoexplore.repository.texts import (
     task_text,
     unknown_command,
 )
-from natlang_envs.autoexplore.repository.tree import Repository, open_repository
-from natlang_envs.autoexplore.tasks import ExploreTask
-from natlang_envs.env import Outcome
-from natlang_envs.errors import UsageError
+from natlang_envs.repository.tree import Repository, open_repository
 
 STEP_REWARD = -1.0
 GOAL_REWARD = 15.0

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from natlang_envs.autoexplore.dataset.labels import WORDINGS
-from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.autoexplore.tasks import DEPTHS, LABELLED, LabelFileTasks, RepositoryTasks
 from natlang_envs.evaluation.protocols import Episode, Protocol, write_protocols
+from natlang_envs.repository.tree import open_repository
 from natlang_envs.tasks import hash_fraction
 
 _HORIZON = 15

@@ -17,10 +17,10 @@ from natlang_envs.autoexplore.dataset.catalogue import catalogue
 from natlang_envs.autoexplore.dataset.labels import PARTS, Label, Part, Wording, read_labels, wording_named
 from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.dataset.shipped import load_labels
-from natlang_envs.autoexplore.repository.names import same
-from natlang_envs.autoexplore.repository.texts import clean_question
-from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.errors import UsageError, one_of
+from natlang_envs.repository.names import same
+from natlang_envs.repository.texts import clean_question
+from natlang_envs.repository.tree import open_repository
 from natlang_envs.tasks import SPLITS, Shares, Split, Tasks, split_of
 
 ExploreSplit = Split | Literal["test_seen"]

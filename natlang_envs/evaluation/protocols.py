@@ -16,7 +16,7 @@ from gymnasium.envs.registration import load_env_creator
 
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import one_of
-from natlang_envs.registration import make_pinned
+from natlang_envs.making import make_pinned
 
 
 class Episode(NamedTuple):

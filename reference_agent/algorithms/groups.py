@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from reference_agent.algorithms.policy_gradient import Learner, Row, Update, differ, rewards_to_go, scaled
 from reference_agent.algorithms.ppo import several_passes
 from reference_agent.algorithms.reinforce import one_pass
-from reference_agent.config import RLConfig
 from reference_agent.rollout import Episode
+from reference_agent.run.config import RLConfig
 
 
 def rloo(learner: Learner, episodes: Sequence[Episode]) -> Update:

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from reference_agent import processes
-from reference_agent.config import RLConfig
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import WritingPolicy
 from reference_agent.players import Decision
 from reference_agent.rollout import Episode
+from reference_agent.run.config import RLConfig
 
 _NO_SPREAD = 1e-5  # a standard deviation of advantages that is rounding
 _ROUNDING = 1e-6  # difference of two sums, as a share of the numbers added, that is rounding

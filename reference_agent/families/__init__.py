@@ -4,7 +4,7 @@ teacher.py    `make(env, rng, **options)`, the family's own teacher
 phrases.toml  its sentences by kind, and the words that the tiny model's tokenizer keeps whole
 prompts.toml  what a chat model is told when it is the teacher
 warmup.py     what the tiny model's warm-up takes from the family, where it needs more than any other: `lessons` (see
-              `reference_agent.warmup.Added`), `samples` (settings of its sample prompts), `words` (of its tokenizer)
+              `reference_agent.tiny.warmup.Added`), `samples` (settings of its sample prompts), `words` (of its tokenizer)
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 
 from natlang_envs.errors import UsageError
 from reference_agent import processes
-from reference_agent.config import ModelConfig
+from reference_agent.run.config import ModelConfig
 
 WEIGHTS = "adapter_model.safetensors"
 _M_MMAP_THRESHOLD = -3  # of glibc's malloc.h

@@ -22,7 +22,6 @@ from transformers.utils import logging
 
 from natlang_envs.errors import UsageError
 from reference_agent import processes
-from reference_agent.config import ModelConfig
 from reference_agent.models.backbone import (
     Adapter,
     check_player,
@@ -32,10 +31,11 @@ from reference_agent.models.backbone import (
     without_adapters,
 )
 from reference_agent.models.generation import like_length, shared_prefix, write
-from reference_agent.models.origin import Origin
 from reference_agent.models.speculative import window, write_speculatively
-from reference_agent.models.tiny_llama import tiny_llama
 from reference_agent.models.tokenizer import END, PromptReader, context_length, make_tokenizer
+from reference_agent.run.config import ModelConfig
+from reference_agent.tiny.llama import tiny_llama
+from reference_agent.tiny.origin import Origin
 
 # Loading bars and reminders about padding would hide our own progress bars.
 logging.disable_progress_bar()

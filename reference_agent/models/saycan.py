@@ -17,11 +17,11 @@ import torch
 from torch import Tensor
 
 from natlang_envs.errors import UsageError
-from reference_agent.config import Config
 from reference_agent.models.generation import like_length
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.speculative import window
 from reference_agent.models.tokenizer import TextReader
+from reference_agent.run.config import Config
 
 _PROMPT, _PADDING = 0, -1  # what a place holds, beside the numbers of actions, which begin at 1
 

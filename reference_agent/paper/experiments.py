@@ -18,12 +18,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from natlang_envs.cli_support import make_env
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import load_protocol, protocol_names
 from natlang_envs.evaluation.protocols import Episode, Protocol
-from reference_agent.config import Config
-from reference_agent.config_file import EXPERIMENTS, load_config, preset_files
+from natlang_envs.making import make_env
+from reference_agent.run.config import Config
+from reference_agent.run.config_file import EXPERIMENTS, load_config, preset_files
 
 UNTUNED = "untuned"
 T = TypeVar("T")
@@ -192,7 +192,7 @@ def cell_config(task: str, method: str, preset: Preset, seed: int, settings: lis
 
 def why_not(task: str, method: str, preset: Preset, settings: list[str]) -> str | None:
     """Return in one line why a cell cannot be trained, or None."""
-    from reference_agent.pipeline import check_environments  # torch, which the names of targets do without
+    from reference_agent.run.pipeline import check_environments  # torch, which the names of targets do without
 
     cell = _cell(task, method)
     if not preset_files(cell):

@@ -34,13 +34,13 @@ from natlang_envs.evaluation.runner import RUN_FILE
 from natlang_envs.files import write_whole
 from natlang_envs.locks import only_process
 from reference_agent import processes
-from reference_agent.agent import ReflectRLAgent
+from reference_agent.baselines.agents import ZeroShotAgent
 from reference_agent.paper.experiments import METHODS, UNTUNED, Cell, Plan, protocol_for
 from reference_agent.paper.tables import Entry, draw_curves, entries, write_results
-from reference_agent.pipeline import load_or_make_base, train
 from reference_agent.rlft import Stopped
-from reference_agent.stages import claim
-from reference_agent.untuned.agents import ZeroShotAgent
+from reference_agent.run.agent import ReflectRLAgent
+from reference_agent.run.pipeline import load_or_make_base, train
+from reference_agent.run.stages import claim
 
 Report = Callable[[str, str, int, int, float], None]  # cell, stage, step, steps, value
 

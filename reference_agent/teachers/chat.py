@@ -3,7 +3,7 @@
 Each lesson takes two requests: p(s) with p_reflect (after a mistake also p_negative) gives R; p(s), R and α(A(s)) give
 a. Lessons are left out of the data, and counted, if the answer names no listed command, contradicts its reflection or
 gives away what it was told; the game then goes on with the oracle's action. Answers are cached on disk by request. Set
-the endpoint and its key with environment variables: see `natlang_envs.chat_endpoint`.
+the endpoint and its key with environment variables: see `natlang_envs.evaluation.chat_endpoint`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from natlang_envs.enumeration import Choice, enumerate_actions
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
-from reference_agent.config import TeacherConfig, at_least
-from reference_agent.data_card import Meter
+from reference_agent.baselines.agents import OwnEndpoint
 from reference_agent.families import prompts
+from reference_agent.run.config import TeacherConfig, at_least
+from reference_agent.run.data_card import Meter
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Teacher, ask, named_commands
 from reference_agent.teachers.choose import check_options
-from reference_agent.untuned.agents import OwnEndpoint
 
 _GENERAL = Path(__file__).with_name("prompts.toml")
 _GONE = 20  # requests that fail in a row after which a server is given up

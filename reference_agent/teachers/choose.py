@@ -18,8 +18,8 @@ import numpy as np
 
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, one_of
-from reference_agent.config import TeacherConfig
 from reference_agent.families import FAMILIES, wing
+from reference_agent.run.config import TeacherConfig
 from reference_agent.teachers.base import Lesson, Moment, Teacher, plan
 
 GROUP = "natlang_envs.teachers"

@@ -29,7 +29,7 @@ TOKEN = "a-token-for-this-test"
 
 
 def command(*options: str) -> list[str]:
-    return [sys.executable, "-m", "natlang_envs.cli", "serve", *options]
+    return [sys.executable, "-m", "natlang_envs.cli.main", "serve", *options]
 
 
 @contextmanager

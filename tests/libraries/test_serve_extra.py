@@ -17,7 +17,7 @@ PLAY = f"""
 import re, subprocess, sys, time
 from openenv.core.generic_client import GenericEnvClient
 
-served = [sys.executable, "-m", "natlang_envs.cli", "serve", "{TAXI}", "--port", "0"]
+served = [sys.executable, "-m", "natlang_envs.cli.main", "serve", "{TAXI}", "--port", "0"]
 with subprocess.Popen(served, stdout=subprocess.PIPE, text=True) as server:
     url = re.search(r"served at (\\S+) ", server.stdout.readline())[1]
     for _ in range(100):

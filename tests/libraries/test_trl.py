@@ -1,4 +1,4 @@
-"""TRL's trainer with what `natlang_envs.trl` hands it: gradients that do not depend on a setting, rows that fit."""
+"""TRL's trainer with what `natlang_envs.learners.trl` hands it: gradients that do not depend on a setting, rows that fit."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, Llama
 from trl import GRPOConfig, GRPOTrainer
 
 from datasets import Dataset
-from natlang_envs.cli_support import make_env
-from natlang_envs.trl import environment, reward, rollout, tasks
+from natlang_envs.learners.trl import environment, reward, rollout, tasks
+from natlang_envs.making import make_env
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 TINY = str(next((Path(__file__).parents[2] / "reference_agent/data/models").glob("tiny-*")))

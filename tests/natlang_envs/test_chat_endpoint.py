@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from natlang_envs import UsageError
-from natlang_envs.chat_endpoint import MAX_BODY, ChatEndpoint
+from natlang_envs.evaluation.chat_endpoint import MAX_BODY, ChatEndpoint
 from tests.natlang_envs.chat_server import Body, Model, serve
 
 HEADERS = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

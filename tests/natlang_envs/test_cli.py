@@ -15,15 +15,15 @@ import pytest
 from typer.main import get_group
 
 import natlang_envs
-from natlang_envs import cli_support
-from natlang_envs.cli import _pace, app
-from natlang_envs.cli_support import printable
+from natlang_envs.cli import support as cli_support
+from natlang_envs.cli.main import _pace, app
+from natlang_envs.cli.support import printable
 from natlang_envs.evaluation import load_protocol, protocol_names, read_run
 from natlang_envs.evaluation.runner import RUN_FILE, TRAJECTORIES_FILE, Progress
 from natlang_envs.trajectory import write_trajectories
 
 ROOT = Path(natlang_envs.__file__).parents[1]
-COMMAND = [sys.executable, "-m", "natlang_envs.cli"]
+COMMAND = [sys.executable, "-m", "natlang_envs.cli.main"]
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 TASK = "classic/2.3/red-green"
 PLAN = ["move west", "move west", "move west", "move north", "move north", "pick up passenger"]
@@ -90,7 +90,7 @@ def test_commands_that_are_imported_late_are_listed_and_suggested_as_all_others(
 def test_a_command_does_not_import_those_of_another(arguments: list[str]) -> None:
     code = f"""
 import sys
-from natlang_envs.cli import main
+from natlang_envs.cli.main import main
 sys.argv = ["natlang", *{arguments}]
 try:
     main()
@@ -266,7 +266,10 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: tuple[str, ...], says:
     [
         ({"--agent": "randm"}, "unknown agent 'randm': choose one of random"),
         ({"--agent": "random:3"}, "takes no argument"),
-        ({"--protocol": "dangerous-taxi-pickup/v9"}, "one of dangerous-taxi-pickup-cities/v1, dangerous-taxi-pickup-cities/v1"),
+        (
+            {"--protocol": "dangerous-taxi-pickup/v9"},
+            "one of dangerous-taxi-pickup-cities/v1, dangerous-taxi-pickup-cities/v1",
+        ),
         ({"--protocol": "../v1"}, "unknown protocol '../v1'"),
         ({"--batch": "0"}, "--batch"),
     ],
@@ -309,7 +312,9 @@ def test_printable_escapes_what_steers_a_terminal_and_keeps_text() -> None:
         assert printable(text) == text
 
 
-@pytest.mark.parametrize(("module", "name"), [("natlang_envs.cli", "natlang"), ("leaderboard", "natlang-leaderboard")])
+@pytest.mark.parametrize(
+    ("module", "name"), [("natlang_envs.cli.main", "natlang"), ("leaderboard", "natlang-leaderboard")]
+)
 def test_every_command_says_its_version(module: str, name: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", module, "--version"], env=environment(), capture_output=True, text=True, check=False

@@ -9,8 +9,9 @@ from pathlib import Path
 from typer.main import get_group
 
 import natlang_envs
-from natlang_envs import cli_support, doctor
-from natlang_envs.cli import app
+from natlang_envs.cli import doctor
+from natlang_envs.cli import support as cli_support
+from natlang_envs.cli.main import app
 
 
 def test_pyproject_the_doctor_the_messages_and_the_help_know_the_same_extras() -> None:

@@ -112,7 +112,7 @@ def test_nothing_in_the_current_folder_or_in_python_variables_is_imported(
 def test_fetching_data_runs_no_pip_that_lies_in_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "pip.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w')")
     environ = {**os.environ, "NATLANG_CACHE": str(tmp_path / "cache"), "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
-    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from natlang_envs.cli import main; main()"
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from natlang_envs.cli.main import main; main()"
     command = [sys.executable, "-I", "-c", code, "data", "fetch", "attrs"]
     subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, timeout=120, check=False)
     assert not (tmp_path / "sprung").exists()

@@ -14,7 +14,7 @@ from gymnasium.wrappers import TimeAwareObservation, TimeLimit
 from natlang_envs import ENVIRONMENTS, UsageError, unwrap
 from natlang_envs.conformance import Case
 from natlang_envs.conformance.vectors import vector_equals_sync
-from natlang_envs.wrappers import ScaleReward
+from natlang_envs.learners.wrappers import ScaleReward
 
 EMBEDDED: dict[str, Any] = {"dataset": "embedded"}
 EXPLORE, HOUSE, TAXI = "NatLang/AutoExplore-v0", "NatLang/ALFWorld-v0", "NatLang/DangerousTaxi-v0"

@@ -16,8 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import natlang_envs
-from natlang_envs import UsageError, unwrap, vector_wrappers, wrappers
-from natlang_envs.learners import EncodedObservations, TextEncoder, TransformerEncoder
+from natlang_envs import UsageError, unwrap
+from natlang_envs.learners.encoders import (
+    EncodedObservations,
+    TextEncoder,
+    TransformerEncoder,
+    vector_wrappers,
+    wrappers,
+)
 
 IDS = [entry.id for entry in natlang_envs.ENVIRONMENTS]
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
@@ -56,7 +62,7 @@ def test_all_states_of_the_classic_taxi_differ() -> None:
 
 def test_vectors_are_the_same_in_another_process_and_after_pickling() -> None:
     text = "The taxi is at row 2.\nIt is raining."
-    code = f"from natlang_envs.learners import TextEncoder; print(TextEncoder(50)({text!r}).tolist())"
+    code = f"from natlang_envs.learners.encoders import TextEncoder; print(TextEncoder(50)({text!r}).tolist())"
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     encode = TextEncoder(50)
     here = encode(text)
@@ -132,7 +138,7 @@ def test_wrong_numbers_are_named_with_their_environment() -> None:
 
 def test_a_transformer_encodes_too() -> None:
     pytest.importorskip("transformers")
-    from reference_agent.models.start import tiny_folder
+    from reference_agent.models.named import tiny_folder
 
     encode = TransformerEncoder(str(tiny_folder()), tokens=32)
     env = EncodedObservations(gymnasium.make(PICKUP), encode=encode)

@@ -1,4 +1,4 @@
-"""`natlang_envs.trl` without TRL: a real model, and of the trainer only the attributes that the rollout reads."""
+"""`natlang_envs.learners.trl` without TRL: a real model, and of the trainer only the attributes that the rollout reads."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import natlang_envs
 from natlang_envs import UsageError
-from natlang_envs.cli_support import make_env
-from natlang_envs.trl import environment, reward, rollout, tasks
+from natlang_envs.learners.trl import environment, reward, rollout, tasks
+from natlang_envs.making import make_env
 
 PICKUP, HOUSE = "NatLang/DangerousTaxi-Pickup-v0", "NatLang/ALFWorld-v0"
 TINY = str(next((Path(natlang_envs.__file__).parents[1] / "reference_agent/data/models").glob("tiny-*")))

@@ -86,7 +86,7 @@ def test_what_is_played_stays_when_an_agent_fails(
 
 def test_a_killed_driver_goes_on(tmp_path: Path) -> None:
     agent = f"{AGENTS}:slow"
-    command = [sys.executable, "-m", "natlang_envs.cli", "evaluate", "--agent", agent, "--protocol", PROTOCOL]
+    command = [sys.executable, "-m", "natlang_envs.cli.main", "evaluate", "--agent", agent, "--protocol", PROTOCOL]
     command += ["--out", str(tmp_path / "run"), "--episodes", "12", "--workers", "2"]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as driver:
         journal = tmp_path / "run" / JOURNAL_FILE
@@ -146,7 +146,7 @@ def test_a_ray_cluster_plays_the_same_bytes_when_a_node_dies(tmp_path: Path, clu
 
 def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     pytest.importorskip("ray")
-    command = [sys.executable, "-m", "natlang_envs.cli", "evaluate", "--agent", "random", "--protocol", PROTOCOL]
+    command = [sys.executable, "-m", "natlang_envs.cli.main", "evaluate", "--agent", "random", "--protocol", PROTOCOL]
     done = subprocess.run(
         [*command, "--out", str(tmp_path / "run"), "--backend", "ray", "--address", "127.0.0.1:9"],
         capture_output=True, text=True, check=False,
@@ -168,7 +168,16 @@ def test_a_node_with_another_version_is_one_line(tmp_path: Path) -> None:
     try:
         cluster.add_node(num_cpus=1, env_vars={"PYTHONPATH": f"{other.parent}{os.pathsep}{Path(__file__).parents[2]}"})
         # In a process of its own: here Ray may know another cluster.
-        command = [sys.executable, "-m", "natlang_envs.cli", "evaluate", "--agent", "random", "--protocol", PROTOCOL]
+        command = [
+            sys.executable,
+            "-m",
+            "natlang_envs.cli.main",
+            "evaluate",
+            "--agent",
+            "random",
+            "--protocol",
+            PROTOCOL,
+        ]
         command += ["--out", str(tmp_path / "run"), "--backend", "ray", "--address", cluster.address]
         # And in another folder: Ray hands on the driver's folder, and the checkout holds this version's metadata.
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}

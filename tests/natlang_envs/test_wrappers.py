@@ -14,8 +14,8 @@ import natlang_envs
 from natlang_envs import NatLangEnv, UsageError, unwrap
 from natlang_envs.dangerous_taxi.env import DangerousTaxiEnv
 from natlang_envs.dangerous_taxi.words import COMMANDS, DONE
+from natlang_envs.learners.wrappers import ChatMessages, ChoiceIndexActions, MilestoneReward, ScaleReward
 from natlang_envs.prompt import PathStep, state_prompt
-from natlang_envs.wrappers import ChatMessages, ChoiceIndexActions, MilestoneReward, ScaleReward
 
 IDS = [entry.id for entry in natlang_envs.ENVIRONMENTS]
 TASK = {"task_id": "classic/2.3/red-green"}

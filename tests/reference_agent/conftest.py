@@ -9,10 +9,10 @@ import pytest
 from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.prompt import policy_prompt
 from reference_agent.collection import Example, gather
-from reference_agent.config import Config
-from reference_agent.config_file import load_config
 from reference_agent.curriculum import Stage
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.run.config import Config
+from reference_agent.run.config_file import load_config
 
 SHIPPED = Path("presets/shipped")  # smoothing, doubt and so on, as the shipped experiments have them
 QUICK = [

@@ -14,10 +14,10 @@ from reference_agent import processes
 from reference_agent.algorithms.policy_gradient import Learner
 from reference_agent.algorithms.reinforce import update as reinforce
 from reference_agent.collection import Example
-from reference_agent.config import PolicySFTConfig, RLConfig, SFTConfig
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import decide
 from reference_agent.rollout import Episode
+from reference_agent.run.config import PolicySFTConfig, RLConfig, SFTConfig
 from reference_agent.sft import fine_tune_policy, fine_tune_reflector
 
 STATES = [f"Street {number // 2}\n" for number in range(21)]  # most of them twice

@@ -26,14 +26,14 @@ from reference_agent.algorithms.policy_gradient import (
     with_reference,
 )
 from reference_agent.checkpoint import PREFIX, Checkpoints, Iterations, newest
-from reference_agent.config import Config, RLConfig
-from reference_agent.config_file import load_config
 from reference_agent.curriculum import Stage, Tasks, passed
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Answers, Decision, Reflector, decide
 from reference_agent.rlft import Row as Row_
 from reference_agent.rlft import reinforce as fine_tune_by_reward
 from reference_agent.rollout import Episode
+from reference_agent.run.config import Config, RLConfig
+from reference_agent.run.config_file import load_config
 from tests.reference_agent.conftest import quick_config
 
 STATE = "Actions:\n"

@@ -24,15 +24,15 @@ from transformers import (
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.prompt import PathStep
-from reference_agent.config import ModelConfig
-from reference_agent.config_file import EXPERIMENTS, load_config
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import SayCanPolicy
 from reference_agent.models.tokenizer import PromptReader, text_prompt
 from reference_agent.paper.experiments import PRESETS
-from reference_agent.pipeline import train
 from reference_agent.players import Speaker, fitting_state
-from reference_agent.stages import stage_key
+from reference_agent.run.config import ModelConfig
+from reference_agent.run.config_file import EXPERIMENTS, load_config
+from reference_agent.run.pipeline import train
+from reference_agent.run.stages import stage_key
 from tests.reference_agent.conftest import quick_config
 from tests.reference_agent.test_backbone import silent
 

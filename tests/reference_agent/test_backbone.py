@@ -28,14 +28,14 @@ from transformers import (
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
-from reference_agent.config import ModelConfig
-from reference_agent.config_file import EXPERIMENTS, load_config
-from reference_agent.models import start
+from reference_agent.models import named as start
 from reference_agent.models.backbone import WEIGHTS, check_backbone, memory_advice
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.models.start import fetch_model
-from reference_agent.pipeline import train
+from reference_agent.models.named import fetch_model
 from reference_agent.players import Reflector
+from reference_agent.run.config import ModelConfig
+from reference_agent.run.config_file import EXPERIMENTS, load_config
+from reference_agent.run.pipeline import train
 from tests.reference_agent.conftest import quick_config
 
 LORA = ModelConfig(lora_rank=4)

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.cli_support import make_env
 from natlang_envs.enumeration import Choice
 from natlang_envs.errors import UsageError
+from natlang_envs.making import make_env
+from reference_agent.baselines.agents import OwnEndpoint
 from reference_agent.collection import gather
-from reference_agent.config import Config
-from reference_agent.config_file import parse_config
+from reference_agent.run.config import Config
+from reference_agent.run.config_file import parse_config
 from reference_agent.teachers import chat as chat_teacher
 from reference_agent.teachers.base import FORBIDDEN
 from reference_agent.teachers.chat import chosen, load_prompts
-from reference_agent.untuned.agents import OwnEndpoint
 from tests.loopback import QuietHandler, serving
 
 HINT = re.compile(r"a good next action is `([^`]+)`")

@@ -16,7 +16,10 @@ import pytest
 from natlang_envs.errors import UsageError
 from reference_agent import Moment, WritingPolicy, collect, fine_tune_policy, fine_tune_reflector, load_model, reinforce
 from reference_agent.collection import Example, gather
-from reference_agent.config import (
+from reference_agent.curriculum import Stage
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.saycan import head_of, with_head
+from reference_agent.run.config import (
     CollectConfig,
     Config,
     ModelConfig,
@@ -25,12 +28,9 @@ from reference_agent.config import (
     SFTConfig,
     TeacherConfig,
 )
-from reference_agent.config_file import load_config, parse_config
-from reference_agent.curriculum import Stage
-from reference_agent.models.language_model import LanguageModel
-from reference_agent.models.saycan import head_of, with_head
-from reference_agent.pipeline import check_environments
-from reference_agent.stages import stage_key
+from reference_agent.run.config_file import load_config, parse_config
+from reference_agent.run.pipeline import check_environments
+from reference_agent.run.stages import stage_key
 from tests.natlang_envs.corridor import Corridor
 from tests.reference_agent.conftest import QUICK
 

@@ -15,7 +15,7 @@ from natlang_envs.evaluation import read_run
 ROOT = Path(__file__).parents[2]
 MODULES = {
     "reflect-rl": "reference_agent.__main__",
-    "natlang": "natlang_envs.cli",
+    "natlang": "natlang_envs.cli.main",
     "torchrun": "torch.distributed.run",
 }
 

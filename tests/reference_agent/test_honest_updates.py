@@ -20,11 +20,11 @@ from reference_agent.algorithms import reinforce as on_reward_to_go
 from reference_agent.algorithms.groups import compared, grpo, leave_one_out, rloo
 from reference_agent.algorithms.policy_gradient import Learner, Update, choices, differ, scaled
 from reference_agent.collection import Example
-from reference_agent.config import ModelConfig, PolicySFTConfig
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import WritingPolicy
 from reference_agent.players import decide
 from reference_agent.rollout import Episode
+from reference_agent.run.config import ModelConfig, PolicySFTConfig
 from reference_agent.sft import fine_tune_policy
 from tests.natlang_envs.corridor import Corridor
 from tests.reference_agent.test_algorithms import episode, learner_of

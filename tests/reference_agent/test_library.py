@@ -40,13 +40,13 @@ from reference_agent.algorithms import load_algorithm
 from reference_agent.algorithms.policy_gradient import Learner, centred
 from reference_agent.algorithms.reinforce import update
 from reference_agent.collection import cut_to_context, gather
-from reference_agent.config import Config, TeacherConfig
-from reference_agent.config_file import parse_config
 from reference_agent.families import own, prompts
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import with_head
 from reference_agent.players import Decision, Reflector
 from reference_agent.rollout import Episode
+from reference_agent.run.config import Config, TeacherConfig
+from reference_agent.run.config_file import parse_config
 from reference_agent.teachers import choose
 from reference_agent.teachers.chat import described, load_prompts
 from reference_agent.teachers.choose import make_teacher

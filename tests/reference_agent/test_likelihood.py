@@ -19,9 +19,9 @@ from natlang_envs.evaluation import AgentInput, evaluate, load_protocol
 from natlang_envs.evaluation.agents import Decision
 from natlang_envs.evaluation.protocols import Episode
 from natlang_envs.prompt import PathStep
-from reference_agent.config import ModelConfig
+from reference_agent.baselines.likelihood import LikelihoodAgent, load
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.untuned.likelihood import LikelihoodAgent, load
+from reference_agent.run.config import ModelConfig
 from tests.natlang_envs.autoexplore.folders import write
 
 TINY = ModelConfig(layers=1, width=32, inner=64, heads=2, positions=4096)

@@ -27,9 +27,9 @@ from reference_agent import (
 )
 from reference_agent import play as play_games
 from reference_agent.collection import Example
-from reference_agent.config import CollectConfig
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Reflector, decide, fitting_state
+from reference_agent.run.config import CollectConfig
 from tests.natlang_envs.corridor import Corridor
 from tests.reference_agent.conftest import WORDS, quick_config
 

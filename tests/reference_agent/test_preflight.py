@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from natlang_envs.errors import UsageError
-from reference_agent.cli import app
-from reference_agent.config_file import load_config
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.pipeline import train
+from reference_agent.run.command import app
+from reference_agent.run.config_file import load_config
+from reference_agent.run.pipeline import train
 from tests.reference_agent.conftest import WORDS, quick_config
 from tests.reference_agent.test_training import silent
 
@@ -51,5 +51,5 @@ def test_a_model_with_too_few_labels_does_not_take_the_folder(out: Path, tmp_pat
 def test_a_run_that_is_whole_needs_no_environment(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = quick_config(stages=(1,))
     policy = train(config, out, silent)
-    monkeypatch.setattr("reference_agent.pipeline.check_environments", None)
+    monkeypatch.setattr("reference_agent.run.pipeline.check_environments", None)
     assert train(config, out, silent) == policy

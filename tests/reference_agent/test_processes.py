@@ -14,10 +14,10 @@ from safetensors.torch import load_file
 
 from natlang_envs.errors import UsageError
 from reference_agent import processes
-from reference_agent.config_file import dump_config
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.rollout import make_envs
-from reference_agent.stages import CONFIG
+from reference_agent.run.config_file import dump_config
+from reference_agent.run.stages import CONFIG
 from tests.reference_agent.conftest import quick_config
 from tests.reference_agent.one_update import tune, update
 

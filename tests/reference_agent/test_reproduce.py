@@ -16,10 +16,6 @@ from typer.testing import CliRunner
 from natlang_envs.errors import UsageError
 from natlang_envs.locks import only_process
 from reference_agent import processes
-from reference_agent.agent import ReflectRLAgent
-from reference_agent.cli import app
-from reference_agent.config import Config
-from reference_agent.config_file import EXPERIMENTS, load_config
 from reference_agent.curriculum import Stage
 from reference_agent.paper.experiments import (
     METHODS,
@@ -35,8 +31,12 @@ from reference_agent.paper.experiments import (
 )
 from reference_agent.paper.reproduce import reproduce, take_gpu
 from reference_agent.paper.tables import draw_curves
-from reference_agent.pipeline import train
-from reference_agent.stages import stage_key
+from reference_agent.run.agent import ReflectRLAgent
+from reference_agent.run.command import app
+from reference_agent.run.config import Config
+from reference_agent.run.config_file import EXPERIMENTS, load_config
+from reference_agent.run.pipeline import train
+from reference_agent.run.stages import stage_key
 from tests.reference_agent.conftest import quick_config
 from tests.reference_agent.test_training import same, silent
 

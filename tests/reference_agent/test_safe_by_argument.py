@@ -23,8 +23,8 @@ from reference_agent import CollectConfig, PolicySFTConfig, RLConfig, SFTConfig,
 from reference_agent.collection import Example
 from reference_agent.curriculum import for_learning, split_of
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.pipeline import collected, train
 from reference_agent.players import Reflector
+from reference_agent.run.pipeline import collected, train
 from tests.natlang_envs.corridor import Corridor
 from tests.reference_agent.conftest import quick_config
 
@@ -60,7 +60,7 @@ def test_an_id_learns_on_train_and_a_stage_may_name_another() -> None:
     "env",
     [
         lambda split: Stage(PICKUP, env_kwargs={"split": split}),
-        lambda split: Stage("NatLang/AutoExplore-v2", env_kwargs={"split": split}),
+        lambda split: Stage("NatLang/AutoExplore-v0", env_kwargs={"split": split}),
         lambda split: Stage(partial(DangerousTaxiEnv, split=split)),
         lambda split: Stage(partial(ALFWorldEnv, split=split, difficulty={"plan_length": (1, 50)})),
         lambda split: Stage(partial(Corridor, split)),
@@ -309,7 +309,7 @@ def test_one_model_is_both_players_only_when_asked_for(model: LanguageModel, exa
 def test_the_tiny_models_learning_rates_are_refused_where_they_would_wreck_a_large_one(
     model: LanguageModel, examples: list[Example], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reference_agent.idle._LARGE", 1_000)
+    monkeypatch.setattr("reference_agent.run.idle._LARGE", 1_000)
     with pytest.raises(UsageError, match=r"learning_rate 0\.001 is for the tiny model and would wreck one of"):
         rrl.fine_tune_policy(model.copy(), examples)
     with pytest.raises(UsageError, match=r"learning_rate 0\.0004 is for the tiny model"):

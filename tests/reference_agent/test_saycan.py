@@ -18,12 +18,12 @@ from natlang_envs.evaluation import evaluate, load_agent
 from reference_agent.algorithms.policy_gradient import Learner
 from reference_agent.algorithms.reinforce import update
 from reference_agent.collection import Example
-from reference_agent.config import Config, PolicySFTConfig, RLConfig
 from reference_agent.models.language_model import Completion, LanguageModel
 from reference_agent.models.saycan import SayCanPolicy, with_head
-from reference_agent.pipeline import train
 from reference_agent.players import Reflector, decide
 from reference_agent.rollout import Episode
+from reference_agent.run.config import Config, PolicySFTConfig, RLConfig
+from reference_agent.run.pipeline import train
 from reference_agent.sft import fine_tune_policy
 from tests.reference_agent.conftest import quick_config
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from natlang_envs.errors import UsageError
-from reference_agent.config import Config
 from reference_agent.models.language_model import Completion, LanguageModel
-from reference_agent.pipeline import train
+from reference_agent.run.config import Config
+from reference_agent.run.pipeline import train
 from tests.loopback import QuietHandler, serving
 from tests.reference_agent.conftest import quick_config
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from natlang_envs.errors import UsageError
-from reference_agent import warmup
-from reference_agent.config_file import load_config
 from reference_agent.families.alfworld import warmup as alfworld_warmup
 from reference_agent.families.dangerous_taxi import warmup as taxi_warmup
-from reference_agent.models import start as base
+from reference_agent.models import named as base
+from reference_agent.run.config_file import load_config
+from reference_agent.tiny import warmup
 from tests.reference_agent.conftest import QUICK
 
 LEAST = {

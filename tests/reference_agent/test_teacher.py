@@ -12,8 +12,8 @@ import pytest
 import natlang_envs
 from natlang_envs.errors import UsageError
 from reference_agent.collection import Example, read_examples, write_examples
-from reference_agent.config import TeacherConfig
 from reference_agent.families import phrases
+from reference_agent.run.config import TeacherConfig
 from reference_agent.teachers.base import Moment, agrees
 from reference_agent.teachers.choose import make_teacher
 from tests.reference_agent.conftest import collect, quick_config

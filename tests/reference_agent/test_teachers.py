@@ -24,10 +24,10 @@ from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import PathStep, policy_prompt, state_prompt
 from reference_agent.collection import as_row, gather, write_collection
-from reference_agent.config import Config, TeacherConfig
-from reference_agent.config_file import load_config, parse_config
-from reference_agent.data_card import read_card
-from reference_agent.pipeline import check_environments
+from reference_agent.run.config import Config, TeacherConfig
+from reference_agent.run.config_file import load_config, parse_config
+from reference_agent.run.data_card import read_card
+from reference_agent.run.pipeline import check_environments
 from reference_agent.teachers.base import agrees, named_commands
 from tests.reference_agent.conftest import SHIPPED, collect
 
@@ -271,7 +271,7 @@ def test_too_few_tasks_and_bad_settings_are_named() -> None:
 
 
 def test_a_tiny_model_for_alfworld_has_words_numbers_and_labels_as_tokens() -> None:
-    from reference_agent.models.start import make_tiny  # torch, which nothing else here needs
+    from reference_agent.models.named import make_tiny  # torch, which nothing else here needs
 
     small = {"layers": 1, "width": 32, "inner": 64, "heads": 2, "positions": 2048}
     config = parse_config(
@@ -323,8 +323,8 @@ def test_what_is_asked_about_made_up_lists_is_answered_truly() -> None:
 
 
 def test_a_tiny_model_learns_to_repeat_the_command_that_is_named() -> None:
+    from reference_agent.models.named import make_tiny  # torch, which nothing else here needs
     from reference_agent.models.saycan import SayCanPolicy
-    from reference_agent.models.start import make_tiny  # torch, which nothing else here needs
 
     config = parse_config(
         {

@@ -22,22 +22,23 @@ from safetensors.torch import load_file
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
-from reference_agent import checkpoint, sft, warmup
-from reference_agent.agent import ReflectRLAgent, load_sampling
+from reference_agent import checkpoint, sft
 from reference_agent.algorithms.policy_gradient import Learner, advantages, rewards_to_go
 from reference_agent.algorithms.reinforce import update
 from reference_agent.checkpoint import newest
 from reference_agent.collection import Example
-from reference_agent.config import Config, PolicySFTConfig, RLConfig, SFTConfig
-from reference_agent.config_file import dump_config, load_config, parse_config
 from reference_agent.curriculum import Stage
 from reference_agent.families.alfworld import warmup as alfworld_warmup
 from reference_agent.families.dangerous_taxi import warmup as taxi_warmup
-from reference_agent.models import start as base
+from reference_agent.models import named as base
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.pipeline import train
 from reference_agent.players import Decision
 from reference_agent.rollout import Episode
+from reference_agent.run.agent import ReflectRLAgent, load_sampling
+from reference_agent.run.config import Config, PolicySFTConfig, RLConfig, SFTConfig
+from reference_agent.run.config_file import dump_config, load_config, parse_config
+from reference_agent.run.pipeline import train
+from reference_agent.tiny import warmup
 from tests.reference_agent.conftest import QUICK, quick_config
 
 

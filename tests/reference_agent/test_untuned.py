@@ -18,12 +18,8 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, evaluate, load_protocol
 from natlang_envs.evaluation.runner import read_run
 from natlang_envs.prompt import PathStep
-from reference_agent.config_file import load_config
-from reference_agent.models.language_model import LanguageModel
-from reference_agent.models.saycan import SayCanPolicy
-from reference_agent.models.tokenizer import CHAT_ROLE
-from reference_agent.untuned import likelihood
-from reference_agent.untuned.agents import (
+from reference_agent.baselines import likelihood
+from reference_agent.baselines.agents import (
     UNTUNED_CONFIGS,
     ReActAgent,
     ZeroShotAgent,
@@ -32,6 +28,10 @@ from reference_agent.untuned.agents import (
     load_zero_shot_chat,
     parse,
 )
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.saycan import SayCanPolicy
+from reference_agent.models.tokenizer import CHAT_ROLE
+from reference_agent.run.config_file import load_config
 from tests.natlang_envs.chat_server import Body, completion, serve
 
 PICKUP = "dangerous-taxi-pickup/v1"

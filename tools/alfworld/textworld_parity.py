@@ -36,7 +36,7 @@ from natlang_envs.alfworld.games.synthetic_rooms import MixedTasks
 from natlang_envs.alfworld.textworld.backend import TextWorldWorld
 from natlang_envs.alfworld.textworld.export import game_of
 from natlang_envs.alfworld.textworld.files import MISSING
-from natlang_envs.cli_support import run_app
+from natlang_envs.cli.support import run_app
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runner import hardware
 from natlang_envs.files import write_whole

@@ -15,10 +15,10 @@ from natlang_envs.autoexplore.dataset.locations import data_folder
 from natlang_envs.autoexplore.dataset.report import all_parts
 from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.dataset.shipped import digest, load_labels
-from natlang_envs.autoexplore.repository.tree import open_repository
-from natlang_envs.cli_support import run_app
+from natlang_envs.cli.support import run_app
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
+from natlang_envs.repository.tree import open_repository
 
 app = typer.Typer(help="Maintain the labelled dataset.", pretty_exceptions_enable=False)
 Out = Annotated[Path, typer.Option("-o", "--out", help="The file to write.")]

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from natlang_envs.cli_support import run_app
+from natlang_envs.cli.support import run_app
 from natlang_envs.evaluation.runs import hardware
 from tools.faults.cases import Case, served
 from tools.faults.faults import FAULTS, Outcome, Trial

@@ -23,7 +23,7 @@ from tests.natlang_envs import chat_server
 from tests.natlang_envs.autoexplore import package_index
 
 ROOT = Path(__file__).parents[2]
-_PROGRAMS = {"natlang": "natlang_envs.cli", "natlang-leaderboard": "leaderboard", "reflect-rl": "reference_agent"}
+_PROGRAMS = {"natlang": "natlang_envs.cli.main", "natlang-leaderboard": "leaderboard", "reflect-rl": "reference_agent"}
 _TRAINING = """
 threads = 1
 reflection_tokens = 6

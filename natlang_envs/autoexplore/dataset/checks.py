@@ -10,9 +10,9 @@ from natlang_envs.autoexplore.baselines import LARGEST, bm25_of, question_words,
 from natlang_envs.autoexplore.dataset.labels import RANKED, Difficulty, Evidence, Label
 from natlang_envs.autoexplore.dataset.licences import licence_of_quotes
 from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
-from natlang_envs.autoexplore.repository.navigation import navigation_of
-from natlang_envs.autoexplore.repository.texts import FILE_BUDGET, MAX_QUESTION
-from natlang_envs.autoexplore.repository.tree import Repository
+from natlang_envs.repository.navigation import navigation_of
+from natlang_envs.repository.texts import FILE_BUDGET, MAX_QUESTION
+from natlang_envs.repository.tree import Repository
 
 HORIZON = 15  # steps of an episode: a longer way can never be walked
 SHORTEST_QUESTION, SHORTEST_EVIDENCE, LONGEST_EVIDENCE = 15, 10, 300  # characters

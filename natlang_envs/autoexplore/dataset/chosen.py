@@ -13,8 +13,8 @@ import typer
 from natlang_envs.autoexplore.dataset.labels import Label, read_labels
 from natlang_envs.autoexplore.dataset.report import Folders, Parts, all_parts, folder_here
 from natlang_envs.autoexplore.dataset.shipped import digest, load_labels
-from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.errors import UsageError
+from natlang_envs.repository.tree import open_repository
 
 LabelsOption = Annotated[Path | None, typer.Option("--labels", help="A file of labels of your own.")]
 RepositoryOption = Annotated[Path | None, typer.Option("--repository", help="The folder that --labels is about.")]

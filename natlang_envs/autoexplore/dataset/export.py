@@ -21,13 +21,13 @@ from natlang_envs.autoexplore.dataset.report import Parts
 from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.dataset.shipped import withheld_line
 from natlang_envs.autoexplore.episode import Episode
-from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
-from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import PathStep, state_prompt
+from natlang_envs.repository.texts import FILE_BUDGET
+from natlang_envs.repository.tree import open_repository
 
 HORIZON = 15
 _LICENCE_FILES = ("LICENSE", "LICENCE", "COPYING", "NOTICE")

@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
-from natlang_envs.autoexplore.repository.texts import MAX_QUESTION
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.files import write_whole
+from natlang_envs.repository.texts import MAX_QUESTION
 from natlang_envs.spaces import escape_surrogates
 
 T = TypeVar("T")

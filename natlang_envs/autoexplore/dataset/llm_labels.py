@@ -33,9 +33,9 @@ from natlang_envs.autoexplore.dataset.labels import (
     write_labels,
 )
 from natlang_envs.autoexplore.prompt_files import prompt_texts
-from natlang_envs.autoexplore.repository.tree import Repository
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
+from natlang_envs.repository.tree import Repository
 
 LARGEST_FILE = 60_000  # characters of a file that a model is shown; a longer one gets no question of its own
 _LISTED = 400  # files that a model is told the names of

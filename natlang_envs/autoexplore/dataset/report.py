@@ -23,11 +23,11 @@ from natlang_envs.autoexplore.dataset.checks import (
 from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Part, Wording
 from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.episode import Episode
-from natlang_envs.autoexplore.repository.texts import FILE_BUDGET
-from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.evaluation.statistics import Interval, wilson
+from natlang_envs.repository.texts import FILE_BUDGET
+from natlang_envs.repository.tree import open_repository
 
 Parts = Mapping[str, Sequence[Label]]  # by the name of the part
 Folders = Callable[[str], Path | None]  # a repository's files by its name; None where they are not here

@@ -18,11 +18,11 @@ from natlang_envs.alfworld.games.floor_plans import floor_plans, room, room_numb
 from natlang_envs.alfworld.observation_memory import Memory, type_of
 from natlang_envs.prompt import reflection_prompt
 from reference_agent.collection import Example
-from reference_agent.config import WarmupConfig
 from reference_agent.families import phrases
 from reference_agent.families.alfworld.teacher import FAMILY, NONE
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.warmup import Added, Labels, Levels, WarmupLesson, noted, replaced, soon
+from reference_agent.run.config import WarmupConfig
+from reference_agent.tiny.warmup import Added, Labels, Levels, WarmupLesson, noted, replaced, soon
 
 _READ = 0.1  # mean loss at which whole prompts take the place of lists alone
 _QUESTIONS = 8

@@ -18,10 +18,10 @@ from natlang_envs.dangerous_taxi.tasks import parse_task_id
 from natlang_envs.dangerous_taxi.words import COMMANDS, describe_walls
 from natlang_envs.prompt import reflection_prompt
 from reference_agent.collection import Example
-from reference_agent.config import CollectConfig, Config, TeacherConfig, WarmupConfig
 from reference_agent.families.dangerous_taxi.teacher import TaxiTeacher, comparison, look_ahead, next_border
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.warmup import SAMPLED, Added, Labels, Levels, Speak, WarmupLesson, noted, soon
+from reference_agent.run.config import CollectConfig, Config, TeacherConfig, WarmupConfig
+from reference_agent.tiny.warmup import SAMPLED, Added, Labels, Levels, Speak, WarmupLesson, noted, soon
 
 _KINDS = ("do", "around", "pick_up", "drop_off")
 _WAITS = re.compile(r"waits at \w+ \(row \d, column \d\)\. The taxi is at row \d, column \d\.")

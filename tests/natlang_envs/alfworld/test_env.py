@@ -18,8 +18,8 @@ from natlang_envs.alfworld.subgoals import SubgoalReward
 from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.evaluation.runner import score_run
+from natlang_envs.learners.wrappers import ChatMessages, ChoiceIndexActions, ScaleReward
 from natlang_envs.prompt import PathStep, state_prompt
-from natlang_envs.wrappers import ChatMessages, ChoiceIndexActions, ScaleReward
 from tests import strategies
 from tests.natlang_envs.transcript import transcript
 

@@ -22,7 +22,7 @@ LAMP = "generated/unseen/look_at_obj_in_light/308/004"
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "natlang_envs.cli", "alfworld", "export", *arguments]
+    command = [sys.executable, "-m", "natlang_envs.cli.main", "alfworld", "export", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

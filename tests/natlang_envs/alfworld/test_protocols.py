@@ -91,7 +91,7 @@ def test_every_agent_of_the_tables_plays_and_replays(tmp_path: Path) -> None:
 def test_the_command_says_what_official_games_need(tmp_path: Path) -> None:
     arguments = ["--agent", "random", "--protocol", "alfworld-seen/official", "--out", str(tmp_path / "run")]
     done = subprocess.run(
-        [sys.executable, "-m", "natlang_envs.cli", "evaluate", *arguments],
+        [sys.executable, "-m", "natlang_envs.cli.main", "evaluate", *arguments],
         env={"PYTHONPATH": str(Path(__file__).parents[3]), "ALFWORLD_DATA": str(tmp_path)},
         capture_output=True,
         encoding="utf-8",

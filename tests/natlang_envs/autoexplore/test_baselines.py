@@ -14,12 +14,12 @@ import pytest
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.baselines import Bm25, question_words
 from natlang_envs.autoexplore.env import AutoExploreEnv
-from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.autoexplore.tasks import RepositoryTasks
 from natlang_envs.evaluation import evaluate
 from natlang_envs.evaluation.agents import is_privileged, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
+from natlang_envs.repository.tree import open_repository
 from natlang_envs.trajectory import Trajectory
 from tests.natlang_envs.autoexplore.folders import write
 
@@ -151,9 +151,21 @@ def test_other_environments_are_refused_in_words(agent: str, words: str, tmp_pat
     taxi = Protocol("taxi/x", "NatLang/DangerousTaxi-v0", {}, 30, 1, episodes, "")
     with pytest.raises(UsageError, match=words):
         evaluate(load_agent(agent), taxi)
-    command = ["evaluate", "--agent", agent, "--protocol", "dangerous-taxi-pickup-cities/v1", "--out", str(tmp_path / "run")]
+    command = [
+        "evaluate",
+        "--agent",
+        agent,
+        "--protocol",
+        "dangerous-taxi-pickup-cities/v1",
+        "--out",
+        str(tmp_path / "run"),
+    ]
     done = subprocess.run(
-        [sys.executable, "-m", "natlang_envs.cli", *command], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "natlang_envs.cli.main", *command],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 2
     assert words in done.stderr.splitlines()[-1]

@@ -18,7 +18,7 @@ from natlang_envs import UsageError
 from natlang_envs.autoexplore.dataset.catalogue import Entry, catalogue, read_catalogue
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.package_index import Index, IndexSettings, read_settings
-from natlang_envs.autoexplore.repository.tree import open_repository
+from natlang_envs.repository.tree import open_repository
 from natlang_envs.tasks import SPLITS
 from tests.natlang_envs.autoexplore import package_index
 from tests.natlang_envs.autoexplore.package_index import FILES, NAME, TOP, VERSION, Served, add, archive, sha256
@@ -225,7 +225,7 @@ def test_a_cache_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def run(cache: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
-    command = [sys.executable, "-m", "natlang_envs.cli", "data", *arguments]
+    command = [sys.executable, "-m", "natlang_envs.cli.main", "data", *arguments]
     variables = {**clean, "NATLANG_CACHE": str(cache), "PIP_CONFIG_FILE": os.devnull, **environment}
     return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60, cwd=ROOT, check=False)
 

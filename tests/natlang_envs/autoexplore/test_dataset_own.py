@@ -17,11 +17,11 @@ import natlang_envs
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.dataset.checks import label_problems, repository_problems
 from natlang_envs.autoexplore.dataset.labels import Label, read_labels
-from natlang_envs.autoexplore.protocols import own_protocol
 from natlang_envs.autoexplore.dataset.llm_labels import files_to_ask, journal_of, make_labels
-from natlang_envs.autoexplore.repository.tree import Repository, open_repository
+from natlang_envs.autoexplore.protocols import own_protocol
 from natlang_envs.env import unwrap
 from natlang_envs.evaluation import read_run
+from natlang_envs.repository.tree import Repository, open_repository
 from tests.natlang_envs.autoexplore.folders import write
 from tests.natlang_envs.autoexplore.test_dataset_labels import FILES
 from tests.natlang_envs.chat_server import Body, Chat, completion, serve
@@ -178,7 +178,7 @@ def run(chat: Chat | None, *arguments: str) -> subprocess.CompletedProcess[str]:
 def natlang(*arguments: str, chat: Chat | None = None) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "AZURE"))}
     environment["OPENAI_BASE_URL"] = chat.url if chat else "http://127.0.0.1:9/v1"
-    command = [sys.executable, "-m", "natlang_envs.cli", *arguments]
+    command = [sys.executable, "-m", "natlang_envs.cli.main", *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, cwd=ROOT, check=False)
 
 

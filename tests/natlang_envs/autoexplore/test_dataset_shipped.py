@@ -22,8 +22,8 @@ from natlang_envs.autoexplore.dataset.locations import data_folder
 from natlang_envs.autoexplore.dataset.quotations import quotation_of, restored
 from natlang_envs.autoexplore.dataset.report import DEPTHS, all_parts, bm25_right, check, rates
 from natlang_envs.autoexplore.dataset.shipped import digest, load_labels, part_file
-from natlang_envs.autoexplore.repository.tree import Repository
 from natlang_envs.autoexplore.tasks import LABELLED, RepositoryTasks
+from natlang_envs.repository.tree import Repository
 
 
 @pytest.mark.parametrize(

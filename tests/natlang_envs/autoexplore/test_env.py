@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from natlang_envs import NatLangEnv
-from natlang_envs.autoexplore.repository.texts import LAST_STEP, read_steps_left
+from natlang_envs.repository.texts import LAST_STEP, read_steps_left
 from tests import strategies
 from tests.natlang_envs.autoexplore.folders import write
 from tests.natlang_envs.autoexplore.games import IDS, begun, own, section

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from natlang_envs.autoexplore.env import AutoExploreEnv
-from natlang_envs.autoexplore.repository.texts import bytes_shown, contents
 from natlang_envs.autoexplore.search import DepthFirstSearch
+from natlang_envs.repository.texts import bytes_shown, contents
 from natlang_envs.two_player import aec_env
 from tests.natlang_envs.autoexplore.folders import write
 from tests.natlang_envs.autoexplore.games import begun, own

@@ -11,8 +11,8 @@ import pytest
 import natlang_envs
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.env import AutoExploreEnv
-from natlang_envs.autoexplore.repository.tree import open_repository
 from natlang_envs.autoexplore.tasks import RepositoryTasks, split_of_task
+from natlang_envs.repository.tree import open_repository
 from natlang_envs.tasks import SPLITS
 
 FOLDER = Path(natlang_envs.__file__).parent / "autoexplore" / "repositories"

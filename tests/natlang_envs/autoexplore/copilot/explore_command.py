@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 import natlang_envs
-from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import PREFIX
-from natlang_envs.cli import main
+from natlang_envs.cli.main import main
+from natlang_envs.sandbox.isolation.temporary_folders import PREFIX
 from tests.natlang_envs.chat_server import Chat
 
 ROOT = Path(natlang_envs.__file__).parents[1]
-COMMAND = [sys.executable, "-m", "natlang_envs.cli", "explore"]
+COMMAND = [sys.executable, "-m", "natlang_envs.cli.main", "explore"]
 TEST = "from total import total\n\nassert total([1, 2, 3]) == 6\nprint('all is well')\n"
 CODE = """\
 def total(numbers):

@@ -9,7 +9,7 @@ import pytest
 
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.agent_driver import AgentDriver, OpenQuestionEnv
-from natlang_envs.autoexplore.copilot.copilot import (
+from natlang_envs.copilot.copilot import (
     MAX_UNREADABLE,
     AutoExploreCopilot,
     Ending,
@@ -18,9 +18,9 @@ from natlang_envs.autoexplore.copilot.copilot import (
     Turn,
     describe,
 )
-from natlang_envs.autoexplore.repository.tree import open_repository
-from natlang_envs.autoexplore.sandbox.sandbox import CommandResult
 from natlang_envs.evaluation.agents import AgentInput, agent_names, load_agent
+from natlang_envs.repository.tree import open_repository
+from natlang_envs.sandbox.sandbox import CommandResult
 from tests.natlang_envs.autoexplore.folders import write
 from tests.natlang_envs.autoexplore.sandbox.hostile import tree_hash
 from tests.natlang_envs.chat_server import part

@@ -145,8 +145,8 @@ def test_an_empty_and_an_unreadable_repository(tmp_path: Path) -> None:
 
 def test_without_bubblewrap_a_program_is_answered_in_words(sums: Path) -> None:
     code = (
-        "import natlang_envs.autoexplore.sandbox.isolation.isolation as i; i._candidates = lambda: ();"
-        "from natlang_envs.cli import main; main()"
+        "import natlang_envs.sandbox.isolation.isolation as i; i._candidates = lambda: ();"
+        "from natlang_envs.cli.main import main; main()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, "explore", "Q", "--repo", str(sums), "--mode", "change"],

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from natlang_envs import UsageError
-from natlang_envs.autoexplore.copilot.copilot import AutoExploreCopilot
-from natlang_envs.autoexplore.copilot.drivers import ModelDriver
-from natlang_envs.chat_endpoint import ChatEndpoint
+from natlang_envs.copilot.copilot import AutoExploreCopilot
+from natlang_envs.copilot.drivers import ModelDriver
+from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from tests.natlang_envs.autoexplore.copilot.explore_command import (
     DIFF,
     ask,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.autoexplore.repository.ignore import is_ignored, read_rules
-from natlang_envs.autoexplore.repository.tree import open_repository
+from natlang_envs.repository.ignore import is_ignored, read_rules
+from natlang_envs.repository.tree import open_repository
 from tests.natlang_envs.autoexplore.folders import write
 
 FILES = {

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from natlang_envs.autoexplore.repository.names import on_disk, same, shown
-from natlang_envs.autoexplore.repository.tree import MAX_DEPTH, RepositoryChanged, open_repository
 from natlang_envs.errors import UsageError
+from natlang_envs.repository.names import on_disk, same, shown
+from natlang_envs.repository.tree import MAX_DEPTH, RepositoryChanged, open_repository
 from tests.strategies import any_text
 
 

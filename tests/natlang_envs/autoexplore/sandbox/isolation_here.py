@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from natlang_envs.autoexplore.sandbox.isolation.isolation import Isolation, find_isolation
 from natlang_envs.errors import UsageError
+from natlang_envs.sandbox.isolation.isolation import Isolation, find_isolation
 
 
 def isolation_here() -> Isolation | str:

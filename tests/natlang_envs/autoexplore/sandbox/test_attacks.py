@@ -19,9 +19,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from natlang_envs.autoexplore.repository.tree import open_repository
-from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox
 from natlang_envs.errors import UsageError
+from natlang_envs.repository.tree import open_repository
+from natlang_envs.sandbox.sandbox import AutoExploreSandbox
 from tests.natlang_envs.autoexplore.sandbox import hostile
 from tests.strategies import native_line, shell_like
 

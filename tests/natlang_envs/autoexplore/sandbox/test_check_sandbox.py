@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import typer
 
-from natlang_envs.autoexplore.sandbox.attacks import cli
-from natlang_envs.autoexplore.sandbox.attacks.cases import ATTACKS, GROUPS
-from natlang_envs.autoexplore.sandbox.isolation.isolation import Unsafe
-from natlang_envs.cli import app
+from natlang_envs.cli.main import app
+from natlang_envs.sandbox.attacks import cli
+from natlang_envs.sandbox.attacks.cases import ATTACKS, GROUPS
+from natlang_envs.sandbox.isolation.isolation import Unsafe
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import needs_isolation
 
 FEW = {name: ATTACKS[name] for name in ("read: password file", "write: absolute path", "reach: TCP on loopback")}

@@ -10,11 +10,11 @@ import threading
 import time
 from pathlib import Path
 
-from natlang_envs.autoexplore.sandbox.isolation.ends_with_caller import group
+from natlang_envs.sandbox.isolation.ends_with_caller import group
 
 CALLER = """
 import os, subprocess, sys, time
-from natlang_envs.autoexplore.sandbox.isolation.ends_with_caller import group
+from natlang_envs.sandbox.isolation.ends_with_caller import group
 if sys.argv[1] == "session": group(); os.setsid()
 if sys.argv[1] == "forked" and (group(), os.fork())[1] == 0:
     os.close(1); time.sleep(6)
@@ -76,8 +76,6 @@ def test_it_is_one_group_for_all_threads_and_another_one_when_its_shell_was_ende
 
 
 def test_it_is_no_child_that_a_caller_waits_for() -> None:
-    code = (
-        "import os; from natlang_envs.autoexplore.sandbox.isolation.ends_with_caller import group; group(); os.wait()"
-    )
+    code = "import os; from natlang_envs.sandbox.isolation.ends_with_caller import group; group(); os.wait()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "ChildProcessError" in done.stderr

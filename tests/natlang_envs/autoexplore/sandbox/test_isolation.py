@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.autoexplore.sandbox.attacks.host_folder import HostFolder
-from natlang_envs.autoexplore.sandbox.isolation import isolation as module
-from natlang_envs.autoexplore.sandbox.isolation.hostile_folder import remove_folder
-from natlang_envs.autoexplore.sandbox.isolation.isolation import (
+from natlang_envs.errors import UsageError
+from natlang_envs.sandbox.attacks.host_folder import HostFolder
+from natlang_envs.sandbox.isolation import isolation as module
+from natlang_envs.sandbox.isolation.hostile_folder import remove_folder
+from natlang_envs.sandbox.isolation.isolation import (
     PACKAGES,
     Bubblewrap,
     Completed,
@@ -27,8 +28,7 @@ from natlang_envs.autoexplore.sandbox.isolation.isolation import (
     Unsafe,
     find_isolation,
 )
-from natlang_envs.autoexplore.sandbox.isolation.namespaces import Namespaces, arguments, limited
-from natlang_envs.errors import UsageError
+from natlang_envs.sandbox.isolation.namespaces import Namespaces, arguments, limited
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolation_or_skip
 
 LIMITS = Limits(seconds=20)
@@ -197,8 +197,8 @@ def test_nothing_outlives_the_caller(isolation: Isolation, folder: Path) -> None
     mark = uuid.uuid4().hex  # this test's own: others run beside it
     code = f"""
 from pathlib import Path
-from natlang_envs.autoexplore.sandbox.isolation.isolation import *
-from natlang_envs.autoexplore.sandbox.attacks.host_folder import HostFolder
+from natlang_envs.sandbox.isolation.isolation import *
+from natlang_envs.sandbox.attacks.host_folder import HostFolder
 inside = "import time; time.sleep(60)  # {mark[:16]}" + "{mark[16:]}"
 find_isolation().run(("python", "-c", inside), HostFolder(Path({str(folder)!r})), "", Limits(seconds=60))
 """

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 import natlang_envs.errors
-from natlang_envs.autoexplore.sandbox.attacks import arena as arena_module
-from natlang_envs.autoexplore.sandbox.attacks import cases
-from natlang_envs.autoexplore.sandbox.attacks.arena import Arena, Outcome, verdict
-from natlang_envs.autoexplore.sandbox.attacks.cases import ATTACKS
-from natlang_envs.autoexplore.sandbox.isolation import isolation
-from natlang_envs.autoexplore.sandbox.isolation.hostile_folder import remove_folder
-from natlang_envs.autoexplore.sandbox.isolation.isolation import Unsafe
+from natlang_envs.sandbox.attacks import arena as arena_module
+from natlang_envs.sandbox.attacks import cases
+from natlang_envs.sandbox.attacks.arena import Arena, Outcome, verdict
+from natlang_envs.sandbox.attacks.cases import ATTACKS
+from natlang_envs.sandbox.isolation import isolation
+from natlang_envs.sandbox.isolation.hostile_folder import remove_folder
+from natlang_envs.sandbox.isolation.isolation import Unsafe
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolation_or_skip
 
 ORDINARY = 54321  # a user id that nothing on the machine has

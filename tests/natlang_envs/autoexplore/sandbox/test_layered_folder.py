@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.autoexplore.repository.tree import RepositoryChanged, open_repository
-from natlang_envs.autoexplore.sandbox import AutoExploreSandbox, Limits
-from natlang_envs.autoexplore.sandbox import layered_folder as module
-from natlang_envs.autoexplore.sandbox.isolation import layers
-from natlang_envs.autoexplore.sandbox.isolation.isolation import Bubblewrap
-from natlang_envs.autoexplore.sandbox.isolation.probe import probe_layers
-from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import MEMORY, PREFIX, OwnFolder
+from natlang_envs.repository.tree import RepositoryChanged, open_repository
+from natlang_envs.sandbox import AutoExploreSandbox, Limits
+from natlang_envs.sandbox import layered_folder as module
+from natlang_envs.sandbox.isolation import layers
+from natlang_envs.sandbox.isolation.isolation import Bubblewrap
+from natlang_envs.sandbox.isolation.probe import probe_layers
+from natlang_envs.sandbox.isolation.temporary_folders import MEMORY, PREFIX, OwnFolder
 from tests.natlang_envs.autoexplore.sandbox import hostile
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolation_or_skip
 from tests.natlang_envs.autoexplore.sandbox.test_work_folder import run
 
-MANY = "natlang_envs.autoexplore.sandbox.sandbox.MANY"
+MANY = "natlang_envs.sandbox.sandbox.MANY"
 
 
 @pytest.fixture(autouse=True)

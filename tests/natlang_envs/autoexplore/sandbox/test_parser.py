@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from natlang_envs.autoexplore.sandbox.parser import MAX_LINE, CommandLine, ParseError, parse, quote
+from natlang_envs.sandbox.parser import MAX_LINE, CommandLine, ParseError, parse, quote
 from tests.strategies import any_text, shell_like
 
 

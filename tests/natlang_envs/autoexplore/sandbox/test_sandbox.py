@@ -11,11 +11,11 @@ import time
 
 import pytest
 
-from natlang_envs.autoexplore.repository.tree import RepositoryChanged, open_repository
-from natlang_envs.autoexplore.sandbox.isolation.isolation import Limits
-from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import MARKER, PREFIX, OwnFolder
-from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox
 from natlang_envs.errors import UsageError
+from natlang_envs.repository.tree import RepositoryChanged, open_repository
+from natlang_envs.sandbox.isolation.isolation import Limits
+from natlang_envs.sandbox.isolation.temporary_folders import MARKER, PREFIX, OwnFolder
+from natlang_envs.sandbox.sandbox import AutoExploreSandbox
 from tests.natlang_envs.autoexplore.sandbox import hostile
 
 
@@ -236,7 +236,7 @@ def test_bad_arguments(repo):
 CRASH = """
 import sys, time
 from pathlib import Path
-from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import OwnFolder
+from natlang_envs.sandbox.isolation.temporary_folders import OwnFolder
 own = OwnFolder(Path(sys.argv[1]))
 print("ready", flush=True)
 time.sleep(60)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.autoexplore.repository.names import on_disk
-from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox
+from natlang_envs.repository.names import on_disk
+from natlang_envs.sandbox.sandbox import AutoExploreSandbox
 from tests.natlang_envs.autoexplore.sandbox.test_sandbox import both
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from natlang_envs.autoexplore.sandbox.isolation.isolation import Limits
-from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox
+from natlang_envs.sandbox.isolation.isolation import Limits
+from natlang_envs.sandbox.sandbox import AutoExploreSandbox
 from tests.natlang_envs.autoexplore.sandbox import hostile
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import needs_isolation
 from tests.natlang_envs.autoexplore.sandbox.test_sandbox import both
@@ -74,7 +74,7 @@ def test_a_program_that_leaves_too_much_is_undone(repo):
 
 
 def test_without_isolation_programs_are_refused_in_words(repo, monkeypatch):
-    monkeypatch.setattr("natlang_envs.autoexplore.sandbox.isolation.isolation._candidates", tuple)
+    monkeypatch.setattr("natlang_envs.sandbox.isolation.isolation._candidates", tuple)
     with AutoExploreSandbox(repo) as sandbox:
         done = sandbox.execute("python -c pass")
         assert done.exit_code == 126

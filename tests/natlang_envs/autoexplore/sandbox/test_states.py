@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from natlang_envs.autoexplore.sandbox import AutoExploreSandbox, Limits
 from natlang_envs.errors import UsageError
+from natlang_envs.sandbox import AutoExploreSandbox, Limits
 
 FILES = {"a.txt": "a", "sub/b.txt": "b", "sub/deep/c.txt": "c", ".hidden": "", "run.sh": "x"}
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.autoexplore.sandbox.attacks.host_folder import HostFolder
-from natlang_envs.autoexplore.sandbox.isolation.isolation import Completed, Limits
-from natlang_envs.autoexplore.sandbox.isolation.system_calls import allowed_calls
+from natlang_envs.sandbox.attacks.host_folder import HostFolder
+from natlang_envs.sandbox.isolation.isolation import Completed, Limits
+from natlang_envs.sandbox.isolation.system_calls import allowed_calls
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolation_or_skip
 
 LIMITS = Limits(seconds=60)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.autoexplore.repository.tree import open_repository
-from natlang_envs.autoexplore.sandbox import AutoExploreSandbox, Limits
+from natlang_envs.repository.tree import open_repository
+from natlang_envs.sandbox import AutoExploreSandbox, Limits
 from tests.natlang_envs.autoexplore.sandbox import hostile
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolation_or_skip, needs_isolation
 from tests.natlang_envs.autoexplore.sandbox.test_isolation import running
@@ -46,7 +46,7 @@ def laid(request, monkeypatch):
     """Whether the changes are laid over the repository, as if that were large, or copied together with it."""
     if request.param and not isolation_or_skip().lays():
         pytest.skip("NO OVERLAY CAN BE MOUNTED HERE, so this was not tested")
-    monkeypatch.setattr("natlang_envs.autoexplore.sandbox.sandbox.MANY", 0 if request.param else 1 << 30)
+    monkeypatch.setattr("natlang_envs.sandbox.sandbox.MANY", 0 if request.param else 1 << 30)
     return request.param
 
 
@@ -223,7 +223,7 @@ def test_many_new_files_beside_many_others(repo):
 
 KILLED = """
 import sys
-from natlang_envs.autoexplore.sandbox import AutoExploreSandbox, sandbox as module
+from natlang_envs.sandbox import AutoExploreSandbox, sandbox as module
 module.MANY = int(sys.argv[2])
 with AutoExploreSandbox(sys.argv[1]) as sandbox:
     sandbox.execute("python -c pass")
@@ -245,8 +245,8 @@ def _wait_until_gone(mark: str) -> None:
 
 KILLED_IN_A_STEP = """
 import os, signal, sys
-from natlang_envs.autoexplore.sandbox import AutoExploreSandbox
-from natlang_envs.autoexplore.sandbox.isolation.namespaces import Namespaces
+from natlang_envs.sandbox import AutoExploreSandbox
+from natlang_envs.sandbox.isolation.namespaces import Namespaces
 step = getattr(Namespaces, sys.argv[2])
 def killed(*arguments):
     if sys.argv[3] == "after": step(*arguments)

@@ -1,0 +1,114 @@
+"""`natlang data`: the repositories of the dataset; what concerns labels is in `label_cli.py`."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
+from rich.table import Column, Table
+
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, Entry, catalogue, entry_of
+from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
+from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
+from natlang_envs.autoexplore.dataset.package_index import Index
+from natlang_envs.cli.labels import add_commands
+from natlang_envs.cli.support import printable
+from natlang_envs.errors import UsageError
+from natlang_envs.files import cache_folder
+
+data_app = typer.Typer(help="The labelled dataset of AutoExplore: fetch its repositories, make and check labels.")
+
+add_commands(data_app)
+
+Names = Annotated[list[str] | None, typer.Argument(help="Names of repositories; all without any.")]
+
+
+@data_app.command("list")
+def list_command() -> None:
+    """List the repositories, their splits and whether they are in the cache."""
+    table = Table(Column("repository", no_wrap=True), "version", "licence", "split", "files", "here", "what it is")
+    table.box = box.SIMPLE
+    for each in catalogue().values():
+        here = "yes" if each.is_cached else "no"
+        table.add_row(each.name, each.version, each.licence, each.split, f"{each.files:,}", here, each.about)
+    Console().print(table)
+    typer.echo(f"The cache is {cache_folder()}; natlang data fetch brings what is not here.")
+
+
+@data_app.command("fetch")
+def fetch_command(names: Names = None) -> None:
+    """Fetch repositories from the packaging index that pip is set to; verified, and only what is not here."""
+    entries = _entries(names)
+    missing = [each for each in entries if not each.is_cached]
+    typer.echo(f"{len(entries) - len(missing)} of {len(entries)} repositories are in {cache_folder()}.")
+    problems: list[str] = []
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        bars = {each.name: progress.add_task(each.name, total=None, start=False) for each in missing}
+        index = cache(Index)
+        for each in missing:
+            bar = bars[each.name]
+            progress.start_task(bar)
+            try:
+                fetch(each, index, lambda done, total, bar=bar: _advance(progress, bar, done, total))
+            except UsageError as error:
+                problems.append(str(error))
+                progress.console.print(f"{each.name}: {error}", style="red", markup=False, highlight=False)
+            else:
+                task = progress.tasks[bar]
+                progress.update(bar, total=task.total or 1, completed=task.total or 1)
+    if problems:
+        raise UsageError(
+            f"{len(problems)} of {len(missing)} repositories could not be fetched; the first: {problems[0]}"
+        )
+    typer.echo(f"All {len(entries)} are here.")
+
+
+def _advance(progress: Progress, bar: TaskID, done: int, total: int | None) -> None:
+    progress.update(bar, completed=done, total=total)
+
+
+@data_app.command("verify")
+def verify_command(names: Names = None) -> None:
+    """Compare every file in the cache with what is pinned."""
+    wrong = 0
+    for each in _entries(names):
+        if not each.is_cached:
+            typer.echo(f"{each.name}: not here (natlang data fetch {each.name})")
+            continue
+        problem = problem_of(each)
+        wrong += problem is not None
+        remedy = f"; delete that folder and run natlang data fetch {each.name}"
+        typer.echo(f"{each.name}: as pinned" if problem is None else f"{each.name}: {printable(problem)}{remedy}")
+    if wrong:
+        raise typer.Exit(1)
+
+
+@data_app.command("path")
+def path_command(name: Annotated[str, typer.Argument(help="The name of a repository.")]) -> None:
+    """Print the folder of a repository's files, which has to be in the cache."""
+    entry = entry_of(name)
+    if not entry.is_cached and name != COFFEE:
+        raise UsageError(f"the files of {name} {entry.version} are not here: run natlang data fetch {name}")
+    typer.echo(str(fetch(entry, cache(Index))))
+
+
+@data_app.command("coffee")
+def coffee_command(
+    folder: Annotated[Path, typer.Argument(help="A folder that does not exist yet.")],
+    scale: Annotated[str, typer.Option(help="small, paper (12 million tokens), or days of receipts.")] = "small",
+) -> None:
+    """Build the Coffee Company in a folder of yours, with tables as large as you like."""
+    if folder.exists() or folder.is_symlink():
+        raise UsageError(f"{folder} exists: choose another folder")
+    build_coffee_company(folder.absolute(), int(scale) if scale.isascii() and scale.isdigit() else scale)
+    typer.echo(str(folder))
+
+
+def _entries(names: list[str] | None) -> list[Entry]:
+    return [entry_of(name) for name in names] if names else list(catalogue().values())

@@ -1,0 +1,198 @@
+"""`natlang doctor`: what works on this machine, what is missing, what that costs, and how to get it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Column, Table
+
+from natlang_envs.errors import UsageError
+from natlang_envs.files import cache_folder
+from natlang_envs.making import make_pinned
+from natlang_envs.registration import ENVIRONMENTS
+
+# What is not possible without each extra; `docs` and `dev` are for those who change the suite.
+EXTRAS = {
+    "agent": "the reference agent, reflect-rl",
+    "eight-bit": "models in 8 bits",
+    "leaderboard": "packing, verifying and building the leaderboard",
+    "explore": "chat models: natlang explore --agent openai, natlang data label",
+    "data": "fetching the repositories of the labelled dataset, and exporting it",
+    "ray": "evaluating on a Ray cluster",
+    "serve": "serving an environment over OpenEnv's protocol: natlang serve",
+    "alfworld": 'backend="textworld"; our own engine plays the same games without it',
+}
+_LEAST_FREE = 1 << 30  # bytes: the repositories take 60 MB, models 300
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        what: What it is.
+        state: Whether it works, works with a limit, or is missing.
+        says: What was found; where it does not work, what that costs and what to do.
+    """
+
+    what: str
+    state: Literal["works", "limited", "missing"]
+    says: str
+
+
+def findings() -> Iterator[Finding]:
+    """Yield what was found, the necessary first."""
+    yield Finding("Python", "works", f"{platform.python_version()}, {platform.machine()}, {platform.system()}")
+    yield _environments()
+    yield _engine()
+    yield from _extras()
+    yield _isolation()
+    if sys.platform.startswith("linux"):
+        yield _memory_limit()
+    yield _repositories()
+    yield _official_games()
+    yield _cache()
+
+
+def doctor_command(
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of a table.")] = False,
+) -> None:
+    """Say what works here, what is missing and what that costs. Ends with 1 if an environment does not work."""
+    found = list(findings())
+    if as_json:
+        typer.echo(json.dumps([asdict(each) for each in found], indent=2))
+    else:
+        table = Table(Column("what", no_wrap=True), Column("state", no_wrap=True), "found", box=box.SIMPLE)
+        colours = {"works": "green", "limited": "yellow", "missing": "yellow"}
+        for each in found:
+            table.add_row(each.what, f"[{colours[each.state]}]{each.state}[/]", each.says.replace("[", "\\["))
+        Console().print(table)
+    if found[1].state != "works":
+        raise typer.Exit(1)
+
+
+def _engine() -> Finding:
+    try:
+        engine = importlib.import_module("natlang_envs.alfworld.engine")
+    except UsageError as error:
+        return Finding("ALFWorld's engine", "missing", str(error))
+    says = "compiled" if engine.is_compiled() else "pure Python; docs/alfworld.md says how to compile it"
+    return Finding("ALFWorld's engine", "works", says)
+
+
+def _environments() -> Finding:
+    """Play a step of each environment."""
+    failed: list[str] = []
+    for each in ENVIRONMENTS:
+        try:
+            env = make_pinned(each.id)
+            _, info = env.reset(seed=0)
+            env.step(info["admissible_commands"][0])
+            env.close()
+        except Exception as error:  # whatever it is, the user is told
+            failed.append(f"{each.id} ({type(error).__name__}: {error})")
+    if failed:
+        return Finding("environments", "missing", f"these do not play: {'; '.join(failed)}: install natlang-envs again")
+    return Finding("environments", "works", f"natlang-envs {version('natlang-envs')}: all {len(ENVIRONMENTS)} play")
+
+
+def _extras() -> Iterator[Finding]:
+    wanted: defaultdict[str, list[str]] = defaultdict(list)
+    for line in requires("natlang-envs") or ():
+        found = re.match(r"([\w.-]+).*; extra == [\"']([\w-]+)[\"']", line)
+        if found:
+            wanted[found[2]].append(found[1])
+    for extra, cost in EXTRAS.items():
+        missing = [name for name in wanted[extra] if not _is_installed(name)]
+        what = f"extra {extra}"
+        if missing:
+            without = f"without {', '.join(missing)} there is no {cost}"
+            yield Finding(what, "missing", f"{without}: pip install 'natlang-envs[{extra}]'")
+        else:
+            yield Finding(what, "works", cost)
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _wing(name: str) -> Any:
+    """Import a module of an environment's package by name: nothing else here depends on them."""
+    return importlib.import_module(f"natlang_envs.{name}")
+
+
+def _asked(what: str, ask: Callable[[], str], cost: str) -> Finding:
+    """Return what a function finds, or, where it raises `UsageError`, the error and what is not possible without."""
+    try:
+        return Finding(what, "works", ask())
+    except UsageError as error:
+        return Finding(what, "missing", f"{cost}; {error}")
+
+
+def _isolation() -> Finding:
+    return _asked(
+        "isolation",
+        lambda: f"{_wing('autoexplore.sandbox.isolation').find_isolation().name}; try it: natlang check-sandbox",
+        "AutoExplore's sandbox runs no python or pip",
+    )
+
+
+def _memory_limit() -> Finding:
+    kernel = Path("/sys/fs/cgroup/cgroup.controllers")
+    delegated = os.access("/sys/fs/cgroup/cgroup.procs", os.W_OK) if kernel.exists() else False
+    why = "writable" if delegated else "not writable for this user" if kernel.exists() else "not mounted"
+    return Finding(
+        "memory limit",
+        "limited",
+        "the kernel limits each process of the sandbox; all of them together are looked at 50 times a second, so a "
+        f"program may pass that limit for 20 ms (control groups v2 are {why}, and not used)",
+    )
+
+
+def _repositories() -> Finding:
+    def ask() -> str:
+        entries = _wing("autoexplore.dataset.catalogue").catalogue().values()
+        here = [each.name for each in entries if each.is_cached]
+        if len(here) < len(entries):
+            raise UsageError(f"{len(here)} of {len(entries)} are here: run natlang data fetch (60 MB, once)")
+        return f"all {len(here)} of the labelled dataset"
+
+    return _asked("repositories", ask, 'no AutoExplore with dataset="labelled", and none of its protocols')
+
+
+def _official_games() -> Finding:
+    def ask() -> str:
+        official = _wing("alfworld.games.official")
+        folder = official.data_folder()
+        return f"{len(official.official_ids(folder, 'valid_unseen'))} unseen games in {folder}"
+
+    return _asked("official ALFWorld games", ask, 'no ALFWorld with source="official"; generated games need nothing')
+
+
+def _cache() -> Finding:
+    folder = cache_folder()
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    free = shutil.disk_usage(there).free
+    if not os.access(there, os.W_OK):
+        return Finding("cache", "missing", f"{folder} cannot be written to: set NATLANG_CACHE to another folder")
+    state = "works" if free >= _LEAST_FREE else "limited"
+    return Finding("cache", state, f"{folder}, {free / (1 << 30):.0f} GiB free")

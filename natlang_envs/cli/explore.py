@@ -1,0 +1,179 @@
+"""`natlang explore`: a question or a task about any repository, for a person, a model or an agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, cast
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from natlang_envs.autoexplore.agent_driver import AgentDriver
+from natlang_envs.cli.support import printable
+from natlang_envs.copilot.copilot import (
+    MODES,
+    AutoExploreCopilot,
+    Driver,
+    Ending,
+    Mode,
+    Shown,
+    Turn,
+    describe,
+)
+from natlang_envs.copilot.drivers import HumanDriver, ModelDriver
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.evaluation.agents import agent_names, load_agent
+from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
+from natlang_envs.repository.tree import Repository, open_repository
+from natlang_envs.sandbox.changes import check_outside
+
+_SHOWN_CHARACTERS = 4_000  # of what one command printed
+_ENDINGS = {
+    "identified": "Identified: {}",
+    "answered": "Answer: {}",
+    "done": "Done.",
+    "left": "Left without an end of the task.",
+    "no step left": "No step is left.",
+    "no command": "Ended: no command was found in several answers in a row.",
+}
+
+
+def explore_command(
+    question: Annotated[str, typer.Argument(help="What is asked; with --mode change, what is to be done.")],
+    repo: Annotated[Path, typer.Option(help="The folder to explore; it is never modified.")],
+    agent: Annotated[str, typer.Option(help="human, openai, bm25, or any agent's name or name:argument.")] = "human",
+    mode: Annotated[str, typer.Option(help="identify a file, answer the question, or change files.")] = "identify",
+    steps: Annotated[int, typer.Option(min=1, help="The largest number of commands.")] = 30,
+    export: Annotated[Path | None, typer.Option(help="A new file for the changes, as a patch for git apply.")] = None,
+    model: Annotated[str, typer.Option(help="The model that --agent openai asks.")] = "",
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one request of --agent openai.")] = 120.0,
+    results: Annotated[int, typer.Option(min=1, help="How many earlier outputs a model is shown.")] = 3,
+    choices: Annotated[bool, typer.Option("--choices", help="List the commands behind labels (identify).")] = False,
+    listing: Annotated[bool, typer.Option("--list/--no-list", help="Show the files of the current folder.")] = True,
+    ignored: Annotated[bool, typer.Option("--ignored", help="Show what .gitignore names, too.")] = False,
+    unsafe: Annotated[bool, typer.Option("--unsafe", help="Run programs without isolation if there is none.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of an agent that draws.")] = 0,
+) -> None:
+    """Explore a repository: find a file, answer a question, or change files in a copy and see the diff."""
+    chosen = cast("Mode", one_of("mode", mode, MODES))
+    console = Console(highlight=False, soft_wrap=True)
+    driver = _driver(agent, chosen, model, timeout, seed, console)
+    shown = Shown(files=listing, choices=choices or isinstance(driver, AgentDriver), results=results)
+    repository = open_repository(repo, ignored=ignored)
+    _check_export(export, repository)
+    with AutoExploreCopilot(question, repository, mode=chosen, steps=steps, shown=shown, unsafe=unsafe) as copilot:
+        if isinstance(driver, HumanDriver):
+            _print(console, f"{copilot.instructions}\n", "dim")
+        else:
+            _print(console, copilot.task, "bold")
+        try:
+            ending = copilot.run(driver, lambda turn: _show_turn(console, turn, isinstance(driver, HumanDriver)))
+        except KeyboardInterrupt:
+            _print(console, "\nInterrupted.", "bold")
+            _finish(console, copilot, driver, export)
+            raise
+        except UsageError:
+            _finish(console, copilot, driver, export)
+            raise
+        _show_ending(console, copilot, ending)
+        _finish(console, copilot, driver, export)
+        if not copilot.succeeded:
+            raise typer.Exit(1)
+
+
+def _check_export(export: Path | None, repository: Repository) -> None:
+    if export is None:
+        return
+    check_outside(export, repository.path)
+    if export.exists() or export.is_symlink():
+        raise UsageError(f"{str(export)!r} exists: choose another name for the patch")
+    if not export.parent.is_dir():
+        raise UsageError(f"there is no folder {str(export.parent)!r} for the patch: make it, or choose another one")
+
+
+def _driver(agent: str, mode: Mode, model: str, timeout: float, seed: int, console: Console) -> Driver:
+    if agent == "human":
+        return HumanDriver(lambda copilot: _ask(console, copilot))
+    if agent == "openai":
+        return ModelDriver(ChatEndpoint(model, timeout=timeout))
+    kind = agent.partition(":")[0]
+    one_of("agent", kind, ["human", "openai", *agent_names()])
+    if mode != "identify":
+        raise UsageError(f"agent {kind!r} names files and no more: use --mode identify, or --agent human or openai")
+    return AgentDriver(agent, load_agent(agent), seed)
+
+
+def _print(console: Console, text: str, style: str = "") -> None:
+    console.print(Text(printable(text), style))
+
+
+def _ask(console: Console, copilot: AutoExploreCopilot) -> str | None:
+    if not copilot.turns:
+        _print(console, copilot.task, "bold")
+    _print(console, _state(copilot), "cyan")
+    try:
+        return input("> ")
+    except EOFError:
+        console.print()
+        return None
+
+
+def _state(copilot: AutoExploreCopilot) -> str:
+    """Return what a person has to know before the next command."""
+    folder = copilot.sandbox.cwd
+    lines = [
+        f"/work/{folder} ({copilot.steps_left} steps left)" if folder else f"/work ({copilot.steps_left} steps left)"
+    ]
+    if copilot.shown.files:
+        here = copilot.sandbox.overlay.folder(folder)
+        names = [f"{name}/" for name in here.folders] + list(here.files)
+        lines.append("  ".join(names[:200]) + (f"  (and {len(names) - 200} more: see ls)" if len(names) > 200 else ""))
+    lines += [f"{each.label}. {each.command}" for each in copilot.choices()]
+    return "\n".join(lines)
+
+
+def _show_turn(console: Console, turn: Turn, typed: bool) -> None:
+    if not typed:
+        if turn.reasoning:
+            _print(console, turn.reasoning, "dim")
+        _print(console, f"> {turn.command or '(no command)'}", "bold")
+    result = turn.result
+    if result.stdout or result.stderr or result.exit_code:
+        _print(console, describe(result, _SHOWN_CHARACTERS), "red" if result.exit_code else "")
+
+
+def _show_ending(console: Console, copilot: AutoExploreCopilot, ending: Ending) -> None:
+    _print(console, _ENDINGS[ending.kind].format(ending.value), "bold green" if copilot.succeeded else "bold red")
+
+
+def _finish(console: Console, copilot: AutoExploreCopilot, driver: Driver, export: Path | None) -> None:
+    """Show what was done so far, however it ended, and write the patch."""
+    tokens = driver.endpoint.tokens if isinstance(driver, ModelDriver) else None
+    if tokens is not None and any(tokens):
+        _print(console, f"Tokens: {tokens.read:,} read, {tokens.written:,} written.")
+    try:
+        changed = copilot.sandbox.changed_files()
+        diff = copilot.sandbox.diff()
+    except UsageError as error:
+        _print(console, f"The changes cannot be shown: {error}", "bold red")
+        return
+    for line in diff.removesuffix("\n").split("\n") if diff else ():
+        _print(console, line, _style(line))
+    if changed or copilot.mode == "change":
+        count = "No file was" if not changed else "1 file was" if len(changed) == 1 else f"{len(changed)} files were"
+        _print(console, f"{count} changed in the sandbox, none in {copilot.sandbox.repository.path}.")
+    if export is not None and changed:
+        while export.exists():  # made by another process since the start: neither's work is lost
+            export = export.with_name(f"{export.name}.new")
+        copilot.sandbox.export(export)
+        _print(console, f"The patch is in {export}.")
+    elif export is not None:
+        _print(console, f"{export} was not written: there is nothing to export.")
+
+
+def _style(line: str) -> Literal["green", "red", "cyan", "bold", ""]:
+    if line.startswith(("diff ", "--- ", "+++ ")):
+        return "bold"
+    styles: dict[str, Literal["green", "red", "cyan"]] = {"+": "green", "-": "red", "@": "cyan"}
+    return styles.get(line[:1], "")

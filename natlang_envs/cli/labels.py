@@ -1,0 +1,177 @@
+"""The commands of `natlang data` that make, check, count and export labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from natlang_envs.autoexplore.dataset.blind_review import agreement, read_readings, readings_file
+from natlang_envs.autoexplore.dataset.chosen import LabelsOption, RepositoryOption, chosen_labels
+from natlang_envs.autoexplore.dataset.export import write_export, write_state_actions
+from natlang_envs.autoexplore.dataset.labels import WORDINGS, wording_named
+from natlang_envs.autoexplore.dataset.llm_labels import journal_of, make_labels
+from natlang_envs.autoexplore.dataset.report import (
+    DEPTHS,
+    Checked,
+    Parts,
+    bm25_right,
+    check,
+    counts,
+    depth_first_right,
+    depth_group,
+    rates,
+    seen_by_players,
+)
+from natlang_envs.autoexplore.dataset.shipped import load_labels, part_named
+from natlang_envs.cli.support import printable
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
+from natlang_envs.repository.tree import open_repository
+
+_SHOWN_PROBLEMS = 50
+Out = Annotated[Path, typer.Option("-o", "--out", help="The file to write.")]
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands to an app."""
+    for name, function in (
+        ("check", check_command),
+        ("stats", stats_command),
+        ("label", label_command),
+        ("states", states_command),
+        ("export", export_command),
+    ):
+        app.command(name)(function)
+
+
+def _progress() -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True))
+
+
+def check_command(labels: LabelsOption = None, repository: RepositoryOption = None) -> None:
+    """Check every label; what needs the files of a repository is skipped, and said, where they are not here."""
+    chosen = chosen_labels(labels, repository)
+    parts = chosen.parts
+    with _progress() as progress:
+        bar = progress.add_task("labels", total=None)
+        found = check(
+            parts,
+            lambda done, total: progress.update(bar, completed=done, total=total),
+            folders=chosen.folders,
+            explained=chosen.explained,
+        )
+    _print_problems(found)
+    total = sum(map(len, parts.values()))
+    if found.skipped:
+        typer.echo(
+            f"NOT CHECKED AGAINST FILES: the labels of {', '.join(found.skipped)}. Run natlang data fetch, then check."
+        )
+    if found.problems:
+        typer.echo(f"{len(found.problems)} problems in {total:,} labels.")
+        raise typer.Exit(1)
+    typer.echo(f"{total:,} labels, nothing wrong. Digest {chosen.digest}")
+
+
+def _print_problems(found: Checked) -> None:
+    for problem in found.problems[:_SHOWN_PROBLEMS]:
+        typer.echo(printable(problem))
+    if len(found.problems) > _SHOWN_PROBLEMS:
+        typer.echo(f"and {len(found.problems) - _SHOWN_PROBLEMS} more")
+
+
+def stats_command(labels: LabelsOption = None, repository: RepositoryOption = None) -> None:
+    """Count the labels, and say how far BM25 and a depth-first searcher come, with 95% intervals."""
+    chosen = chosen_labels(labels, repository)
+    parts = chosen.parts
+    everything = [label for given in parts.values() for label in given]
+    typer.echo(f"{len(everything):,} labels: " + ", ".join(f"{part} {len(given)}" for part, given in parts.items()))
+    if not everything:
+        return
+    _print_counts_of(parts)
+    for wording in WORDINGS if any(label.natural for label in everything) else ("hard",):
+        for part, given in parts.items():
+            first = rates(given, lambda label, wording=wording: bm25_right(label, wording, chosen.folders))
+            search = rates(given, lambda label, wording=wording: depth_first_right(label, wording, chosen.folders))
+            for group in DEPTHS:
+                shown = f"BM25's first file {first[group]}; depth-first search {search[group]}"
+                typer.echo(f"{part}, {wording} wording, depth {group}: {shown}")
+    seen = seen_by_players(everything, chosen.folders)
+    typer.echo(f"Evidence in the first 2,000 characters of a file: {seen:.0%} of the labels.")
+    if not chosen.own:
+        readings = read_readings(readings_file())
+        typer.echo(f"Second reading: {agreement(readings, {label.id: label for label in everything})}")
+
+
+def _print_counts_of(parts: Parts) -> None:
+    tables = (
+        ("repository", counts(parts, lambda label: label.repository)),
+        ("depth", counts(parts, depth_group)),
+        ("kind", counts(parts, lambda label: label.kind)),
+        ("difficulty", counts(parts, lambda label: label.difficulty)),
+    )
+    whole = sum(map(len, parts.values()))
+    for name, table in tables:
+        for value, by_part in table.items():
+            shown = ", ".join(f"{part} {by_part[part]}" for part in parts if by_part[part])
+            typer.echo(f"{name} {value}: {by_part.total()} ({by_part.total() / whole:.0%}; {shown})")
+
+
+def label_command(
+    repo: Annotated[Path, typer.Option(help="The folder to label; it is never modified.")],
+    out: Out,
+    model: Annotated[str, typer.Option(help="The model to ask; see natlang explore for the endpoint.")],
+    questions: Annotated[int, typer.Option(min=1, max=20, help="How many are asked for of each file.")] = 2,
+    limit: Annotated[int | None, typer.Option(min=1, help="The largest number of files.")] = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one request.")] = 120.0,
+    ignored: Annotated[bool, typer.Option("--ignored", help="Label what .gitignore names, too.")] = False,
+) -> None:
+    """Make labels of a repository of your own, with a model behind an OpenAI-compatible endpoint."""
+    repository = open_repository(repo, ignored=ignored)
+    if out.absolute().resolve().is_relative_to(repository.path):
+        raise UsageError(f"{out} lies in {repo}, which is never modified: choose a file outside it")
+    driver = ChatEndpoint(model, timeout=timeout)
+    with _progress() as progress:
+        bar = progress.add_task("files", total=None)
+        try:
+            labels, done = make_labels(
+                repository,
+                driver,
+                out,
+                count=questions,
+                limit=limit,
+                progress=lambda ready, total: progress.update(bar, completed=ready, total=total),
+            )
+        except UsageError as error:
+            raise UsageError(f"{error}; what is finished is in {out}, the same command goes on from there") from None
+    for each in done:
+        for problem in each.dropped:
+            typer.echo(printable(f"{each.path}: {problem}"))
+    typer.echo(f"{len(labels)} labels of {len(done)} files are in {out}; what was dropped is in {journal_of(out)}.")
+    typer.echo(f"Tokens: {driver.tokens.read:,} read, {driver.tokens.written:,} written.")
+
+
+def states_command(
+    out: Out,
+    split: Annotated[str, typer.Option(help="train, validation, test or test_seen.")] = "train",
+    wording: Annotated[str, typer.Option(help="natural or hard.")] = "natural",
+) -> None:
+    """Write the state-action pairs of the shortest ways, one a line: for supervised training."""
+    labels = load_labels(part_named(split))
+    pairs = write_state_actions(out, labels, wording_named(wording))
+    typer.echo(f"{pairs:,} state-action pairs of {len(labels):,} questions are in {out}.")
+
+
+def export_command(
+    folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
+    labels: LabelsOption = None,
+    repository: RepositoryOption = None,
+) -> None:
+    """Write Parquet files and the card, as the Hugging Face library datasets loads them."""
+    chosen = chosen_labels(labels, repository)
+    for path in write_export(folder, chosen.parts, chosen.digest, own=chosen.own):
+        typer.echo(str(path))

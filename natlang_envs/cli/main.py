@@ -1,0 +1,263 @@
+"""The `natlang` command: list the environments, play one, evaluate an agent, replay a run, explore, get data."""
+
+from __future__ import annotations
+
+import json
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.table import Column, Table
+from typer.core import TyperGroup
+from typer.main import get_group
+
+from natlang_envs.cli.support import printable, run_app
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.evaluation.agents import find_agent
+from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
+from natlang_envs.evaluation.runner import Progress, evaluate, score_run
+from natlang_envs.evaluation.runs import Run, prepare_folder, provenance, read_run
+from natlang_envs.evaluation.statistics import Score
+from natlang_envs.evaluation.workers import Backend, Workers
+from natlang_envs.making import make_env
+from natlang_envs.registration import ENVIRONMENTS
+from natlang_envs.tasks import SPLITS
+from natlang_envs.trajectory import Trajectory, difference, replay
+
+_SHOWN_PROBLEMS = 10
+LabelsOption = Annotated[Path | None, typer.Option("--labels", help="Of AutoExplore: labels of your own.")]
+RepositoryOption = Annotated[Path | None, typer.Option("--repository", help="The folder that --labels is about.")]
+
+# All commands, in the order of the help. Those of other modules stand here by name, so that the core imports no
+# environment's package, and are imported on first use, so that no other command waits for them.
+_COMMANDS: dict[str, tuple[str, str] | None] = {
+    "explore": ("natlang_envs.cli.explore", "explore_command"),
+    "envs": None,
+    "protocols": None,
+    "play": ("natlang_envs.cli.play", "play_command"),
+    "evaluate": None,
+    "replay": None,
+    "serve": ("natlang_envs.cli.serve", "serve_command"),
+    "data": ("natlang_envs.cli.data", "data_app"),
+    "alfworld": ("natlang_envs.alfworld.textworld.export", "export_app"),
+    "doctor": ("natlang_envs.cli.doctor", "doctor_command"),
+    "check-sandbox": ("natlang_envs.sandbox.attacks.cli", "check_sandbox_command"),
+}
+
+
+class _Commands(TyperGroup):
+    """The commands of this module, and those of other modules, which are imported on first use."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return all names, in the order of the help."""
+        return list(dict.fromkeys((*_COMMANDS, *super().list_commands(ctx))))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command. A name that none has imports them all, for the message then suggests the closest."""
+        for name in [cmd_name] if cmd_name in self.list_commands(ctx) else _COMMANDS:
+            where = _COMMANDS.get(name)
+            if where is not None and name not in self.commands:
+                self.commands[name] = _import_command(name, *where)
+        return super().get_command(ctx, cmd_name)
+
+
+def _import_command(name: str, module: str, attribute: str) -> Any:
+    found = getattr(import_module(module), attribute)
+    only = typer.Typer()
+    if isinstance(found, typer.Typer):
+        only.add_typer(found, name=name)
+    else:
+        only.command(name)(found)
+    return get_group(only).commands[name]
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help="Natural-language environments: list them, play them, evaluate agents, replay runs, explore a repository.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command("envs")
+def envs_command(
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of a table.")] = False,
+) -> None:
+    """List the environments."""
+    rows: list[dict[str, Any]] = []
+    for entry in ENVIRONMENTS:
+        env = make_env(entry.id)
+        rows.append(
+            {
+                "id": entry.id,
+                "horizon": env.horizon,
+                "max_commands": env.max_commands,
+                "summary": entry.summary,
+                "splits": list(SPLITS),
+            }
+        )
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    table = Table(Column("id", no_wrap=True), "horizon", "commands", "what it asks", box=box.SIMPLE)
+    for row in rows:
+        table.add_row(row["id"], str(row["horizon"]), str(row["max_commands"]), row["summary"])
+    Console().print(table)
+    typer.echo(f"Each has the splits {', '.join(SPLITS)}; horizon in steps; at most so many commands are listed.")
+
+
+@app.command("protocols")
+def protocols_command() -> None:
+    """List the protocols an agent can be evaluated on."""
+    table = Table(Column("protocol", no_wrap=True), "episodes", "runs", "horizon", "which", box=box.SIMPLE)
+    for name in protocol_names():
+        protocol = load_protocol(name)
+        counts = (str(len(protocol.episodes)), str(protocol.runs), str(protocol.horizon))
+        table.add_row(name, *counts, protocol.description)
+    Console().print(table)
+
+
+@app.command("evaluate")
+def evaluate_command(
+    agent: Annotated[str, typer.Option(help="An agent's name, name:argument, or module:function.")],
+    out: Annotated[Path, typer.Option(help="The folder for the run.")],
+    protocol: Annotated[str | None, typer.Option(help="A protocol's name: see natlang protocols.")] = None,
+    labels: LabelsOption = None,
+    repository: RepositoryOption = None,
+    name: Annotated[str | None, typer.Option(help="What to call the agent; by default as --agent does.")] = None,
+    batch: Annotated[int, typer.Option(min=1, help="The largest number of episodes in step.")] = 64,
+    concurrency: Annotated[int, typer.Option(min=1, help="Episodes at a time, for agents behind an endpoint.")] = 1,
+    episodes: Annotated[int | None, typer.Option(min=1, help="Play only the first so many, for a try.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Play in so many other processes.")] = None,
+    backend: Annotated[str, typer.Option(help="Where they are: processes (of this machine) or ray.")] = "processes",
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster: auto, host:6379 or ray://host:10001.")] = None,
+    price: Annotated[float, typer.Option(min=0, help="Dollars a million tokens: progress then tells the cost.")] = 0.0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the unfinished run in --out.")] = False,
+) -> None:
+    """Evaluate an agent on a protocol, or on labels of a repository of your own, and keep the run."""
+    chosen = _protocol(protocol, labels, repository)
+    player, origin = find_agent(agent)
+    one_of("backend", backend, ("processes", "ray"))
+    crew = None
+    if workers is not None or backend == "ray":
+        crew = Workers(workers or 1, cast("Backend", backend), address, agent)
+    elif address is not None:
+        raise UsageError("--address is of a Ray cluster: add --backend ray")
+    prepare_folder(out, resume=resume)
+    argument = agent.partition(":")[2]
+    checkpoint = Path(argument) if origin == "entry point" and argument else None
+    said = TextColumn("{task.fields[said]}")
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), said, TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True)) as progress:
+        bar = progress.add_task(chosen.name, total=None, said="")
+        begun = time.monotonic()
+        first: list[Progress] = []
+
+        def show(now: Progress) -> None:
+            first[:] = first or [now]
+            words = _pace(now, first[0], time.monotonic() - begun, price)
+            progress.update(bar, completed=now.done, total=now.total, said=words)
+
+        run, trajectories = evaluate(
+            player,
+            chosen,
+            name=agent if name is None else name,
+            out=out,
+            batch=batch,
+            concurrency=concurrency,
+            episodes=episodes,
+            resume=resume,
+            workers=crew,
+            source=provenance(origin, agent, checkpoint),
+            progress=show,
+        )
+    _print_score(run, score_run(chosen, trajectories), out)
+
+
+def _pace(now: Progress, first: Progress, seconds: float, price: float) -> str:
+    """Return what progress tells besides the bar: `62% won, 3.1 episodes/s, 1,204,000 tokens, $0.60`."""
+    said = [f"{now.won / now.done:.0%} won", f"{(now.done - first.done + 1) / max(seconds, 1e-6):.2g} episodes/s"]
+    if now.tokens:
+        said.append(f"{now.tokens:,} tokens")
+    if price:
+        said.append(f"${now.tokens * price / 1e6:.2f}")
+    return ", ".join(said)
+
+
+def _protocol(name: str | None, labels: Path | None, repository: Path | None) -> Protocol:
+    """Return the protocol of this name, or the one of labels about a folder of the user's own."""
+    if name is not None and labels is None and repository is None:
+        return load_protocol(name)
+    if name is None and labels is not None and repository is not None:
+        return import_module("natlang_envs.autoexplore.protocols").own_protocol(labels, repository)
+    raise UsageError("say what is played: --protocol NAME, or --labels FILE and --repository FOLDER together")
+
+
+def _print_score(run: Run, score: Score, out: Path) -> None:
+    low, high = score.interval
+    regret = "none succeeded" if score.mean_regret is None else f"{score.mean_regret:.2f} steps beyond the plan"
+    lines = (
+        ("success", f"{score.success_rate:.1%} (95% interval {low:.1%} to {high:.1%})"),
+        ("return", f"{score.mean_return:.2f}"),
+        ("steps", f"{score.mean_steps:.2f}"),
+        ("regret", regret),
+        ("tokens", str(run.tokens)),
+        ("seconds", f"{run.seconds:.1f}"),
+        ("folder", str(out)),
+    )
+    typer.echo(f"{run.agent} on {run.protocol}, {score.episodes} episodes of {score.tasks} tasks")
+    for what, value in lines:
+        typer.echo(f"  {what:8}{value}")
+
+
+@app.command("replay")
+def replay_command(
+    folder: Annotated[Path, typer.Argument(help="A folder that natlang evaluate wrote.")],
+    labels: LabelsOption = None,
+    repository: RepositoryOption = None,
+) -> None:
+    """Replay a run and say whether every observation hash and reward holds."""
+    run, trajectories = read_run(folder)
+    own = labels is not None or repository is not None
+    problems = _replay_problems(run, _protocol(None if own else run.protocol, labels, repository), trajectories)
+    if problems:
+        for problem in problems[:_SHOWN_PROBLEMS]:
+            typer.echo(printable(problem))
+        if len(problems) > _SHOWN_PROBLEMS:
+            typer.echo(f"and {len(problems) - _SHOWN_PROBLEMS} more")
+        typer.echo(f"{folder} does not hold: {len(problems)} of {len(trajectories)} episodes differ.")
+        raise typer.Exit(1)
+    steps = sum(len(each.actions) for each in trajectories)
+    typer.echo(f"{folder} holds: {len(trajectories)} episodes, {steps} steps, every hash and reward is the same.")
+
+
+def _replay_problems(run: Run, protocol: Protocol, trajectories: list[Trajectory]) -> list[str]:
+    """Return one line for each thing in a run that is not what the protocol and the environment say."""
+    if run.protocol_digest != protocol.digest:
+        return [f"the protocol's digest is {run.protocol_digest!r:.16}…, the installed one has {protocol.digest:.12}…"]
+    expected = [(task_id, seed, number) for (task_id, seed), number in protocol.plays(run.runs)]
+    found = [(each.task_id, each.seed, each.run) for each in trajectories]
+    if found != expected:
+        return [f"these are not the {len(expected)} episodes of {run.runs} runs of {protocol.name}, in order"]
+    env = protocol.make_env()
+    problems: list[str] = []
+    for each in trajectories:
+        problem = difference(each, replay(env, each))
+        if problem:
+            problems.append(f"task {each.task_id}, run {each.run}: {problem}")
+    return problems
+
+
+def main() -> None:
+    """Run the command."""
+    run_app(app, "natlang")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""What the three command lines share: one-line errors, and safe printing of foreign text."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import version
+from typing import NoReturn, cast
+
+import gymnasium
+import typer
+
+from natlang_envs.errors import UsageError
+
+# What the disk answers: no bug, and the user can mend it.
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG, errno.EIO}
+# The extra that brings each optional package.
+_EXTRAS = {
+    **dict.fromkeys(("torch", "transformers", "tokenizers", "safetensors", "peft", "gguf", "accelerate"), "agent"),
+    **dict.fromkeys(("tensorboard", "matplotlib"), "agent"),
+    "bitsandbytes": "eight-bit",
+    **dict.fromkeys(("pydantic", "jinja2"), "leaderboard"),
+    "openai": "explore",
+    "ray": "ray",
+    **dict.fromkeys(("openenv", "uvicorn"), "serve"),
+    **dict.fromkeys(("unearth", "pyarrow"), "data"),
+    **dict.fromkeys(("alfworld", "textworld"), "alfworld"),
+}
+
+
+def run_app(app: str | Callable[..., object], name: str) -> NoReturn:
+    """Run a command and leave the process with its exit code.
+
+    Bad input, a disk that takes no more, and an extra that is not installed become one line on standard error and exit
+    code 2; Ctrl-C becomes exit code 130. Anything else is a bug of ours or of an agent, and keeps its traceback.
+
+    Args:
+        app: The command, made with `pretty_exceptions_enable=False`, or where it is, as `module:attribute`: then it is
+            imported here, so that a missing extra is answered in one line too.
+        name: What the user typed, named in messages.
+    """
+    if sys.argv[1:] == ["--version"]:
+        print(f"{name} {version('natlang-envs')}")
+        sys.exit(0)
+    try:
+        if isinstance(app, str):
+            module, _, attribute = app.partition(":")
+            app = cast("Callable[..., object]", getattr(import_module(module), attribute))
+        result = app(prog_name=name, standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(130)
+    except (UsageError, gymnasium.error.UnregisteredEnv) as error:
+        _fail(name, str(error))
+    except ModuleNotFoundError as error:
+        package = _missing(error)
+        if package is None:
+            raise
+        _fail(name, f"{package} is not installed: pip install 'natlang-envs[{_EXTRAS[package]}]'")
+    except BrokenPipeError:
+        sys.stdout = None  # whoever read us has gone; there is nothing left to flush to
+        sys.exit(1)
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        where = f" ({error.filename})" if error.filename else ""
+        _fail(name, f"stopped: {error.strerror}{where}; what was finished is kept: mend that and start again")
+    except Exception as error:
+        # A wrong command line: depending on its version, typer raises click's exceptions or its own copies of them.
+        describe = getattr(error, "format_message", None)
+        if describe is None:
+            raise
+        _fail(name, f"{describe().rstrip('.')} (see {name} --help)")
+    sys.exit(result if isinstance(result, int) else 0)
+
+
+def _missing(error: BaseException | None) -> str | None:
+    """Return the package of an extra that is not installed; other packages wrap the error when they need it."""
+    while error is not None:
+        package = (getattr(error, "name", None) or "").partition(".")[0]
+        if package in _EXTRAS:
+            return package
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _fail(name: str, message: str) -> NoReturn:
+    print(f"{name}: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(2)
+
+
+def printable(text: str) -> str:
+    """Return `text` with control characters escaped: what an environment quotes must not steer the terminal."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each in "\n\t" else repr(each)[1:-1] for each in text)

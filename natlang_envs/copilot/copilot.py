@@ -1,0 +1,314 @@
+"""The copilot: three steps in a loop (a prompt, an answer with a command in it, its execution) over a sandbox.
+
+Who answers, a person, a model or an agent, is in `drivers.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, NamedTuple, Protocol, get_args
+
+from natlang_envs.autoexplore.prompt_files import prompt_texts
+from natlang_envs.copilot.listed_commands import ListedCommands, list_commands
+from natlang_envs.copilot.replies import ENDS, Reply, read_reply
+from natlang_envs.enumeration import Choice, enumerate_actions
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.repository.texts import NEXT, PREVIOUS, clean_question, turned
+from natlang_envs.repository.tree import Repository
+from natlang_envs.sandbox.command_context import ROOT, CommandContext, CommandError, resolve
+from natlang_envs.sandbox.isolation.isolation import Limits
+from natlang_envs.sandbox.parser import ParseError, parse
+from natlang_envs.sandbox.sandbox import AutoExploreSandbox, CommandResult
+from natlang_envs.spaces import escape_surrogates
+
+Mode = Literal["identify", "answer", "change"]
+EndKind = Literal["identified", "answered", "done", "left", "no step left", "no command"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+SUCCESS: dict[Mode, EndKind] = {"identify": "identified", "answer": "answered", "change": "done"}
+MAX_UNREADABLE = 3  # answers in a row without a command, after which nobody listens
+MAX_REPLY = 200_000  # characters of an answer that are read
+_NAMES_SHOWN = 200
+_COMMAND_SHOWN = 300  # characters of an earlier command
+
+
+class Turn(NamedTuple):
+    """One turn of the loop: the command (None: none was found), what was said around it, and what it did."""
+
+    command: str | None
+    reasoning: str
+    result: CommandResult
+
+
+class Ending(NamedTuple):
+    """The end of the loop; `value` is the path of the file named, or the answer given, else empty."""
+
+    kind: EndKind
+    value: str = ""
+
+
+class Driver(Protocol):
+    """A source of answers to the copilot's prompts."""
+
+    def reply(self, copilot: AutoExploreCopilot) -> str | None:
+        """Return the answer to the present prompt; None: no more will come."""
+        ...
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The parts of the sandbox's state that a prompt shows.
+
+    Attributes:
+        files: Whether the folders and files of the current folder are listed, which saves `ls`.
+        choices: Whether the commands are listed behind labels (to identify a file only).
+        results: Of how many of the last commands the output is shown.
+        characters: How much of each.
+    """
+
+    files: bool = True
+    choices: bool = False
+    results: int = 1
+    characters: int = 6_000
+
+
+class AutoExploreCopilot:
+    """Mediates between a sandbox over a repository and whoever is to answer a question or change files in it.
+
+    One turn is `prompt`, an answer from outside, and `take`; `run` does this until an end. Use it as a context manager,
+    or call `close`: it owns its sandbox.
+
+    Args:
+        question: What is asked, or in the mode `change` what is to be done.
+        repository: A folder, or its index. It is never modified.
+        mode: `identify` (name the file), `answer` (give the answer) or `change` (edit, run, and leave).
+        steps: The largest number of turns.
+        shown: How much a prompt holds.
+        limits: What programs in the sandbox may use.
+        unsafe: Run `python` and `pip` without isolation where there is none.
+
+    Attributes:
+        sandbox: The sandbox.
+        turns: The turns so far.
+        ending: How it ended, or None.
+
+    Raises:
+        UsageError: The repository cannot be used, the question is empty, or another argument does not fit.
+    """
+
+    def __init__(
+        self,
+        question: str,
+        repository: str | Path | Repository,
+        *,
+        mode: Mode = "identify",
+        steps: int = 30,
+        shown: Shown | None = None,
+        limits: Limits | None = None,
+        unsafe: bool = False,
+    ) -> None:
+        one_of("mode", mode, MODES)
+        if not isinstance(steps, int) or steps < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UsageError(f"steps must be a whole number of at least 1, not {steps!r}")
+        self.shown = shown or Shown()
+        if self.shown.choices and mode != "identify":
+            raise UsageError(f"commands can be listed as choices to identify a file only, not in the mode {mode!r}")
+        self.question = clean_question(question)
+        self.mode: Mode = mode
+        self.steps = steps
+        self.turns: list[Turn] = []
+        self.ending: Ending | None = None
+        self.sandbox = AutoExploreSandbox(repository, limits=limits, unsafe=unsafe)
+        self._page = 0
+
+    def __enter__(self) -> AutoExploreCopilot:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove what the sandbox has on disk."""
+        self.sandbox.close()
+
+    @property
+    def task(self) -> str:
+        """The question or task, in words."""
+        return prompt_texts("copilot")[self.mode]["task"].format(question=self.question)
+
+    @property
+    def steps_left(self) -> int:
+        """The number of turns that are left."""
+        return self.steps - len(self.turns)
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ended as its mode wants."""
+        return self.ending is not None and self.ending.kind == SUCCESS[self.mode]
+
+    @property
+    def instructions(self) -> str:
+        """The part of a prompt that never changes: the commands, and how to end."""
+        words = prompt_texts("copilot")
+        return words["role"].strip().replace("{ends}", words[self.mode]["ends"].strip())
+
+    def listed(self) -> ListedCommands:
+        """Return the commands that can be listed here."""
+        listed = list_commands(self.sandbox.overlay.folder(self.sandbox.cwd), self._page)
+        self._page = listed.page
+        return listed
+
+    def choices(self) -> list[Choice]:
+        """Return the labelled commands of this prompt; none unless they are to be shown."""
+        return enumerate_actions(tuple(self.listed().lines)) if self.shown.choices else []
+
+    def prompt(self) -> str:
+        """Return the prompt of this turn, without the instructions."""
+        words = prompt_texts("copilot")
+        folder = self.sandbox.cwd
+        lines = ["# Task", self.task, "# Current folder", f"{ROOT}/{folder}" if folder else ROOT]
+        if self.shown.files:
+            here = self.sandbox.overlay.folder(folder)
+            for title, names in (("# Folders here", here.folders), ("# Files here", here.files)):
+                lines += [title, *(names[:_NAMES_SHOWN] or ("(none)",))]
+                if len(names) > _NAMES_SHOWN:
+                    lines.append(words["more_names"].format(count=len(names) - _NAMES_SHOWN))
+        lines.append("# Commands so far")
+        lines += [f"{number}. {_briefly(turn.command)}" for number, turn in enumerate(self.turns, 1)] or ["(none)"]
+        newest = self.turns[max(0, len(self.turns) - max(1, self.shown.results)) :]
+        for turn in newest:
+            lines.append("# Last result" if turn is newest[-1] else f"# Earlier result: {_briefly(turn.command)}")
+            lines.append(describe(turn.result, self.shown.characters))
+        if not newest:
+            lines += ["# Last result", "(no command yet)"]
+        lines += ["# Steps left", str(self.steps_left)]
+        if self.shown.choices:
+            lines += ["# Choices", *(f"{each.label}. {each.command}" for each in self.choices())]
+        return escape_surrogates("\n".join(lines))
+
+    def take(self, answer: str) -> Turn:
+        """Find the command in an answer and execute it; whatever it says, it is a turn.
+
+        Raises:
+            UsageError: It is over already, or the original changed.
+        """
+        if self.ending is not None:
+            raise UsageError("the copilot has come to an end: make a new one")
+        reply = read_reply(escape_surrogates(answer[:MAX_REPLY]), self.choices())
+        result = self._execute(reply)
+        if reply.left_over:
+            note = prompt_texts("copilot")["left_over"].format(count=reply.left_over)
+            result = result._replace(stderr=f"{result.stderr}{note}\n")
+        turn = Turn(reply.command, reply.reasoning, result)
+        self.turns.append(turn)
+        if self.ending is None:
+            if len(self.turns) >= MAX_UNREADABLE and all(each.command is None for each in self.turns[-MAX_UNREADABLE:]):
+                self.ending = Ending("no command")
+            elif self.steps_left == 0:
+                self.ending = Ending("no step left")
+        return turn
+
+    def run(self, driver: Driver, after: Callable[[Turn], None] | None = None) -> Ending:
+        """Let a driver answer until the end.
+
+        Args:
+            driver: Who answers.
+            after: Called after each turn.
+
+        Raises:
+            UsageError: The driver cannot go on, or the original changed. What was done so far stays in the sandbox.
+        """
+        while self.ending is None:
+            answer = driver.reply(self)
+            if answer is None:
+                self.ending = Ending("left")
+                break
+            turn = self.take(answer)
+            if after is not None:
+                after(turn)
+        return self.ending
+
+    def _execute(self, reply: Reply) -> CommandResult:
+        words = prompt_texts("copilot")
+        if reply.command is None:
+            return _answer(words["unreadable"], 2)
+        line = (self.listed().lines.get(reply.command) if self.shown.choices else None) or reply.command.strip()
+        if line in (NEXT, PREVIOUS) and self.shown.choices:
+            self._page += 1 if line == NEXT else -1
+            listed = self.listed()
+            return CommandResult(f"{turned(listed.page, listed.pages)}\n", "", 0)
+        word, rest = [*line.split(None, 1), "", ""][:2]
+        if word not in ENDS:
+            folder = self.sandbox.cwd
+            result = self.sandbox.execute(line)
+            if self.sandbox.cwd != folder:
+                self._page = 0
+            return result
+        if word == "exit":
+            self.ending = Ending("done" if self.mode == "change" else "left")
+            return CommandResult("", "", 0)
+        if word == "id" and self.mode == "identify":
+            return self._name(rest)
+        if word == "answer" and self.mode == "answer":
+            if not rest:
+                return _answer(words["nothing_said"], 2)
+            self.ending = Ending("answered", rest)
+            return CommandResult("", "", 0)
+        signal = words[self.mode]["signal"]
+        return _answer(
+            words["wrong_end"].format(word=word, ends=signal if signal == "exit" else f"{signal} or exit"), 2
+        )
+
+    def _name(self, typed: str) -> CommandResult:
+        """End with the file that is named, if there is one; else say so."""
+        context = CommandContext(self.sandbox.overlay, self.sandbox.cwd)
+        for name in _operands(typed):
+            try:
+                path, kind = resolve(context, name)
+            except CommandError:
+                continue
+            if kind == "file":
+                self.ending = Ending("identified", path)
+                return CommandResult("", "", 0)
+            if kind == "folder":
+                return _answer(prompt_texts("copilot")["a_folder"].format(name=name), 1)
+        return _answer(prompt_texts("copilot")["no_file"].format(name=typed or "id"), 1)
+
+
+def describe(result: CommandResult, characters: int) -> str:
+    """Return what a command did, in words, cut to a number of characters for each stream."""
+    parts: list[str] = []
+    for text in (result.stdout, result.stderr):
+        if not text:
+            continue
+        parts.append(text[:characters].removesuffix("\n"))
+        if len(text) > characters:
+            parts.append(prompt_texts("copilot")["cut"].format(shown=f"{characters:,}", total=f"{len(text):,}"))
+    if result.stopped is not None:
+        parts.append(f"[stopped: {result.stopped}]")
+    if result.exit_code:
+        parts.append(f"[exit code {result.exit_code}]")
+    return "\n".join(parts) or "(no output)"
+
+
+def _briefly(command: str | None) -> str:
+    if command is None:
+        return "(none)"
+    return command if len(command) <= _COMMAND_SHOWN else f"{command[:_COMMAND_SHOWN]} … [cut]"
+
+
+def _answer(words: str, code: int) -> CommandResult:
+    return CommandResult("", f"{words}\n", code)
+
+
+def _operands(typed: str) -> tuple[str, ...]:
+    """Return what a name may mean: without its quotes, and as typed."""
+    try:
+        words = parse(f"id {typed}").words[1:]
+    except ParseError:
+        words = ()
+    return (*(words if len(words) == 1 else ()), typed)

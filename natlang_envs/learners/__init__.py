@@ -1,0 +1,1 @@
+"""Learners' side: wrappers, encoders, and adapters of other libraries."""

@@ -1,0 +1,119 @@
+"""Texts as vectors, for learners without a language model: hashed words, sentences and whole texts.
+
+Small enough to learn the classic taxi from; nothing is trained here, and a text gives the same vector everywhere. What
+makes numbers of commands is in `natlang_envs.learners.wrappers`; the vector forms of both are in `natlang_envs.learners.vector_wrappers`.
+None of them chooses tasks: make what a learner plays with `split="train"`; an environment's own default is `"all"`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib import import_module
+from itertools import pairwise
+from typing import Any, Protocol
+from zlib import crc32
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
+
+from natlang_envs.errors import UsageError
+
+_WORD = re.compile(r"\w+")
+_END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+class Encoder(Protocol):
+    """What makes a vector of a text."""
+
+    size: int
+
+    def __call__(self, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """Return the vector of a text, float32 of shape (size,)."""
+        ...
+
+
+class TextEncoder:
+    """Hashes what a text consists of into a vector.
+
+    Pairs of neighbouring words, sentences, and the text as a whole each set one number. The sentences and the whole let
+    a learner tell states apart whose words are the same, such as the cells of a map. Each of the three groups has the
+    same weight, so that a long text does not drown what changes in it.
+
+    Args:
+        size: The length of the vectors. The more, the fewer different things share a number.
+
+    Raises:
+        UsageError: The size is less than 1.
+    """
+
+    def __init__(self, size: int = 2048) -> None:
+        if size < 1:
+            raise UsageError(f"size must be at least 1, not {size}")
+        self.size = size
+        self._vector = lru_cache(maxsize=4096)(self._hash)
+
+    def __call__(self, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """Return the vector of a text, float32 of shape (size,), no number of it above 3."""
+        return self._vector(text).copy()
+
+    def __getstate__(self) -> int:
+        return self.size
+
+    def __setstate__(self, size: int) -> None:
+        self.__init__(size)
+
+    def _hash(self, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+        words = _WORD.findall(text.lower())
+        groups = (set(pairwise(["", *words])), set(_END_OF_SENTENCE.split(text)), {text})
+        vector = np.zeros(self.size, np.float32)
+        for number, group in enumerate(groups):
+            places = [crc32(repr((number, part)).encode("utf-8", "surrogatepass")) % self.size for part in group]
+            np.add.at(vector, places, 1 / np.sqrt(max(1, len(group))))
+        return vector
+
+
+class TransformerEncoder:
+    """Gives a text the mean of a transformer's last hidden states; needs the extra `agent`.
+
+    Args:
+        model: What `transformers.AutoModel` loads: a folder or a hub id.
+        tokens: The most tokens of a text; of a longer one the end is read, where the newest stands.
+    """
+
+    def __init__(self, model: str, tokens: int = 512) -> None:
+        transformers: Any = import_module("transformers")  # both are in an extra
+        self._tokenizer = transformers.AutoTokenizer.from_pretrained(model, truncation_side="left")
+        self._model = transformers.AutoModel.from_pretrained(model).eval()
+        self._tokens = tokens
+        self.size = int(self._model.config.hidden_size)
+
+    def __call__(self, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """Return the vector of a text, float32 of shape (size,)."""
+        given = self._tokenizer(text or " ", return_tensors="pt", truncation=True, max_length=self._tokens)
+        torch: Any = import_module("torch")
+        with torch.no_grad():
+            return self._model(**given).last_hidden_state[0].mean(0).float().numpy()
+
+
+class EncodedObservations(gymnasium.ObservationWrapper[Any, Any, str], RecordConstructorArgs):
+    """Observations become vectors: those of a `TextEncoder`, `Box(0, 3, (size,))`, or of another encoder.
+
+    Args:
+        env: An environment whose observations are texts.
+        size: The length of a `TextEncoder`'s vectors.
+        encode: Another encoder, such as a `TransformerEncoder`: it has a `size` and is called with a text.
+    """
+
+    def __init__(self, env: gymnasium.Env[str, Any], size: int = 2048, encode: Encoder | None = None) -> None:
+        RecordConstructorArgs.__init__(self, size=size, encode=encode)
+        super().__init__(env)
+        self._encode = encode or TextEncoder(size)
+        high = 3.0 if encode is None else np.inf
+        self.observation_space = spaces.Box(0.0 if encode is None else -high, high, (self._encode.size,), np.float32)
+
+    def observation(self, observation: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """Return the vector of an observation."""
+        return self._encode(observation)

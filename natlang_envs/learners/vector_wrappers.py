@@ -1,0 +1,160 @@
+"""The vector forms of the wrappers for learners, so that the fast vector environments stay fast when wrapped.
+
+`ChoiceIndexActions(gymnasium.make_vec(ID, 64))` gives what a `SyncVectorEnv` of 64 wrapped environments gives, infos
+included. The classes have the names of those in `natlang_envs.learners.wrappers` and `natlang_envs.learners.encoders`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorActionWrapper, VectorEnv, VectorRewardWrapper, VectorWrapper
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.learners.encoders import TextEncoder
+from natlang_envs.vector import NatLangVectorEnv, object_array
+
+Infos = dict[str, Any]
+
+
+class ScaleReward(VectorRewardWrapper):
+    """Divides every reward, so that it is in [-1, 1].
+
+    Args:
+        env: A vector environment of the suite, wrapped or not.
+        scale: The divisor; without it the environment's `reward_scale`, the largest size of its rewards.
+
+    Raises:
+        UsageError: The scale is not a positive number, or the environment is none of the suite.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], scale: float | None = None) -> None:
+        divisor = _inner(env).reward_scale if scale is None else scale
+        if not 0 < divisor < float("inf"):
+            raise UsageError(f"scale must be a positive number, not {scale!r}")
+        super().__init__(env)
+        self.scale = divisor
+
+    def rewards(self, rewards: NDArray[Any]) -> NDArray[Any]:
+        """Return the rewards divided by `scale`."""
+        return rewards / self.scale
+
+
+class EncodedObservations(VectorWrapper):
+    """Observations become the vectors of a `TextEncoder`: float32 of shape (num_envs, size).
+
+    Args:
+        env: A vector environment whose observations are texts.
+        size: The length of the vectors.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], size: int = 2048) -> None:
+        super().__init__(env)
+        self._encode = TextEncoder(size)
+        self.single_observation_space = spaces.Box(0.0, 3.0, (size,), np.float32)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+
+    def reset(self, *, seed: int | None = None, options: Infos | None = None) -> tuple[NDArray[np.float32], Infos]:
+        """Begin an episode everywhere, or where `options["reset_mask"]` is True."""
+        observations, infos = self.env.reset(seed=seed, options=options)
+        return self._vectors(observations), infos
+
+    def step(self, actions: Any) -> tuple[NDArray[np.float32], NDArray[Any], NDArray[Any], NDArray[Any], Infos]:
+        """Apply one action in every episode; the last observations of episodes that ended are vectors, too."""
+        observations, rewards, terminated, truncated, infos = self.env.step(actions)
+        if "final_obs" in infos:
+            last = [None if each is None else self._encode(each) for each in infos["final_obs"]]
+            infos = {**infos, "final_obs": object_array(last)}
+        return self._vectors(observations), rewards, terminated, truncated, infos
+
+    def _vectors(self, observations: Sequence[str]) -> NDArray[np.float32]:
+        return np.stack([self._encode(each) for each in observations])
+
+
+class ChoiceIndexActions(VectorActionWrapper):
+    """Actions become numbers: the positions of commands in `infos["admissible_commands"]`.
+
+    The action space is `MultiDiscrete` with `max_commands` numbers an episode, and `infos["action_mask"]` (int8, shape
+    (num_envs, max_commands)) says which of them stand for a command.
+
+    Args:
+        env: A vector environment of the suite whose actions are commands.
+        invalid: What a number does at which no command is listed; see `natlang_envs.learners.wrappers.ChoiceIndexActions`.
+
+    Raises:
+        UsageError: The environment is none of the suite, or `invalid` is neither `"raise"` nor `"noop"`.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], invalid: Literal["raise", "noop"] = "raise") -> None:
+        super().__init__(env)
+        self._invalid = one_of("invalid", invalid, ("raise", "noop"))
+        self._max_commands = _inner(env).max_commands
+        self._commands: list[tuple[str, ...]] = [()] * self.num_envs
+        # Where an episode ended in the step before and begins anew in the next, the number is not looked at.
+        self._unread: NDArray[np.bool_] = np.zeros(self.num_envs, np.bool_)
+        self.single_action_space = spaces.Discrete(self._max_commands)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+
+    def reset(self, *, seed: int | None = None, options: Infos | None = None) -> tuple[Any, Infos]:
+        """Begin an episode everywhere, or where `options["reset_mask"]` is True."""
+        observations, infos = self.env.reset(seed=seed, options=options)
+        self._unread = self._unread & ~infos["_admissible_commands"]
+        return observations, self._with_mask(infos)
+
+    def step(self, actions: Sequence[int]) -> tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], Infos]:
+        """Apply the commands at these positions.
+
+        Raises:
+            UsageError: There are not `num_envs` actions; or no command is listed at one of the positions, and `invalid`
+                is `"raise"` or the position is not in the action space.
+        """
+        observations, rewards, terminated, truncated, infos = self.env.step(self.actions(actions))
+        if self.metadata.get("autoreset_mode") is AutoresetMode.NEXT_STEP:
+            self._unread = terminated | truncated
+        return observations, rewards, terminated, truncated, self._with_mask(infos)
+
+    def actions(self, actions: Sequence[int]) -> list[str]:
+        """Return the commands at these positions."""
+        if len(actions) != self.num_envs:
+            raise UsageError(f"step() takes {self.num_envs} actions, one an environment, not {len(actions)}")
+        return [self._command(index, position) for index, position in enumerate(np.asarray(actions).tolist())]
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return which numbers stand for a command now, of shape (num_envs, max_commands)."""
+        listed = np.array([len(each) for each in self._commands])
+        return np.arange(self._max_commands) < listed[:, None]
+
+    def _command(self, index: int, position: int) -> str:
+        commands = self._commands[index]
+        if 0 <= position < len(commands):
+            return commands[position]
+        if self._unread[index] or (self._invalid == "noop" and 0 <= position < self._max_commands):
+            return ""
+        raise UsageError(
+            f"action {position} is none of the {len(commands)} listed in environment {index}: see infos['action_mask']"
+        )
+
+    def _with_mask(self, infos: Infos) -> Infos:
+        if "final_info" in infos:
+            last = infos["final_info"]
+            infos = {**infos, "final_info": {**last, **self._mask_of(last)}}
+        for index in np.flatnonzero(infos["_admissible_commands"]).tolist():
+            self._commands[index] = infos["admissible_commands"][index]
+        return {**infos, **self._mask_of(infos)}
+
+    def _mask_of(self, infos: Infos) -> Infos:
+        listed = np.array([len(each or ()) for each in infos["admissible_commands"]])
+        mask = (np.arange(self._max_commands) < listed[:, None]).astype(np.int8)
+        return {"action_mask": mask, "_action_mask": infos["_admissible_commands"].copy()}
+
+
+def _inner(env: VectorEnv[Any, Any, Any]) -> NatLangVectorEnv:
+    inner = env.unwrapped
+    if not isinstance(inner, NatLangVectorEnv):
+        raise UsageError(f"{inner} is no vector environment of the suite: make it by gymnasium.make_vec")
+    return inner

@@ -1,0 +1,42 @@
+"""Makes environments by id."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gymnasium
+
+from natlang_envs.env import NatLangEnv, unwrap
+from natlang_envs.errors import UsageError, one_of
+
+
+def make_pinned(env_id: str, **kwargs: Any) -> gymnasium.Env[Any, Any]:
+    """Make an environment of the version that is named, without Gymnasium's advice to take a newer one."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*is out of date")
+        return gymnasium.make(env_id, **kwargs)
+
+
+def make_env(id: str, **kwargs: Any) -> NatLangEnv:
+    """Make one environment by an id that a user typed.
+
+    Args:
+        id: A registered id, or `module:id` for an environment of another package.
+        **kwargs: For `gymnasium.make`.
+
+    Raises:
+        UsageError: There is no such id (the message names the closest ones), it is no environment of texts, or it
+            does not take one of the arguments.
+    """
+    if ":" not in id and id not in gymnasium.registry:
+        one_of("environment", id, [name for name in gymnasium.registry if name.startswith("NatLang/")])
+    try:
+        return unwrap(make_pinned(id, **kwargs))
+    except (ModuleNotFoundError, gymnasium.error.Error) as error:
+        raise UsageError(f"{id} cannot be made: {error}") from None
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error):
+            raise
+        given = ", ".join(kwargs)
+        raise UsageError(f"{id} does not take all of these arguments: {given}; leave some out") from None

@@ -1,0 +1,14 @@
+"""A repository as AutoExplore sees it.
+
+tree         the index of a folder: names, kinds, sizes, contents on demand; links are never followed
+names        file names as text, and back to the bytes of the disk
+ignore       what `.gitignore` files leave out
+navigation   the pages of every folder, their commands, and shortest routes
+texts        what a player reads: places, files, questions and answers in words
+"""
+
+from __future__ import annotations
+
+from natlang_envs.repository.tree import Repository, RepositoryChanged, open_repository
+
+__all__ = ["Repository", "RepositoryChanged", "open_repository"]

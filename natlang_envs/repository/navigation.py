@@ -1,0 +1,199 @@
+"""A repository as places and moves: every page of every folder, its commands, and the shortest ways between them.
+
+A place is made when it is first entered and shared by all environments in the process.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from natlang_envs.repository.texts import (
+    EXIT,
+    NEXT,
+    PAGE_SLOTS,
+    PREVIOUS,
+    UP,
+    bytes_shown,
+    contents,
+    describe_place,
+    entered,
+    turned,
+)
+from natlang_envs.repository.tree import Repository
+
+Key = tuple[str, int]  # a folder's path and a page of it, from 0
+
+
+class Move(NamedTuple):
+    """The effect of a command: goes to a place, shows or names a file, or leaves.
+
+    Attributes:
+        kind: What it is.
+        path: The file's path, or that of the folder gone to.
+        page: The page gone to.
+        feedback: The answer, where it is known beforehand.
+    """
+
+    kind: Literal["go", "cat", "id", "exit"]
+    path: str = ""
+    page: int = 0
+    feedback: str = ""
+
+
+class Place(NamedTuple):
+    """One page of a folder.
+
+    Attributes:
+        key: The folder and the page.
+        text: The page in words.
+        commands: `cd` into each folder, `cd ..`, `cat` and `id` for each file, `next page`, `previous page`, `exit`,
+            as far as there is something for them.
+        moves: What each command does.
+    """
+
+    key: Key
+    text: str
+    commands: tuple[str, ...]
+    moves: dict[str, Move]
+
+
+class Page(NamedTuple):
+    """The names on a page."""
+
+    folders: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+def pages_of(folders: tuple[str, ...], files: tuple[str, ...]) -> list[Page]:
+    """Fill pages with a folder's folders and then the files, each page with as many as its commands allow."""
+    pages: list[Page] = []
+    while folders or files or not pages:
+        some = folders[:PAGE_SLOTS]
+        count = (PAGE_SLOTS - len(some)) // 2
+        pages.append(Page(some, files[:count]))
+        folders, files = folders[len(some) :], files[count:]
+    return pages
+
+
+class Navigation:
+    """The places of a repository; made by `navigation_of`.
+
+    Args:
+        repository: The repository.
+        budget: The largest number of characters of a file that `cat` shows.
+    """
+
+    def __init__(self, repository: Repository, budget: int) -> None:
+        self.repository = repository
+        self._budget = budget
+        self._paged: dict[str, list[Page]] = {}
+        self._places: dict[Key, Place] = {}
+        self._texts: dict[tuple[str, int], str] = {}
+
+    def __reduce__(self) -> tuple[Callable[..., Navigation], tuple[Repository, int]]:
+        """Pickle as the repository: it is made again, or shared, where it is loaded."""
+        return navigation_of, (self.repository, self._budget)
+
+    def place(self, key: Key) -> Place:
+        """Return a place.
+
+        Raises:
+            KeyError: There is no such folder, or no such page of it.
+        """
+        found = self._places.get(key)
+        if found is None:
+            found = self._places[key] = self._make(key)
+        return found
+
+    def text(self, path: str, before: int = 0) -> str:
+        """Return the answer to `cat`.
+
+        Args:
+            path: The file.
+            before: How often the file was shown before: a long one is shown in parts.
+
+        Raises:
+            RepositoryChanged: The file is not what was indexed any more.
+        """
+        found = self._texts.get((path, before))
+        if found is None:
+            head = self.repository.part(path, 0, bytes_shown(self._budget * (before + 1)))
+            name, size = path.rpartition("/")[2], self.repository.mark(path).size
+            found = self._texts[path, before] = contents(name, head, size, self._budget, before)
+        return found
+
+    def route(self, start: Key, targets: Collection[str]) -> list[str]:
+        """Return the fewest commands that lead from a place to the `id` of one of the files `targets`.
+
+        A breadth-first search over the places that can matter: the folders above the start and the targets, and one
+        step into any other folder, which is at times the shortest way back to the first page.
+        """
+        relevant = {folder for path in (start[0], *(_parent(target) for target in targets)) for folder in _above(path)}
+        came: dict[Key, tuple[Key, str] | None] = {start: None}
+        queue = deque([start])
+        while queue:
+            key = queue.popleft()
+            for command, move in self.place(key).moves.items():
+                if move.kind == "id" and move.path in targets:
+                    return [*_backwards(came, key), command]
+                after = (move.path, move.page)
+                if move.kind != "go" or after in came or (key[0] not in relevant and command != UP):
+                    continue
+                came[after] = (key, command)
+                queue.append(after)
+        raise KeyError(f"no way from {start} to {sorted(targets)}")
+
+    def _make(self, key: Key) -> Place:
+        folder, number = key
+        pages = self._paged.get(folder)
+        if pages is None:
+            _, folders, files = self.repository.folder(folder)
+            pages = self._paged[folder] = pages_of(folders, files)
+        if not 0 <= number < len(pages):
+            raise KeyError(key)
+        page, prefix = pages[number], f"{folder}/" if folder else ""
+        moves = {f"cd {name}": Move("go", prefix + name, 0, entered(prefix + name)) for name in page.folders}
+        if folder:
+            moves[UP] = Move("go", _parent(folder), 0, entered(_parent(folder)))
+        for name in page.files:
+            moves[f"cat {name}"] = Move("cat", prefix + name)
+            moves[f"id {name}"] = Move("id", prefix + name)
+        if number + 1 < len(pages):
+            moves[NEXT] = Move("go", folder, number + 1, turned(number + 1, len(pages)))
+        if number:
+            moves[PREVIOUS] = Move("go", folder, number - 1, turned(number - 1, len(pages)))
+        moves[EXIT] = Move("exit")
+        text = describe_place(folder, page.folders, page.files, number, len(pages))
+        return Place(key, text, tuple(moves), moves)
+
+
+@lru_cache(maxsize=64)
+def navigation_of(repository: Repository, budget: int) -> Navigation:
+    """Return the navigation of a repository, shared by every environment with this budget."""
+    return Navigation(repository, budget)
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _above(folder: str) -> Iterator[str]:
+    """Yield a folder and all folders it lies in."""
+    while folder:
+        yield folder
+        folder = _parent(folder)
+    yield ""
+
+
+def _backwards(came: dict[Key, tuple[Key, str] | None], key: Key) -> list[str]:
+    """Return the commands that led to a place."""
+    commands: list[str] = []
+    step = came[key]
+    while step is not None:
+        key, command = step
+        commands.append(command)
+        step = came[key]
+    return commands[::-1]

@@ -1,0 +1,385 @@
+"""A repository, indexed once per process and shared by all that look at it.
+
+Only names, sizes and times are read at first; contents are read when asked for and kept. Nothing outside the folder is
+ever opened: each part of a path is opened below the one before, and symbolic links are never followed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from natlang_envs.errors import UsageError
+from natlang_envs.repository.ignore import Rule, is_ignored, rules_in
+from natlang_envs.repository.names import is_git, of_entry, on_disk, parts_of, shown
+
+MAX_ENTRIES = 1_000_000  # a repository with more is refused: it is a disk, not a repository
+MAX_DEPTH = 128  # folders in folders
+KEPT_BYTES = 4 << 20  # the content of a larger file is read again each time
+
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# O_NONBLOCK: opening a FIFO that was put in a file's place must not wait for a writer.
+FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+Kind = Literal["file", "folder", "other"]  # other: symbolic links, devices, sockets, files without permission
+LINK = "Symbolic links are not followed here"
+NOT_REGULAR = "Not a regular file"
+
+
+class RepositoryChanged(UsageError):  # noqa: N818 - a UsageError that says what happened
+    """The original changed since it was indexed; the message names the file."""
+
+
+class Folder(NamedTuple):
+    """A folder: its path ("" for the root), and the sorted names of the folders and files in it."""
+
+    path: str
+    folders: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+class Mark(NamedTuple):
+    """The status of a file when it was indexed: bytes, time in nanoseconds, inode and permissions."""
+
+    size: int
+    modified: int
+    inode: int
+    mode: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Mark:
+        """Return the mark of a file."""
+        return cls(status.st_size, status.st_mtime_ns, status.st_ino, stat.S_IMODE(status.st_mode))
+
+
+@contextmanager
+def open_beneath(root: int, parts: Sequence[bytes]) -> Generator[int]:
+    """Open the folder that `parts` lead to below the open folder `root`, following no symbolic link.
+
+    Raises:
+        OSError: A part is missing, is a symbolic link, or is no folder.
+    """
+    current = os.dup(root)
+    try:
+        for part in parts:
+            below = os.open(part, _FOLDER_FLAGS, dir_fd=current)
+            os.close(current)
+            current = below
+        yield current
+    finally:
+        os.close(current)
+
+
+@contextmanager
+def open_folder(path: str | Path) -> Generator[int]:
+    """Open a folder that the caller trusts, whatever leads to it."""
+    opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield opened
+    finally:
+        os.close(opened)
+
+
+class Repository:
+    """The index of a folder, and its contents on demand. Immutable; made by `open_repository`.
+
+    Paths are POSIX paths below the folder, without a leading slash, as `names.shown` shows them. `.git` is hidden.
+
+    Args:
+        path: The real path of the folder.
+        ignored: Whether what `.gitignore` files name is there, too.
+
+    Attributes:
+        name: The name of the folder.
+        path: The real path of the folder.
+        files: All regular files that can be read, sorted by code points.
+        size: The bytes of all files together.
+        links: The symbolic links, which are neither files nor folders here, and what each points to.
+        barred: What else is there but cannot be read (devices, sockets, no permission), and why.
+    """
+
+    def __init__(self, path: Path, ignored: bool = True) -> None:
+        self.path = path
+        self._ignored = ignored
+        self.name = shown(path.name) or "root"
+        self._folders: dict[str, Folder] = {}
+        self._marks: dict[str, Mark] = {}
+        self._others: dict[str, tuple[str, ...]] = {}
+        self._links: dict[str, str] = {}
+        self._barred: dict[str, str] = {}
+        self._contents: dict[str, bytes] = {}
+        self._digest: str | None = None
+        with open_folder(path) as root:
+            self._index(root)
+        self.files: tuple[str, ...] = tuple(sorted(self._marks))
+        self.size = sum(mark.size for mark in self._marks.values())
+        self.links: Mapping[str, str] = MappingProxyType(self._links)
+        self.barred: Mapping[str, str] = MappingProxyType(self._barred)
+
+    def __reduce__(self) -> tuple[Callable[..., Repository], tuple[str, bool]]:
+        """Pickle as the folder's path: another process indexes it itself, a copy in this one is the same index."""
+        return _open_again, (str(self.path), self._ignored)
+
+    def _index(self, root: int) -> None:
+        waiting: list[tuple[str, tuple[bytes, ...], tuple[Rule, ...]]] = [("", (), ())]
+        while waiting:
+            path, parts, rules = waiting.pop()
+            folders: list[str] = []
+            files: list[str] = []
+            others: list[str] = []
+            try:
+                with open_beneath(root, parts) as opened, os.scandir(opened) as entries:
+                    if not self._ignored:
+                        rules += rules_in(opened, len(parts))
+                    for entry in entries:
+                        name = of_entry(entry)
+                        whole = f"{path}/{name}" if path else name
+                        if is_git(name) or (rules and is_ignored(rules, whole, entry.is_dir(follow_symlinks=False))):
+                            continue
+                        kind = self._add(whole, entry, opened)
+                        if kind is not None:
+                            {"folder": folders, "file": files, "other": others}[kind].append(name)
+            except OSError as error:
+                if not path:
+                    raise
+                self._barred[path] = error.strerror or "cannot be read"
+            self._folders[path] = Folder(path, tuple(sorted(folders)), tuple(sorted(files)))
+            if others:
+                self._others[path] = tuple(sorted(others))
+            if len(self._marks) + len(self._folders) + len(waiting) > MAX_ENTRIES:
+                raise UsageError(f"{self.path} holds more than {MAX_ENTRIES:,} files: choose a folder in it")
+            if folders and len(parts) == MAX_DEPTH:
+                raise UsageError(f"{self.path} holds folders more than {MAX_DEPTH} deep: choose a folder in it")
+            prefix = f"{path}/" if path else ""
+            waiting.extend((prefix + name, (*parts, on_disk(name)), rules) for name in folders)
+
+    def _add(self, path: str, entry: os.DirEntry[str], folder: int) -> Kind | None:
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:  # deleted while this was indexed
+            return None
+        if stat.S_ISDIR(status.st_mode):
+            return "folder"
+        if stat.S_ISLNK(status.st_mode):
+            self._links[path] = shown(os.readlink(entry.name, dir_fd=folder))
+        elif not stat.S_ISREG(status.st_mode):
+            self._barred[path] = NOT_REGULAR
+        elif not os.access(entry.name, os.R_OK, dir_fd=folder):
+            self._barred[path] = "Permission denied"
+        else:
+            self._marks[path] = Mark.of(status)
+            return "file"
+        return "other"
+
+    def __repr__(self) -> str:
+        return f"<Repository {self.name}: {len(self.files)} files>"
+
+    def folder(self, path: str) -> Folder:
+        """Return a folder.
+
+        Raises:
+            KeyError: There is none of this path.
+        """
+        return self._folders[path]
+
+    def others(self, path: str) -> tuple[str, ...]:
+        """Return the sorted names of what is neither folder nor file in a folder."""
+        return self._others.get(path, ())
+
+    def kind(self, path: str) -> Kind | None:
+        """Return what there is of this path, or None."""
+        if path in self._marks:
+            return "file"
+        if path in self._folders:
+            return "folder"
+        return "other" if path in self._links or path in self._barred else None
+
+    def mark(self, path: str) -> Mark:
+        """Return what was indexed of a file.
+
+        Raises:
+            KeyError: There is none of this path.
+        """
+        return self._marks[path]
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file.
+
+        Raises:
+            KeyError: There is none of this path.
+            RepositoryChanged: The original is not what was indexed any more.
+        """
+        content = self._contents.get(path)
+        if content is None:
+            content = self.part(path, 0, self._marks[path].size)
+            if len(content) <= KEPT_BYTES:
+                self._contents[path] = content
+        return content
+
+    def part(self, path: str, start: int, length: int) -> bytes:
+        """Return `length` bytes of a file from `start` (fewer at its end), without keeping them.
+
+        Raises:
+            KeyError: There is none of this path.
+            RepositoryChanged: The original is not what was indexed any more.
+        """
+        kept = self._contents.get(path)
+        if kept is not None:
+            return kept[start : start + length]
+        with self.opened(path) as opened, os.fdopen(os.dup(opened), "rb") as file:
+            file.seek(start)
+            return file.read(max(0, min(length, self._marks[path].size - start)))
+
+    def read_folder(self, path: str, names: Sequence[str]) -> None:
+        """Read files of one folder, as `read` does one: opening their folder for each takes five times as long.
+
+        Raises:
+            KeyError: There is none of these paths.
+            RepositoryChanged: The original is not what was indexed any more.
+        """
+        prefix = f"{path}/" if path else ""
+        marks = {name: self._marks[prefix + name] for name in names if prefix + name not in self._contents}
+        needed = [(name, mark) for name, mark in marks.items() if mark.size <= KEPT_BYTES]
+        if not needed:
+            return
+        name = needed[0][0]
+        try:
+            with (
+                open_folder(self.path) as root,
+                open_beneath(root, parts_of(path)) as folder,
+            ):
+                for name, mark in needed:
+                    self._contents[prefix + name] = self._read_in(folder, name, prefix + name, mark)
+        except OSError:
+            raise self._changed(prefix + name) from None
+
+    def _read_in(self, folder: int, name: str, path: str, mark: Mark) -> bytes:
+        opened = os.open(on_disk(name), FILE_FLAGS, dir_fd=folder)
+        try:
+            self._compare(path, mark, os.fstat(opened))
+            content = os.read(opened, mark.size)
+            while len(content) < mark.size and (more := os.read(opened, mark.size - len(content))):
+                content += more
+            self._compare(path, mark, os.fstat(opened))
+        finally:
+            os.close(opened)
+        return content
+
+    @contextmanager
+    def opened(self, path: str) -> Generator[int]:
+        """Open a file for reading.
+
+        Raises:
+            KeyError: There is none of this path.
+            RepositoryChanged: The original is not what was indexed any more, before or after it was read.
+        """
+        mark = self._marks[path]
+        *parts, name = parts_of(path)
+        try:
+            with open_folder(self.path) as root, open_beneath(root, parts) as folder:
+                opened = os.open(name, FILE_FLAGS, dir_fd=folder)
+        except OSError:
+            raise self._changed(path) from None
+        try:
+            self._compare(path, mark, os.fstat(opened))
+            yield opened
+            self._compare(path, mark, os.fstat(opened))
+        finally:
+            os.close(opened)
+
+    def _compare(self, path: str, mark: Mark, now: os.stat_result) -> None:
+        if Mark.of(now) != mark or not stat.S_ISREG(now.st_mode):
+            raise self._changed(path)
+
+    def is_executable(self, path: str) -> bool:
+        """Return whether there is a file of this path that may be run as a program."""
+        mark = self._marks.get(path)
+        return mark is not None and bool(mark.mode & 0o100)
+
+    def check(self, path: str) -> None:
+        """Compare a file of the original with what was indexed, without reading it.
+
+        Raises:
+            KeyError: There is none of this path.
+            RepositoryChanged: The original is not what was indexed any more.
+        """
+        *parts, name = parts_of(path)
+        try:
+            with open_folder(self.path) as root, open_beneath(root, parts) as folder:
+                now = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except OSError:
+            raise self._changed(path) from None
+        self._compare(path, self._marks[path], now)
+
+    def _changed(self, path: str) -> RepositoryChanged:
+        with _lock:  # the next one to open this folder gets it as it is then
+            if _opened.get((self.path, self._ignored)) is self:
+                del _opened[self.path, self._ignored]
+        return RepositoryChanged(f"{path} of {self.path} changed since it was indexed: open the repository again")
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 (64 hex digits) of the names and contents of all files; read at the first call.
+
+        Raises:
+            RepositoryChanged: The original is not what was indexed any more.
+        """
+        if self._digest is None:
+            total = hashlib.sha256()
+            for path in self.files:
+                content = hashlib.sha256(self.part(path, 0, self._marks[path].size)).hexdigest()
+                total.update(f"{content} {path}\n".encode())
+            self._digest = total.hexdigest()
+        return self._digest
+
+
+_opened: dict[tuple[Path, bool], Repository] = {}
+_lock = threading.Lock()
+
+
+def _open_again(path: str, ignored: bool) -> Repository:
+    return open_repository(path, ignored=ignored)
+
+
+def open_repository(path: str | Path, *, again: bool = False, ignored: bool = True) -> Repository:
+    """Index a folder, or return the index that this process already has.
+
+    Args:
+        path: The folder.
+        again: Index it again, because files changed.
+        ignored: Index what `.gitignore` files name, too; without it they are not there.
+
+    Raises:
+        UsageError: It is missing, is a file, cannot be read, or holds no file.
+    """
+    if "\0" in str(path) or not str(path):
+        raise UsageError(f"repository {str(path)!r} is no path: give a folder")
+    real = Path(os.path.realpath(path))
+    with _lock:
+        known = _opened.get((real, ignored))
+    if known is not None and not again:
+        return known
+    try:
+        repository = Repository(real, ignored)
+    except FileNotFoundError:
+        raise UsageError(f"repository {str(path)!r} does not exist: give an existing folder") from None
+    except NotADirectoryError:
+        raise UsageError(f"repository {str(path)!r} is a file: give a folder") from None
+    except OSError as error:
+        raise UsageError(
+            f"repository {str(path)!r} cannot be read ({error.strerror}): give a readable folder"
+        ) from None
+    if not repository.files:
+        raise UsageError(f"repository {str(path)!r} holds no readable file: give a folder with files")
+    with _lock:
+        if not again:
+            return _opened.setdefault((real, ignored), repository)
+        _opened[real, ignored] = repository
+    return repository

@@ -1,0 +1,77 @@
+"""A folder of the host as what a program works on: copied in before, and back afterwards."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from natlang_envs.sandbox.isolation.hostile_folder import remove_folder
+from natlang_envs.sandbox.isolation.layers import Layer
+
+
+class HostFolder:
+    """The files of a program, from a folder of the host and back to it.
+
+    Args:
+        folder: The folder.
+        layer: What is laid beneath it, if anything.
+    """
+
+    def __init__(self, folder: Path, layer: Layer | None = None) -> None:
+        self._folder = folder
+        self._layer = layer
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files, in whole pages."""
+        return sum(-(-each.stat().st_size // 4096) * 4096 for each in self._folder.rglob("*") if each.is_file())
+
+    def layer(self, owner: int | None) -> Layer | None:
+        """Return what is laid beneath."""
+        return self._layer
+
+    def is_folder(self, path: str) -> bool:
+        """Return whether a path is a folder, and no link to one."""
+        found = self._folder / path
+        return found.is_dir() and not found.is_symlink()
+
+    def fill(self, root: int, owner: int | None) -> None:
+        """Copy the folder in."""
+        place = Path(f"/proc/self/fd/{root}")
+        shutil.copytree(self._folder, place, symlinks=True, dirs_exist_ok=True)
+        if owner is not None:
+            os.fchown(root, owner, owner)
+            for top, folders, files in os.walk(place):
+                for name in (*folders, *files):
+                    os.chown(Path(top, name), owner, owner, follow_symlinks=False)
+        os.fchmod(root, 0o755)
+
+    def collect(self, root: int) -> None:
+        """Replace the folder by what the program left, as far as it can be copied."""
+        remove_folder(self._folder)
+        self._folder.mkdir()
+        _copy(root, self._folder, 0)
+
+
+def _copy(source: int, target: Path, depth: int) -> None:
+    if depth > 100:
+        return
+    os.fchmod(source, 0o700)
+    for name in os.listdir(source):
+        found = os.stat(name, dir_fd=source, follow_symlinks=False)
+        if stat.S_ISDIR(found.st_mode):
+            (target / name).mkdir()
+            os.chmod(name, 0o700, dir_fd=source)
+            inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=source)
+            try:
+                _copy(inner, target / name, depth + 1)
+            finally:
+                os.close(inner)
+        elif stat.S_ISREG(found.st_mode):
+            if not found.st_mode & 0o400:
+                os.chmod(name, 0o600, dir_fd=source)
+            (target / name).write_bytes(Path(f"/proc/self/fd/{source}/{name}").read_bytes())
+        elif stat.S_ISLNK(found.st_mode):
+            (target / name).symlink_to(os.readlink(name, dir_fd=source))

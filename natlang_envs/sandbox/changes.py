@@ -1,0 +1,219 @@
+"""The changes of a sandbox: file by file, as a unified diff, and as a patch for `git apply` and `patch -p1`."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
+from natlang_envs.repository.names import on_disk
+from natlang_envs.sandbox.isolation.isolation import PACKAGES
+from natlang_envs.sandbox.overlay import Overlay
+
+# Line pairs above which two versions are not aligned but replaced as a whole: aligning can take the square of that.
+MAX_PAIRS = 25_000_000
+CONTEXT = 3  # unchanged lines around a change
+
+OpCode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
+
+
+class ChangedFile(NamedTuple):
+    """One file that differs from the original.
+
+    Attributes:
+        path: Its path below the root.
+        kind: `added`, `modified` or `deleted`.
+        before: The original's content, None if added.
+        after: The content now, None if deleted.
+        executable: Whether it may be run as a program; of a deleted file, whether it might.
+        was_executable: Whether the original may be run as a program.
+    """
+
+    path: str
+    kind: Literal["added", "modified", "deleted"]
+    before: bytes | None
+    after: bytes | None
+    executable: bool = False
+    was_executable: bool = False
+
+    @property
+    def binary(self) -> bool:
+        """Whether a version holds NUL bytes, and so is no text."""
+        return b"\0" in (self.before or b"") or b"\0" in (self.after or b"")
+
+
+def changed_files(overlay: Overlay) -> tuple[ChangedFile, ...]:
+    """Return the changed files of an overlay, sorted by path.
+
+    Raises:
+        RepositoryChanged: One of them is not in the original any more as it was indexed.
+    """
+    return tuple(_changed_files(overlay))
+
+
+def _changed_files(overlay: Overlay) -> Iterator[ChangedFile]:
+    repository = overlay.repository
+    for path in sorted(overlay.changes):
+        if path.startswith(f"{PACKAGES}/"):  # what pip installed is no change to the repository
+            continue
+        after = overlay.read(path) if overlay.kind(path) == "file" else None
+        executable = after is not None and bool(overlay.mode(path) & 0o100)
+        if repository.kind(path) != "file":
+            if after is not None:
+                yield ChangedFile(path, "added", None, after, executable, executable)
+            continue
+        repository.check(path)
+        before = repository.read(path)
+        was = repository.is_executable(path)
+        if after is None:
+            yield ChangedFile(path, "deleted", before, None, was, was)
+        elif after != before or executable != was:
+            yield ChangedFile(path, "modified", before, after, executable, was)
+
+
+def patch(changes: Iterable[ChangedFile], *, whole_binaries: bool = True) -> bytes:
+    """Return changes as a unified diff.
+
+    Args:
+        changes: The changed files.
+        whole_binaries: Write the content of binary files as git does (`git apply` reads it, `patch` does not);
+            otherwise they are only named.
+    """
+    return b"".join(part for change in changes for part in _parts(change, whole_binaries))
+
+
+def check_outside(path: str | Path, repository: Path) -> None:
+    """Raise `UsageError` if a file for a patch lies in the repository, by its name or by where links lead.
+
+    The original is never modified, and a hostile repository may hold links that lead elsewhere.
+    """
+    for place in (Path(os.path.abspath(path)), Path(os.path.realpath(path))):  # noqa: PTH100 - links are not followed
+        if place.is_relative_to(repository):
+            raise UsageError(f"{str(path)!r} lies in the repository, which is never changed: choose a place outside it")
+
+
+def write_patch(path: str | Path, changes: Iterable[ChangedFile]) -> None:
+    """Write a patch file; a killed write leaves the old one."""
+    write_whole(Path(path), patch(changes))
+
+
+def _quoted(prefix: bytes, path: str) -> bytes:
+    name = prefix + on_disk(path)
+    if all(32 <= byte < 127 and byte not in b'"\\' for byte in name):
+        return name
+    plain = b"".join(
+        b"\\" + bytes([byte]) if byte in b'"\\' else bytes([byte]) if 32 <= byte < 127 else b"\\%03o" % byte
+        for byte in name
+    )
+    return b'"' + plain + b'"'
+
+
+def _parts(change: ChangedFile, whole_binaries: bool) -> Iterator[bytes]:
+    old, new = _quoted(b"a/", change.path), _quoted(b"b/", change.path)
+    mode = b"100755" if change.executable else b"100644"
+    yield b"diff --git %s %s\n" % (old, new)
+    if change.kind == "added":
+        yield b"new file mode %s\n" % mode
+    elif change.kind == "deleted":
+        yield b"deleted file mode %s\n" % mode
+    elif change.executable != change.was_executable:
+        yield b"old mode %s\nnew mode %s\n" % (b"100755" if change.was_executable else b"100644", mode)
+    before, after = change.before or b"", change.after or b""
+    if change.kind == "modified" and before == after:  # its permissions alone
+        return
+    if change.binary or before == after:  # an empty file has no lines to show
+        yield b"index %s..%s\n" % (_blob(change.before), _blob(change.after))
+    if before == after:
+        return
+    if change.binary:
+        if whole_binaries:
+            yield b"GIT binary patch\n%s\n%s\n" % (_literal(after), _literal(before))
+        else:
+            named = (b"/dev/null" if change.before is None else old, b"/dev/null" if change.after is None else new)
+            yield b"Binary files %s and %s differ\n" % named
+        return
+    # A tab ends a name that holds spaces.
+    end = b"\t" if " " in change.path else b""
+    yield b"--- %s\n" % (b"/dev/null" if change.before is None else old + end)
+    yield b"+++ %s\n" % (b"/dev/null" if change.after is None else new + end)
+    yield from _hunks(_lines(before), _lines(after))
+
+
+def _blob(content: bytes | None) -> bytes:
+    """Return git's own name of a content."""
+    if content is None:
+        return b"0" * 40
+    named = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
+    return named.hexdigest().encode()
+
+
+def _literal(content: bytes) -> bytes:
+    """Return a content as git writes it into a binary patch: compressed, 52 bytes a line."""
+    packed = zlib.compress(content)
+    lines = [b"literal %d\n" % len(content)]
+    for start in range(0, len(packed), 52):
+        row = packed[start : start + 52]
+        length = b"%c" % (len(row) + (64 if len(row) <= 26 else 70))  # A to Z, then a to z
+        lines.append(length + base64.b85encode(row, pad=True) + b"\n")
+    return b"".join(lines)
+
+
+def _lines(content: bytes) -> list[bytes]:
+    lines = content.split(b"\n")
+    last = lines.pop()
+    return [line + b"\n" for line in lines] + ([last] if last else [])
+
+
+class _Aligned(SequenceMatcher[bytes]):
+    """Two lists of lines with an alignment that takes bounded time."""
+
+    def __init__(self, before: Sequence[bytes], after: Sequence[bytes]) -> None:
+        super().__init__(None, (), ())
+        self._opcodes = _align(before, after)
+
+    def get_opcodes(self) -> list[OpCode]:
+        return self._opcodes
+
+
+def _align(before: Sequence[bytes], after: Sequence[bytes]) -> list[OpCode]:
+    shorter = min(len(before), len(after))
+    start = next((at for at in range(shorter) if before[at] != after[at]), shorter)
+    same = next((at for at in range(shorter - start) if before[-1 - at] != after[-1 - at]), shorter - start)
+    ends = (len(before) - same, len(after) - same)
+    middle: list[OpCode] = [("replace", 0, ends[0] - start, 0, ends[1] - start)]
+    if (ends[0] - start) * (ends[1] - start) <= MAX_PAIRS:
+        middle = SequenceMatcher(None, before[start : ends[0]], after[start : ends[1]]).get_opcodes()
+    opcodes: list[OpCode] = [("equal", 0, start, 0, start)]
+    opcodes.extend((tag, a + start, b + start, c + start, d + start) for tag, a, b, c, d in middle)
+    opcodes.append(("equal", ends[0], len(before), ends[1], len(after)))
+    return [each for each in opcodes if each[1] < each[2] or each[3] < each[4]]
+
+
+def _hunks(before: list[bytes], after: list[bytes]) -> Iterator[bytes]:
+    for group in _Aligned(before, after).get_grouped_opcodes(CONTEXT):
+        first, last = group[0], group[-1]
+        yield b"@@ -%s +%s @@\n" % (_range(first[1], last[2]), _range(first[3], last[4]))
+        for tag, old, old_end, new, new_end in group:
+            if tag == "equal":
+                yield from (_row(b" ", line) for line in before[old:old_end])
+            else:
+                yield from (_row(b"-", line) for line in before[old:old_end])
+                yield from (_row(b"+", line) for line in after[new:new_end])
+
+
+def _range(start: int, end: int) -> bytes:
+    length = end - start
+    if length == 1:
+        return b"%d" % (start + 1)
+    return b"%d,%d" % (start + 1 if length else start, length)
+
+
+def _row(mark: bytes, line: bytes) -> bytes:
+    return mark + line if line.endswith(b"\n") else mark + line + b"\n\\ No newline at end of file\n"

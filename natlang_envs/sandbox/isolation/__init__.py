@@ -1,0 +1,19 @@
+"""Runs `python` and `pip` with access to one folder and nothing else.
+
+isolation      finds what isolates on this machine, and runs a program in it
+namespaces     starts bubblewrap and ends all that runs in it
+ends_with_caller   the process group that a killed caller takes along
+child          what a program finds: its Python, its environment, its command line
+layers         an overlay over files that many runs share
+probe          whether all this works here, tried by running a program
+system_calls   the seccomp filter
+watch          output, time, memory and files while it runs
+temporary_folders, hostile_folder   a folder of the host and its safe removal: for shared files, unisolated programs
+"""
+
+from __future__ import annotations
+
+from natlang_envs.sandbox.isolation.isolation import Completed, Isolation, find_isolation
+from natlang_envs.sandbox.isolation.watch import Limits
+
+__all__ = ["Completed", "Isolation", "Limits", "find_isolation"]

@@ -1,0 +1,154 @@
+"""The surroundings of a program in isolation: its Python, its environment, and its rewritten command line."""
+
+from __future__ import annotations
+
+import re
+import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.sandbox.isolation.watch import Completed
+
+PACKAGES = ".packages"
+"""The folder that `pip` installs into, below the sandbox's own."""
+PYTHON = "/opt/bin/python"
+REFUSED = 126  # as a shell's "found, but cannot be run"
+OFFLINE = b"pip: there is no network in the sandbox: name a folder or a wheel that is in it\n"
+
+_TOOLS = "/opt/tools"
+_LIBRARIES, _LOCAL = Path("/usr/lib"), Path("/usr/local/lib")
+_NETWORK = re.compile(r"-i|--(extra-)?index-url\b|--proxy\b|.*((git|hg|svn|bzr)\+|(https?|ftp|ssh)://)", re.DOTALL)
+
+
+class Interpreter(NamedTuple):
+    """The running Python, without its packages: where it is, and what of it must be visible."""
+
+    program: Path
+    prefix: Path
+
+    @classmethod
+    def running(cls) -> Interpreter:
+        """Return the Python that runs this."""
+        # In a virtual environment sys.executable is a link to, or a copy of, the program beside the standard library.
+        program = Path(getattr(sys, "_base_executable", None) or sys.executable).resolve()
+        return cls(program, program.parent.parent)
+
+    def mounts(self) -> list[str]:
+        """Return bubblewrap's arguments: the same Python at /opt/python, or where it is if that is visible anyway."""
+        inside = self.program
+        arguments: list[str] = []
+        if not self.prefix.is_relative_to("/usr"):
+            inside = Path("/opt/python/bin", self.program.name)
+            arguments += [*folders("/opt/python", "/opt/python/bin"), "--ro-bind", str(self.program), str(inside)]
+            arguments += ["--ro-bind", str(self.prefix / "lib"), "/opt/python/lib"]
+            # A folder of its own: LD_LIBRARY_PATH reaches every program, and prefixes hold other libraries too.
+            shared = str(sysconfig.get_config_var("INSTSONAME") or "")
+            if shared.endswith(tuple("0123456789")) and (self.prefix / "lib" / shared).is_file():
+                library = str(self.prefix / "lib" / shared)
+                arguments += [*folders("/opt/lib"), "--ro-bind", library, f"/opt/lib/{shared}"]
+                arguments += ["--setenv", "LD_LIBRARY_PATH", "/opt/lib"]
+        arguments += [*folders("/opt/bin"), "--symlink", str(inside), PYTHON]
+        for more in ("3", f"3.{sys.version_info.minor}"):
+            arguments += ["--symlink", "python", PYTHON + more]
+        packages = [*_LIBRARIES.glob("python3*/*-packages"), *_LOCAL.glob("python3*/*-packages")]
+        if not self.prefix.is_relative_to("/usr"):
+            found = (self.prefix / "lib").glob("python3*/*-packages")
+            packages += [Path("/opt/python", each.relative_to(self.prefix)) for each in found]
+        arguments += [part for each in sorted(packages) for part in _empty(each)]
+        tools = list(self._tools())
+        if tools:
+            arguments += [*folders(_TOOLS), "--setenv", "PYTHONPATH", _TOOLS]
+        for tool in tools:
+            arguments += ["--ro-bind", str(tool), f"{_TOOLS}/{tool.name}"]
+        return arguments
+
+    def _tools(self) -> Iterator[Path]:
+        """Yield the files of pip and of its build tools, which every program is shown, wherever they are installed."""
+        for name in ("pip", "setuptools", "wheel"):
+            with suppress(metadata.PackageNotFoundError):
+                package = metadata.distribution(name)
+                home = Path(str(package.locate_file(""))).resolve()
+                # Debian's packages list no files, others have no top_level.txt, and either may name what is not there.
+                tops = {file.parts[0] for file in package.files or ()}
+                tops.update((package.read_text("top_level.txt") or "").split())
+                yield from (home / top for top in sorted(tops) if (home / top / "__init__.py").is_file())
+                yield from sorted(home.glob(f"{name}-*-info"))
+
+
+@lru_cache
+def interpreter_mounts() -> tuple[str, ...]:
+    """Return `Interpreter.mounts` of the running Python; finding pip's files takes longer than running a program."""
+    return tuple(Interpreter.running().mounts())
+
+
+def _empty(folder: Path) -> list[str]:
+    """Return the arguments that show a folder of /usr as empty: what the machine has installed is not the program's."""
+    return ["--perms", "0755", "--size", "4096", "--tmpfs", str(folder), "--remount-ro", str(folder)]
+
+
+def folders(*names: str) -> list[str]:
+    """Return the arguments that make folders everyone may enter: those made on the way to a mount are the owner's."""
+    return [part for name in names for part in ("--perms", "0755", "--dir", name)]
+
+
+def environment(folder: str, temporary: str) -> dict[str, str]:
+    """Return the whole environment of a program: the same on every machine, and nothing of the caller's."""
+    return {
+        "PATH": "/opt/bin:/usr/bin:/bin",
+        "HOME": temporary,
+        "TMPDIR": temporary,
+        "USER": "sandbox",
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "PYTHONHASHSEED": "0",
+        "PYTHONUNBUFFERED": "1",  # what was said before a limit ended it is seen
+        "PYTHONDONTWRITEBYTECODE": "1",  # or every run would show as changed files
+        "PYTHONUSERBASE": f"{folder}/{PACKAGES}",
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",  # pip reads this one the wrong way round: 0 switches the isolation off
+        "PIP_BREAK_SYSTEM_PACKAGES": "1",  # no system is there to be broken
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_CACHE_DIR": "1",
+        "PIP_NO_INPUT": "1",
+        "PIP_RETRIES": "0",
+        "PIP_PROGRESS_BAR": "off",
+    }
+
+
+def system_mounts() -> list[str]:
+    """Return the arguments that show /usr, and the names at the root that lead into it."""
+    arguments = ["--ro-bind", "/usr", "/usr"]
+    for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
+        path = Path(name)
+        if path.is_symlink():
+            arguments += ["--symlink", str(path.readlink()), name]
+        elif path.is_dir():
+            arguments += ["--ro-bind", name, name]
+    return [*arguments, *folders("/etc"), "--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
+
+
+def command_line(argv: Sequence[str], python: str) -> list[str] | Completed:
+    """Return the command line that runs `argv`, or the answer where there is nothing to run."""
+    if not argv:
+        raise UsageError("nothing to run: give python or pip and its arguments")
+    name = one_of("program", argv[0], ("python", "python3", "pip", "pip3"))
+    rest = list(argv[1:])
+    if any("\0" in each for each in rest):
+        return Completed(REFUSED, b"", f"{name}: an argument holds a NUL\n".encode(), None)
+    if name.startswith("python"):
+        return [python, *rest]
+    if any(_NETWORK.match(each) for each in rest):
+        return Completed(REFUSED, b"", OFFLINE, None)
+    for index, each in enumerate(rest):
+        if each in {"install", "wheel"}:
+            elsewhere = any(option.startswith(("--target", "-t", "--prefix", "--root")) for option in rest)
+            user = ["--user"] if each == "install" and not elsewhere else []
+            rest[index + 1 : index + 1] = ["--no-build-isolation", *user]
+            break
+    return [python, "-m", "pip", *rest]

@@ -1,0 +1,97 @@
+"""A file system of two layers where a program finds its files: its own changes above files that many runs share.
+
+The kernel's overlayfs shows both as one. A file is copied into the upper layer when a program opens it for writing,
+also where it then writes through a memory map, so all that a program did is in the upper layer. The lower one is
+mounted read-only, and never written.
+
+The layers themselves are unmounted where the program could reach them, before it runs: it has no way to either but the
+overlay, and does not read in /proc/self/mountinfo where on the host they are.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from natlang_envs.sandbox.isolation.child import folders
+
+LAYERS = "/opt/layers"
+"""The file system, as it is mounted inside, that gets a folder `UPPER` to be filled with the program's changes."""
+UPPER = "upper"
+OPAQUE = "user.overlay.opaque"
+"""The attribute, of value y, of a folder in the upper layer that hides the one of its name below."""
+_LOWER, _SCRATCH = "lower", "scratch"  # overlayfs makes files in the second before it moves them into the upper layer
+_OWNER_OF_NAMESPACE = 0xB701  # NS_GET_USERNS in linux/nsfs.h
+_SECONDS = 10.0
+_LAY = (
+    f"mount -t overlay -o nosuid,nodev,userxattr,lowerdir={LAYERS}/{_LOWER},upperdir={LAYERS}/{UPPER},"
+    f"workdir={LAYERS}/{_SCRATCH} overlay /work && umount -l {LAYERS}"
+)
+
+
+class Layer(NamedTuple):
+    """Files that many runs share.
+
+    Attributes:
+        folder: Where they are; nothing may change them.
+        names: How many files and folders these are: a run may hide them all, and each takes a place in its own layer.
+    """
+
+    folder: Path
+    names: int
+
+
+def layer_mounts(layer: Layer) -> list[str]:
+    """Return bubblewrap's arguments that prepare the file system at `LAYERS` for `lay`."""
+    made = folders("/work", f"{LAYERS}/{UPPER}", f"{LAYERS}/{_SCRATCH}")
+    return [*made, "--ro-bind", str(layer.folder), f"{LAYERS}/{_LOWER}"]
+
+
+def lay(first: int) -> None:
+    """Mount the overlay over /work in the namespaces of a process, before the program in them runs.
+
+    Args:
+        first: The process.
+
+    Raises:
+        OSError: The kernel or this machine's rules do not allow it.
+    """
+    with ExitStack() as opened:
+        names = ("ns/mnt", "ns/pid", "root")
+        mounts, processes, root = (opened.enter_context(_opened(f"/proc/{first}/{name}")) for name in names)
+        # Bubblewrap may have gone on to a second user namespace, which may not mount anything.
+        users = fcntl.ioctl(mounts, _OWNER_OF_NAMESPACE)
+        opened.callback(os.close, users)
+        # Among the program's processes, so that what is killed with them does not remain, and since umount asks /proc.
+        # At the program's root: for a moment bubblewrap's former one is still mounted over it.
+        entered = {"user": users, "mount": mounts, "pid": processes, "root": root}
+        where = [f"--{kind}=/proc/self/fd/{each}" for kind, each in entered.items()]
+        try:
+            done = subprocess.run(
+                ("nsenter", "--preserve-credentials", *where, "--", "/bin/sh", "-c", _LAY),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                cwd="/",
+                env={},
+                pass_fds=tuple(entered.values()),
+                timeout=_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise OSError("mounting the overlay took too long") from None
+    if done.returncode:
+        raise OSError(done.stderr.decode(errors="replace").strip() or "the overlay cannot be mounted")
+
+
+@contextmanager
+def _opened(path: str) -> Generator[int]:
+    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield opened
+    finally:
+        os.close(opened)

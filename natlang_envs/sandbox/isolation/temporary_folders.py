@@ -1,0 +1,102 @@
+"""Folders that live as long as the process that made them, also when it is killed.
+
+Each is locked by its process. The system drops the lock when the process ends, however it ends, and the next process
+that makes such a folder removes those that nobody holds. Only folders that this program made are ever removed: their
+name has the exact form, they hold the marker file or nothing at all, and both belong to this user.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tempfile
+import weakref
+from contextlib import suppress
+from pathlib import Path
+
+from natlang_envs import locks
+from natlang_envs.errors import UsageError
+from natlang_envs.sandbox.isolation.hostile_folder import remove_folder
+
+PREFIX = "natlang-explore-"
+MEMORY = Path("/dev/shm")
+"""The other place where such folders are made, beside the one for temporary files."""
+MARKER = ".natlang-explore"  # beside what programs can reach, so that none of them can remove it
+_NAME = re.compile(rf"{PREFIX}[1-9][0-9]*-[a-z0-9_]{{8}}")  # the prefix, a process, and what mkdtemp adds
+_NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+_OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class OwnFolder:
+    """A new empty folder, removed by `close`, when this object is dropped, or after a crash by the next one.
+
+    Args:
+        place: The existing folder to make it in.
+
+    Raises:
+        UsageError: No folder can be made there.
+    """
+
+    def __init__(self, place: Path) -> None:
+        for each in {place, MEMORY}:
+            _remove_abandoned(each)
+        self.process = os.getpid()
+        while True:
+            try:
+                self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{self.process}-", dir=place))
+            except OSError as error:
+                reason = error.strerror or "no access"
+                raise UsageError(f"no folder can be made in {str(place)!r} ({reason}): choose another folder") from None
+            lock = _lock(self.path)
+            if lock is not None:
+                break
+            with suppress(OSError):
+                self.path.rmdir()
+        os.close(os.open(MARKER, _NEW_FILE, 0o600, dir_fd=lock))
+        self._finalizer = weakref.finalize(self, _close, self.path, lock, self.process)
+
+    def close(self) -> None:
+        """Remove the folder and all that is in it."""
+        self._finalizer()
+
+
+def _lock(path: Path) -> int | None:
+    """Lock a folder of ours; None where another process holds it, or took it away."""
+    try:
+        opened = os.open(path, _OPEN)
+    except OSError:
+        return None
+    with suppress(OSError):
+        held = locks.lock(opened)
+        if held and os.fstat(opened).st_ino == path.lstat().st_ino and os.fstat(opened).st_uid == os.geteuid():
+            return opened
+    os.close(opened)
+    return None
+
+
+def _close(path: Path, lock: int, process: int) -> None:
+    if os.getpid() == process:  # a forked child drops its copy of the object, not the folder
+        with suppress(OSError):
+            remove_folder(path)
+    os.close(lock)
+
+
+def _remove_abandoned(place: Path) -> None:
+    try:
+        names = [name for name in os.listdir(place) if _NAME.fullmatch(name)]  # noqa: PTH208 - names are enough
+    except OSError:
+        return
+    for name in names:
+        lock = _lock(place / name)
+        if lock is not None:
+            with suppress(OSError):
+                remove_folder(place / name) if _is_marked(lock) else (place / name).rmdir()
+            os.close(lock)
+
+
+def _is_marked(folder: int) -> bool:
+    with suppress(OSError):
+        status = os.stat(MARKER, dir_fd=folder, follow_symlinks=False)
+        return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+    return False

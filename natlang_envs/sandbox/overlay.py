@@ -1,0 +1,376 @@
+"""The changes of a sandbox, in memory, over an index of the repository that all sandboxes share."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import errno
+import os
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from natlang_envs.errors import UsageError
+from natlang_envs.repository.names import is_git, on_disk, same
+from natlang_envs.repository.tree import KEPT_BYTES, LINK, MAX_DEPTH, Folder, Kind, Repository
+
+FILE_COST = 1024  # bytes that a change is charged beyond its content, so that many empty files have a limit too
+MAX_NAME = 255  # bytes, as in file systems
+NO_STATE = "this is no state of a sandbox over this repository: give one that it returned"
+
+# Each change as (path, kind, text, mode). The kinds are `file` (text: its content as base64), `mode` (a file of the
+# original with other permissions), `folder`, `link` (text: where to), `other` (text: why it cannot be read), and None
+# for what is gone. The mode is None where it is the usual one.
+Change = tuple[str, str | None, str, int | None]
+State = tuple[Change, ...]
+
+
+class Entry(NamedTuple):
+    """One changed thing.
+
+    Attributes:
+        kind: What it is now.
+        content: The content of a file; None: that of the original.
+        text: Where a symbolic link leads, or why something else cannot be read.
+        mode: The permissions of a file or folder; None for the usual ones.
+        link: Whether it is a symbolic link.
+    """
+
+    kind: Kind
+    content: bytes | None = None
+    text: str = ""
+    mode: int | None = None
+    link: bool = False
+
+    @property
+    def cost(self) -> int:
+        """The bytes that it is charged."""
+        return FILE_COST + len(self.content or b"") + len(self.text)
+
+
+def parent_of(path: str) -> tuple[str, str]:
+    """Return the path of the folder something is in, and its name in there."""
+    parent, _, name = path.rpartition("/")
+    return parent, name
+
+
+class Overlay:
+    """A repository and the changes to it. Making and resetting one costs the same at any size.
+
+    A path is canonical: below the root, "" for the root, no `.`, `..` or `//`. What programs make of the name `.git`
+    is kept for the next program, and shown to nobody else.
+
+    Args:
+        repository: What lies below; it is never changed.
+        limit: The most bytes that changes may hold together.
+    """
+
+    def __init__(self, repository: Repository, limit: int) -> None:
+        self.repository = repository
+        self._limit = limit
+        self._entries: dict[str, Entry | None] = {}  # None: gone
+        self._hidden: dict[str, Entry] = {}
+        self._folders: dict[str, Folder] = {}  # the listings that changed
+        self._others: dict[str, tuple[str, ...]] = {}
+        self._used = 0
+        self._state: State | None = ()
+
+    def kind(self, path: str) -> Kind | None:
+        """Return what there is of this path, or None."""
+        if path in self._entries:
+            entry = self._entries[path]
+            return None if entry is None else entry.kind
+        return self.repository.kind(path)
+
+    def reason(self, path: str) -> str:
+        """Return why something of kind `other` cannot be read."""
+        entry = self._entries.get(path)
+        if entry is not None:
+            return LINK if entry.link else entry.text
+        return self.repository.barred.get(path, LINK)
+
+    def link(self, path: str) -> str | None:
+        """Return where a symbolic link leads; None for anything else."""
+        if path in self._entries:
+            entry = self._entries[path]
+            return entry.text if entry is not None and entry.link else None
+        return self.repository.links.get(path)
+
+    def mode(self, path: str) -> int:
+        """Return the permissions of a file or folder."""
+        entry = self._entries.get(path)
+        if entry is not None and entry.mode is not None:
+            return entry.mode
+        return 0o755 if self.kind(path) == "folder" or self.repository.is_executable(path) else 0o644
+
+    def folder(self, path: str) -> Folder:
+        """Return a folder.
+
+        Raises:
+            KeyError: There is none of this path.
+        """
+        known = self._folders.get(path)
+        if known is not None:
+            return known
+        if self.kind(path) != "folder":
+            raise KeyError(path)
+        return self.repository.folder(path)
+
+    def others(self, path: str) -> tuple[str, ...]:
+        """Return the sorted names of what is neither folder nor file in a folder."""
+        return self._others[path] if path in self._folders else self.repository.others(path)
+
+    def size(self, path: str) -> int:
+        """Return the number of bytes of a file.
+
+        Raises:
+            KeyError: There is none of this path.
+        """
+        entry = self._entries.get(path)
+        return self.repository.mark(path).size if entry is None or entry.content is None else len(entry.content)
+
+    def part(self, path: str, start: int, length: int) -> bytes:
+        """Return up to `length` bytes of a file, from `start`.
+
+        Raises:
+            KeyError: There is none of this path.
+            RepositoryChanged: The original changed before this file was first read.
+        """
+        content = self.changed_content(path)
+        if content is not None:
+            return content[start : start + length]
+        if self.repository.mark(path).size <= KEPT_BYTES:
+            return self.repository.read(path)[start : start + length]
+        return self.repository.part(path, start, length)
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file.
+
+        Raises:
+            KeyError: There is none of this path.
+            RepositoryChanged: The original changed before this file was first read.
+        """
+        content = self.changed_content(path)
+        return self.repository.read(path) if content is None else content
+
+    def changed_content(self, path: str) -> bytes | None:
+        """Return the content of a file if it is not the original's."""
+        entry = self._entries.get(path)
+        return None if entry is None else entry.content
+
+    def write(self, path: str, content: bytes) -> None:
+        """Make or replace a file in an existing folder; its permissions stay.
+
+        Raises:
+            KeyError: There is no such folder.
+            OSError: The changes would hold more than the limit.
+        """
+        entry = self._entries.get(path)
+        mode = entry.mode if entry is not None and entry.kind == "file" else None
+        self.apply({path: Entry("file", content, mode=mode)})
+
+    def check_room(self, path: str, size: int) -> None:
+        """Check that a file of `size` bytes may be written.
+
+        Raises:
+            OSError: The changes would hold more than the limit.
+        """
+        before = self._entries.get(path)
+        self._check(self._used - (before.cost if before else 0) + size + FILE_COST)
+
+    def _check(self, used: int) -> None:
+        if used > self._limit:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    @property
+    def changes(self) -> Mapping[str, Entry | None]:
+        """Everything that was changed, None where it is gone."""
+        return self._entries
+
+    @property
+    def hidden(self) -> Mapping[str, Entry]:
+        """All that programs put under the name `.git`, by path."""
+        return self._hidden
+
+    def apply(self, changes: Mapping[str, Entry | None], hidden: Mapping[str, Entry] | None = None) -> None:
+        """Make changes, all of them or none; what is in a removed folder is to be removed too.
+
+        Args:
+            changes: What each path is from now on; None takes it away.
+            hidden: What there is of the name `.git` from now on; None leaves it.
+
+        Raises:
+            KeyError: A folder is missing.
+            OSError: The changes would hold more than the limit.
+        """
+        used = self._used
+        for path, entry in changes.items():
+            before = self._entries.get(path)
+            used += (entry.cost if entry else 0) - (before.cost if before else 0)
+        if hidden is not None:
+            used += sum(each.cost for each in hidden.values()) - sum(each.cost for each in self._hidden.values())
+        self._check(used)
+        groups: defaultdict[str, list[str]] = defaultdict(list)
+        for path, entry in changes.items():
+            if (None if entry is None else entry.kind) != self.kind(path):
+                groups[parent_of(path)[0]].append(path)
+        for parent in groups:
+            if self._kind_after(changes, parent) != "folder" and any(changes[path] for path in groups[parent]):
+                raise KeyError(parent)
+        listings = {
+            parent: self._listed_after(parent, {path: changes[path] for path in paths})
+            for parent, paths in groups.items()
+            if self._kind_after(changes, parent) == "folder"
+        }
+        for path, entry in changes.items():
+            kind = None if entry is None else entry.kind
+            if kind != "folder":
+                self._folders.pop(path, None)
+                self._others.pop(path, None)
+            elif self.kind(path) != "folder" and path not in listings:
+                listings[path] = (Folder(path, (), ()), ())
+            if entry is None and self.repository.kind(path) is None:
+                self._entries.pop(path, None)
+            else:
+                self._entries[path] = entry
+        for parent, (folder, others) in listings.items():
+            self._folders[parent], self._others[parent] = folder, others
+        if hidden is not None:
+            self._hidden = dict(hidden)
+        self._used = used
+        self._state = None
+
+    def _kind_after(self, changes: Mapping[str, Entry | None], path: str) -> Kind | None:
+        if path in changes:
+            entry = changes[path]
+            return None if entry is None else entry.kind
+        return self.kind(path)
+
+    def _listed_after(self, parent: str, changes: Mapping[str, Entry | None]) -> tuple[Folder, tuple[str, ...]]:
+        """Return the listing of a folder after changes to what is directly in it."""
+        names: dict[Kind, set[str]] = {"folder": set(), "file": set(), "other": set()}
+        if self.kind(parent) == "folder":
+            _, folders, files = self.folder(parent)
+            names = {"folder": set(folders), "file": set(files), "other": set(self.others(parent))}
+        for path, entry in changes.items():
+            name = parent_of(path)[1]
+            before = self.kind(path)
+            if before is not None:
+                names[before].discard(name)
+            if entry is not None:
+                names[entry.kind].add(name)
+        folder = Folder(parent, tuple(sorted(names["folder"])), tuple(sorted(names["file"])))
+        return folder, tuple(sorted(names["other"]))
+
+    def reset(self) -> None:
+        """Return to the repository as it was indexed."""
+        self._become(Overlay(self.repository, self._limit))
+        self._state = ()
+
+    def _become(self, other: Overlay) -> None:
+        self._entries, self._hidden = other._entries, other._hidden
+        self._folders, self._others, self._used = other._folders, other._others, other._used
+        self._state = None
+
+    def state(self) -> State:
+        """Return the changes as immutable JSON values, for `restore`."""
+        if self._state is None:
+            everything = {**self._entries, **self._hidden}
+            self._state = tuple(_change(path, everything[path]) for path in sorted(everything))
+        return self._state
+
+    def restore(self, state: State | Sequence[Any]) -> None:
+        """Return to a state of an overlay over the same repository, also one that went through JSON.
+
+        Raises:
+            UsageError: It is no such state; nothing is changed then.
+        """
+        fresh = Overlay(self.repository, self._limit)
+        try:
+            changes: dict[str, Entry | None] = {}
+            hidden: dict[str, Entry] = {}
+            twice = False
+            for given in state:
+                path, entry = _read_change(given)
+                twice = twice or path in changes or path in hidden
+                if not any(is_git(part) for part in path.split("/")):
+                    changes[path] = entry
+                elif entry is not None:
+                    hidden[path] = entry
+            fresh._check_whole(changes, hidden, twice)
+            fresh.apply(changes, hidden)
+        except (ValueError, TypeError, KeyError, OSError, OverflowError):
+            raise UsageError(NO_STATE) from None
+        self._become(fresh)
+
+    def _check_whole(self, changes: Mapping[str, Entry | None], hidden: Mapping[str, Entry], twice: bool) -> None:
+        """Raise `ValueError` unless changes to the original make a tree, no path of it named twice."""
+        if twice:
+            raise ValueError
+        for path, entry in changes.items():
+            before = self.repository.kind(path)
+            after = None if entry is None else entry.kind
+            if after is None and before is None:
+                raise ValueError(path)
+            if after is not None and self._kind_after(changes, parent_of(path)[0]) != "folder":
+                raise ValueError(path)
+            if after == "file" and entry is not None and entry.content is None and before != "file":
+                raise ValueError(path)
+            if before == "folder" and after != "folder":
+                _, folders, files = self.repository.folder(path)
+                for name in (*folders, *files, *self.repository.others(path)):
+                    if changes.get(f"{path}/{name}", before) is not None:
+                        raise ValueError(path)
+        for path, entry in hidden.items():
+            parent = parent_of(path)[0]
+            inside = hidden.get(parent)
+            kind = inside.kind if inside is not None else self._kind_after(changes, parent)
+            if kind != "folder" or (entry.kind == "file" and entry.content is None):
+                raise ValueError(path)
+
+
+def _change(path: str, entry: Entry | None) -> Change:
+    if entry is None:
+        return path, None, "", None
+    if entry.kind == "file":
+        if entry.content is None:
+            return path, "mode", "", entry.mode
+        return path, "file", base64.b64encode(entry.content).decode(), entry.mode
+    return path, "link" if entry.link else entry.kind, entry.text, entry.mode
+
+
+def _read_change(given: Any) -> tuple[str, Entry | None]:
+    """Return what `_change` wrote.
+
+    Raises:
+        ValueError: It is something else. Also `TypeError`.
+    """
+    path, kind, text, mode = cast("tuple[object, ...]", given)
+    if not isinstance(path, str) or not isinstance(text, str) or not _is_path(path):
+        raise ValueError(path)
+    if mode is not None and (type(mode) is not int or not 0 <= mode <= 0o777 or kind not in ("file", "mode", "folder")):
+        raise ValueError(mode)
+    if kind == "file":
+        try:
+            return path, Entry("file", base64.b64decode(text, validate=True), mode=mode)
+        except binascii.Error as error:
+            raise ValueError(path) from error
+    if kind == "link" and text and "\0" not in text and same(text) == text:
+        return path, Entry("other", text=text, link=True)
+    if kind == "other":
+        return path, Entry("other", text=" ".join(text.split())[:200])
+    if not text and kind == "folder":
+        return path, Entry("folder", mode=mode)
+    if not text and kind == "mode" and mode is not None:
+        return path, Entry("file", mode=mode)
+    if not text and kind is None:
+        return path, None
+    raise ValueError(kind)
+
+
+def _is_path(path: str) -> bool:
+    """Return whether a path is canonical, as `names.shown` shows it."""
+    parts = path.split("/")
+    if len(parts) > MAX_DEPTH or "\0" in path:
+        return False
+    return all(part not in ("", ".", "..") and same(part) == part and len(on_disk(part)) <= MAX_NAME for part in parts)

@@ -1,0 +1,259 @@
+"""A repository to look around in, edit and run programs in, without ever changing the original."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from natlang_envs.errors import UsageError
+from natlang_envs.repository.names import on_disk
+from natlang_envs.repository.tree import Repository, open_repository
+from natlang_envs.sandbox.changes import ChangedFile, changed_files, check_outside, patch, write_patch
+from natlang_envs.sandbox.command_context import (
+    MISSING,
+    CommandContext,
+    CommandError,
+    Output,
+    Stopped,
+    resolve_target,
+)
+from natlang_envs.sandbox.commands import COMMANDS
+from natlang_envs.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
+from natlang_envs.sandbox.layered_folder import MANY, LayeredFolder
+from natlang_envs.sandbox.overlay import NO_STATE, Overlay, State, parent_of
+from natlang_envs.sandbox.parser import ParseError, parse
+from natlang_envs.sandbox.work_folder import TooMuch, WorkFolder
+from natlang_envs.spaces import escape_surrogates
+
+PROGRAMS = {"python": "python", "python3": "python", "pip": "pip", "pip3": "pip"}
+
+
+class CommandResult(NamedTuple):
+    """The result of a command line.
+
+    Attributes:
+        stdout: Standard output; bytes that are no UTF-8 are backslash-escaped.
+        stderr: Standard error, likewise.
+        exit_code: 0, or what the program of this name would return; 2 for a line that is not understood, 127 for a
+            command that does not exist, 126 for one that cannot be run here.
+        stopped: A plain sentence that names the limit that was hit, or None.
+    """
+
+    stdout: str
+    stderr: str
+    exit_code: int
+    stopped: str | None = None
+
+
+class SandboxState(NamedTuple):
+    """The state of a sandbox: immutable, picklable and JSON-serialisable."""
+
+    cwd: str
+    changes: State
+
+
+class AutoExploreSandbox:
+    """A copy-on-write sandbox over a repository; the original is never modified.
+
+    `cd`, `ls`, `cat`, `head`, `tail` and `echo` are answered here, without a process; `> FILE` and `>> FILE` write into
+    the sandbox. `python` and `pip` run in isolation, see `isolation.py`, over a copy of the files in memory that exists
+    for one run; of a large repository only the changes are copied for each. The root is shown as `/work`, nothing above
+    it can be reached. Symbolic links are listed, never followed; `.git` is hidden and cannot be written. Use it as a
+    context manager, or call `close`.
+
+    Args:
+        repository: A folder, or its index.
+        limits: What programs may use; `disk` is also the most bytes that changed files may hold together, `output` the
+            most bytes of standard output of any command, and `seconds` the most time of any command.
+        unsafe: Run `python` and `pip` without isolation where there is none.
+
+    Raises:
+        UsageError: The repository is not usable.
+    """
+
+    def __init__(
+        self,
+        repository: str | Path | Repository,
+        *,
+        limits: Limits | None = None,
+        unsafe: bool = False,
+    ) -> None:
+        self.repository = repository if isinstance(repository, Repository) else open_repository(repository)
+        self.limits = limits or Limits()
+        self._unsafe = unsafe
+        self._overlay = Overlay(self.repository, self.limits.disk)
+        self._context = CommandContext(self._overlay)
+        self._closed = False
+
+    def __enter__(self) -> AutoExploreSandbox:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take no more commands."""
+        self._closed = True
+
+    @property
+    def cwd(self) -> str:
+        """The path of the current folder, "" for the root."""
+        return self._context.cwd
+
+    @property
+    def overlay(self) -> Overlay:
+        """The files as they are now."""
+        return self._overlay
+
+    def execute(self, command_line: str) -> CommandResult:
+        """Run one command line. Whatever it is, it is answered.
+
+        Raises:
+            RepositoryChanged: The original changed since it was indexed; the message names the file.
+            UsageError: The sandbox is closed.
+        """
+        if self._closed:
+            raise UsageError("the sandbox is closed: make a new one")
+        try:
+            line = parse(escape_surrogates(command_line))
+        except ParseError as error:
+            return CommandResult("", f"{error}\n", 2)
+        name = line.words[0]
+        if name not in COMMANDS and name not in PROGRAMS:
+            known = ", ".join(sorted({*COMMANDS, *PROGRAMS.values()}))
+            return CommandResult("", f"{escape_surrogates(name)}: command not found (there are {known})\n", 127)
+        target = None
+        if line.target is not None:
+            try:
+                target = resolve_target(self._context, line.target)
+            except CommandError as error:
+                return CommandResult("", f"{error}\n", error.code)
+        if name in PROGRAMS:
+            done = self._run((PROGRAMS[name], *line.words[1:]))
+        else:
+            done = self._answer(name, line.words[1:], self.limits.output if target is None else self.limits.disk)
+        if target is not None:
+            problem = self._redirect(target, done.stdout, line.append)
+            errors = done.stderr + f"{line.target}: {problem}\n".encode() if problem else done.stderr
+            done = done._replace(stdout=b"", stderr=errors, exit_code=1 if problem else done.exit_code)
+        return CommandResult(_text(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
+
+    def _answer(self, name: str, words: Sequence[str], limit: int) -> Completed:
+        output = Output(limit, self.limits.seconds)
+        stopped = None
+        try:
+            code = COMMANDS[name](self._context, words, output)
+        except CommandError as error:
+            output.fail(str(error))
+            code = error.code
+        except Stopped as error:
+            code, stopped = 1, str(error)
+        errors = "".join(f"{line}\n" for line in output.errors)
+        return Completed(code, b"".join(output.chunks), errors.encode("utf-8", "backslashreplace"), stopped)
+
+    def _redirect(self, target: str, content: bytes, append: bool) -> str:
+        """Write a command's output to a file; return why that cannot be, or nothing."""
+        files = self._context.files
+        try:
+            if files.kind(target) == "file" and append:
+                size = files.size(target)
+                self._overlay.check_room(target, size + len(content))
+                content = files.part(target, 0, size) + content
+            files.write(target, content)
+        except (OSError, KeyError) as error:  # KeyError: the program before it removed the folder
+            return _reason(error)
+        return ""
+
+    def _run(self, argv: Sequence[str]) -> Completed:
+        try:
+            isolation = self.isolation()
+        except UsageError as error:
+            return Completed(126, b"", f"{argv[0]}: {error}\n".encode("utf-8", "backslashreplace"), None)
+        layered = len(self.repository.files) > MANY and isolation.lays()
+        work = (LayeredFolder if layered else WorkFolder)(self._overlay, self.limits.disk, self.limits.seconds)
+        cwd = os.fsdecode(on_disk(self._context.cwd))
+        try:
+            done = isolation.run(argv, work, cwd, self.limits)
+        except TooMuch as error:
+            done = Completed(1, b"", b"", f"{error}: its changes are undone")
+        while self._overlay.kind(self._context.cwd) != "folder":  # the program removed the current folder
+            self._context.cwd = parent_of(self._context.cwd)[0]
+        return done
+
+    def isolation(self) -> Isolation:
+        """Return what `python` and `pip` run in.
+
+        Raises:
+            UsageError: There is none on this machine, and the sandbox is not `unsafe`; the line says what to install.
+        """
+        return find_isolation(self._unsafe)
+
+    def changed_files(self) -> tuple[ChangedFile, ...]:
+        """Return the files that differ from the original, sorted by path. What `pip` installed is left out.
+
+        Raises:
+            RepositoryChanged: One of them changed in the original since it was indexed.
+        """
+        return changed_files(self._overlay)
+
+    def diff(self) -> str:
+        """Return the changes as a unified diff, for people: binary files are only named.
+
+        Raises:
+            RepositoryChanged: One of the files changed in the original since it was indexed.
+        """
+        return _text(patch(self.changed_files(), whole_binaries=False))
+
+    def export(self, path: str | Path) -> None:
+        """Write the changes as a patch that `git apply` accepts, and `patch -p1` where no binary file changed.
+
+        Raises:
+            RepositoryChanged: One of the files changed in the original since it was indexed.
+            UsageError: The patch cannot be written there, or would lie in the repository.
+        """
+        check_outside(path, self.repository.path)
+        try:
+            write_patch(path, self.changed_files())
+        except OSError as error:
+            raise UsageError(f"the patch cannot be written to {str(path)!r} ({_reason(error)})") from None
+
+    def snapshot(self) -> SandboxState:
+        """Return the present state."""
+        return SandboxState(self._context.cwd, self._overlay.state())
+
+    def restore(self, state: SandboxState | Sequence[Any]) -> None:
+        """Return to a state of a sandbox over the same repository, also one that went through JSON.
+
+        Raises:
+            UsageError: It is no such state; nothing is changed then.
+        """
+        try:
+            cwd, changes = state
+        except (ValueError, TypeError):
+            raise UsageError(NO_STATE) from None
+        overlay = Overlay(self.repository, self.limits.disk)
+        overlay.restore(changes)
+        if not isinstance(cwd, str) or overlay.kind(cwd) != "folder":
+            raise UsageError(NO_STATE)
+        self._overlay = self._context.files = overlay
+        self._context.cwd = cwd
+
+    def reset(self) -> None:
+        """Return to the original, at its root."""
+        self._overlay.reset()
+        self._context.cwd = ""
+
+
+def _reason(error: OSError | KeyError) -> str:
+    if isinstance(error, KeyError):
+        return MISSING
+    return os.strerror(error.errno) if error.errno else "Input/output error"
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "backslashreplace")

@@ -1,0 +1,1 @@
+"""A training run and its command: settings, stages, folders."""

@@ -1,0 +1,88 @@
+"""The trained players as an agent for `natlang evaluate --agent reflect-rl:RUN`.
+
+`RUN` is a folder of `reflect-rl train`; `RUN/policy-sft` is the policy before RL. `reflect-rl:RUN` decodes greedily,
+`reflect-rl-sample:RUN` samples at temperature 1 with each episode's own generator, so both repeat exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from pathlib import Path
+
+import torch
+
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.agents import AgentInput, Decision
+from reference_agent.models.backbone import memory_advice
+from reference_agent.players import Answers, choice_chances, decide, fitting_state
+from reference_agent.players import Decision as Choice
+from reference_agent.run.stages import CONFIG, load_player, load_reflector, read_config
+
+_REMEMBERED = 10_000  # answers of the policy
+
+
+class ReflectRLAgent:
+    """Two trained players of a run; `policy` is `"policy"` or `"policy-sft"`, `sampling` at temperature 1."""
+
+    def __init__(self, run: Path, policy: str = "policy", sampling: bool = False) -> None:
+        self.sampling = sampling
+        self._config = read_config(run)
+        torch.set_num_threads(self._config.threads)
+        if not (run / policy).exists():
+            raise UsageError(f"{run / policy} is missing: finish training with `reflect-rl train --out {run}`")
+        self._policy = load_player(self._config, run, policy)
+        self._policy.model.eval()
+        self._reflector = load_reflector(self._config, run, self._policy)
+        self._known: Answers = {}  # shared with `sampled()`, since both meet the same p(s)
+
+    def sampled(self) -> ReflectRLAgent:
+        """Return the same players, loaded once, with sampled commands."""
+        other = copy(self)
+        other.sampling = True
+        return other
+
+    def act(self, views: Sequence[AgentInput]) -> list[Decision]:
+        """Return a decision for each view."""
+        commands = [view.admissible_commands for view in views]
+        states = [self._state(view) for view in views]
+        own = [view.rng for view in views] if self.sampling else None
+        if len(self._known) > _REMEMBERED:
+            self._known.clear()
+        with memory_advice("while playing", "lower --batch"):
+            decided = decide(self._policy, self._reflector, states, commands, None, own=own, known=self._known)
+        return [
+            Decision(each.command(listed), each.reflection, self._tokens(each))
+            for listed, each in zip(commands, decided, strict=True)
+        ]
+
+    def chances(self, view: AgentInput, reflection: str | None) -> list[float]:
+        """Return the policy's probability of each listed command at temperature 1, given a reflection."""
+        return choice_chances(self._policy, self._state(view), view.admissible_commands, reflection, self._known)
+
+    def _state(self, view: AgentInput) -> str:
+        """Return p(s), as in training."""
+        seen = (view.task, view.path, view.observation, view.admissible_commands)
+        return fitting_state(self._policy, self._reflector, *seen, self._config.history)
+
+    def _tokens(self, choice: Choice) -> int:
+        """Count what both players read and wrote, as if nothing were remembered; a prompt of many actions once."""
+        count = self._policy.count
+        spoken = 0 if choice.reflection is None else count(choice.state) + count(choice.reflection)
+        return self._policy.count_prompt(choice.prompt) + self._policy.answer_tokens(choice.labels) + spoken
+
+
+def load(argument: str, sampling: bool = False) -> ReflectRLAgent:
+    """Return the agent of `reflect-rl:RUN` or `reflect-rl:RUN/policy-sft`."""
+    path = Path(argument)
+    if not argument:
+        name = "reflect-rl-sample" if sampling else "reflect-rl"
+        raise UsageError(f"agent {name} needs a run: write --agent {name}:RUN")
+    if path.name in ("policy", "policy-sft") and not (path / CONFIG).exists():
+        return ReflectRLAgent(path.parent, path.name, sampling)
+    return ReflectRLAgent(path, sampling=sampling)
+
+
+def load_sampling(argument: str) -> ReflectRLAgent:
+    """Return the agent of `reflect-rl-sample:RUN`: the same players with sampled commands."""
+    return load(argument, sampling=True)

@@ -1,0 +1,254 @@
+"""`reflect-rl`: collect reflections, train the two players, look at a run."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from natlang_envs.errors import UsageError, one_of
+from reference_agent import processes
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+models = typer.Typer(no_args_is_help=True, help="Models that are fetched once and kept in the cache folder.")
+app.add_typer(models, name="models")
+
+Preset = Annotated[Path | None, typer.Argument(help="A TOML file or a preset's name.")]
+Out = Annotated[Path, typer.Option(help="The run's folder. A run that was stopped there is resumed.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="key=value, for example rl.batch=64; repeatable, over all configs.")
+]
+_OUT = Path("runs/reflect-rl")
+
+
+class Bars:
+    """A progress bar for each stage of training; `run` names it where several runs are shown."""
+
+    def __init__(self, progress: Progress, run: str = "") -> None:
+        self._progress = progress
+        self._run = run
+        self._bars: dict[str, TaskID] = {}
+
+    def __call__(self, stage: str, step: int, steps: int, value: float) -> None:
+        """Show that `step` of `steps` is done; `value` is the loss, accuracy or success rate."""
+        if stage not in self._bars:
+            self._bars[stage] = self._progress.add_task(f"{self._run} {stage}".strip(), total=steps, value="")
+        self._progress.update(self._bars[stage], completed=step, total=steps, value=f"{value:.3f}")
+
+    def close(self) -> None:
+        """Take the bars away."""
+        for bar in self._bars.values():
+            self._progress.remove_task(bar)
+        self._bars.clear()
+
+
+def bars() -> Progress:
+    """Return the display of training: stage, bar, steps, value, time."""
+    return Progress(
+        TextColumn("{task.description:>28}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+        TextColumn("{task.fields[value]}"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        disable=processes.number() > 0,
+    )
+
+
+@app.command()
+def train(
+    config: Preset = None,
+    out: Out = _OUT,
+    model: Annotated[
+        str | None, typer.Option(help="A preset of a model over the config, for example qwen2.5-0.5b.")
+    ] = None,
+    setting: Settings = None,
+) -> None:
+    """Run Algorithm 1: warm up (tiny model), collect, fine-tune both players, reinforce the policy, draw the curve.
+
+    Without a config, the run in --out goes on with its own settings.
+    """
+    # Imported here: torch takes seconds, and `--help` should not.
+    from reference_agent.paper.experiments import protocol_of
+    from reference_agent.paper.tables import draw_curves, read_curve
+    from reference_agent.rlft import Stopped
+    from reference_agent.run.config_file import EXPERIMENTS, load_config
+    from reference_agent.run.pipeline import train as run_training
+    from reference_agent.run.stages import CONFIG, read_config
+
+    resuming = config is None and not (setting or model) and (out / CONFIG).exists()
+    over = EXPERIMENTS / "presets" / f"{model}.toml" if model else None
+    settings = read_config(out) if resuming else load_config(config, setting, over)
+    with bars() as progress:
+        try:
+            policy = run_training(settings, out, Bars(progress))
+        except Stopped:
+            progress.stop()
+            typer.echo(f"Stopped and saved. Go on with: reflect-rl train --out {out}")
+            raise typer.Exit(130) from None
+    if processes.number() > 0:
+        return
+    curve = read_curve(out)
+    cut, written = (int(sum(row.get(name, 0) for row in curve)) for name in ("reflections_cut", "reflections"))
+    if cut:
+        told = f"{cut} of {written} reflections were cut at {settings.reflection_tokens} tokens"
+        typer.echo(f"{told}: raise reflection_tokens")
+    typer.echo(f"Policy:         {policy}")
+    typer.echo(f"Learning curve: {draw_curves({out.name: out}, out / 'curve.png')}")
+    evaluation = f"natlang evaluate --agent reflect-rl:{out} --out {out}/evaluation --protocol"
+    typer.echo(f"Evaluate it:    {evaluation} {protocol_of(settings) or '... (one of those of `natlang protocols`)'}")
+
+
+@app.command()
+def reproduce(
+    target: Annotated[
+        str,
+        typer.Argument(help="table2, figure2 to figure4, algorithms, appendix-a, appendix-e2, gain, gain-alfworld"),
+    ],
+    out: Annotated[Path, typer.Option(help="Where everything goes. A stopped run there resumes.")],
+    preset: Annotated[
+        str,
+        typer.Option(help="quick: one seed, short RL. tiny, smollm2: three seeds. smoke: to try it."),
+    ] = "quick",
+    task: Annotated[
+        list[str] | None,
+        typer.Option(help="A task instead of the target's own, such as taxi-dropoff; several with commas or repeated."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Cells at a time, a core or a GPU each.")] = 2,
+    split: Annotated[
+        str, typer.Option(help="test plays the tasks' protocols. validation is for choosing settings.")
+    ] = "test",
+    setting: Settings = None,
+) -> None:
+    """Train and evaluate the methods of one of the paper's tables or figures, and show them beside its numbers."""
+    from reference_agent.paper.experiments import PRESETS, TARGETS, TASKS, Cell, make_plan
+    from reference_agent.paper.tables import lines, notes
+    from reference_agent.rlft import Stopped
+
+    one_of("target", target, TARGETS)
+    one_of("preset", preset, PRESETS)
+    one_of("split", split, ("test", "validation"))
+    tasks = [name for each in task or [] for name in each.split(",")]
+    for each in tasks:
+        one_of("task", each, TASKS)
+    from reference_agent.paper.reproduce import reproduce as run_plan
+
+    plan = make_plan(TARGETS[target], PRESETS[preset], out, tasks, setting or [], split)
+    console = Console(width=None if sys.stdout.isatty() else 140)  # a file is as wide as the table
+    started = time.perf_counter()
+    with bars() as progress:
+        every = progress.add_task("all", total=len(plan.cells), value="")
+        shown: dict[str, Bars] = {}
+
+        def report(cell: str, stage: str, step: int, steps: int, value: float) -> None:
+            shown.setdefault(cell, Bars(progress, cell))(stage, step, steps, value)
+
+        def done(cell: Cell) -> None:
+            progress.advance(every)
+            if cell.name in shown:
+                shown[cell.name].close()
+                minutes = (time.perf_counter() - started) / 60
+                progress.console.print(f"{minutes:5.1f} minutes: {cell.name} is done", highlight=False)
+
+        try:
+            entries = run_plan(plan, jobs, report, done)
+        except (Stopped, KeyboardInterrupt):
+            progress.stop()
+            typer.echo("Stopped and saved. Run the same command to go on.")
+            raise typer.Exit(130) from None
+    heading, *rows = lines(plan, entries)
+    table = Table(title=plan.target.title)
+    for column in heading:
+        table.add_column(column, justify="right" if table.columns else "left")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    for note in notes(plan, entries):
+        typer.echo(note)
+    typer.echo(f"Written to {out / target}.md and .json" + (", its curves to .png" if plan.target.picture else ""))
+
+
+@app.command("warm-up")
+def warm_up(
+    out: Annotated[Path, typer.Argument(help="Where the model goes; must not exist.")],
+    config: Annotated[Path, typer.Option(help="A TOML file or a preset's name.")] = Path("taxi-pickup/best"),
+) -> None:
+    """Make the tiny model that both players start from, and teach it to read labels and to tell directions."""
+    from reference_agent.models.named import make_tiny
+    from reference_agent.run.config_file import load_config
+
+    if out.exists():
+        raise UsageError(f"{out} already exists: choose another folder")
+    settings = load_config(config)
+    with bars() as progress:
+        make_tiny(settings, Bars(progress)).save(out)
+    typer.echo(f"Model: {out}")
+
+
+@models.command()
+def fetch(name: Annotated[str, typer.Argument(help="smollm2")]) -> None:
+    """Fetch a model by its name in configs (`model.name`); one that is there already is left alone."""
+    from reference_agent.models.named import fetch_model
+
+    typer.echo(fetch_model(name, lambda line: typer.echo(line, err=True)))
+
+
+@app.command()
+def collect(
+    config: Preset = None,
+    out: Out = _OUT,
+    setting: Settings = None,
+) -> None:
+    """Let the teacher play and reflect: the data set of a run and its card. Stopped, it goes on where it was."""
+    from natlang_envs.locks import only_process
+    from reference_agent.collection import CARD
+    from reference_agent.run.config_file import load_config
+    from reference_agent.run.data_card import describe, read_card
+    from reference_agent.run.pipeline import check_environments, collected
+    from reference_agent.run.stages import claim
+
+    settings = load_config(config, setting)
+    check_environments(settings)
+    out.mkdir(parents=True, exist_ok=True)
+    with only_process(out), bars() as progress:
+        claim(settings, out)
+        data = collected(settings, out, Bars(progress))
+    typer.echo(describe(read_card(data.parent / CARD)))
+    typer.echo(f"Data: {data}")
+
+
+@app.command()
+def show(run: Annotated[Path, typer.Argument(help="A run's folder.")], examples: int = 4) -> None:
+    """Print a run's settings and some of what the teacher said, mistakes included."""
+    from reference_agent.collection import CARD, read_examples
+    from reference_agent.run.config_file import dump_config
+    from reference_agent.run.data_card import describe, read_card
+    from reference_agent.run.stages import read_config
+
+    typer.echo(dump_config(read_config(run)))
+    collected = read_examples(run / "data" / "examples.jsonl")
+    if (run / "data" / CARD).exists():
+        typer.echo(describe(read_card(run / "data" / CARD)))
+    for wanted in (False, True):
+        for each in [each for each in collected if each.negative is wanted][:examples]:
+            typer.echo(f"{'after a mistake' if wanted else 'on the way'}: {each.reflection} -> {each.action}")
+
+
+@app.command()
+def plot(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs.")],
+    out: Annotated[Path, typer.Option(help="The picture.")] = Path("curve.png"),
+) -> None:
+    """Draw the learning curves of several runs into one picture."""
+    from reference_agent.paper.tables import draw_curves
+
+    names = {run.name: run for run in runs}
+    if len(names) < len(runs):
+        raise UsageError("two runs have the same folder name: rename one, the names are the legend")
+    typer.echo(draw_curves(names, out))

@@ -1,0 +1,236 @@
+"""Algorithm 1 from end to end, in one folder per run; finished stages are not repeated.
+
+OUT/settings.json        the settings
+OUT/base/                the tiny model before fine-tuning (warmed up once, and cached)
+OUT/data/examples.jsonl  D, lines 2 to 20, with a card; OUT/answers/ caches a chat model's answers
+OUT/reflector/           R̂, line 21; while it is trained, checkpoints in OUT/.reflector.steps/
+OUT/policy-sft/          π_θ0, line 22; as above
+OUT/rl/                  checkpoints and TensorBoard events of lines 23 to 35
+OUT/policy/              the trained policy, with OUT/curve.png and OUT/curve.json
+
+A pretrained model stays where it is; with LoRA, players and checkpoints hold adapters only. Runs may share the stages
+before RL: with a shared folder, OUT holds links to the stages that have its settings.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
+from natlang_envs.locks import only_process
+from reference_agent import processes
+from reference_agent.collection import (
+    EXAMPLES,
+    Example,
+    Fit,
+    Report,
+    cut_to_context,
+    gather,
+    read_examples,
+    with_shown,
+    write_collection,
+)
+from reference_agent.curriculum import for_learning
+from reference_agent.models.backbone import check_backbone, load_tokenizer, memory_advice
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.named import base_model, model_source
+from reference_agent.models.saycan import with_head
+from reference_agent.models.tokenizer import PromptReader, check_labels, label_tokens
+from reference_agent.rlft import Row, reinforce
+from reference_agent.run.config import Config
+from reference_agent.run.folders import finished
+from reference_agent.run.idle import idle_policy, idle_rl, without
+from reference_agent.run.stages import (
+    claim,
+    link_stage,
+    load_player,
+    load_reflector,
+    new_player,
+    resume_folder,
+    served_reflector,
+)
+from reference_agent.sft import fine_tune_both, fine_tune_policy, fine_tune_reflector
+from reference_agent.teachers.chat import chat_options
+from reference_agent.teachers.choose import CHAT, make_teacher
+
+_LAST = "or set model.gradient_checkpointing = true"  # what to do where even a small batch is too large
+# Makes a player out of D, with checkpoints in a folder.
+_Maker = Callable[[Config, Path, Sequence[Example], Report, Path], LanguageModel]
+
+
+def train(config: Config, out: Path, report: Report, shared: Path | None = None) -> Path:
+    """Run Algorithm 1, or the part of it that is missing in `out`; return the folder of the trained policy.
+
+    Of several processes (processes.py) the first collects and warms up, and all take part in the fine-tuning. `report`
+    is called with the stage's name, step, number of steps and a value (loss, accuracy or success rate). `shared` keeps
+    the stages before RL for all runs with their settings. Raises `UsageError`, and `Stopped` after Ctrl-C in RL.
+    """
+    torch.set_num_threads(config.threads)
+    config.model.check_trainable()
+    if config.sft_policy.steps and not config.collect.policy_trajectories:
+        raise UsageError(
+            "collect.policy_trajectories is 0, so that the policy has nothing to learn from: raise it, or set "
+            "sft_policy.steps = 0 for no warm start"
+        )
+    if config.model.name != "tiny":
+        check_backbone(model_source(config.model.name), config.model)
+    if not (out / "policy").exists():
+        commands = check_environments(config)
+        if config.model.name != "tiny" and config.head == "labels":
+            check_labels(commands, len(label_tokens(load_tokenizer(model_source(config.model.name)))))
+    with ExitStack() as held:
+        if processes.number() == 0:
+            out.mkdir(parents=True, exist_ok=True)
+            held.enter_context(only_process(out))
+        with processes.first_before_others():
+            claim(config, out)
+            examples = read_examples(collected(config, out, report, shared))  # lines 2 to 20
+            report("collect", config.collect.trajectories, config.collect.trajectories, float(len(examples)))
+            load_or_make_base(config, out, report, shared)
+        if config.reflect:
+            _fine_tuned("reflector", _make_reflector, config, out, examples, report, shared)  # line 21
+        _fine_tuned("policy-sft", _make_policy, config, out, examples, report, shared)  # line 22
+        if not (out / "policy").exists():
+            policy, curve = _reinforced(config, out, report)  # lines 23 to 35
+            if processes.number() == 0:
+                rows = [{"episodes": config.rl.batch * number, **row} for number, row in enumerate(curve, 1)]
+                write_whole(out / "curve.json", json.dumps(rows).encode())
+                finished(out / "policy", policy.save)
+    return out / "policy"
+
+
+def check_environments(config: Config) -> int:
+    """Make each environment of a run once, and its teacher; return the largest number of commands of a stage.
+
+    Raises `UsageError` if there is no such environment or teacher, or it does not take its arguments.
+    """
+    env = for_learning(config.demonstrations, config.allow_test).make()
+    make_teacher(env, np.random.default_rng(0), config.teacher)
+    if config.teacher.name == CHAT:
+        chat_options(config.teacher)
+    env.close()
+    envs = [for_learning(stage, config.allow_test).make() for stage in config.stages]
+    for env in envs:
+        env.close()
+    return max(env.max_commands for env in envs)
+
+
+def collected(config: Config, out: Path, report: Report, shared: Path | None = None) -> Path:
+    """Return the file of a run's examples, collected unless it is there already; for `shared` see `train`."""
+    answers = (shared or out) / "answers"  # outlives a collection that was stopped
+
+    def make(folder: Path) -> None:
+        write_collection(folder, gather(config, answers, report, _cut(config)))
+
+    made = link_stage(config, "data", out, shared, make)
+    if not (made / EXAMPLES).exists():  # deleted by the user, as is said of damaged ones: they are collected again
+        shutil.rmtree(made.resolve())
+        made = link_stage(config, "data", out, shared, make)
+    return made / EXAMPLES
+
+
+def _cut(config: Config) -> Fit | None:
+    """Return how p(s) is cut to a pretrained model's context in collection, as in play; None for a tiny model.
+
+    A tiny model is made with as many positions as its task needs, and says so if they do not suffice.
+    """
+    if config.model.name == "tiny":
+        return None
+    reader = PromptReader.of(model_source(config.model.name), config.head, config.model.chat)
+    return cut_to_context(reader, config.reflection_tokens if config.reflect else 0, config.history)
+
+
+def load_or_make_base(config: Config, out: Path, report: Report, shared: Path | None) -> str | Path:
+    """Return the folder or hub id of a run's model before any fine-tuning; see `train`."""
+    if config.model.name != "tiny":
+        return model_source(config.model.name)
+    return link_stage(config, "base", out, shared, lambda folder: base_model(config, report).save(folder))
+
+
+def _fine_tuned(
+    stage: str,
+    make: _Maker,
+    config: Config,
+    out: Path,
+    examples: Sequence[Example],
+    report: Report,
+    shared: Path | None,
+) -> None:
+    """Make a player by fine-tuning in all processes, if the stage is missing; only the first looks whether it is."""
+    steps, begun = resume_folder(config, stage, out, shared), False
+
+    def fine_tune(folder: Path) -> None:
+        nonlocal begun
+        begun = processes.anyone(True)
+        make(config, out, examples, report, steps).save(folder)
+
+    if processes.number() == 0:
+        link_stage(config, stage, out, shared, fine_tune)
+        shutil.rmtree(steps, ignore_errors=True)
+    if begun or processes.anyone(False):
+        if processes.number() > 0:
+            make(config, out, examples, report, steps)
+        processes.anyone(False)  # wait until the first has written the stage
+
+
+def _make_reflector(
+    config: Config, out: Path, examples: Sequence[Example], report: Report, steps: Path
+) -> LanguageModel:
+    model, settings = new_player(config, out, "reflector"), config.sft_reflector
+
+    def told(step: int, loss: float) -> None:
+        report("reflector", step, settings.steps, loss)
+
+    if not settings.steps:
+        return model
+    with memory_advice("in the reflector's SFT", f"set or lower sft_reflector.microbatch, {_LAST}"):
+        if not config.one_model:
+            fine_tune_reflector(model, examples, settings, config.seed, told, steps)
+        else:
+            told_apart = with_shown(examples, config.collect)
+            fine_tune_both(model, told_apart, settings, config.sft_policy, config.seed, told, steps)
+    return model
+
+
+def _make_policy(config: Config, out: Path, examples: Sequence[Example], report: Report, steps: Path) -> LanguageModel:
+    if config.one_model:
+        return load_player(config, out, "reflector")  # the one model, which has learned this job already
+    model = with_head(new_player(config, out, "policy"), config)
+    settings = without(config.sft_policy, idle_policy(config.sft_policy, config.reflect, config.head))
+    if not settings.steps:
+        return model
+
+    def told(step: int, loss: float) -> None:
+        report("policy", step, settings.steps, loss)
+
+    with memory_advice("in the policy's SFT", f"set or lower sft_policy.microbatch, {_LAST}"):
+        told_apart = with_shown(examples, config.collect)
+        return fine_tune_policy(model, told_apart, settings, config.seed, told, steps, config.reflect)
+
+
+def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageModel, list[Row]]:
+    """Return the policy after RL fine-tuning, and its learning curve."""
+    policy = load_player(config, out, "policy-sft")
+    served = bool(config.rl.reflector_endpoint)
+    reflector = served_reflector(config, out) if served else load_reflector(config, out, policy)
+    lengths = [stage.iterations for stage in config.stages]
+
+    def told(row: Row) -> None:
+        report("rl", sum(lengths[: int(row["stage"])]) + int(row["iteration"]), sum(lengths), row["success"])
+
+    settings = without(config.rl, idle_rl(config.rl))
+    options = {"history": config.history, "seed": config.seed, "allow_test": config.allow_test}
+    same = config.players == "one"
+    with memory_advice("in RL", f"lower rl.microbatch, then rl.batch, {_LAST}"):
+        curve = reinforce(
+            policy, reflector, config.stages, settings, **options, folder=out / "rl", report=told, one_model=same
+        )
+    return policy, curve

@@ -1,0 +1,1 @@
+"""The tiny model: how it is made and warmed up."""
