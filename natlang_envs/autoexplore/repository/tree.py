@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from natlang_envs.autoexplore.repository.ignore import Rule, is_ignored, rules_in
+from natlang_envs.autoexplore.repository.ignore import Rule, leaves_out, rules_above, rules_in
 from natlang_envs.autoexplore.repository.names import is_git, of_entry, on_disk, parts_of, shown
 from natlang_envs.errors import UsageError
 
@@ -94,7 +94,7 @@ class Repository:
 
     Args:
         path: The real path of the folder.
-        ignored: Whether what `.gitignore` files name is there, too.
+        ignored: Whether what git ignores is there, too.
 
     Attributes:
         name: The name of the folder.
@@ -128,7 +128,8 @@ class Repository:
         return _open_again, (str(self.path), self._ignored)
 
     def _index(self, root: int) -> None:
-        waiting: list[tuple[str, tuple[bytes, ...], tuple[Rule, ...]]] = [("", (), ())]
+        rules, top = ((), b"") if self._ignored else rules_above(self.path)
+        waiting: list[tuple[str, tuple[bytes, ...], tuple[Rule, ...]]] = [("", (), rules)]
         while waiting:
             path, parts, rules = waiting.pop()
             folders: list[str] = []
@@ -136,12 +137,13 @@ class Repository:
             others: list[str] = []
             try:
                 with open_beneath(root, parts) as opened, os.scandir(opened) as entries:
+                    base = top + b"".join(part + b"/" for part in parts)
                     if not self._ignored:
-                        rules += rules_in(opened, len(parts))
+                        rules += rules_in(opened, base)
                     for entry in entries:
                         name = of_entry(entry)
                         whole = f"{path}/{name}" if path else name
-                        if is_git(name) or (rules and is_ignored(rules, whole, entry.is_dir(follow_symlinks=False))):
+                        if is_git(name) or (rules and leaves_out(rules, base, entry)):
                             continue
                         kind = self._add(whole, entry, opened)
                         if kind is not None:
@@ -354,7 +356,7 @@ def open_repository(path: str | Path, *, again: bool = False, ignored: bool = Tr
     Args:
         path: The folder.
         again: Index it again, because files changed.
-        ignored: Index what `.gitignore` files name, too; without it they are not there.
+        ignored: Index what git ignores, too; without it that is not there.
 
     Raises:
         UsageError: It is missing, is a file, cannot be read, or holds no file.
@@ -377,7 +379,8 @@ def open_repository(path: str | Path, *, again: bool = False, ignored: bool = Tr
             f"repository {str(path)!r} cannot be read ({error.strerror}): give a readable folder"
         ) from None
     if not repository.files:
-        raise UsageError(f"repository {str(path)!r} holds no readable file: give a folder with files")
+        beside = "" if ignored else ", or show those that git ignores with --ignored"
+        raise UsageError(f"repository {str(path)!r} holds no readable file: give a folder with files{beside}")
     with _lock:
         if not again:
             return _opened.setdefault((real, ignored), repository)
