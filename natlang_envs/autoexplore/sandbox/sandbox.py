@@ -20,14 +20,19 @@ from natlang_envs.autoexplore.sandbox.command_context import (
     resolve_target,
 )
 from natlang_envs.autoexplore.sandbox.commands import COMMANDS
+from natlang_envs.autoexplore.sandbox.grep import grep
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
 from natlang_envs.autoexplore.sandbox.layered_folder import MANY, LayeredFolder
 from natlang_envs.autoexplore.sandbox.overlay import NO_STATE, Overlay, State, parent_of
-from natlang_envs.autoexplore.sandbox.parser import ParseError, parse
+from natlang_envs.autoexplore.sandbox.parser import CommandLine, ParseError, parse
+from natlang_envs.autoexplore.sandbox.search_commands import SEARCH_COMMANDS
 from natlang_envs.autoexplore.sandbox.work_folder import TooMuch, WorkFolder
 from natlang_envs.errors import UsageError
 from natlang_envs.spaces import escape_surrogates
 
+NATIVE = COMMANDS | SEARCH_COMMANDS | {"grep": grep}
+MAX_CODE = 100_000  # bytes of a program as an argument; the kernel takes 131,072
+NO_INPUT = f"its standard input is empty here; python alone takes a program of up to {MAX_CODE:,} bytes from it"
 PROGRAMS = {"python": "python", "python3": "python", "pip": "pip", "pip3": "pip"}
 
 
@@ -58,11 +63,11 @@ class SandboxState(NamedTuple):
 class AutoExploreSandbox:
     """A copy-on-write sandbox over a repository; the original is never modified.
 
-    `cd`, `ls`, `cat`, `head`, `tail` and `echo` are answered here, without a process; `> FILE` and `>> FILE` write into
-    the sandbox. `python` and `pip` run in isolation, see `isolation.py`, over a copy of the files in memory that exists
-    for one run; of a large repository only the changes are copied for each. The root is shown as `/work`, nothing above
-    it can be reached. Symbolic links are listed, never followed; `.git` is hidden and cannot be written. Use it as a
-    context manager, or call `close`.
+    `cd`, `ls`, `cat`, `head`, `tail`, `echo`, `grep`, `find`, `wc`, `sed -n` and `pwd` are answered here, without a
+    process, also in pipes; `> FILE`, `>> FILE` and here-documents write into the sandbox. `python` and `pip` run in
+    isolation, see `isolation.py`, over a copy of the files in memory that exists for one run; of a large repository
+    only the changes are copied for each. The root is shown as `/work`, nothing above it can be reached. Symbolic links
+    are listed, never followed; `.git` is hidden and cannot be written. Use it as a context manager, or call `close`.
 
     Args:
         repository: A folder, or its index.
@@ -123,31 +128,56 @@ class AutoExploreSandbox:
             line = parse(escape_surrogates(command_line))
         except ParseError as error:
             return CommandResult("", f"{error}\n", 2)
-        name = line.words[0]
-        if name not in COMMANDS and name not in PROGRAMS:
-            known = ", ".join(sorted({*COMMANDS, *PROGRAMS.values()}))
-            return CommandResult("", f"{escape_surrogates(name)}: command not found (there are {known})\n", 127)
+        stages: list[CommandLine] = []
+        stage: CommandLine | None = line
+        while stage is not None:
+            stages.append(stage)
+            name = stage.words[0]
+            if name not in NATIVE and name not in PROGRAMS:
+                known = ", ".join(sorted({*NATIVE, *PROGRAMS.values()}))
+                return CommandResult("", f"{escape_surrogates(name)}: command not found (there are {known})\n", 127)
+            stage = stage.then
+        last = stages[-1]
         target = None
-        if line.target is not None:
+        if last.target is not None:
             try:
-                target = resolve_target(self._context, line.target)
+                target = resolve_target(self._context, last.target)
             except CommandError as error:
                 return CommandResult("", f"{error}\n", error.code)
-        if name in PROGRAMS:
-            done = self._run((PROGRAMS[name], *line.words[1:]))
-        else:
-            done = self._answer(name, line.words[1:], self.limits.output if target is None else self.limits.disk)
+        done = Completed(0, b"", b"", None)
+        for stage in stages:
+            limit = self.limits.output if stage is last and target is None else self.limits.disk
+            after = self._run_stage(stage, done.stdout, limit)
+            done = after._replace(stderr=done.stderr + after.stderr, stopped=done.stopped or after.stopped)
         if target is not None:
-            problem = self._redirect(target, done.stdout, line.append)
-            errors = done.stderr + f"{line.target}: {problem}\n".encode() if problem else done.stderr
+            problem = self._redirect(target, done.stdout, last.append)
+            errors = done.stderr + f"{last.target}: {problem}\n".encode() if problem else done.stderr
             done = done._replace(stdout=b"", stderr=errors, exit_code=1 if problem else done.exit_code)
         return CommandResult(_text(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
+
+    def _run_stage(self, stage: CommandLine, given: bytes, limit: int) -> Completed:
+        """Run one command of a line, with its standard input."""
+        name, *words = stage.words
+        if stage.given is not None:
+            given = stage.given.encode()
+        if name in NATIVE:
+            self._context.given = given
+            done = self._answer(name, words, limit)
+        elif given and (PROGRAMS[name] != "python" or words[:1] not in ([], ["-"]) or len(given) > MAX_CODE):
+            done = Completed(2, b"", f"{name}: {NO_INPUT}\n".encode(), None)
+        else:
+            code = ["-c", os.fsdecode(given), *words[1:]] if given else words
+            done = self._run((PROGRAMS[name], *code))
+        if stage.errors:
+            joined = done.stdout + done.stderr if stage.errors == "&1" else done.stdout
+            done = done._replace(stdout=joined, stderr=b"")
+        return done
 
     def _answer(self, name: str, words: Sequence[str], limit: int) -> Completed:
         output = Output(limit, self.limits.seconds)
         stopped = None
         try:
-            code = COMMANDS[name](self._context, words, output)
+            code = NATIVE[name](self._context, words, output)
         except CommandError as error:
             output.fail(str(error))
             code = error.code

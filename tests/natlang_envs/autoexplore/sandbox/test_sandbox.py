@@ -23,6 +23,7 @@ def both(sandbox: AutoExploreSandbox, *lines: str) -> list[tuple]:
     return [tuple(sandbox.execute(line)) for line in lines]
 
 
+THERE_ARE = "cat, cd, echo, find, grep, head, ls, pip, pwd, python, sed, tail, wc"
 ANSWERS = [
     ("cat README.md", ("# Title\n\nHello.\n", "", 0)),
     (
@@ -82,7 +83,8 @@ ANSWERS = [
     ("echo -ne 'a\\cb'", ("a", "", 0)),
     ("echo 'a\\tb' -n", ("a\\tb -n\n", "", 0)),
     ("echo -x", ("-x\n", "", 0)),
-    ("vim README.md", ("", "vim: command not found (there are cat, cd, echo, head, ls, pip, python, tail)\n", 127)),
+    ("vim README.md", ("", f"vim: command not found (there are {THERE_ARE})\n", 127)),
+    ("cat -dash.py", ("", "cat: invalid option -- 'd'; a name is written ./-dash.py\n", 1)),
     ("cat 'README.md", ("", "a single quote is not closed\n", 2)),
 ]
 
