@@ -39,6 +39,10 @@ class ParseError(ValueError):
     """A command line that is not understood; the message is the answer to whoever gave it."""
 
 
+class DocumentError(ParseError):
+    """A here-document holds what a shell would put something else for."""
+
+
 class CommandLine(NamedTuple):
     """A command line.
 
@@ -219,10 +223,28 @@ class _Reader:
         raise ParseError("a double quote is not closed")
 
 
+def document_end(text: str) -> int:
+    """Return where a command ends that takes a here-document from its first line on; 0 if there is none."""
+    found = _DOCUMENT.search(text.partition("\n")[0])
+    if found is None:
+        return 0
+    tabs, *words = found.groups()
+    word = re.escape(next(each for each in words if each))
+    closing = re.compile(rf"\n{chr(9) + '*' if tabs else ''}{word}(?=\n|\Z)").search(text, found.end())
+    if closing is None:
+        return 0
+    try:
+        return closing.end() if parse(text[: closing.end()]).given is not None else 0
+    except DocumentError:
+        return closing.end()
+    except ParseError:
+        return 0
+
+
 def _plain(found: re.Match[str]) -> str:
     """Return what a shell makes of a backslash in a here-document."""
     if found[2]:
-        raise ParseError(f"`{found[2]}` is not allowed in a here-document unless its word is quoted: << 'EOF'")
+        raise DocumentError(f"`{found[2]}` is not allowed in a here-document unless its word is quoted: << 'EOF'")
     return "" if found[1] == "\n" else found[1]
 
 

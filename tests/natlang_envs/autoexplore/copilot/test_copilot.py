@@ -81,7 +81,7 @@ def test_identify(boats: Path, lines: tuple[str, ...], ending: Ending) -> None:
         ("answer", "answer", "write the answer after the word"),
         ("id README.md", "answer", "it ends with answer TEXT or exit"),
         ("id README.md", "change", "it ends with exit"),
-        ("grep x", "identify", "grep: command not found"),
+        ("rg x", "identify", "rg: command not found"),
         ("next page", "identify", "next: command not found"),
         ("Well, who knows.", "change", "No command was found"),
     ],
