@@ -96,7 +96,7 @@ def _driver(agent: str, mode: Mode, model: str, timeout: float, seed: int, conso
     if agent == "human":
         return HumanDriver(lambda copilot: _ask(console, copilot))
     if agent == "openai":
-        return ModelDriver(ChatEndpoint(model, timeout=timeout))
+        return ModelDriver(ChatEndpoint(model, timeout=timeout, tell=lambda line: _print(console, line, "yellow")))
     kind = agent.partition(":")[0]
     one_of("agent", kind, ["human", "openai", *agent_names()])
     if mode != "identify":
