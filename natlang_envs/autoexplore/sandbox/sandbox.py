@@ -237,7 +237,7 @@ class AutoExploreSandbox:
         Raises:
             RepositoryChanged: One of the files changed in the original since it was indexed.
         """
-        return _text(patch(self.changed_files(), whole_binaries=False))
+        return "".join(map(_text, patch(self.changed_files(), whole_binaries=False)))
 
     def export(self, path: str | Path) -> None:
         """Write the changes as a patch that `git apply` accepts, and `patch -p1` where no binary file changed.
