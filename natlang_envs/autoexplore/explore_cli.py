@@ -29,6 +29,7 @@ from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import agent_names, load_agent
 
 _SHOWN_CHARACTERS = 4_000  # of what one command printed
+_SHOWN_LINES = 5_000  # of the changes
 _ENDINGS = {
     "identified": "Identified: {}",
     "answered": "Answer: {}",
@@ -158,8 +159,11 @@ def _finish(console: Console, copilot: AutoExploreCopilot, driver: Driver, expor
     except UsageError as error:
         _print(console, f"The changes cannot be shown: {error}", "bold red")
         return
-    for line in diff.removesuffix("\n").split("\n") if diff else ():
+    *lines, rest = diff.split("\n", _SHOWN_LINES) if diff else [""]
+    for line in lines:
         _print(console, line, _style(line))
+    if rest:
+        _print(console, f"[and {rest.count(chr(10)):,} more lines; --export writes them all]", "bold")
     if changed or copilot.mode == "change":
         count = "No file was" if not changed else "1 file was" if len(changed) == 1 else f"{len(changed)} files were"
         _print(console, f"{count} changed in the sandbox, none in {copilot.sandbox.repository.path}.")

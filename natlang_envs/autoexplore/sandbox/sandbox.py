@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from natlang_envs.autoexplore.repository.names import on_disk
-from natlang_envs.autoexplore.repository.tree import Repository, open_repository
+from natlang_envs.autoexplore.repository.tree import Repository, RepositoryChanged, open_repository
 from natlang_envs.autoexplore.sandbox.changes import ChangedFile, changed_files, check_outside, patch, write_patch
 from natlang_envs.autoexplore.sandbox.command_context import (
     MISSING,
@@ -30,6 +30,9 @@ from natlang_envs.autoexplore.sandbox.work_folder import TooMuch, WorkFolder
 from natlang_envs.errors import UsageError
 from natlang_envs.spaces import escape_surrogates
 
+_T = TypeVar("_T")
+_RENEWALS = 5  # how often one command takes what changed in the original anew
+_MOST_NOTES = 5  # files that changed that one command names
 NATIVE = COMMANDS | SEARCH_COMMANDS | {"grep": grep}
 MAX_CODE = 100_000  # bytes of a program as an argument; the kernel takes 131,072
 NO_INPUT = f"its standard input is empty here; python alone takes a program of up to {MAX_CODE:,} bytes from it"
@@ -92,6 +95,7 @@ class AutoExploreSandbox:
         self._overlay = Overlay(self.repository, self.limits.disk)
         self._context = CommandContext(self._overlay)
         self._closed = False
+        self._notes: list[str] = []  # on what changed in the original during a command
 
     def __enter__(self) -> AutoExploreSandbox:
         return self
@@ -118,8 +122,10 @@ class AutoExploreSandbox:
     def execute(self, command_line: str) -> CommandResult:
         """Run one command line. Whatever it is, it is answered.
 
+        What changed in the original since it was indexed is taken as it is now, or left out if it is gone or changes
+        all the time; the end of `stderr` names it.
+
         Raises:
-            RepositoryChanged: The original changed since it was indexed; the message names the file.
             UsageError: The sandbox is closed.
         """
         if self._closed:
@@ -147,13 +153,44 @@ class AutoExploreSandbox:
         done = Completed(0, b"", b"", None)
         for stage in stages:
             limit = self.limits.output if stage is last and target is None else self.limits.disk
-            after = self._run_stage(stage, done.stdout, limit)
+            try:
+                after = self._living(
+                    lambda stage=stage, given=done.stdout, limit=limit: self._run_stage(stage, given, limit)
+                )
+            except RepositoryChanged as error:
+                after = Completed(1, b"", f"{error}\n".encode("utf-8", "backslashreplace"), None)
             done = after._replace(stderr=done.stderr + after.stderr, stopped=done.stopped or after.stopped)
         if target is not None:
-            problem = self._redirect(target, done.stdout, last.append)
+            problem = self._living(lambda: self._redirect(target, done.stdout, last.append))
             errors = done.stderr + f"{last.target}: {problem}\n".encode() if problem else done.stderr
             done = done._replace(stdout=b"", stderr=errors, exit_code=1 if problem else done.exit_code)
+        notes, self._notes = self._notes, []
+        done = done._replace(stderr=done.stderr + "".join(notes).encode("utf-8", "backslashreplace"))
         return CommandResult(_text(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
+
+    def _living(self, act: Callable[[], _T]) -> _T:
+        """Do something that reads the original; what changed in it meanwhile is taken as it is now, or left out.
+
+        Raises:
+            RepositoryChanged: Again and again another file changed.
+        """
+        met: set[str] = set()
+        twice: set[str] = set()
+        for _ in range(_RENEWALS):
+            try:
+                return act()
+            except RepositoryChanged as error:
+                (twice if error.path in met else met).add(error.path)
+                self._renew(twice)
+        return act()
+
+    def _renew(self, without: Collection[str]) -> None:
+        """Take the files of the original as they are now, and note what became of each that changed."""
+        self.repository, became = self.repository.renewed(without)
+        self._overlay = self._context.files = self._overlay.moved_to(self.repository)
+        changed = [f"[{path} changed in the original: {what}]\n" for path, what in became.items()]
+        more = len(changed) - _MOST_NOTES
+        self._notes += changed[:_MOST_NOTES] + ([f"[and {more:,} more files]\n"] if more > 0 else [])
 
     def _run_stage(self, stage: CommandLine, given: bytes, limit: int) -> Completed:
         """Run one command of a line, with its standard input."""

@@ -216,12 +216,20 @@ def test_what_is_no_state(sandbox, state):
     assert sandbox.execute("cat src/main.py").exit_code == 0
 
 
-def test_changed_original_is_named(repo):
+def test_what_changed_in_the_original_is_taken_anew_and_named(repo):
     with AutoExploreSandbox(repo) as sandbox:
         sandbox.execute("echo a > README.md")
         (repo / "src" / "main.py").write_text("changed\n")
-        with pytest.raises(RepositoryChanged, match=r"src/main\.py"):
-            sandbox.execute("cat src/main.py")
+        note = "[src/main.py changed in the original: it is taken as it is now]\n"
+        assert sandbox.execute("cat src/main.py") == ("changed\n", note, 0, None)
+        assert sandbox.execute("cat src/main.py") == ("changed\n", "", 0, None)
+        (repo / "src" / "main.py").unlink()
+        (repo / "src" / "deep" / "far.txt").unlink()
+        gone = sandbox.execute("cat src/deep/far.txt")
+        assert gone.stdout == ""
+        assert "[src/deep/far.txt changed in the original: it is gone, and left out]\n" in gone.stderr
+        assert sandbox.execute("ls src").stdout == "deep\nup\n"
+        assert sandbox.execute("ls src/deep").stdout == ""
         assert sandbox.execute("cat README.md").stdout == "a\n"
         (repo / "README.md").unlink()
         with pytest.raises(RepositoryChanged, match=r"README\.md"):
