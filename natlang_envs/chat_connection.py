@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-from urllib.request import proxy_bypass_environment
+from urllib.request import proxy_bypass
 
 from natlang_envs.chat_response import plain
 from natlang_envs.errors import UsageError
@@ -44,7 +44,7 @@ def shown_address(address: str) -> str:
 def proxy_of(address: str) -> tuple[str, str] | None:
     """Return the environment variable that names the proxy to an address, and the proxy; None without one."""
     parts = urlsplit(address)
-    if proxy_bypass_environment(parts.hostname or ""):
+    if proxy_bypass(parts.hostname or ""):
         return None
     names = (f"{parts.scheme}_proxy", "all_proxy")
     found = ((each, setting(each)) for name in names for each in (name, name.upper()))

@@ -241,8 +241,8 @@ def _from_fence(said: str, choices: Sequence[Choice], final: str) -> Found | Non
 def _from_json(said: str, choices: Sequence[Choice], final: str) -> Found | None:
     """Return the command of the first object or list that names one, or of a call in Python's form."""
     for each in json_values(said):
-        command = None if each.broken else command_of(each.value) if isinstance(each.value, dict | list) else None
-        if command and (isinstance(each.value, dict) or first_word(command) in WORDS):
+        command = None if each.broken else command_of(each.value)
+        if command and (said[each.start] == "{" or first_word(command) in WORDS):
             line, left_over = first_command(command)
             return line, said[: each.start] + said[each.end :], left_over
     command = python_call(said)

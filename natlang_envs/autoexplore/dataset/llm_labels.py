@@ -202,8 +202,8 @@ def _objects(reply: str) -> Iterator[tuple[str, _Asked | None]]:
 def _flat(value: object) -> list[object]:
     """Return the objects of a list, or of an object that holds one list and no question."""
     if isinstance(value, dict) and "question" not in value:
-        lists = [each for each in cast("dict[str, object]", value).values() if isinstance(each, list)]
-        value = lists[0] if len(lists) == 1 else value
+        lists = [cast("object", each) for each in cast("dict[str, object]", value).values() if isinstance(each, list)]
+        return _flat(lists[0]) if len(lists) == 1 else [cast("object", value)]
     return cast("list[object]", value) if isinstance(value, list) else [value]
 
 
@@ -269,8 +269,8 @@ def _judge(repository: Repository, model: Model, path: str, question: str, answe
     prompt = words["prompt"].format(question=question, answer=answer, path=path, content=text[:LARGEST_FILE]).strip()
     for _ in range(_ATTEMPTS):
         values = [found.value for found in json_values(split_thought(model.answer(system, prompt)).said)]
-        content = next((each for value in values for each in _flat(value) if isinstance(each, dict)), {})
-        given = cast("dict[str, object]", content)
+        objects = (each for value in values for each in _flat(value) if isinstance(each, dict))
+        given = cast("dict[str, object]", next(objects, {}))  # pyright: ignore[reportUnknownArgumentType]
         answers, why, span = given.get("answers"), given.get("why"), given.get("evidence")
         if isinstance(answers, bool) and isinstance(why, str) and isinstance(span, str) and why.strip():
             if not answers:

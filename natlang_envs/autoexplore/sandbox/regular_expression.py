@@ -27,7 +27,6 @@ _CLASSES: dict[str, Callable[[str], bool]] = {
     "print": str.isprintable,
     "graph": lambda character: character.isprintable() and character != " ",
 }
-_LETTERS: dict[str, tuple[str, bool]] = {"s": ("space", True), "S": ("space", False), "d": ("digit", True)}
 _START, _END, _WORD, _OTHER = range(4)  # what stands beside a place
 # What holds between two characters.
 _ASSERTIONS: dict[str, Callable[[int, int], bool]] = {
@@ -62,6 +61,11 @@ class _Node(NamedTuple):
     text: str = ""  # the character, or the name of the assertion
     least: int = 0
     most: int | None = None
+
+
+def _one(fits: Fits, text: str = "") -> _Node:
+    """Return the part that one character fits; `text` is that character if it is the only one."""
+    return _Node("one", fits=fits, text=text)
 
 
 def _is_word(character: str) -> bool:
@@ -149,7 +153,7 @@ class _Reader:
         character = self._text[self._at]
         self._at += 1
         if sign == ".":
-            return _Node("one", fits=_any)
+            return _one(_any)
         if sign and sign in "^$" and (not self._basic or self._is_anchor(sign, first)):
             return _Node("at", text=sign)
         if character == "\\":
@@ -184,10 +188,10 @@ class _Reader:
         if letter in "bB<>":
             return _Node("at", text=letter)
         if letter in "wW":
-            return _Node("one", fits=lambda character: _is_word(character) == (letter == "w"))
+            return _one(lambda character: _is_word(character) == (letter == "w"))
         if letter in "sS" or (letter in "dD" and self._perl):
             name = "space" if letter in "sS" else "digit"
-            return _Node("one", fits=lambda character: _CLASSES[name](character) == letter.islower())
+            return _one(lambda character: _CLASSES[name](character) == letter.islower())
         if letter == "t" and self._perl:
             return self._plain("\t")
         if letter.isalnum():
@@ -196,8 +200,8 @@ class _Reader:
 
     def _plain(self, given: str) -> _Node:
         if self._ignore_case and given.lower() != given.upper():
-            return _Node("one", fits=lambda character: character.lower() == given.lower())
-        return _Node("one", fits=lambda character: character == given, text=given)
+            return _one(lambda character: character.lower() == given.lower())
+        return _one(lambda character: character == given, text=given)
 
     def _set(self) -> _Node:
         negated = self._text.startswith("^", self._at + 1)
@@ -240,7 +244,7 @@ class _Reader:
             forms = {character, character.lower(), character.upper()} if self._ignore_case else {character}
             return any(len(each) == 1 and holds(each) for each in forms) != negated
 
-        return _Node("one", fits=fits)
+        return _one(fits)
 
 
 class _State:

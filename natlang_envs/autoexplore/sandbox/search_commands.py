@@ -53,8 +53,9 @@ def walk(context: CommandContext, typed: str, output: Output) -> Iterator[Found]
         if found.kind != "folder":
             continue
         _, folders, plain = files.folder(found.path)
-        kinds: dict[str, Kind] = dict.fromkeys(plain, "file") | dict.fromkeys(files.others(found.path), "other")
-        kinds |= dict.fromkeys(folders, "folder")
+        kinds: dict[str, Kind] = dict.fromkeys(plain, "file")
+        kinds.update(dict.fromkeys(files.others(found.path), "other"))
+        kinds.update(dict.fromkeys(folders, "folder"))
         called = found.called if found.called.endswith("/") else f"{found.called}/"
         prefix = f"{found.path}/" if found.path else ""
         names = sorted(kinds, reverse=True)
