@@ -195,7 +195,7 @@ class AutoExploreCopilot:
         """Find the command in an answer and execute it; whatever it says, it is a turn.
 
         Raises:
-            UsageError: It is over already, or the original changed.
+            UsageError: It is over already.
         """
         if self.ending is not None:
             raise UsageError("the copilot has come to an end: make a new one")
@@ -221,7 +221,7 @@ class AutoExploreCopilot:
             after: Called after each turn.
 
         Raises:
-            UsageError: The driver cannot go on, or the original changed. What was done so far stays in the sandbox.
+            UsageError: The driver cannot go on. What was done so far stays in the sandbox.
         """
         while self.ending is None:
             answer = driver.reply(self)

@@ -188,7 +188,15 @@ def _from_calls(said: str, choices: Sequence[Choice], final: str) -> Found | Non
     command, left_over = first_command(block.content if block is not None and block.start == 0 else content)
     if not command:
         return None
-    return command, said[:start] + said[end:], left_over + len(calls) - 1
+    return _meant(command, final), said[:start] + said[end:], left_over + len(calls) - 1
+
+
+def _meant(command: str, final: str) -> str:
+    """Return what ends the work, for an answer that a tool or a tag gives."""
+    word, _, text = command.partition(" ")
+    if word != "answer":
+        return command
+    return final if final == "exit" else f"{final} {text}".strip()
 
 
 class _Block(NamedTuple):
@@ -244,7 +252,7 @@ def _from_json(said: str, choices: Sequence[Choice], final: str) -> Found | None
         command = None if each.broken else command_of(each.value)
         if command and (said[each.start] == "{" or first_word(command) in WORDS):
             line, left_over = first_command(command)
-            return line, said[: each.start] + said[each.end :], left_over
+            return _meant(line, final), said[: each.start] + said[each.end :], left_over
     command = python_call(said)
     return (*first_command(command)[:1], "", 0) if command else None
 
@@ -269,7 +277,7 @@ def _from_line(said: str, choices: Sequence[Choice], final: str) -> Found | None
         line = said[begin:end] if length else bare(said[found.start() : end])
         command, left_over = first_command(line)
         word = first_word(command)
-        if word not in WORDS or not (length or parses(command)) or _is_prose(line):
+        if word not in WORDS or not (length or "<<" in command or parses(command)) or _is_prose(line):
             continue
         if first is None or (first_word(first[0]) in ENDS and word not in ENDS):
             further += first is not None

@@ -269,8 +269,9 @@ def _judge(repository: Repository, model: Model, path: str, question: str, answe
     prompt = words["prompt"].format(question=question, answer=answer, path=path, content=text[:LARGEST_FILE]).strip()
     for _ in range(_ATTEMPTS):
         values = [found.value for found in json_values(split_thought(model.answer(system, prompt)).said)]
-        objects = (each for value in values for each in _flat(value) if isinstance(each, dict))
-        given = cast("dict[str, object]", next(objects, {}))  # pyright: ignore[reportUnknownArgumentType]
+        flat = [each for value in values for each in _flat(value)]
+        objects = [cast("dict[str, object]", each) for each in flat if isinstance(each, dict)]
+        given: dict[str, object] = next((each for each in objects if "answers" in each), {})
         answers, why, span = given.get("answers"), given.get("why"), given.get("evidence")
         if isinstance(answers, bool) and isinstance(why, str) and isinstance(span, str) and why.strip():
             if not answers:

@@ -10,31 +10,47 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, NamedTuple
 
+from natlang_envs.autoexplore.repository.entries import (
+    FILE_FLAGS,
+    KEPT_BYTES,
+    NOT_REGULAR,
+    Folder,
+    Kind,
+    Mark,
+    open_beneath,
+    open_folder,
+)
 from natlang_envs.autoexplore.repository.ignore import Rule, leaves_out, rules_above, rules_in
 from natlang_envs.autoexplore.repository.names import is_git, of_entry, on_disk, parts_of, shown
+from natlang_envs.autoexplore.repository.renewal import Renewable
 from natlang_envs.errors import UsageError
 
+__all__ = [
+    "FILE_FLAGS",
+    "KEPT_BYTES",
+    "LINK",
+    "MAX_DEPTH",
+    "NOT_REGULAR",
+    "Folder",
+    "Kind",
+    "Mark",
+    "Repository",
+    "RepositoryChanged",
+    "open_beneath",
+    "open_folder",
+    "open_repository",
+]
+
 MAX_ENTRIES = 1_000_000  # a repository with more is refused: it is a disk, not a repository
-MAX_DEPTH = 128  # folders in folders
-KEPT_BYTES = 4 << 20  # the content of a larger file is read again each time
+MAX_DEPTH = 128  # folders in folders; what is deeper is left out and named
 
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# O_NONBLOCK: opening a FIFO that was put in a file's place must not wait for a writer.
-FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-
-Kind = Literal["file", "folder", "other"]  # other: symbolic links, devices, sockets, files without permission
 LINK = "Symbolic links are not followed here"
-NOT_REGULAR = "Not a regular file"
-CHANGING = "It changes all the time"
-# What became of a file, after its name.
-GONE = "it is gone, and left out"
-ANEW = "it is taken as it is now"
+TOO_DEEP = "Too many folders in one another"
 
 
 class RepositoryChanged(UsageError):  # noqa: N818 - a UsageError that says what happened
@@ -43,57 +59,7 @@ class RepositoryChanged(UsageError):  # noqa: N818 - a UsageError that says what
     path = ""
 
 
-class Folder(NamedTuple):
-    """A folder: its path ("" for the root), and the sorted names of the folders and files in it."""
-
-    path: str
-    folders: tuple[str, ...]
-    files: tuple[str, ...]
-
-
-class Mark(NamedTuple):
-    """The status of a file when it was indexed: bytes, time in nanoseconds, inode and permissions."""
-
-    size: int
-    modified: int
-    inode: int
-    mode: int
-
-    @classmethod
-    def of(cls, status: os.stat_result) -> Mark:
-        """Return the mark of a file."""
-        return cls(status.st_size, status.st_mtime_ns, status.st_ino, stat.S_IMODE(status.st_mode))
-
-
-@contextmanager
-def open_beneath(root: int, parts: Sequence[bytes]) -> Generator[int]:
-    """Open the folder that `parts` lead to below the open folder `root`, following no symbolic link.
-
-    Raises:
-        OSError: A part is missing, is a symbolic link, or is no folder.
-    """
-    current = os.dup(root)
-    try:
-        for part in parts:
-            below = os.open(part, _FOLDER_FLAGS, dir_fd=current)
-            os.close(current)
-            current = below
-        yield current
-    finally:
-        os.close(current)
-
-
-@contextmanager
-def open_folder(path: str | Path) -> Generator[int]:
-    """Open a folder that the caller trusts, whatever leads to it."""
-    opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield opened
-    finally:
-        os.close(opened)
-
-
-class Repository:
+class Repository(Renewable):
     """The index of a folder, and its contents on demand. Immutable; made by `open_repository`.
 
     Paths are POSIX paths below the folder, without a leading slash, as `names.shown` shows them. `.git` is hidden.
@@ -158,13 +124,14 @@ class Repository:
                 if not path:
                     raise
                 self._barred[path] = error.strerror or "cannot be read"
+            if folders and len(parts) == MAX_DEPTH:
+                self._barred.update({f"{path}/{name}": TOO_DEEP for name in folders})
+                others, folders = [*others, *folders], []
             self._folders[path] = Folder(path, tuple(sorted(folders)), tuple(sorted(files)))
             if others:
                 self._others[path] = tuple(sorted(others))
             if len(self._marks) + len(self._folders) + len(waiting) > MAX_ENTRIES:
                 raise UsageError(f"{self.path} holds more than {MAX_ENTRIES:,} files: choose a folder in it")
-            if folders and len(parts) == MAX_DEPTH:
-                raise UsageError(f"{self.path} holds folders more than {MAX_DEPTH} deep: choose a folder in it")
             prefix = f"{path}/" if path else ""
             waiting.extend((prefix + name, (*parts, on_disk(name)), rules) for name in folders)
 
@@ -333,78 +300,6 @@ class Repository:
         error = RepositoryChanged(f"{path} of {self.path} changed since it was indexed: open the repository again")
         error.path = path
         return error
-
-    def renewed(self, without: Collection[str] = ()) -> tuple[Repository, dict[str, str]]:
-        """Return an index of the files as they are now, and what became of each that is not as it was.
-
-        Folders and new files are not looked for. The content of what changed is read at once and kept, so that it may
-        go on changing; a file that is too large for that is left out if it is in `without`.
-        """
-        fresh = object.__new__(Repository)
-        fresh.__dict__.update(self.__dict__, _digest=None, _marks=dict(self._marks), _barred=dict(self._barred))
-        fresh._folders, fresh._others, fresh._contents = dict(self._folders), dict(self._others), dict(self._contents)
-        became: dict[str, str] = {}
-        with open_folder(self.path) as root:
-            for folder in self._folders.values():
-                now = self._renew_folder(root, folder, without, fresh)
-                if now:
-                    became |= now
-                    fresh._list_again(folder)
-        fresh.files = tuple(sorted(fresh._marks))
-        fresh.size = sum(mark.size for mark in fresh._marks.values())
-        fresh.barred = MappingProxyType(fresh._barred)
-        return fresh, became
-
-    def _renew_folder(self, root: int, folder: Folder, without: Collection[str], fresh: Repository) -> dict[str, str]:
-        """Put the files of a folder as they are now into another index, and return what became of them."""
-        became: dict[str, str] = {}
-        prefix = f"{folder.path}/" if folder.path else ""
-        with ExitStack() as stack:
-            opened: int | None = None
-            with suppress(OSError):
-                opened = stack.enter_context(open_beneath(root, parts_of(folder.path)))
-            for path in (prefix + name for name in folder.files):
-                kept = path in self._contents
-                try:
-                    if opened is None:
-                        raise FileNotFoundError
-                    found = os.stat(parts_of(path)[-1], dir_fd=opened, follow_symlinks=False)
-                    if Mark.of(found) == self._marks[path] and path not in without:
-                        continue
-                    if kept and path not in without and found.st_size > KEPT_BYTES:
-                        continue  # what was read of it at first stays
-                    became[path] = fresh._take_anew(path, opened, found, path in without)
-                except OSError:
-                    became[path] = GONE
-                    del fresh._marks[path]
-                    fresh._contents.pop(path, None)
-        return became
-
-    def _take_anew(self, path: str, folder: int, found: os.stat_result, leave_out: bool) -> str:
-        self._contents.pop(path, None)
-        if leave_out or not stat.S_ISREG(found.st_mode):
-            del self._marks[path]
-            self._barred[path] = CHANGING if leave_out else NOT_REGULAR
-            return f"{self._barred[path].lower()}: it is left out"
-        opened = os.open(parts_of(path)[-1], FILE_FLAGS, dir_fd=folder)
-        try:
-            found = os.fstat(opened)
-            self._marks[path] = Mark.of(found)
-            if found.st_size <= KEPT_BYTES:
-                content = os.read(opened, found.st_size)
-                self._marks[path] = self._marks[path]._replace(size=len(content))
-                self._contents[path] = content
-        finally:
-            os.close(opened)
-        return ANEW
-
-    def _list_again(self, folder: Folder) -> None:
-        prefix = f"{folder.path}/" if folder.path else ""
-        files = tuple(name for name in folder.files if prefix + name in self._marks)
-        barred = {name for name in folder.files if prefix + name in self._barred}
-        self._folders[folder.path] = folder._replace(files=files)
-        if barred:
-            self._others[folder.path] = tuple(sorted({*self._others.get(folder.path, ()), *barred}))
 
     @property
     def digest(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -43,7 +44,7 @@ class CommandResult(NamedTuple):
     """The result of a command line.
 
     Attributes:
-        stdout: Standard output; bytes that are no UTF-8 are backslash-escaped.
+        stdout: Standard output; bytes that are no UTF-8 are backslash-escaped, UTF-16 with its mark is read.
         stderr: Standard error, likewise.
         exit_code: 0, or what the program of this name would return; 2 for a line that is not understood, 127 for a
             command that does not exist, 126 for one that cannot be run here.
@@ -166,7 +167,7 @@ class AutoExploreSandbox:
             done = done._replace(stdout=b"", stderr=errors, exit_code=1 if problem else done.exit_code)
         notes, self._notes = self._notes, []
         done = done._replace(stderr=done.stderr + "".join(notes).encode("utf-8", "backslashreplace"))
-        return CommandResult(_text(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
+        return CommandResult(_shown(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
 
     def _living(self, act: Callable[[], _T]) -> _T:
         """Do something that reads the original; what changed in it meanwhile is taken as it is now, or left out.
@@ -320,6 +321,13 @@ def _reason(error: OSError | KeyError) -> str:
     if isinstance(error, KeyError):
         return MISSING
     return os.strerror(error.errno) if error.errno else "Input/output error"
+
+
+def _shown(content: bytes) -> str:
+    """Return what a command printed; a file in UTF-16 begins with a mark."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16", "backslashreplace")
+    return _text(content)
 
 
 def _text(content: bytes) -> str:

@@ -193,7 +193,8 @@ def test_every_form_is_read_as_meant(said: str, command: str | None, left_over: 
 
 @pytest.mark.parametrize(("final", "command"), [("answer", "answer lib/a.py"), ("id", "id lib/a.py"), ("exit", "exit")])
 def test_a_final_answer_ends_the_work_as_its_mode_does(final: str, command: str) -> None:
-    assert read_reply("I know.\nFinal Answer: lib/a.py", final=final).command == command
+    for said in ("I know.\nFinal Answer: lib/a.py", "<answer>lib/a.py</answer>", '{"answer": "lib/a.py"}'):
+        assert read_reply(said, final=final).command == command
 
 
 def test_more_than_one_command_in_a_block_is_said() -> None:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from natlang_envs import UsageError
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Limits
 from natlang_envs.autoexplore.sandbox.regular_expression import Expression, ExpressionError, Kind
 from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox
@@ -198,6 +199,21 @@ def test_here_documents_write_files(shop: Path) -> None:
         assert sandbox.execute("pwd").stdout == "/work\n"
         sandbox.execute("cd src")
         assert sandbox.execute("pwd").stdout == "/work/src\n"
+
+
+def test_utf_16_is_shown_as_text(shop: Path) -> None:
+    write(shop, {"le": "tea\n".encode("utf-16"), "be": b"\xfe\xff" + "\u00fc\n".encode("utf-16-be")})
+    with AutoExploreSandbox(shop) as sandbox:
+        assert sandbox.execute("cat le") == ("tea\n", "", 0, None)
+        assert sandbox.execute("cat be").stdout == "\u00fc\n"
+        sandbox.execute("cat le > copy")
+        assert sandbox.overlay.read("copy") == (shop / "le").read_bytes()
+
+
+@pytest.mark.parametrize("state", [["", {}], ["", ""], ["", b""], ["", set()]])
+def test_what_is_no_list_of_changes_is_no_state(shop: Path, state: list[object]) -> None:
+    with AutoExploreSandbox(shop) as sandbox, pytest.raises(UsageError, match="no state"):
+        sandbox.restore(state)
 
 
 def test_links_are_not_followed(shop: Path) -> None:
