@@ -52,7 +52,7 @@ def explore_command(
     results: Annotated[int, typer.Option(min=1, help="How many earlier outputs a model is shown.")] = 3,
     choices: Annotated[bool, typer.Option("--choices", help="List the commands behind labels (identify).")] = False,
     listing: Annotated[bool, typer.Option("--list/--no-list", help="Show the files of the current folder.")] = True,
-    ignored: Annotated[bool, typer.Option("--ignored", help="Show what .gitignore names, too.")] = False,
+    ignored: Annotated[bool, typer.Option("--ignored", help="Show what git ignores, too.")] = False,
     unsafe: Annotated[bool, typer.Option("--unsafe", help="Run programs without isolation if there is none.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of an agent that draws.")] = 0,
 ) -> None:

@@ -83,6 +83,8 @@ def tidy(command: str) -> str:
     word = first_word(command)
     if word == "answer":
         return command
+    if word.rstrip(".!") in WORDS:
+        command = command.replace(word, word.rstrip(".!"), 1)
     for opening, closing, plain in (("\u201c", "\u201d", '"'), ("\u2018", "\u2019", "'")):
         if opening in command and closing in command and plain not in command:
             command = command.replace(opening, plain).replace(closing, plain)

@@ -44,6 +44,7 @@ _INPUT = re.compile(r"\A([\w.]+)[ \t*_]*\n[ \t*_]*Action Input[ \t*_]*:[ \t*_]*(
 _NEXT_FIELD = re.compile(
     r"^[ \t>*_#]*(?:Observation|Thought|Action|Final Answer)(?:[ \t]*\d+)?[ \t*_]*:", re.MULTILINE | re.IGNORECASE
 )
+_COLON = re.compile(r"\A(cat|cd|id):[ \t]+")
 _BRACKETS = re.compile(r"\A([A-Za-z]+)\[([^\n]*)\]\Z")
 _FINAL = re.compile(r"^[ \t>*_#]*+Final Answer[ \t*_]*:[ \t*_]*", re.MULTILINE | re.IGNORECASE)
 _ANSWER = re.compile(r"^[ \t>*_#]*+(?:The[ \t]+)?Answer(?:[ \t]+is)?[ \t*_]*:[ \t*_]*", re.MULTILINE | re.IGNORECASE)
@@ -99,6 +100,7 @@ def read_reply(text: str, choices: Sequence[Choice] = (), final: str = "answer")
     chosen = _choice(said, choices)
     if chosen is not None:
         return Reply(chosen, thought)
+    said = _COLON.sub(r"\1 ", said)
     if is_command(said):
         line, left_over = first_command(said) if _is_several(said) else (tidy(bare(said)), 0)
         return Reply(line, thought, left_over)

@@ -32,7 +32,7 @@ _VALUE_ENDS = re.compile(r"</parameter>|</arg_value>")
 _MARKED = re.compile(  # Mistral, Llama, Kimi, DeepSeek
     r"\[TOOL_CALLS\]|<\|python_tag\|>|<[|\uff5c]tool[_\u2581]calls?(?:_section)?[_\u2581]begin[|\uff5c]>"
 )
-_PYTHON = re.compile(r"\s*\[?\s*[A-Za-z_][\w.]*\(")
+_PYTHON = re.compile(r"\s*\[?\s*(?:[A-Za-z_][\w.]*\(|\{\s*')")
 
 
 def command_of(value: object, depth: int = 0) -> str | None:
@@ -140,12 +140,16 @@ def _of_tag(tag: str, name: str, body: str) -> str | None:
 
 
 def python_call(text: str) -> str | None:
-    """Return the command of a call as Python writes it: `bash(command="ls")`, `[cat("a.txt")]`."""
+    """Return the command of a call or object as Python writes it: `bash(command="ls")`, `{'command': 'ls'}`."""
     if len(text) > _LONGEST_CALL or not _PYTHON.match(text):
         return None
     try:
         parsed = ast.parse(text.strip(), mode="eval").body
         call = parsed.elts[0] if isinstance(parsed, ast.List) and parsed.elts else parsed
+        if isinstance(call, ast.Dict):
+            return command_of(ast.literal_eval(call))
+        while isinstance(call, ast.Call) and ast.unparse(call.func) == "print" and len(call.args) == 1:
+            call = call.args[0]
         if not isinstance(call, ast.Call):
             return None
         name = ast.unparse(call.func).rpartition(".")[2]

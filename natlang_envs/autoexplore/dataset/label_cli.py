@@ -132,7 +132,7 @@ def label_command(
     questions: Annotated[int, typer.Option(min=1, max=20, help="How many are asked for of each file.")] = 2,
     limit: Annotated[int | None, typer.Option(min=1, help="The largest number of files.")] = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one request.")] = 120.0,
-    ignored: Annotated[bool, typer.Option("--ignored", help="Label what .gitignore names, too.")] = False,
+    ignored: Annotated[bool, typer.Option("--ignored", help="Label what git ignores, too.")] = False,
 ) -> None:
     """Make labels of a repository of your own, with a model behind an OpenAI-compatible endpoint."""
     repository = open_repository(repo, ignored=ignored)

@@ -271,7 +271,7 @@ def _judge(repository: Repository, model: Model, path: str, question: str, answe
         values = [found.value for found in json_values(split_thought(model.answer(system, prompt)).said)]
         flat = [each for value in values for each in _flat(value)]
         objects = [cast("dict[str, object]", each) for each in flat if isinstance(each, dict)]
-        given: dict[str, object] = next((each for each in objects if "answers" in each), {})
+        given = next((each for each in objects if "answers" in each), None) or dict[str, object]()
         answers, why, span = given.get("answers"), given.get("why"), given.get("evidence")
         if isinstance(answers, bool) and isinstance(why, str) and isinstance(span, str) and why.strip():
             if not answers:
