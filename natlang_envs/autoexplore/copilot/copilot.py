@@ -28,6 +28,7 @@ Mode = Literal["identify", "answer", "change"]
 EndKind = Literal["identified", "answered", "done", "left", "no step left", "no command"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 SUCCESS: dict[Mode, EndKind] = {"identify": "identified", "answer": "answered", "change": "done"}
+FINAL: dict[Mode, str] = {"identify": "id", "answer": "answer", "change": "exit"}  # what a final answer stands for
 MAX_UNREADABLE = 3  # answers in a row without a command, after which nobody listens
 MAX_REPLY = 200_000  # characters of an answer that are read
 _NAMES_SHOWN = 200
@@ -194,11 +195,11 @@ class AutoExploreCopilot:
         """Find the command in an answer and execute it; whatever it says, it is a turn.
 
         Raises:
-            UsageError: It is over already, or the original changed.
+            UsageError: It is over already.
         """
         if self.ending is not None:
             raise UsageError("the copilot has come to an end: make a new one")
-        reply = read_reply(escape_surrogates(answer[:MAX_REPLY]), self.choices())
+        reply = read_reply(escape_surrogates(answer[:MAX_REPLY]), self.choices(), FINAL[self.mode])
         result = self._execute(reply)
         if reply.left_over:
             note = prompt_texts("copilot")["left_over"].format(count=reply.left_over)
@@ -220,7 +221,7 @@ class AutoExploreCopilot:
             after: Called after each turn.
 
         Raises:
-            UsageError: The driver cannot go on, or the original changed. What was done so far stays in the sandbox.
+            UsageError: The driver cannot go on. What was done so far stays in the sandbox.
         """
         while self.ending is None:
             answer = driver.reply(self)
@@ -311,4 +312,6 @@ def _operands(typed: str) -> tuple[str, ...]:
         words = parse(f"id {typed}").words[1:]
     except ParseError:
         words = ()
-    return (*(words if len(words) == 1 else ()), typed)
+    spoken = typed.split(" ")
+    # What follows the name may be a reason: the longest beginning that is a name counts.
+    return (*(words if len(words) == 1 else ()), *(" ".join(spoken[:end]) for end in range(len(spoken), 0, -1)))

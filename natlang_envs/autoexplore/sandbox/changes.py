@@ -6,22 +6,16 @@ import base64
 import hashlib
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from natlang_envs.autoexplore.repository.names import on_disk
 from natlang_envs.autoexplore.sandbox.isolation.isolation import PACKAGES
+from natlang_envs.autoexplore.sandbox.line_diff import hunks
 from natlang_envs.autoexplore.sandbox.overlay import Overlay
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
-
-# Line pairs above which two versions are not aligned but replaced as a whole: aligning can take the square of that.
-MAX_PAIRS = 25_000_000
-CONTEXT = 3  # unchanged lines around a change
-
-OpCode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 
 
 class ChangedFile(NamedTuple):
@@ -78,15 +72,16 @@ def _changed_files(overlay: Overlay) -> Iterator[ChangedFile]:
             yield ChangedFile(path, "modified", before, after, executable, was)
 
 
-def patch(changes: Iterable[ChangedFile], *, whole_binaries: bool = True) -> bytes:
-    """Return changes as a unified diff.
+def patch(changes: Iterable[ChangedFile], *, whole_binaries: bool = True) -> Iterator[bytes]:
+    """Yield changes as a unified diff, in pieces that end where lines do.
 
     Args:
         changes: The changed files.
         whole_binaries: Write the content of binary files as git does (`git apply` reads it, `patch` does not);
             otherwise they are only named.
     """
-    return b"".join(part for change in changes for part in _parts(change, whole_binaries))
+    for change in changes:
+        yield from _parts(change, whole_binaries)
 
 
 def check_outside(path: str | Path, repository: Path) -> None:
@@ -101,7 +96,7 @@ def check_outside(path: str | Path, repository: Path) -> None:
 
 def write_patch(path: str | Path, changes: Iterable[ChangedFile]) -> None:
     """Write a patch file; a killed write leaves the old one."""
-    write_whole(Path(path), patch(changes))
+    write_whole(Path(path), b"".join(patch(changes)))
 
 
 def _quoted(prefix: bytes, path: str) -> bytes:
@@ -143,7 +138,7 @@ def _parts(change: ChangedFile, whole_binaries: bool) -> Iterator[bytes]:
     end = b"\t" if " " in change.path else b""
     yield b"--- %s\n" % (b"/dev/null" if change.before is None else old + end)
     yield b"+++ %s\n" % (b"/dev/null" if change.after is None else new + end)
-    yield from _hunks(_lines(before), _lines(after))
+    yield from hunks(before, after)
 
 
 def _blob(content: bytes | None) -> bytes:
@@ -163,57 +158,3 @@ def _literal(content: bytes) -> bytes:
         length = b"%c" % (len(row) + (64 if len(row) <= 26 else 70))  # A to Z, then a to z
         lines.append(length + base64.b85encode(row, pad=True) + b"\n")
     return b"".join(lines)
-
-
-def _lines(content: bytes) -> list[bytes]:
-    lines = content.split(b"\n")
-    last = lines.pop()
-    return [line + b"\n" for line in lines] + ([last] if last else [])
-
-
-class _Aligned(SequenceMatcher[bytes]):
-    """Two lists of lines with an alignment that takes bounded time."""
-
-    def __init__(self, before: Sequence[bytes], after: Sequence[bytes]) -> None:
-        super().__init__(None, (), ())
-        self._opcodes = _align(before, after)
-
-    def get_opcodes(self) -> list[OpCode]:
-        return self._opcodes
-
-
-def _align(before: Sequence[bytes], after: Sequence[bytes]) -> list[OpCode]:
-    shorter = min(len(before), len(after))
-    start = next((at for at in range(shorter) if before[at] != after[at]), shorter)
-    same = next((at for at in range(shorter - start) if before[-1 - at] != after[-1 - at]), shorter - start)
-    ends = (len(before) - same, len(after) - same)
-    middle: list[OpCode] = [("replace", 0, ends[0] - start, 0, ends[1] - start)]
-    if (ends[0] - start) * (ends[1] - start) <= MAX_PAIRS:
-        middle = SequenceMatcher(None, before[start : ends[0]], after[start : ends[1]]).get_opcodes()
-    opcodes: list[OpCode] = [("equal", 0, start, 0, start)]
-    opcodes.extend((tag, a + start, b + start, c + start, d + start) for tag, a, b, c, d in middle)
-    opcodes.append(("equal", ends[0], len(before), ends[1], len(after)))
-    return [each for each in opcodes if each[1] < each[2] or each[3] < each[4]]
-
-
-def _hunks(before: list[bytes], after: list[bytes]) -> Iterator[bytes]:
-    for group in _Aligned(before, after).get_grouped_opcodes(CONTEXT):
-        first, last = group[0], group[-1]
-        yield b"@@ -%s +%s @@\n" % (_range(first[1], last[2]), _range(first[3], last[4]))
-        for tag, old, old_end, new, new_end in group:
-            if tag == "equal":
-                yield from (_row(b" ", line) for line in before[old:old_end])
-            else:
-                yield from (_row(b"-", line) for line in before[old:old_end])
-                yield from (_row(b"+", line) for line in after[new:new_end])
-
-
-def _range(start: int, end: int) -> bytes:
-    length = end - start
-    if length == 1:
-        return b"%d" % (start + 1)
-    return b"%d,%d" % (start + 1 if length else start, length)
-
-
-def _row(mark: bytes, line: bytes) -> bytes:
-    return mark + line if line.endswith(b"\n") else mark + line + b"\n\\ No newline at end of file\n"

@@ -267,6 +267,21 @@ class Overlay:
         self._become(Overlay(self.repository, self._limit))
         self._state = ()
 
+    def moved_to(self, repository: Repository) -> Overlay:
+        """Return the same changes over another index of the same folder; those of what is gone go with it."""
+        fresh = Overlay(repository, self._limit)
+        kept: dict[str, Entry | None] = {}
+        for path, entry in self._entries.items():
+            before = repository.kind(path)
+            if entry is None:
+                stays = before is not None
+            else:
+                stays = entry.kind != "file" or entry.content is not None or before == "file"
+            if stays:
+                kept[path] = entry
+        fresh.apply(kept, self._hidden)
+        return fresh
+
     def _become(self, other: Overlay) -> None:
         self._entries, self._hidden = other._entries, other._hidden
         self._folders, self._others, self._used = other._folders, other._others, other._used
@@ -286,6 +301,8 @@ class Overlay:
             UsageError: It is no such state; nothing is changed then.
         """
         fresh = Overlay(self.repository, self._limit)
+        if not isinstance(state, list | tuple):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UsageError(NO_STATE)
         try:
             changes: dict[str, Entry | None] = {}
             hidden: dict[str, Entry] = {}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from natlang_envs.autoexplore.repository.names import on_disk
-from natlang_envs.autoexplore.repository.tree import Repository, open_repository
+from natlang_envs.autoexplore.repository.tree import Repository, RepositoryChanged, open_repository
 from natlang_envs.autoexplore.sandbox.changes import ChangedFile, changed_files, check_outside, patch, write_patch
 from natlang_envs.autoexplore.sandbox.command_context import (
     MISSING,
@@ -20,14 +21,22 @@ from natlang_envs.autoexplore.sandbox.command_context import (
     resolve_target,
 )
 from natlang_envs.autoexplore.sandbox.commands import COMMANDS
+from natlang_envs.autoexplore.sandbox.grep import grep
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
 from natlang_envs.autoexplore.sandbox.layered_folder import MANY, LayeredFolder
 from natlang_envs.autoexplore.sandbox.overlay import NO_STATE, Overlay, State, parent_of
-from natlang_envs.autoexplore.sandbox.parser import ParseError, parse
+from natlang_envs.autoexplore.sandbox.parser import CommandLine, ParseError, parse
+from natlang_envs.autoexplore.sandbox.search_commands import SEARCH_COMMANDS
 from natlang_envs.autoexplore.sandbox.work_folder import TooMuch, WorkFolder
 from natlang_envs.errors import UsageError
 from natlang_envs.spaces import escape_surrogates
 
+_T = TypeVar("_T")
+_RENEWALS = 5  # how often one command takes what changed in the original anew
+_MOST_NOTES = 5  # files that changed that one command names
+NATIVE = COMMANDS | SEARCH_COMMANDS | {"grep": grep}
+MAX_CODE = 100_000  # bytes of a program as an argument; the kernel takes 131,072
+NO_INPUT = f"its standard input is empty here; python alone takes a program of up to {MAX_CODE:,} bytes from it"
 PROGRAMS = {"python": "python", "python3": "python", "pip": "pip", "pip3": "pip"}
 
 
@@ -35,7 +44,7 @@ class CommandResult(NamedTuple):
     """The result of a command line.
 
     Attributes:
-        stdout: Standard output; bytes that are no UTF-8 are backslash-escaped.
+        stdout: Standard output; bytes that are no UTF-8 are backslash-escaped, UTF-16 with its mark is read.
         stderr: Standard error, likewise.
         exit_code: 0, or what the program of this name would return; 2 for a line that is not understood, 127 for a
             command that does not exist, 126 for one that cannot be run here.
@@ -58,11 +67,11 @@ class SandboxState(NamedTuple):
 class AutoExploreSandbox:
     """A copy-on-write sandbox over a repository; the original is never modified.
 
-    `cd`, `ls`, `cat`, `head`, `tail` and `echo` are answered here, without a process; `> FILE` and `>> FILE` write into
-    the sandbox. `python` and `pip` run in isolation, see `isolation.py`, over a copy of the files in memory that exists
-    for one run; of a large repository only the changes are copied for each. The root is shown as `/work`, nothing above
-    it can be reached. Symbolic links are listed, never followed; `.git` is hidden and cannot be written. Use it as a
-    context manager, or call `close`.
+    `cd`, `ls`, `cat`, `head`, `tail`, `echo`, `grep`, `find`, `wc`, `sed -n` and `pwd` are answered here, without a
+    process, also in pipes; `> FILE`, `>> FILE` and here-documents write into the sandbox. `python` and `pip` run in
+    isolation, see `isolation.py`, over a copy of the files in memory that exists for one run; of a large repository
+    only the changes are copied for each. The root is shown as `/work`, nothing above it can be reached. Symbolic links
+    are listed, never followed; `.git` is hidden and cannot be written. Use it as a context manager, or call `close`.
 
     Args:
         repository: A folder, or its index.
@@ -87,6 +96,7 @@ class AutoExploreSandbox:
         self._overlay = Overlay(self.repository, self.limits.disk)
         self._context = CommandContext(self._overlay)
         self._closed = False
+        self._notes: list[str] = []  # on what changed in the original during a command
 
     def __enter__(self) -> AutoExploreSandbox:
         return self
@@ -113,8 +123,10 @@ class AutoExploreSandbox:
     def execute(self, command_line: str) -> CommandResult:
         """Run one command line. Whatever it is, it is answered.
 
+        What changed in the original since it was indexed is taken as it is now, or left out if it is gone or changes
+        all the time; the end of `stderr` names it.
+
         Raises:
-            RepositoryChanged: The original changed since it was indexed; the message names the file.
             UsageError: The sandbox is closed.
         """
         if self._closed:
@@ -123,31 +135,87 @@ class AutoExploreSandbox:
             line = parse(escape_surrogates(command_line))
         except ParseError as error:
             return CommandResult("", f"{error}\n", 2)
-        name = line.words[0]
-        if name not in COMMANDS and name not in PROGRAMS:
-            known = ", ".join(sorted({*COMMANDS, *PROGRAMS.values()}))
-            return CommandResult("", f"{escape_surrogates(name)}: command not found (there are {known})\n", 127)
+        stages: list[CommandLine] = []
+        stage: CommandLine | None = line
+        while stage is not None:
+            stages.append(stage)
+            name = stage.words[0]
+            if name not in NATIVE and name not in PROGRAMS:
+                known = ", ".join(sorted({*NATIVE, *PROGRAMS.values()}))
+                return CommandResult("", f"{escape_surrogates(name)}: command not found (there are {known})\n", 127)
+            stage = stage.then
+        last = stages[-1]
         target = None
-        if line.target is not None:
+        if last.target is not None:
             try:
-                target = resolve_target(self._context, line.target)
+                target = resolve_target(self._context, last.target)
             except CommandError as error:
                 return CommandResult("", f"{error}\n", error.code)
-        if name in PROGRAMS:
-            done = self._run((PROGRAMS[name], *line.words[1:]))
-        else:
-            done = self._answer(name, line.words[1:], self.limits.output if target is None else self.limits.disk)
+        done = Completed(0, b"", b"", None)
+        for stage in stages:
+            limit = self.limits.output if stage is last and target is None else self.limits.disk
+            try:
+                after = self._living(
+                    lambda stage=stage, given=done.stdout, limit=limit: self._run_stage(stage, given, limit)
+                )
+            except RepositoryChanged as error:
+                after = Completed(1, b"", f"{error}\n".encode("utf-8", "backslashreplace"), None)
+            done = after._replace(stderr=done.stderr + after.stderr, stopped=done.stopped or after.stopped)
         if target is not None:
-            problem = self._redirect(target, done.stdout, line.append)
-            errors = done.stderr + f"{line.target}: {problem}\n".encode() if problem else done.stderr
+            problem = self._living(lambda: self._redirect(target, done.stdout, last.append))
+            errors = done.stderr + f"{last.target}: {problem}\n".encode() if problem else done.stderr
             done = done._replace(stdout=b"", stderr=errors, exit_code=1 if problem else done.exit_code)
-        return CommandResult(_text(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
+        notes, self._notes = self._notes, []
+        done = done._replace(stderr=done.stderr + "".join(notes).encode("utf-8", "backslashreplace"))
+        return CommandResult(_shown(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
+
+    def _living(self, act: Callable[[], _T]) -> _T:
+        """Do something that reads the original; what changed in it meanwhile is taken as it is now, or left out.
+
+        Raises:
+            RepositoryChanged: Again and again another file changed.
+        """
+        met: set[str] = set()
+        twice: set[str] = set()
+        for _ in range(_RENEWALS):
+            try:
+                return act()
+            except RepositoryChanged as error:
+                (twice if error.path in met else met).add(error.path)
+                self._renew(twice)
+        return act()
+
+    def _renew(self, without: Collection[str]) -> None:
+        """Take the files of the original as they are now, and note what became of each that changed."""
+        self.repository, became = self.repository.renewed(without)
+        self._overlay = self._context.files = self._overlay.moved_to(self.repository)
+        changed = [f"[{path} changed in the original: {what}]\n" for path, what in became.items()]
+        more = len(changed) - _MOST_NOTES
+        self._notes += changed[:_MOST_NOTES] + ([f"[and {more:,} more files]\n"] if more > 0 else [])
+
+    def _run_stage(self, stage: CommandLine, given: bytes, limit: int) -> Completed:
+        """Run one command of a line, with its standard input."""
+        name, *words = stage.words
+        if stage.given is not None:
+            given = stage.given.encode()
+        if name in NATIVE:
+            self._context.given = given
+            done = self._answer(name, words, limit)
+        elif given and (PROGRAMS[name] != "python" or words[:1] not in ([], ["-"]) or len(given) > MAX_CODE):
+            done = Completed(2, b"", f"{name}: {NO_INPUT}\n".encode(), None)
+        else:
+            code = ["-c", os.fsdecode(given), *words[1:]] if given else words
+            done = self._run((PROGRAMS[name], *code))
+        if stage.errors:
+            joined = done.stdout + done.stderr if stage.errors == "&1" else done.stdout
+            done = done._replace(stdout=joined, stderr=b"")
+        return done
 
     def _answer(self, name: str, words: Sequence[str], limit: int) -> Completed:
         output = Output(limit, self.limits.seconds)
         stopped = None
         try:
-            code = COMMANDS[name](self._context, words, output)
+            code = NATIVE[name](self._context, words, output)
         except CommandError as error:
             output.fail(str(error))
             code = error.code
@@ -207,7 +275,7 @@ class AutoExploreSandbox:
         Raises:
             RepositoryChanged: One of the files changed in the original since it was indexed.
         """
-        return _text(patch(self.changed_files(), whole_binaries=False))
+        return "".join(map(_text, patch(self.changed_files(), whole_binaries=False)))
 
     def export(self, path: str | Path) -> None:
         """Write the changes as a patch that `git apply` accepts, and `patch -p1` where no binary file changed.
@@ -253,6 +321,13 @@ def _reason(error: OSError | KeyError) -> str:
     if isinstance(error, KeyError):
         return MISSING
     return os.strerror(error.errno) if error.errno else "Input/output error"
+
+
+def _shown(content: bytes) -> str:
+    """Return what a command printed; a file in UTF-16 begins with a mark."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16", "backslashreplace")
+    return _text(content)
 
 
 def _text(content: bytes) -> str:
