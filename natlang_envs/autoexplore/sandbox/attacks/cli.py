@@ -20,6 +20,7 @@ _CLASSES = {
     "reach": "reach processes, sockets and the network",
     "rights": "gain rights",
     "bomb": "pass a limit on time, memory, processes, disk or output",
+    "hold": "hide what they hold, or have the kernel hold it",
     "left": "leave something behind",
     "pip": "do any of these from code that pip runs",
     "call": "reach parts of the kernel that no program needs",

@@ -49,12 +49,12 @@ from natlang_envs.autoexplore.sandbox.isolation.namespaces import (
     limited,
 )
 from natlang_envs.autoexplore.sandbox.isolation.probe import probe, probe_layers
+from natlang_envs.autoexplore.sandbox.isolation.processes import Processes
 from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import OwnFolder
 from natlang_envs.autoexplore.sandbox.isolation.watch import (
     Completed,
     Gathered,
     Limits,
-    Processes,
     Watch,
     available_memory,
     gather,
@@ -245,9 +245,10 @@ class Bubblewrap:
                     lay(started.first)
                 except OSError as error:
                     return _not_started(argv, error)
-            watch = Watch(limits, work, Processes(started.first), layer.names if layer else 0)
-            started.go()
-            gathered = gather(started.process, started.end, started.kill, limits, watch)
+            with Processes(started.first, started.root) as processes:
+                watch = Watch(limits, work, processes, layer.names if layer else 0)
+                started.go()
+                gathered = gather(started.process, started.end, started.kill, limits, watch)
             status = started.process.wait()
             if not started.finish():
                 return _not_started(argv, "its processes do not end")

@@ -25,6 +25,7 @@ from natlang_envs.autoexplore.sandbox.isolation.watch import Limits
 
 NOBODY = 65534
 OPEN_FILES = 256
+PENDING_SIGNALS = 1024  # and timers: the kernel holds some hundred bytes for each
 
 _USERS = f"0 0 1\n{NOBODY} {NOBODY} 1\n"  # inside, outside, how many
 # The session begins here, not with bubblewrap's --new-session: so bubblewrap stays in the group that a killed caller
@@ -201,6 +202,8 @@ def _mounts(limits: Limits, files: Sequence[str]) -> list[str]:
     return [
         *system_mounts(),
         *("--proc", "/proc", "--dev", "/dev"),
+        # The same zeros: a shared map of the other device would be memory that no process shows and nothing limits.
+        *("--dev-bind", "/dev/full", "/dev/zero"),
         *(*temporary, "/dev/shm", "--remount-ro", "/dev"),  # writable it would be a disk without a size
         *(*temporary, "/tmp"),
         *interpreter_mounts(),
@@ -230,6 +233,8 @@ def limited(limits: Limits, root: bool, start: str | None = None) -> list[str]:
         f"--fsize={limits.disk}",
         f"--cpu={seconds}:{seconds + 1}",
         f"--nofile={OPEN_FILES}",
+        f"--sigpending={PENDING_SIGNALS}",
+        "--msgqueue=0",
         "--core=0",
         "--",
     ]

@@ -13,14 +13,15 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
+
+from natlang_envs.autoexplore.sandbox.isolation.processes import Processes
 
 _LOOK_EVERY = 0.02  # seconds
 _GRACE = 5.0  # seconds in which the last output of killed processes must have been read
 _SHORT = 1 << 30  # bytes: below this, and a quarter of what there was, the machine itself runs short
 BLOCK = 4096  # a program may make one file for so many bytes of its disk limit
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+_SURE = 3  # how often in a row memory must be too much
 
 
 @dataclass(frozen=True)
@@ -66,32 +67,6 @@ class Completed(NamedTuple):
     stopped: str | None
 
 
-class Processes:
-    """The processes of one pid namespace, through its own /proc as its first process's child sees it."""
-
-    def __init__(self, first: int) -> None:
-        self._first = first
-
-    def root(self) -> Path | None:
-        """Return the file system that the program sees, or None before it has started and after it has ended."""
-        try:
-            children = Path(f"/proc/{self._first}/task/{self._first}/children").read_text(encoding="ascii").split()
-            root = Path(f"/proc/{children[0]}/root")
-            # Another device than our /proc: what we would list otherwise is the whole machine.
-            return root if (root / "proc").stat().st_dev != Path("/proc").stat().st_dev else None
-        except (OSError, IndexError):
-            return None
-
-    def each(self) -> list[Path]:
-        """Return the /proc folder of every process."""
-        root = self.root()
-        if root is None:
-            return []
-        with suppress(OSError):
-            return [each for each in (root / "proc").iterdir() if each.name.isdigit()]
-        return []
-
-
 class Watch:
     """Looks at a running program and says which limit it has passed.
 
@@ -111,19 +86,26 @@ class Watch:
 
     def look(self) -> str | None:
         """Return a sentence that names the limit passed, or None."""
-        each = self._processes.each() if self._processes else []
-        if sum(map(_resident, each)) > self._limits.memory and sum(map(_share, each)) > self._limits.memory:
+        if self._processes is not None and self._holds_more(self._processes):
             return f"it held more than {self._limits.memory:,} bytes of memory"
         if _short(available_memory(), self._available):
             return "the machine runs short of memory"
         entries = 0 if self._folder is None else _entries(self._folder) - self._entries
-        root = self._processes.root() if self._processes else None
-        with suppress(OSError):
-            if root is not None:
-                entries += _entries(root / "tmp") + _entries(root / "dev/shm")
+        entries += sum(map(_entries, self._processes.temporary)) if self._processes else 0
         if entries > self._limits.disk // BLOCK:
             return f"it made more than {self._limits.disk // BLOCK:,} files"
         return self.is_full()
+
+    def _holds_more(self, processes: Processes) -> bool:
+        """Return whether there is too much memory several times in a row: a process that starts another counts twice.
+
+        Until the new one has begun its own program both show the memory that they share, for a thousandth of a second.
+        """
+        for _ in range(_SURE):
+            if not processes.holds_more(self._limits.memory):
+                return False
+            time.sleep(0.001)
+        return True
 
     def is_full(self) -> str | None:
         """Return a sentence if the program filled its file system, beyond which the kernel lets it write nothing."""
@@ -145,24 +127,9 @@ def available_memory() -> int:
     return _SHORT  # unknown: never short
 
 
-def _entries(mount: Path | int) -> int:
+def _entries(mount: int) -> int:
     room = os.statvfs(mount)
     return room.f_files - room.f_ffree
-
-
-def _resident(process: Path) -> int:
-    with suppress(OSError, IndexError):
-        return int((process / "statm").read_text(encoding="ascii").split()[1]) * _PAGE
-    return 0
-
-
-def _share(process: Path) -> int:
-    """Return the process's proportional share: pages that forked processes have in common are counted once in all."""
-    with suppress(OSError):
-        for line in (process / "smaps_rollup").read_text(encoding="ascii").splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) << 10
-    return 0
 
 
 def gather(
