@@ -40,6 +40,7 @@ from natlang_envs.autoexplore.sandbox.isolation.child import (
     command_line,
     environment,
 )
+from natlang_envs.autoexplore.sandbox.isolation.control_group import control_group, where
 from natlang_envs.autoexplore.sandbox.isolation.layers import LAYERS, UPPER, Layer, lay
 from natlang_envs.autoexplore.sandbox.isolation.namespaces import (
     NOBODY,
@@ -61,7 +62,7 @@ from natlang_envs.autoexplore.sandbox.isolation.watch import (
 )
 from natlang_envs.errors import UsageError
 
-__all__ = ["PACKAGES", "Completed", "Files", "Isolation", "Limits", "find_isolation"]
+__all__ = ["PACKAGES", "Completed", "Files", "Isolation", "Limits", "find_isolation", "who_counts_memory"]
 
 _KILLED = 128 + signal.SIGKILL
 
@@ -245,8 +246,13 @@ class Bubblewrap:
                     lay(started.first)
                 except OSError as error:
                     return _not_started(argv, error)
-            with Processes(started.first, started.root) as processes:
-                watch = Watch(limits, work, processes, layer.names if layer else 0)
+            with (
+                Processes(started.first, started.root) as processes,
+                control_group(limits.memory + 3 * limits.disk, (work, *processes.temporary)) as group,
+            ):
+                if group is not None:
+                    group.take((started.first, *started.waiting()))
+                watch = Watch(limits, work, processes, layer.names if layer else 0, group)
                 started.go()
                 gathered = gather(started.process, started.end, started.kill, limits, watch)
             status = started.process.wait()
@@ -259,6 +265,17 @@ class Bubblewrap:
 @lru_cache
 def _why_no_layers(bubblewrap: Bubblewrap) -> str:
     return probe_layers(bubblewrap.run)
+
+
+def who_counts_memory() -> str:
+    """Return in words who keeps the limit on the memory of all processes of a run together, on this machine."""
+    place = where()
+    if place is not None:
+        return f"the kernel counts all of it, its own included, in control groups below {place}"
+    return (
+        "no control group can be had here, so a watcher counts it 50 times a second, and what the kernel holds by the "
+        "piece; calls that would have the kernel hold more are refused"
+    )
 
 
 @contextmanager

@@ -106,6 +106,11 @@ class Namespaces:
         """Let the program run."""
         os.write(self._go, b"\n")
 
+    def waiting(self) -> list[int]:
+        """Return the processes that wait for `go`, as seen from here."""
+        children = Path(f"/proc/{self.first}/task/{self.first}/children").read_text(encoding="ascii")
+        return [int(each) for each in children.split()]
+
     def finish(self) -> bool:
         """End every process in the namespaces; return whether all of them are gone."""
         self.kill()

@@ -24,6 +24,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _BLOCK = 1 << 16
 # Bytes of one, measured on Linux 6.18 and rounded up; of a shared map the filter allows no larger one.
 _AREA, _LINE, _PIPE, _TERMINAL = 1024, 1024, 80 << 10, 64 << 10
+_MANY_AREAS = 8_192
 _NO_KIND = 0  # what the kernel says of epoll and the like
 SHARED_MAP = 8 << 20
 """The most bytes of one anonymous shared map: its pages stay when nobody's tables show them any more."""
@@ -113,7 +114,15 @@ class Processes:
         return int(fields[1]) * _PAGE if fields else 0
 
     def _share(self, process: str) -> int:
-        """Return the process's proportional share: pages that forked processes have in common are counted once."""
+        """Return the process's proportional share: pages that forked processes have in common are counted once.
+
+        Of one with very many areas that would take the kernel long: its resident pages stand for its share then.
+        """
+        areas = 0
+        for block in self._blocks(f"{process}/maps"):
+            areas += block.count(b"\n")
+            if areas > _MANY_AREAS:
+                return self._resident(process)
         for line in b"".join(self._blocks(f"{process}/smaps_rollup")).splitlines():
             if line.startswith(b"Pss:"):
                 return int(line.split()[1]) << 10

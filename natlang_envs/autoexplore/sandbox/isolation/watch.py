@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from natlang_envs.autoexplore.sandbox.isolation.control_group import ControlGroup
 from natlang_envs.autoexplore.sandbox.isolation.processes import Processes
 
 _LOOK_EVERY = 0.02  # seconds
@@ -75,10 +76,19 @@ class Watch:
         folder: An open descriptor of the folder it works in, a file system of limited size; None where it is none.
         processes: Its processes; None where they cannot be told from others.
         below: How many files are in a layer below the folder: one that is removed takes a place in the folder.
+        group: Their control group, which then counts their memory.
     """
 
-    def __init__(self, limits: Limits, folder: int | None, processes: Processes | None, below: int = 0) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        folder: int | None,
+        processes: Processes | None,
+        below: int = 0,
+        group: ControlGroup | None = None,
+    ) -> None:
         self._limits = limits
+        self._group = group
         self._folder = folder
         self._processes = processes
         self._available = available_memory()
@@ -86,8 +96,8 @@ class Watch:
 
     def look(self) -> str | None:
         """Return a sentence that names the limit passed, or None."""
-        if self._processes is not None and self._holds_more(self._processes):
-            return f"it held more than {self._limits.memory:,} bytes of memory"
+        if self._holds_too_much():
+            return self._too_much_memory()
         if _short(available_memory(), self._available):
             return "the machine runs short of memory"
         entries = 0 if self._folder is None else _entries(self._folder) - self._entries
@@ -96,16 +106,27 @@ class Watch:
             return f"it made more than {self._limits.disk // BLOCK:,} files"
         return self.is_full()
 
-    def _holds_more(self, processes: Processes) -> bool:
-        """Return whether there is too much memory several times in a row: a process that starts another counts twice.
+    def _too_much_memory(self) -> str:
+        return f"it held more than {self._limits.memory:,} bytes of memory"
 
-        Until the new one has begun its own program both show the memory that they share, for a thousandth of a second.
-        """
+    def _holds_too_much(self) -> bool:
+        if self._group is not None:
+            return self._group.held() > self._limits.memory
+        if self._processes is None:
+            return False
+        # Several times in a row: a process that starts another shows its memory twice, until that one has begun its
+        # own program a thousandth of a second later.
         for _ in range(_SURE):
-            if not processes.holds_more(self._limits.memory):
+            if not self._processes.holds_more(self._limits.memory):
                 return False
             time.sleep(0.001)
         return True
+
+    def passed(self) -> str | None:
+        """Return a sentence if the program has ended by a limit that the kernel keeps."""
+        if self._group is not None and self._group.was_full():
+            return self._too_much_memory()
+        return self.is_full()
 
     def is_full(self) -> str | None:
         """Return a sentence if the program filled its file system, beyond which the kernel lets it write nothing."""
@@ -185,5 +206,4 @@ def gather(
                     deadline = now + _GRACE
                 next_look = time.monotonic() + _LOOK_EVERY
     out, err = kept.values()
-    passed = watch.is_full()
-    return Gathered(bytes(out), bytes(err), stopped or passed)
+    return Gathered(bytes(out), bytes(err), stopped or watch.passed())
