@@ -43,10 +43,17 @@ class Turn(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """The end of the loop; `value` is the path of the file named, or the answer given, else empty."""
+    """The end of the loop.
+
+    Attributes:
+        kind: How it ended.
+        value: The path of the file named, or the answer given, else empty.
+        left_out: In words, what a patch of the changes leaves out, such as what was installed.
+    """
 
     kind: EndKind
     value: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 class Driver(Protocol):
@@ -207,9 +214,9 @@ class AutoExploreCopilot:
         self.turns.append(turn)
         if self.ending is None:
             if len(self.turns) >= MAX_UNREADABLE and all(each.command is None for each in self.turns[-MAX_UNREADABLE:]):
-                self.ending = Ending("no command")
+                self._end("no command")
             elif self.steps_left == 0:
-                self.ending = Ending("no step left")
+                self._end("no step left")
         return turn
 
     def run(self, driver: Driver, after: Callable[[Turn], None] | None = None) -> Ending:
@@ -225,12 +232,15 @@ class AutoExploreCopilot:
         while self.ending is None:
             answer = driver.reply(self)
             if answer is None:
-                self.ending = Ending("left")
+                self._end("left")
                 break
             turn = self.take(answer)
             if after is not None:
                 after(turn)
         return self.ending
+
+    def _end(self, kind: EndKind, value: str = "") -> None:
+        self.ending = Ending(kind, value, self.sandbox.left_out())
 
     def _execute(self, reply: Reply) -> CommandResult:
         words = prompt_texts("copilot")
@@ -249,14 +259,14 @@ class AutoExploreCopilot:
                 self._page = 0
             return result
         if word == "exit":
-            self.ending = Ending("done" if self.mode == "change" else "left")
+            self._end("done" if self.mode == "change" else "left")
             return CommandResult("", "", 0)
         if word == "id" and self.mode == "identify":
             return self._name(rest)
         if word == "answer" and self.mode == "answer":
             if not rest:
                 return _answer(words["nothing_said"], 2)
-            self.ending = Ending("answered", rest)
+            self._end("answered", rest)
             return CommandResult("", "", 0)
         signal = words[self.mode]["signal"]
         return _answer(
@@ -272,7 +282,7 @@ class AutoExploreCopilot:
             except CommandError:
                 continue
             if kind == "file":
-                self.ending = Ending("identified", path)
+                self._end("identified", path)
                 return CommandResult("", "", 0)
             if kind == "folder":
                 return _answer(prompt_texts("copilot")["a_folder"].format(name=name), 1)

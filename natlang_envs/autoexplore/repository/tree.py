@@ -31,6 +31,7 @@ FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 Kind = Literal["file", "folder", "other"]  # other: symbolic links, devices, sockets, files without permission
 LINK = "Symbolic links are not followed here"
 NOT_REGULAR = "Not a regular file"
+LOCKED = "Permission denied"
 
 
 class RepositoryChanged(UsageError):  # noqa: N818 - a UsageError that says what happened
@@ -172,7 +173,7 @@ class Repository:
         elif not stat.S_ISREG(status.st_mode):
             self._barred[path] = NOT_REGULAR
         elif not os.access(entry.name, os.R_OK, dir_fd=folder):
-            self._barred[path] = "Permission denied"
+            self._barred[path] = LOCKED
         else:
             self._marks[path] = Mark.of(status)
             return "file"
@@ -200,6 +201,10 @@ class Repository:
         if path in self._folders:
             return "folder"
         return "other" if path in self._links or path in self._barred else None
+
+    def is_locked(self, path: str) -> bool:
+        """Return whether there is a file of this path that may not be read."""
+        return self._barred.get(path) == LOCKED and path not in self._folders
 
     def mark(self, path: str) -> Mark:
         """Return what was indexed of a file.

@@ -7,11 +7,13 @@ import binascii
 import errno
 import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple, cast
 
 from natlang_envs.autoexplore.repository.names import is_git, on_disk, same
 from natlang_envs.autoexplore.repository.tree import KEPT_BYTES, LINK, MAX_DEPTH, Folder, Kind, Repository
+from natlang_envs.autoexplore.sandbox.isolation.child import PACKAGES
 from natlang_envs.errors import UsageError
 
 FILE_COST = 1024  # bytes that a change is charged beyond its content, so that many empty files have a limit too
@@ -54,6 +56,11 @@ def parent_of(path: str) -> tuple[str, str]:
     return parent, name
 
 
+def _package_folders() -> Iterator[str]:
+    yield PACKAGES
+    yield from (f"{PACKAGES}-{number}" for number in count(2))
+
+
 class Overlay:
     """A repository and the changes to it. Making and resetting one costs the same at any size.
 
@@ -63,6 +70,9 @@ class Overlay:
     Args:
         repository: What lies below; it is never changed.
         limit: The most bytes that changes may hold together.
+
+    Attributes:
+        packages: The folder that `pip` installs into: one of a name that the repository does not have.
     """
 
     def __init__(self, repository: Repository, limit: int) -> None:
@@ -74,6 +84,7 @@ class Overlay:
         self._others: dict[str, tuple[str, ...]] = {}
         self._used = 0
         self._state: State | None = ()
+        self.packages = next(name for name in _package_folders() if repository.kind(name) is None)
 
     def kind(self, path: str) -> Kind | None:
         """Return what there is of this path, or None."""
@@ -95,6 +106,14 @@ class Overlay:
             entry = self._entries[path]
             return entry.text if entry is not None and entry.link else None
         return self.repository.links.get(path)
+
+    def is_locked(self, path: str) -> bool:
+        """Return whether there is still the original's file of this path, which may not be read."""
+        return path not in self._entries and self.repository.is_locked(path)
+
+    def is_installed(self, path: str) -> bool:
+        """Return whether a path is in the folder that `pip` installs into."""
+        return path == self.packages or path.startswith(f"{self.packages}/")
 
     def mode(self, path: str) -> int:
         """Return the permissions of a file or folder."""
@@ -119,6 +138,17 @@ class Overlay:
     def others(self, path: str) -> tuple[str, ...]:
         """Return the sorted names of what is neither folder nor file in a folder."""
         return self._others[path] if path in self._folders else self.repository.others(path)
+
+    def inside(self, top: str) -> Iterator[str]:
+        """Yield all paths in a folder and in those in it."""
+        waiting = [top]
+        while waiting:
+            path = waiting.pop()
+            listed = self.folder(path)
+            inside = [f"{path}/{name}" if path else name for name in listed.folders]
+            yield from inside
+            yield from (f"{path}/{name}" if path else name for name in (*listed.files, *self.others(path)))
+            waiting += inside
 
     def size(self, path: str) -> int:
         """Return the number of bytes of a file.
@@ -346,7 +376,7 @@ def _read_change(given: Any) -> tuple[str, Entry | None]:
         ValueError: It is something else. Also `TypeError`.
     """
     path, kind, text, mode = cast("tuple[object, ...]", given)
-    if not isinstance(path, str) or not isinstance(text, str) or not _is_path(path):
+    if not isinstance(path, str) or not isinstance(text, str) or not is_path(path):
         raise ValueError(path)
     if mode is not None and (type(mode) is not int or not 0 <= mode <= 0o777 or kind not in ("file", "mode", "folder")):
         raise ValueError(mode)
@@ -368,7 +398,7 @@ def _read_change(given: Any) -> tuple[str, Entry | None]:
     raise ValueError(kind)
 
 
-def _is_path(path: str) -> bool:
+def is_path(path: str) -> bool:
     """Return whether a path is canonical, as `names.shown` shows it."""
     parts = path.split("/")
     if len(parts) > MAX_DEPTH or "\0" in path:

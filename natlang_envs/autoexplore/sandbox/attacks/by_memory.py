@@ -39,9 +39,7 @@ def clone(flags): return libc.syscall({56 if _X86 else 220}, flags, 0, 0, 0, 0)
 _MANY_FILES = (
     "def make():\n    n = 0\n    while n < %d: open(f'{D}/{n}', 'w').close(); n += 1\n    held('files')\n" % _FILES
 )
-_LEADERLESS = (
-    "def hold(done):\n    def work(): x = filled(45 << 20); done(); time.sleep(60)\n    leaderless(work)\nholders(4, hold)"
-)
+_LEADERLESS = "def hold(done):\n    def work(): x = filled(45 << 20); done(); time.sleep(60)\n    leaderless(work)\nholders(4, hold)"
 
 _WATCHED = {
     "leader gone: memory": _LEADERLESS,
@@ -137,14 +135,14 @@ _KERNEL = {
         "if os.sendfile(a.fileno(), f, 0, 1): reached('a page')"
     ),
     "pipes": _per_process(
-        "    ps = [os.pipe() for _ in range(110)]\n"
+        "    ps = [os.pipe() for _ in range(110)]; x = filled(5 << 20)\n"
         "    for _, w in ps: os.set_blocking(w, False); quiet(os.write, w, bytes(1 << 20))", 11
     ),
     "pipes with large buffers": (
         "import fcntl; r, w = os.pipe()\nif fcntl.fcntl(w, 1031, 1 << 20) > 1 << 16: reached('a larger pipe')"
     ),
     "FIFOs": _per_process(
-        "    ps = []\n    for n in range(220):\n"
+        "    ps = []; x = filled(5 << 20)\n    for n in range(220):\n"
         "        p = f'/tmp/{os.getpid()}-{n}'; os.mkfifo(p); f = os.open(p, os.O_RDWR | os.O_NONBLOCK); os.unlink(p)\n"
         "        quiet(os.write, f, bytes(1 << 20)); ps.append(f)", 11
     ),
@@ -176,7 +174,7 @@ _KERNEL = {
     ),
     "locks on records": _per_process(
         "    import fcntl; fs = [open(f'/tmp/{os.getpid()}-{n}', 'w') for n in range(90)]\n"
-        "    for f in fs:\n        for k in range(500): fcntl.lockf(f, fcntl.LOCK_EX, 1, 2 * k)", 11
+        "    x = filled(5 << 20)\n    for f in fs:\n        for k in range(500): fcntl.lockf(f, fcntl.LOCK_EX, 1, 2 * k)", 11
     ),
     "locks whose owner is gone": (
         "p = clone(0x400 | 17)\nif p == 0: os._exit(0)\nif p > 0: reached('a table of descriptors of two processes')"

@@ -11,7 +11,7 @@ path of the Python on the host can be read in /proc/self/mountinfo.
 
 The kernel keeps the limits on /work, /tmp, each process's memory and processor time, and the number of processes.
 
-`pip` works offline: it installs folders and wheels of the sandbox into `PACKAGES` in the folder, which `python` then
+`pip` works offline: it installs folders and wheels of the sandbox into `Files.packages` in the folder, which `python` then
 sees, and builds them with the setuptools of the running Python where there is one.
 """
 
@@ -73,6 +73,11 @@ class Files(Protocol):
     @property
     def size(self) -> int:
         """The bytes that `fill` writes, in whole pages."""
+        ...
+
+    @property
+    def packages(self) -> str:
+        """The folder that `pip` installs into, relative to the top."""
         ...
 
     def layer(self, owner: int | None) -> Layer | None:
@@ -233,7 +238,7 @@ class Bubblewrap:
             return _not_started(argv, f"the files cannot be copied ({error.strerror})")
         command = [*limited(limits, root, cwd if layer else None), *command]
         try:
-            started = Namespaces(self.program, arguments(root, size, cwd, limits, layer), command)
+            started = Namespaces(self.program, arguments(root, size, cwd, limits, layer, files.packages), command)
         except (OSError, ValueError) as error:
             return _not_started(argv, error)
         with started, _opened(Path(f"{started.root}{LAYERS}/{UPPER}" if layer else started.root / "work")) as work:
@@ -332,7 +337,7 @@ class Unsafe:
                         stdout=subprocess.PIPE,
                         stderr=subprocess.PIPE,
                         cwd=folder / cwd,
-                        env=environment(str(folder), str(temporary)),
+                        env=environment(str(folder / files.packages), str(temporary)),
                         start_new_session=True,
                     )
                 except (OSError, ValueError) as error:

@@ -17,7 +17,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from natlang_envs.autoexplore.sandbox.isolation.child import environment, folders, interpreter_mounts, system_mounts
+from natlang_envs.autoexplore.sandbox.isolation.child import (
+    PACKAGES,
+    environment,
+    folders,
+    interpreter_mounts,
+    system_mounts,
+)
 from natlang_envs.autoexplore.sandbox.isolation.ends_with_caller import group
 from natlang_envs.autoexplore.sandbox.isolation.layers import LAYERS, Layer, layer_mounts
 from natlang_envs.autoexplore.sandbox.isolation.system_calls import system_call_filter
@@ -173,7 +179,9 @@ def _holding(theirs: ExitStack, content: bytes) -> int:
     return read
 
 
-def arguments(root: bool, size: int, start: str, limits: Limits, layer: Layer | None = None) -> list[str]:
+def arguments(
+    root: bool, size: int, start: str, limits: Limits, layer: Layer | None = None, packages: str = PACKAGES
+) -> list[str]:
     """Return what bubblewrap is told, but for the command.
 
     Args:
@@ -182,6 +190,7 @@ def arguments(root: bool, size: int, start: str, limits: Limits, layer: Layer | 
         start: The folder to start in, relative to /work.
         limits: What the program may use.
         layer: What is to be laid beneath its files.
+        packages: The folder that `pip` installs into, relative to /work.
     """
     sized = ["--perms", "0755", "--size", str(size + max(limits.disk, 4096)), "--tmpfs"]
     if layer is None:
@@ -189,7 +198,7 @@ def arguments(root: bool, size: int, start: str, limits: Limits, layer: Layer | 
     else:
         files = [*sized, LAYERS, *layer_mounts(layer)]
         start = "/"  # a process that starts in a layer would have a way into it
-    return [*_unshared(root), *_mounts(limits, files), "--chdir", str(Path("/work", start))]
+    return [*_unshared(root), *_mounts(limits, files, packages), "--chdir", str(Path("/work", start))]
 
 
 def _unshared(root: bool) -> list[str]:
@@ -202,7 +211,7 @@ def _unshared(root: bool) -> list[str]:
     return [*arguments, "--uid", str(NOBODY), "--gid", str(NOBODY)]
 
 
-def _mounts(limits: Limits, files: Sequence[str]) -> list[str]:
+def _mounts(limits: Limits, files: Sequence[str], packages: str) -> list[str]:
     temporary = ["--perms", "1777", "--size", str(max(limits.disk, 4096)), "--tmpfs"]
     return [
         *system_mounts(),
@@ -212,7 +221,11 @@ def _mounts(limits: Limits, files: Sequence[str]) -> list[str]:
         *(*temporary, "/dev/shm", "--remount-ro", "/dev"),  # writable it would be a disk without a size
         *(*temporary, "/tmp"),
         *interpreter_mounts(),
-        *(part for name, value in environment("/work", "/tmp").items() for part in ("--setenv", name, value)),
+        *(
+            part
+            for name, value in environment(f"/work/{packages}", "/tmp").items()
+            for part in ("--setenv", name, value)
+        ),
         *files,
         *("--remount-ro", "/"),
     ]

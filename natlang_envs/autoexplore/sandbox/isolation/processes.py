@@ -83,7 +83,7 @@ class Processes:
 
     def _living(self) -> Iterator[str]:
         """Yield the folder in /proc of each process, or of a thread of it where the leading one has exited."""
-        for name in os.listdir(self._proc):
+        for name in self._listed("."):
             if not name.isdigit():
                 continue
             if self._resident(name):
@@ -96,7 +96,8 @@ class Processes:
     def _listed(self, name: str) -> list[str]:
         folder = os.open(name, _FOLDER, dir_fd=self._proc)
         try:
-            return os.listdir(folder)
+            with os.scandir(folder) as entries:
+                return [each.name for each in entries]
         finally:
             os.close(folder)
 
@@ -129,7 +130,8 @@ class Processes:
         return self._resident(process)
 
     def _held_by_kernel(self, processes: list[str]) -> Iterator[int]:
-        yield _TERMINAL * max(0, len(os.listdir(self._terminals)) - 1)
+        with os.scandir(self._terminals) as terminals:
+            yield from (_TERMINAL for _ in terminals)
         yield from self._held_by_sockets()
         pipes: set[tuple[int, int]] = set()
         shared: set[bytes] = set()
@@ -169,7 +171,7 @@ class Processes:
             yield _UNREADABLE
 
     def _descriptors(self, process: str, pipes: set[tuple[int, int]]) -> Iterator[int]:
-        """Yield what each descriptor says it holds, a line for each lock and each one watched, and pipes not seen yet."""
+        """Yield what descriptors say they hold, a line for each lock and each one watched, and pipes not seen yet."""
         try:
             names = self._listed(f"{process}/fd")
         except PermissionError:
