@@ -67,7 +67,7 @@ def control_group(most: int, files: Iterable[int]) -> Generator[ControlGroup | N
         most: The bytes of memory that all in it may take, files included.
         files: See `ControlGroup`.
     """
-    place = where()
+    place = groups_folder()
     if place is None:
         yield None
         return
@@ -84,7 +84,7 @@ def control_group(most: int, files: Iterable[int]) -> Generator[ControlGroup | N
 
 
 @lru_cache
-def where() -> Path | None:
+def groups_folder() -> Path | None:
     """Return the folder in which this user may make groups with a limit on memory; None if there is none."""
     try:
         mounted, own = _own()
@@ -94,6 +94,17 @@ def where() -> Path | None:
         if place.is_relative_to(mounted) and _works(place):
             return place
     return None
+
+
+def who_counts_memory() -> str:
+    """Return in words who keeps the limit on the memory of all processes of a run together, on this machine."""
+    place = groups_folder()
+    if place is not None:
+        return f"the kernel counts all of it, its own included, in control groups below {place}"
+    return (
+        "no control group can be had here, so a watcher counts it 50 times a second, and what the kernel holds by the "
+        "piece; calls that would have the kernel hold more are refused"
+    )
 
 
 def _own() -> tuple[Path, Path | None]:

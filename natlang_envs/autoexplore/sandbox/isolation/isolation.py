@@ -9,10 +9,11 @@ share; /usr, and the standard library of the running Python under /opt/python, b
 its own; no network; a fixed environment. It runs as user 65534 without capabilities, also where the caller is root. The
 path of the Python on the host can be read in /proc/self/mountinfo.
 
-The kernel keeps the limits on /work, /tmp, each process's memory and processor time, and the number of processes.
+The kernel keeps the limits on /work, /tmp, each process's memory and processor time, the number of processes, and, in
+a control group where there can be one, on the memory of all of them together; `watch` looks at what is left.
 
-`pip` works offline: it installs folders and wheels of the sandbox into `Files.packages` in the folder, which `python` then
-sees, and builds them with the setuptools of the running Python where there is one.
+`pip` works offline: it installs folders and wheels of the sandbox into `Files.packages` in the folder, which `python`
+then sees, and builds them with the setuptools of the running Python where there is one.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from natlang_envs.autoexplore.sandbox.isolation.child import (
     command_line,
     environment,
 )
-from natlang_envs.autoexplore.sandbox.isolation.control_group import control_group, where
+from natlang_envs.autoexplore.sandbox.isolation.control_group import control_group
 from natlang_envs.autoexplore.sandbox.isolation.layers import LAYERS, UPPER, Layer, lay
 from natlang_envs.autoexplore.sandbox.isolation.namespaces import (
     NOBODY,
@@ -62,7 +63,7 @@ from natlang_envs.autoexplore.sandbox.isolation.watch import (
 )
 from natlang_envs.errors import UsageError
 
-__all__ = ["PACKAGES", "Completed", "Files", "Isolation", "Limits", "find_isolation", "who_counts_memory"]
+__all__ = ["PACKAGES", "Completed", "Files", "Isolation", "Limits", "find_isolation"]
 
 _KILLED = 128 + signal.SIGKILL
 
@@ -270,17 +271,6 @@ class Bubblewrap:
 @lru_cache
 def _why_no_layers(bubblewrap: Bubblewrap) -> str:
     return probe_layers(bubblewrap.run)
-
-
-def who_counts_memory() -> str:
-    """Return in words who keeps the limit on the memory of all processes of a run together, on this machine."""
-    place = where()
-    if place is not None:
-        return f"the kernel counts all of it, its own included, in control groups below {place}"
-    return (
-        "no control group can be had here, so a watcher counts it 50 times a second, and what the kernel holds by the "
-        "piece; calls that would have the kernel hold more are refused"
-    )
 
 
 @contextmanager

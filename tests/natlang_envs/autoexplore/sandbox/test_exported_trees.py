@@ -98,7 +98,9 @@ CASES: dict[str, tuple[Tree, str]] = {
         "[open(n, 'ab').write(b'\\xe9\\0') for n in 'ulb']",
     ),
     "odd names": (
-        dict.fromkeys([b"-rf", b"a b", b"t\tx", b"n\nx", b'q"q', b"b\\s", b"\xff", "é".encode(), b" l", b"a => b"], PLAIN),
+        dict.fromkeys(
+            [b"-rf", b"a b", b"t\tx", b"n\nx", b'q"q', b"b\\s", b"\xff", "é".encode(), b" l", b"a => b"], PLAIN
+        ),
         "[open(n, 'a').write('more') for n in os.listdir(b'.')]",
     ),
     "modes": (
