@@ -4,6 +4,7 @@ sandbox            `AutoExploreSandbox`: one command line in, its output and exi
 parser             splits a command line
 commands           cd, ls, cat, head, tail and echo, without a process
 command_context    what those share: options, output with a limit, paths that cannot lead out
+entries            one changed thing
 overlay            the changes, in memory, over the shared index
 work_folder        the files where a program finds them, and what it did to them
 layered_folder     the same for large repositories: the changes above files that all runs share

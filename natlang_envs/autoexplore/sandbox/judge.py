@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from natlang_envs.autoexplore.repository.names import is_git
-from natlang_envs.autoexplore.sandbox.overlay import FILE_COST, Entry, Overlay, is_path, parent_of
+from natlang_envs.autoexplore.sandbox.entries import FILE_COST, Entry, is_path
+from natlang_envs.autoexplore.sandbox.overlay import Overlay, parent_of
 from natlang_envs.errors import UsageError
 
 

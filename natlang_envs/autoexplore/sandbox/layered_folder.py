@@ -22,10 +22,11 @@ from weakref import WeakKeyDictionary
 
 from natlang_envs.autoexplore.repository.names import on_disk, parts_of
 from natlang_envs.autoexplore.repository.tree import Repository, open_beneath, open_folder
+from natlang_envs.autoexplore.sandbox.entries import Entry
 from natlang_envs.autoexplore.sandbox.isolation.layers import OPAQUE, Layer
 from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import MEMORY, OwnFolder
 from natlang_envs.autoexplore.sandbox.isolation.watch import available_memory
-from natlang_envs.autoexplore.sandbox.overlay import Entry, Overlay, parent_of
+from natlang_envs.autoexplore.sandbox.overlay import Overlay, parent_of
 from natlang_envs.autoexplore.sandbox.work_folder import PAGE, WorkFolder
 
 MANY = 5_000

@@ -20,11 +20,12 @@ from natlang_envs.autoexplore.sandbox.command_context import (
     resolve_target,
 )
 from natlang_envs.autoexplore.sandbox.commands import COMMANDS
+from natlang_envs.autoexplore.sandbox.entries import State
 from natlang_envs.autoexplore.sandbox.installed import Installed, installed
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
 from natlang_envs.autoexplore.sandbox.judge import judged_copy
 from natlang_envs.autoexplore.sandbox.layered_folder import MANY, LayeredFolder
-from natlang_envs.autoexplore.sandbox.overlay import NO_STATE, Overlay, State, parent_of
+from natlang_envs.autoexplore.sandbox.overlay import NO_STATE, Overlay, parent_of
 from natlang_envs.autoexplore.sandbox.parser import ParseError, parse
 from natlang_envs.autoexplore.sandbox.work_folder import TooMuch, WorkFolder
 from natlang_envs.errors import UsageError
@@ -231,7 +232,7 @@ class AutoExploreSandbox:
         return installed(self._overlay)
 
     def left_out(self) -> tuple[str, ...]:
-        """Return in words what a patch leaves out: what was installed, and what became of files that may not be read."""
+        """Return in words what a patch leaves out: what was installed, and changes of files that may not be read."""
         locked = filter(self.repository.is_locked, sorted(self._overlay.changes))
         unread = (f"{path} may not be read, so its change is not in the patch" for path in locked)
         return (*self.installed().lines(), *unread)

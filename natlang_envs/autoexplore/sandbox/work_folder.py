@@ -23,8 +23,9 @@ from natlang_envs.autoexplore.repository.tree import (
     NOT_REGULAR,
     open_beneath,
 )
+from natlang_envs.autoexplore.sandbox.entries import Entry
 from natlang_envs.autoexplore.sandbox.isolation.layers import Layer
-from natlang_envs.autoexplore.sandbox.overlay import Entry, Overlay
+from natlang_envs.autoexplore.sandbox.overlay import Overlay
 
 MORE_ENTRIES = 20_000  # how many files and folders programs may add
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

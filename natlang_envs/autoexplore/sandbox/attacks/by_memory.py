@@ -36,10 +36,11 @@ def sent(s, size=65536):
     s.setblocking(False); return until_refused(lambda: s.send(bytes(size)), 1 << 12)
 def clone(flags): return libc.syscall({56 if _X86 else 220}, flags, 0, 0, 0, 0)
 """
-_MANY_FILES = (
-    "def make():\n    n = 0\n    while n < %d: open(f'{D}/{n}', 'w').close(); n += 1\n    held('files')\n" % _FILES
+_MANY_FILES = f"def make():\n    for n in range({_FILES}): open(f'{{D}}/{{n}}', 'w').close()\n    held('files')\n"
+_LEADERLESS = (
+    "def hold(done):\n    def work(): x = filled(45 << 20); done(); time.sleep(60)\n"
+    "    leaderless(work)\nholders(4, hold)"
 )
-_LEADERLESS = "def hold(done):\n    def work(): x = filled(45 << 20); done(); time.sleep(60)\n    leaderless(work)\nholders(4, hold)"
 
 _WATCHED = {
     "leader gone: memory": _LEADERLESS,
@@ -119,15 +120,16 @@ _KERNEL = {
         "    for o in (7, 8): quiet(c.setsockopt, 1, o, 1 << 20)\n    n += sent(c) << 16\nheld(n)"
     ),
     "UDP on loopback": (
-        "r = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); r.bind(('::1', 0)); s = socket.socket(socket.AF_INET6,\n"
-        "    socket.SOCK_DGRAM); s.sendto(bytes(9), r.getsockname()); held('udp')"
+        "r, s = (socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) for _ in 'rs'); r.bind(('::1', 0))\n"
+        "s.sendto(bytes(9), r.getsockname()); held('udp')"
     ),
     "filters of sockets": (
         "a, b = socket.socketpair(); x = ctypes.create_string_buffer(b'\\x06\\0\\0\\0\\1\\0\\0\\0' * 4096)\n"
         "import struct; a.setsockopt(1, 26, struct.pack('HL', 4096, ctypes.addressof(x))); reached('a filter')"
     ),
     "pages of files in sockets": (
-        "f = os.open('f', os.O_RDWR | os.O_CREAT); os.write(f, bytes(1 << 20)); a, b = socket.socketpair(); r, w = os.pipe()\n"
+        "f = os.open('f', os.O_RDWR | os.O_CREAT); os.write(f, bytes(1 << 20))\n"
+        "a, b = socket.socketpair(); r, w = os.pipe()\n"
         "for i in range(16): os.splice(f, w, 1, offset_src=i * 4096)\nif os.splice(r, a.fileno(), 16): reached('pages')"
     ),
     "pages of files in sockets, by sendfile": (
@@ -174,7 +176,8 @@ _KERNEL = {
     ),
     "locks on records": _per_process(
         "    import fcntl; fs = [open(f'/tmp/{os.getpid()}-{n}', 'w') for n in range(90)]\n"
-        "    x = filled(5 << 20)\n    for f in fs:\n        for k in range(500): fcntl.lockf(f, fcntl.LOCK_EX, 1, 2 * k)", 11
+        "    x = filled(5 << 20)\n"
+        "    for f in fs:\n        for k in range(500): fcntl.lockf(f, fcntl.LOCK_EX, 1, 2 * k)", 11
     ),
     "locks whose owner is gone": (
         "p = clone(0x400 | 17)\nif p == 0: os._exit(0)\nif p > 0: reached('a table of descriptors of two processes')"
@@ -191,14 +194,16 @@ _KERNEL = {
         "    for a, b in ts:\n        for s in (a, b): os.set_blocking(s, False); quiet(os.write, s, bytes(9000))", 11
     ),
     "shared memory that no table shows": (
-        _MAPS + f"for _ in range({_ROOM >> 22}):\n    m = mmap.mmap(-1, 4 << 20); touched(m); m.madvise(mmap.MADV_DONTNEED)\n"
+        _MAPS + f"for _ in range({_ROOM >> 22}):\n    m = mmap.mmap(-1, 4 << 20); touched(m)\n"
+        "    m.madvise(mmap.MADV_DONTNEED)\n"
         "held('memory')"
     ),
     "shared memory in one piece": (
         _MAPS + f"m = mmap.mmap(-1, {_ROOM}); touched(m); m.madvise(mmap.MADV_DONTNEED); held('memory')"
     ),
     "shared memory unmapped but for a page": (
-        _MAPS + f"for _ in range({_ROOM >> 22}):\n    m = mmap.mmap(-1, 4 << 20); touched(m); m.resize(4096)\nheld('memory')"
+        _MAPS + f"for _ in range({_ROOM >> 22}):\n    m = mmap.mmap(-1, 4 << 20); touched(m); m.resize(4096)\n"
+        "held('memory')"
     ),
     "shared memory of a device": (
         _MAPS + f"m = mmap.mmap(os.open('/dev/zero', os.O_RDWR), {_ROOM}); touched(m); m.madvise(mmap.MADV_DONTNEED)\n"

@@ -33,24 +33,22 @@ PLAIN = (b"x\n", False)
 
 def make(folder: bytes, tree: Tree) -> None:
     for name, what in tree.items():
-        path = folder + b"/" + name
+        path = Path(os.fsdecode(folder + b"/" + name))
         if isinstance(what, dict):
-            os.mkdir(path)
-            make(path, what)
+            path.mkdir()
+            make(os.fsencode(path), what)
         elif isinstance(what, bytes):
-            os.symlink(what, path)
+            path.symlink_to(os.fsdecode(what))
         else:
-            opened = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_EXCL)
-            os.write(opened, what[0])
-            os.close(opened)
-            os.chmod(path, 0o755 if what[1] else 0o644)
+            path.write_bytes(what[0])
+            path.chmod(0o755 if what[1] else 0o644)
 
 
 def tree_of(folder: bytes) -> Tree:
     found: Tree = {}
     for entry in os.scandir(folder):
         if entry.is_symlink():
-            found[entry.name] = os.readlink(entry.path)
+            found[entry.name] = os.fsencode(Path(os.fsdecode(entry.path)).readlink())
         elif entry.is_dir():
             if inside := tree_of(entry.path):  # git knows no empty folders
                 found[entry.name] = inside
@@ -172,7 +170,7 @@ def goes_in_circles(folder: str) -> bool:
     for top, inside, names in os.walk(folder):
         for name in (*inside, *names):
             try:
-                os.stat(Path(top, name))
+                Path(top, name).stat()
             except OSError as error:
                 if error.errno == errno.ELOOP:
                     return True

@@ -15,8 +15,9 @@ import pytest
 from natlang_envs.autoexplore.copilot.copilot import AutoExploreCopilot
 from natlang_envs.autoexplore.repository.tree import open_folder, open_repository
 from natlang_envs.autoexplore.sandbox.changes import changed_files, patch
+from natlang_envs.autoexplore.sandbox.entries import Entry
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Limits
-from natlang_envs.autoexplore.sandbox.overlay import Entry, Overlay
+from natlang_envs.autoexplore.sandbox.overlay import Overlay
 from natlang_envs.autoexplore.sandbox.sandbox import AutoExploreSandbox
 from natlang_envs.autoexplore.sandbox.work_folder import WorkFolder
 from natlang_envs.errors import UsageError
@@ -147,13 +148,11 @@ def test_a_judge_sees_the_changes_and_its_own_files_above_them_and_leaves_nothin
         sandbox.execute("cd tests")
         before = sandbox.snapshot()
         test = (
-            b"import os, sys, random\nassert sys.flags.isolated\nsys.path.append(os.getcwd())\nimport code_under as code\n"
+            b"import os, sys, random\nassert sys.flags.isolated\nsys.path.append('.')\nimport code_under as code\n"
             b"print(code.VALUE, os.path.islink('tests'), sorted(os.listdir('tests')))\nopen('left', 'w')\n"
         )
-        files = {
-            "tests/deep/test.py": test,
-            "code_under.py": b"from runpy import run_path\nVALUE = run_path('code.py')['VALUE']",
-        }
+        under = b"from runpy import run_path\nVALUE = run_path('code.py')['VALUE']"
+        files = {"tests/deep/test.py": test, "code_under.py": under}
         assert sandbox.judge("python tests/deep/test.py", files) == ("7 False ['deep']\n", "", 0, None)
         assert sandbox.judge("python -c \"import os; print(os.path.exists('left'))\"").stdout == "False\n"
         assert sandbox.snapshot() == before
@@ -232,7 +231,7 @@ def test_a_file_that_may_not_be_read_is_there_and_its_change_is_named(does: str,
                 files.fill(opened, None)
                 if not overlay.changes:
                     assert (work / "locked").stat().st_mode & 0o777 == 0
-                    exec(does)  # noqa: S102
+                    exec(does)
                 files.collect(opened)
             subprocess.run(["rm", "-rf", work], check=True)
             work.mkdir()
