@@ -214,9 +214,9 @@ class AutoExploreCopilot:
         self.turns.append(turn)
         if self.ending is None:
             if len(self.turns) >= MAX_UNREADABLE and all(each.command is None for each in self.turns[-MAX_UNREADABLE:]):
-                self._end("no command")
+                self.ending = self._ended("no command")
             elif self.steps_left == 0:
-                self._end("no step left")
+                self.ending = self._ended("no step left")
         return turn
 
     def run(self, driver: Driver, after: Callable[[Turn], None] | None = None) -> Ending:
@@ -232,15 +232,15 @@ class AutoExploreCopilot:
         while self.ending is None:
             answer = driver.reply(self)
             if answer is None:
-                self._end("left")
+                self.ending = self._ended("left")
                 break
             turn = self.take(answer)
             if after is not None:
                 after(turn)
         return self.ending
 
-    def _end(self, kind: EndKind, value: str = "") -> None:
-        self.ending = Ending(kind, value, self.sandbox.left_out())
+    def _ended(self, kind: EndKind, value: str = "") -> Ending:
+        return Ending(kind, value, self.sandbox.left_out())
 
     def _execute(self, reply: Reply) -> CommandResult:
         words = prompt_texts("copilot")
@@ -259,14 +259,14 @@ class AutoExploreCopilot:
                 self._page = 0
             return result
         if word == "exit":
-            self._end("done" if self.mode == "change" else "left")
+            self.ending = self._ended("done" if self.mode == "change" else "left")
             return CommandResult("", "", 0)
         if word == "id" and self.mode == "identify":
             return self._name(rest)
         if word == "answer" and self.mode == "answer":
             if not rest:
                 return _answer(words["nothing_said"], 2)
-            self._end("answered", rest)
+            self.ending = self._ended("answered", rest)
             return CommandResult("", "", 0)
         signal = words[self.mode]["signal"]
         return _answer(
@@ -282,7 +282,7 @@ class AutoExploreCopilot:
             except CommandError:
                 continue
             if kind == "file":
-                self._end("identified", path)
+                self.ending = self._ended("identified", path)
                 return CommandResult("", "", 0)
             if kind == "folder":
                 return _answer(prompt_texts("copilot")["a_folder"].format(name=name), 1)

@@ -215,9 +215,6 @@ _KERNEL = {
     ),
 }  # fmt: skip
 
-HOLDING: dict[str, Attack] = {name: bomb(_COMMON + code, LIMITS) for name, code in {**_WATCHED, **_KERNEL}.items()}
-HOLDING |= {
-    f"{name}, over an overlay": replace(attack, layered=True)
-    for name, attack in HOLDING.items()
-    if name.startswith("leader gone:")
-}
+_HOLDING = {name: bomb(_COMMON + code, LIMITS) for name, code in {**_WATCHED, **_KERNEL}.items()}
+_LAID = {name: replace(attack, layered=True) for name, attack in _HOLDING.items() if name.startswith("leader gone:")}
+HOLDING: dict[str, Attack] = {**_HOLDING, **{f"{name}, over an overlay": attack for name, attack in _LAID.items()}}

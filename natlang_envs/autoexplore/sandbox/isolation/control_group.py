@@ -1,7 +1,7 @@
-"""A control group (v2) for one run, where this user may make one: the kernel then counts and limits all its memory.
+"""A control group (v2) for one run, where this user may make one: the kernel then counts and limits its memory.
 
-It counts what no process shows, such as buffers of sockets and tables of locks. What system calls may do is the same
-with and without it, so a program that runs on one machine runs on another.
+It counts what no process shows, such as buffers of sockets, but for locks on files. What system calls may do is the
+same with and without it, so a program that runs on one machine runs on another.
 """
 
 from __future__ import annotations
@@ -100,7 +100,9 @@ def who_counts_memory() -> str:
     """Return in words who keeps the limit on the memory of all processes of a run together, on this machine."""
     place = groups_folder()
     if place is not None:
-        return f"the kernel counts all of it, its own included, in control groups below {place}"
+        return (
+            f"the kernel counts it, its own included, in control groups below {place}, and a watcher 50 times a second"
+        )
     return (
         "no control group can be had here, so a watcher counts it 50 times a second, and what the kernel holds by the "
         "piece; calls that would have the kernel hold more are refused"

@@ -76,7 +76,7 @@ class Watch:
         folder: An open descriptor of the folder it works in, a file system of limited size; None where it is none.
         processes: Its processes; None where they cannot be told from others.
         below: How many files are in a layer below the folder: one that is removed takes a place in the folder.
-        group: Their control group, which then counts their memory.
+        group: Their control group, which counts their memory beside the watch: it leaves out locks on files.
     """
 
     def __init__(
@@ -110,8 +110,8 @@ class Watch:
         return f"it held more than {self._limits.memory:,} bytes of memory"
 
     def _holds_too_much(self) -> bool:
-        if self._group is not None:
-            return self._group.held() > self._limits.memory
+        if self._group is not None and self._group.held() > self._limits.memory:
+            return True
         if self._processes is None:
             return False
         # Several times in a row: a process that starts another shows its memory twice, until that one has begun its
