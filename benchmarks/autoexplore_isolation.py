@@ -25,6 +25,7 @@ class NoFiles:
     """An empty folder for the program, of which nothing is kept."""
 
     size = 0
+    packages = ".packages"
 
     def layer(self, owner: int | None) -> None:
         """Return nothing."""

@@ -167,7 +167,7 @@ def _finish(console: Console, copilot: AutoExploreCopilot, driver: Driver, expor
     if changed or copilot.mode == "change":
         count = "No file was" if not changed else "1 file was" if len(changed) == 1 else f"{len(changed)} files were"
         _print(console, f"{count} changed in the sandbox, none in {copilot.sandbox.repository.path}.")
-    if export is not None and changed:
+    if export is not None and not all(each.locked for each in changed):
         while export.exists():  # made by another process since the start: neither's work is lost
             export = export.with_name(f"{export.name}.new")
         copilot.sandbox.export(export)

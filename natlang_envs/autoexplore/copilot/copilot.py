@@ -44,10 +44,17 @@ class Turn(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """The end of the loop; `value` is the path of the file named, or the answer given, else empty."""
+    """The end of the loop.
+
+    Attributes:
+        kind: How it ended.
+        value: The path of the file named, or the answer given, else empty.
+        left_out: In words, what a patch of the changes leaves out, such as what was installed.
+    """
 
     kind: EndKind
     value: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 class Driver(Protocol):
@@ -208,9 +215,9 @@ class AutoExploreCopilot:
         self.turns.append(turn)
         if self.ending is None:
             if len(self.turns) >= MAX_UNREADABLE and all(each.command is None for each in self.turns[-MAX_UNREADABLE:]):
-                self.ending = Ending("no command")
+                self.ending = self._ended("no command")
             elif self.steps_left == 0:
-                self.ending = Ending("no step left")
+                self.ending = self._ended("no step left")
         return turn
 
     def run(self, driver: Driver, after: Callable[[Turn], None] | None = None) -> Ending:
@@ -226,12 +233,15 @@ class AutoExploreCopilot:
         while self.ending is None:
             answer = driver.reply(self)
             if answer is None:
-                self.ending = Ending("left")
+                self.ending = self._ended("left")
                 break
             turn = self.take(answer)
             if after is not None:
                 after(turn)
         return self.ending
+
+    def _ended(self, kind: EndKind, value: str = "") -> Ending:
+        return Ending(kind, value, self.sandbox.left_out())
 
     def _execute(self, reply: Reply) -> CommandResult:
         words = prompt_texts("copilot")
@@ -250,14 +260,14 @@ class AutoExploreCopilot:
                 self._page = 0
             return result
         if word == "exit":
-            self.ending = Ending("done" if self.mode == "change" else "left")
+            self.ending = self._ended("done" if self.mode == "change" else "left")
             return CommandResult("", "", 0)
         if word == "id" and self.mode == "identify":
             return self._name(rest)
         if word == "answer" and self.mode == "answer":
             if not rest:
                 return _answer(words["nothing_said"], 2)
-            self.ending = Ending("answered", rest)
+            self.ending = self._ended("answered", rest)
             return CommandResult("", "", 0)
         signal = words[self.mode]["signal"]
         return _answer(
@@ -273,7 +283,7 @@ class AutoExploreCopilot:
             except CommandError:
                 continue
             if kind == "file":
-                self.ending = Ending("identified", path)
+                self.ending = self._ended("identified", path)
                 return CommandResult("", "", 0)
             if kind == "folder":
                 return _answer(prompt_texts("copilot")["a_folder"].format(name=name), 1)

@@ -51,6 +51,7 @@ MAX_DEPTH = 128  # folders in folders; what is deeper is left out and named
 
 LINK = "Symbolic links are not followed here"
 TOO_DEEP = "Too many folders in one another"
+LOCKED = "Permission denied"
 
 
 class RepositoryChanged(UsageError):  # noqa: N818 - a UsageError that says what happened
@@ -147,7 +148,7 @@ class Repository(Renewable):
         elif not stat.S_ISREG(status.st_mode):
             self._barred[path] = NOT_REGULAR
         elif not os.access(entry.name, os.R_OK, dir_fd=folder):
-            self._barred[path] = "Permission denied"
+            self._barred[path] = LOCKED
         else:
             self._marks[path] = Mark.of(status)
             return "file"
@@ -175,6 +176,10 @@ class Repository(Renewable):
         if path in self._folders:
             return "folder"
         return "other" if path in self._links or path in self._barred else None
+
+    def is_locked(self, path: str) -> bool:
+        """Return whether there is a file of this path that may not be read."""
+        return self._barred.get(path) == LOCKED and path not in self._folders
 
     def mark(self, path: str) -> Mark:
         """Return what was indexed of a file.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from natlang_envs.autoexplore.repository.names import on_disk
-from natlang_envs.autoexplore.sandbox.isolation.isolation import PACKAGES
+from natlang_envs.autoexplore.repository.tree import Repository
 from natlang_envs.autoexplore.sandbox.line_diff import hunks
 from natlang_envs.autoexplore.sandbox.overlay import Overlay
 from natlang_envs.errors import UsageError
@@ -19,15 +19,18 @@ from natlang_envs.files import write_whole
 
 
 class ChangedFile(NamedTuple):
-    """One file that differs from the original.
+    """One file or symbolic link that differs from the original.
 
     Attributes:
         path: Its path below the root.
         kind: `added`, `modified` or `deleted`.
-        before: The original's content, None if added.
-        after: The content now, None if deleted.
+        before: The original's content, of a link where it leads; None if added, or if it may not be read.
+        after: The content now, of a link where it leads; None if deleted.
         executable: Whether it may be run as a program; of a deleted file, whether it might.
         was_executable: Whether the original may be run as a program.
+        link: Whether it is a symbolic link; of something deleted, whether it was one.
+        was_link: Whether the original is a symbolic link.
+        locked: Whether the original may not be read, so that no patch can have this change.
     """
 
     path: str
@@ -36,6 +39,9 @@ class ChangedFile(NamedTuple):
     after: bytes | None
     executable: bool = False
     was_executable: bool = False
+    link: bool = False
+    was_link: bool = False
+    locked: bool = False
 
     @property
     def binary(self) -> bool:
@@ -43,8 +49,16 @@ class ChangedFile(NamedTuple):
         return b"\0" in (self.before or b"") or b"\0" in (self.after or b"")
 
 
+class _Version(NamedTuple):
+    """What there is of a path: its content (None: it may not be read), and what of its mode git keeps."""
+
+    content: bytes | None
+    executable: bool = False
+    link: bool = False
+
+
 def changed_files(overlay: Overlay) -> tuple[ChangedFile, ...]:
-    """Return the changed files of an overlay, sorted by path.
+    """Return the changed files and symbolic links of an overlay, sorted by path, without what `pip` installed.
 
     Raises:
         RepositoryChanged: One of them is not in the original any more as it was indexed.
@@ -53,23 +67,42 @@ def changed_files(overlay: Overlay) -> tuple[ChangedFile, ...]:
 
 
 def _changed_files(overlay: Overlay) -> Iterator[ChangedFile]:
-    repository = overlay.repository
     for path in sorted(overlay.changes):
-        if path.startswith(f"{PACKAGES}/"):  # what pip installed is no change to the repository
+        if overlay.is_installed(path):
             continue
-        after = overlay.read(path) if overlay.kind(path) == "file" else None
-        executable = after is not None and bool(overlay.mode(path) & 0o100)
-        if repository.kind(path) != "file":
-            if after is not None:
-                yield ChangedFile(path, "added", None, after, executable, executable)
+        before, after = _original(overlay.repository, path), _present(overlay, path)
+        if before == after:
             continue
+        kept = after or before
+        if kept is not None:
+            yield ChangedFile(
+                path,
+                "added" if before is None else "deleted" if after is None else "modified",
+                before and before.content,
+                after and after.content,
+                kept.executable,
+                (before or kept).executable,
+                kept.link,
+                (before or kept).link,
+                before is not None and before.content is None,
+            )
+
+
+def _original(repository: Repository, path: str) -> _Version | None:
+    kind = repository.kind(path)
+    if kind == "file":
         repository.check(path)
-        before = repository.read(path)
-        was = repository.is_executable(path)
-        if after is None:
-            yield ChangedFile(path, "deleted", before, None, was, was)
-        elif after != before or executable != was:
-            yield ChangedFile(path, "modified", before, after, executable, was)
+        return _Version(repository.read(path), repository.is_executable(path))
+    if kind == "other" and path in repository.links:
+        return _Version(on_disk(repository.links[path]), link=True)
+    return _Version(None) if repository.is_locked(path) else None
+
+
+def _present(overlay: Overlay, path: str) -> _Version | None:
+    if overlay.kind(path) == "file":
+        return _Version(overlay.read(path), bool(overlay.mode(path) & 0o100))
+    link = overlay.link(path)
+    return None if link is None else _Version(on_disk(link), link=True)
 
 
 def patch(changes: Iterable[ChangedFile], *, whole_binaries: bool = True) -> Iterator[bytes]:
@@ -79,9 +112,12 @@ def patch(changes: Iterable[ChangedFile], *, whole_binaries: bool = True) -> Ite
         changes: The changed files.
         whole_binaries: Write the content of binary files as git does (`git apply` reads it, `patch` does not);
             otherwise they are only named.
+
+    Returns:
+        The diff, without the files whose original may not be read.
     """
     for change in changes:
-        yield from _parts(change, whole_binaries)
+        yield from _of_one_kind(change, whole_binaries)
 
 
 def check_outside(path: str | Path, repository: Path) -> None:
@@ -110,9 +146,21 @@ def _quoted(prefix: bytes, path: str) -> bytes:
     return b'"' + plain + b'"'
 
 
+def _of_one_kind(change: ChangedFile, whole_binaries: bool) -> Iterator[bytes]:
+    """Yield the parts of a change; a file that became a link, or a link that became a file, goes and comes."""
+    if change.locked:
+        return
+    if change.link == change.was_link:
+        yield from _parts(change, whole_binaries)
+        return
+    gone = change._replace(kind="deleted", after=None, executable=change.was_executable, link=change.was_link)
+    yield from _parts(gone, whole_binaries)
+    yield from _parts(change._replace(kind="added", before=None), whole_binaries)
+
+
 def _parts(change: ChangedFile, whole_binaries: bool) -> Iterator[bytes]:
     old, new = _quoted(b"a/", change.path), _quoted(b"b/", change.path)
-    mode = b"100755" if change.executable else b"100644"
+    mode = b"120000" if change.link else b"100755" if change.executable else b"100644"
     yield b"diff --git %s %s\n" % (old, new)
     if change.kind == "added":
         yield b"new file mode %s\n" % mode
@@ -123,8 +171,9 @@ def _parts(change: ChangedFile, whole_binaries: bool) -> Iterator[bytes]:
     before, after = change.before or b"", change.after or b""
     if change.kind == "modified" and before == after:  # its permissions alone
         return
-    if change.binary or before == after:  # an empty file has no lines to show
-        yield b"index %s..%s\n" % (_blob(change.before), _blob(change.after))
+    if change.binary or before == after or change.link:  # an empty file has no lines to show
+        mode = b" 120000" if change.link and change.kind == "modified" else b""
+        yield b"index %s..%s%s\n" % (_blob(change.before), _blob(change.after), mode)
     if before == after:
         return
     if change.binary:

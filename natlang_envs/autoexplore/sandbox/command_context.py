@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from natlang_envs.autoexplore.repository.names import is_git, on_disk, same
 from natlang_envs.autoexplore.repository.tree import Kind
-from natlang_envs.autoexplore.sandbox.overlay import MAX_NAME, Overlay
+from natlang_envs.autoexplore.sandbox.entries import MAX_NAME
+from natlang_envs.autoexplore.sandbox.overlay import Overlay
 
 ROOT = "/work"
 MAX_PATH = 4096

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
@@ -21,10 +21,13 @@ from natlang_envs.autoexplore.sandbox.command_context import (
     resolve_target,
 )
 from natlang_envs.autoexplore.sandbox.commands import COMMANDS
+from natlang_envs.autoexplore.sandbox.entries import State
 from natlang_envs.autoexplore.sandbox.grep import grep
+from natlang_envs.autoexplore.sandbox.installed import Installed, installed
 from natlang_envs.autoexplore.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
+from natlang_envs.autoexplore.sandbox.judge import judged_copy
 from natlang_envs.autoexplore.sandbox.layered_folder import MANY, LayeredFolder
-from natlang_envs.autoexplore.sandbox.overlay import NO_STATE, Overlay, State, parent_of
+from natlang_envs.autoexplore.sandbox.overlay import NO_STATE, Overlay, parent_of
 from natlang_envs.autoexplore.sandbox.parser import CommandLine, ParseError, parse
 from natlang_envs.autoexplore.sandbox.search_commands import SEARCH_COMMANDS
 from natlang_envs.autoexplore.sandbox.work_folder import TooMuch, WorkFolder
@@ -242,16 +245,19 @@ class AutoExploreSandbox:
             isolation = self.isolation()
         except UsageError as error:
             return Completed(126, b"", f"{argv[0]}: {error}\n".encode("utf-8", "backslashreplace"), None)
-        layered = len(self.repository.files) > MANY and isolation.lays()
-        work = (LayeredFolder if layered else WorkFolder)(self._overlay, self.limits.disk, self.limits.seconds)
         cwd = os.fsdecode(on_disk(self._context.cwd))
-        try:
-            done = isolation.run(argv, work, cwd, self.limits)
-        except TooMuch as error:
-            done = Completed(1, b"", b"", f"{error}: its changes are undone")
+        done = self._run_over(self._overlay, isolation, argv, cwd)
         while self._overlay.kind(self._context.cwd) != "folder":  # the program removed the current folder
             self._context.cwd = parent_of(self._context.cwd)[0]
         return done
+
+    def _run_over(self, overlay: Overlay, isolation: Isolation, argv: Sequence[str], cwd: str) -> Completed:
+        layered = len(self.repository.files) > MANY and isolation.lays()
+        work = (LayeredFolder if layered else WorkFolder)(overlay, self.limits.disk, self.limits.seconds)
+        try:
+            return isolation.run(argv, work, cwd, self.limits)
+        except TooMuch as error:
+            return Completed(1, b"", b"", f"{error}: its changes are undone")
 
     def isolation(self) -> Isolation:
         """Return what `python` and `pip` run in.
@@ -261,8 +267,48 @@ class AutoExploreSandbox:
         """
         return find_isolation(self._unsafe)
 
+    def judge(self, command_line: str, files: Mapping[str, bytes] | None = None) -> CommandResult:
+        """Run a `python` that scores the changes, so that none of them decides what it prints.
+
+        It runs as `python -I -B`, which finds no modules in the current folder and reads nothing of the sandbox when it
+        starts, over a fresh copy: the original with the changes that `changed_files` names, without what was installed.
+        Nothing that it does is kept. Code under test that it imports can still print and end it: start that as a
+        process of its own, or look at what it returns.
+
+        Args:
+            command_line: `python`, its options, a script and arguments; it starts at the root.
+            files: Files of the judge's own by path, put above the changes, whatever is in their place.
+
+        Raises:
+            RepositoryChanged: The original changed since it was indexed.
+            UsageError: The line runs something else, there is no isolation here, or the sandbox is closed.
+        """
+        if self._closed:
+            raise UsageError("the sandbox is closed: make a new one")
+        try:
+            line = parse(escape_surrogates(command_line))
+        except ParseError as error:
+            raise UsageError(f"the judge's command line is not understood: {error}") from None
+        if PROGRAMS.get(line.words[0]) != "python" or line.target is not None:
+            raise UsageError(f"a judge runs python, without a redirection, not {command_line!r}")
+        copy = judged_copy(self._overlay, self.limits.disk, files or {})
+        done = self._run_over(copy, self.isolation(), ("python", "-I", "-B", *line.words[1:]), "")
+        return CommandResult(_text(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
+
+    def installed(self) -> Installed:
+        """Return what is in the folder that `pip` installs into: it is in no patch, but decides what programs do."""
+        return installed(self._overlay)
+
+    def left_out(self) -> tuple[str, ...]:
+        """Return in words what a patch leaves out: what was installed, and changes of files that may not be read."""
+        locked = filter(self.repository.is_locked, sorted(self._overlay.changes))
+        unread = (f"{path} may not be read, so its change is not in the patch" for path in locked)
+        return (*self.installed().lines(), *unread)
+
     def changed_files(self) -> tuple[ChangedFile, ...]:
-        """Return the files that differ from the original, sorted by path. What `pip` installed is left out.
+        """Return the files and symbolic links that differ from the original, sorted by path.
+
+        What `pip` installed is left out: see `installed`.
 
         Raises:
             RepositoryChanged: One of them changed in the original since it was indexed.
@@ -270,12 +316,13 @@ class AutoExploreSandbox:
         return changed_files(self._overlay)
 
     def diff(self) -> str:
-        """Return the changes as a unified diff, for people: binary files are only named.
+        """Return the changes as a unified diff, for people: it begins with `left_out`, and only names binary files.
 
         Raises:
             RepositoryChanged: One of the files changed in the original since it was indexed.
         """
-        return "".join(map(_text, patch(self.changed_files(), whole_binaries=False)))
+        words = "".join(f"{line}\n" for line in self.left_out())
+        return words + "".join(map(_text, patch(self.changed_files(), whole_binaries=False)))
 
     def export(self, path: str | Path) -> None:
         """Write the changes as a patch that `git apply` accepts, and `patch -p1` where no binary file changed.

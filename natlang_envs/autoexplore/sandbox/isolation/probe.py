@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
+from natlang_envs.autoexplore.sandbox.isolation.child import PACKAGES
 from natlang_envs.autoexplore.sandbox.isolation.layers import OPAQUE, Layer
 from natlang_envs.autoexplore.sandbox.isolation.temporary_folders import OwnFolder
 from natlang_envs.autoexplore.sandbox.isolation.watch import Completed, Limits
@@ -19,6 +20,7 @@ class Probe:
     """One file that is there before, and one that is there afterwards."""
 
     size = 4096
+    packages = PACKAGES
     written = False
 
     def layer(self, owner: int | None) -> Layer | None:
