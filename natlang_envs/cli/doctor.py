@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -157,15 +156,9 @@ def _isolation() -> Finding:
 
 
 def _memory_limit() -> Finding:
-    kernel = Path("/sys/fs/cgroup/cgroup.controllers")
-    delegated = os.access("/sys/fs/cgroup/cgroup.procs", os.W_OK) if kernel.exists() else False
-    why = "writable" if delegated else "not writable for this user" if kernel.exists() else "not mounted"
-    return Finding(
-        "memory limit",
-        "limited",
-        "the kernel limits each process of the sandbox; all of them together are looked at 50 times a second, so a "
-        f"program may pass that limit for 20 ms (control groups v2 are {why}, and not used)",
-    )
+    isolation = _wing("autoexplore.sandbox.isolation")
+    words = f"of all processes of a program in the sandbox: {isolation.who_counts_memory()}"
+    return Finding("memory limit", "works" if isolation.groups_folder() else "limited", words)
 
 
 def _repositories() -> Finding:

@@ -29,6 +29,7 @@ from natlang_envs.repository.tree import Repository, open_repository
 from natlang_envs.sandbox.changes import check_outside
 
 _SHOWN_CHARACTERS = 4_000  # of what one command printed
+_SHOWN_LINES = 5_000  # of the changes
 _ENDINGS = {
     "identified": "Identified: {}",
     "answered": "Answer: {}",
@@ -51,7 +52,7 @@ def explore_command(
     results: Annotated[int, typer.Option(min=1, help="How many earlier outputs a model is shown.")] = 3,
     choices: Annotated[bool, typer.Option("--choices", help="List the commands behind labels (identify).")] = False,
     listing: Annotated[bool, typer.Option("--list/--no-list", help="Show the files of the current folder.")] = True,
-    ignored: Annotated[bool, typer.Option("--ignored", help="Show what .gitignore names, too.")] = False,
+    ignored: Annotated[bool, typer.Option("--ignored", help="Show what git ignores, too.")] = False,
     unsafe: Annotated[bool, typer.Option("--unsafe", help="Run programs without isolation if there is none.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of an agent that draws.")] = 0,
 ) -> None:
@@ -96,7 +97,7 @@ def _driver(agent: str, mode: Mode, model: str, timeout: float, seed: int, conso
     if agent == "human":
         return HumanDriver(lambda copilot: _ask(console, copilot))
     if agent == "openai":
-        return ModelDriver(ChatEndpoint(model, timeout=timeout))
+        return ModelDriver(ChatEndpoint(model, timeout=timeout, tell=lambda line: _print(console, line, "yellow")))
     kind = agent.partition(":")[0]
     one_of("agent", kind, ["human", "openai", *agent_names()])
     if mode != "identify":
@@ -158,12 +159,15 @@ def _finish(console: Console, copilot: AutoExploreCopilot, driver: Driver, expor
     except UsageError as error:
         _print(console, f"The changes cannot be shown: {error}", "bold red")
         return
-    for line in diff.removesuffix("\n").split("\n") if diff else ():
+    *lines, rest = diff.split("\n", _SHOWN_LINES) if diff else [""]
+    for line in lines:
         _print(console, line, _style(line))
+    if rest:
+        _print(console, f"[and {rest.count(chr(10)):,} more lines; --export writes them all]", "bold")
     if changed or copilot.mode == "change":
         count = "No file was" if not changed else "1 file was" if len(changed) == 1 else f"{len(changed)} files were"
         _print(console, f"{count} changed in the sandbox, none in {copilot.sandbox.repository.path}.")
-    if export is not None and changed:
+    if export is not None and not all(each.locked for each in changed):
         while export.exists():  # made by another process since the start: neither's work is lost
             export = export.with_name(f"{export.name}.new")
         copilot.sandbox.export(export)

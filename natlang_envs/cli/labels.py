@@ -128,30 +128,30 @@ def label_command(
     questions: Annotated[int, typer.Option(min=1, max=20, help="How many are asked for of each file.")] = 2,
     limit: Annotated[int | None, typer.Option(min=1, help="The largest number of files.")] = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one request.")] = 120.0,
-    ignored: Annotated[bool, typer.Option("--ignored", help="Label what .gitignore names, too.")] = False,
+    ignored: Annotated[bool, typer.Option("--ignored", help="Label what git ignores, too.")] = False,
 ) -> None:
     """Make labels of a repository of your own, with a model behind an OpenAI-compatible endpoint."""
     repository = open_repository(repo, ignored=ignored)
     if out.absolute().resolve().is_relative_to(repository.path):
         raise UsageError(f"{out} lies in {repo}, which is never modified: choose a file outside it")
-    driver = ChatEndpoint(model, timeout=timeout)
+    driver = ChatEndpoint(model, timeout=timeout, tell=lambda line: typer.echo(printable(line), err=True))
     with _progress() as progress:
         bar = progress.add_task("files", total=None)
-        try:
-            labels, done = make_labels(
-                repository,
-                driver,
-                out,
-                count=questions,
-                limit=limit,
-                progress=lambda ready, total: progress.update(bar, completed=ready, total=total),
-            )
-        except UsageError as error:
-            raise UsageError(f"{error}; what is finished is in {out}, the same command goes on from there") from None
+        labels, done = make_labels(
+            repository,
+            driver,
+            out,
+            count=questions,
+            limit=limit,
+            progress=lambda ready, total: progress.update(bar, completed=ready, total=total),
+        )
     for each in done:
         for problem in each.dropped:
             typer.echo(printable(f"{each.path}: {problem}"))
-    typer.echo(f"{len(labels)} labels of {len(done)} files are in {out}; what was dropped is in {journal_of(out)}.")
+    dropped = sum(len(each.dropped) for each in done)
+    typer.echo(
+        f"{len(labels)} labels of {len(done)} files are in {out}; {dropped} dropped ones are in {journal_of(out)}."
+    )
     typer.echo(f"Tokens: {driver.tokens.read:,} read, {driver.tokens.written:,} written.")
 
 

@@ -28,6 +28,7 @@ Mode = Literal["identify", "answer", "change"]
 EndKind = Literal["identified", "answered", "done", "left", "no step left", "no command"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 SUCCESS: dict[Mode, EndKind] = {"identify": "identified", "answer": "answered", "change": "done"}
+FINAL: dict[Mode, str] = {"identify": "id", "answer": "answer", "change": "exit"}  # what a final answer stands for
 MAX_UNREADABLE = 3  # answers in a row without a command, after which nobody listens
 MAX_REPLY = 200_000  # characters of an answer that are read
 _NAMES_SHOWN = 200
@@ -43,10 +44,17 @@ class Turn(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """The end of the loop; `value` is the path of the file named, or the answer given, else empty."""
+    """The end of the loop.
+
+    Attributes:
+        kind: How it ended.
+        value: The path of the file named, or the answer given, else empty.
+        left_out: In words, what a patch of the changes leaves out, such as what was installed.
+    """
 
     kind: EndKind
     value: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 class Driver(Protocol):
@@ -194,11 +202,11 @@ class AutoExploreCopilot:
         """Find the command in an answer and execute it; whatever it says, it is a turn.
 
         Raises:
-            UsageError: It is over already, or the original changed.
+            UsageError: It is over already.
         """
         if self.ending is not None:
             raise UsageError("the copilot has come to an end: make a new one")
-        reply = read_reply(escape_surrogates(answer[:MAX_REPLY]), self.choices())
+        reply = read_reply(escape_surrogates(answer[:MAX_REPLY]), self.choices(), FINAL[self.mode])
         result = self._execute(reply)
         if reply.left_over:
             note = prompt_texts("copilot")["left_over"].format(count=reply.left_over)
@@ -207,9 +215,9 @@ class AutoExploreCopilot:
         self.turns.append(turn)
         if self.ending is None:
             if len(self.turns) >= MAX_UNREADABLE and all(each.command is None for each in self.turns[-MAX_UNREADABLE:]):
-                self.ending = Ending("no command")
+                self.ending = self._ended("no command")
             elif self.steps_left == 0:
-                self.ending = Ending("no step left")
+                self.ending = self._ended("no step left")
         return turn
 
     def run(self, driver: Driver, after: Callable[[Turn], None] | None = None) -> Ending:
@@ -220,17 +228,20 @@ class AutoExploreCopilot:
             after: Called after each turn.
 
         Raises:
-            UsageError: The driver cannot go on, or the original changed. What was done so far stays in the sandbox.
+            UsageError: The driver cannot go on. What was done so far stays in the sandbox.
         """
         while self.ending is None:
             answer = driver.reply(self)
             if answer is None:
-                self.ending = Ending("left")
+                self.ending = self._ended("left")
                 break
             turn = self.take(answer)
             if after is not None:
                 after(turn)
         return self.ending
+
+    def _ended(self, kind: EndKind, value: str = "") -> Ending:
+        return Ending(kind, value, self.sandbox.left_out())
 
     def _execute(self, reply: Reply) -> CommandResult:
         words = prompt_texts("copilot")
@@ -249,14 +260,14 @@ class AutoExploreCopilot:
                 self._page = 0
             return result
         if word == "exit":
-            self.ending = Ending("done" if self.mode == "change" else "left")
+            self.ending = self._ended("done" if self.mode == "change" else "left")
             return CommandResult("", "", 0)
         if word == "id" and self.mode == "identify":
             return self._name(rest)
         if word == "answer" and self.mode == "answer":
             if not rest:
                 return _answer(words["nothing_said"], 2)
-            self.ending = Ending("answered", rest)
+            self.ending = self._ended("answered", rest)
             return CommandResult("", "", 0)
         signal = words[self.mode]["signal"]
         return _answer(
@@ -272,7 +283,7 @@ class AutoExploreCopilot:
             except CommandError:
                 continue
             if kind == "file":
-                self.ending = Ending("identified", path)
+                self.ending = self._ended("identified", path)
                 return CommandResult("", "", 0)
             if kind == "folder":
                 return _answer(prompt_texts("copilot")["a_folder"].format(name=name), 1)
@@ -311,4 +322,6 @@ def _operands(typed: str) -> tuple[str, ...]:
         words = parse(f"id {typed}").words[1:]
     except ParseError:
         words = ()
-    return (*(words if len(words) == 1 else ()), typed)
+    spoken = typed.split(" ")
+    # What follows the name may be a reason: the longest beginning that is a name counts.
+    return (*(words if len(words) == 1 else ()), *(" ".join(spoken[:end]) for end in range(len(spoken), 0, -1)))

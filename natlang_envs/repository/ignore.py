@@ -1,121 +1,167 @@
-"""Files that `.gitignore` leaves out of an index: virtual environments, caches and build outputs.
+"""Files that git ignores, left out of an index: virtual environments, caches and build outputs.
 
-The rules are git's for untracked files. Tracked files that match a rule are left out too, because `.git` is not read.
+The rules are git's for untracked files: those of `.gitignore` in each folder and in the folders above the repository
+that belong to the same working tree, of `.git/info/exclude`, and of the user's `core.excludesFile`. Tracked files that
+match a rule are left out too, because git's index is not read.
 
-The package pathspec would do the same, but makes regular expressions of patterns: one line with thirty times `**/a/`
-takes it more than 20 seconds for a path, and a `.gitignore` may be hostile. Here a pattern takes linear time.
+The package pathspec is no help: it makes backtracking expressions of patterns, and a `.gitignore` may be hostile (24
+bytes of `*a` take it more than 40 seconds for one name); nor does it know `[[:digit:]]`.
 """
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import re
 import stat
-from collections.abc import Iterable, Sequence
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
+from natlang_envs.errors import UsageError
+from natlang_envs.repository.wildmatch import wildmatch
+
 IGNORE_FILE = ".gitignore"
-_LARGEST = 1 << 20  # bytes of one such file that are read
-_ESCAPE = re.compile(r"\\(.)")
-_ANY = re.compile("")
+LARGEST = 1 << 20  # bytes of a file of rules
+_SECONDS = 5.0  # for git to say where the user's rules are
+_NO_LINKS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Rule(NamedTuple):
-    """One line of a `.gitignore`.
+    """One line of a file of rules.
 
     Attributes:
-        parts: A pattern for each part of a path; None stands for any number of parts.
-        depth: The number of parts of the folder with the `.gitignore`; patterns are relative to it.
+        pattern: What the path below `base`, or with `by_name` the name, is as a whole.
+        base: The folder with the file, as bytes with a slash at the end; empty for the top.
+        by_name: Whether it is about names at any depth.
         folders_only: Whether it is about folders alone.
         keeps: Whether it takes back what rules before it left out.
     """
 
-    parts: tuple[re.Pattern[str] | None, ...]
-    depth: int
+    pattern: re.Pattern[bytes]
+    base: bytes
+    by_name: bool
     folders_only: bool
     keeps: bool
 
-    def fits(self, parts: Sequence[str]) -> bool:
-        """Return whether it is about a path, which lies below the rule's folder."""
-        if len(self.parts) == 2 and self.parts[0] is None and (last := self.parts[1]) is not None:
-            return last.match(parts[-1]) is not None  # by far the most usual: a name, at any depth
-        states = self._with_skips({0})
-        for part in parts[self.depth :]:
-            after: set[int] = set()
-            for state in states:
-                if state < len(self.parts):
-                    pattern = self.parts[state]
-                    if pattern is None:
-                        after.add(state)
-                    elif pattern.match(part):
-                        after.add(state + 1)
-            states = self._with_skips(after)
-        return len(self.parts) in states
 
-    def _with_skips(self, states: Iterable[int]) -> set[int]:
-        found: set[int] = set()
-        for state in states:
-            found.add(state)
-            while state < len(self.parts) and self.parts[state] is None:
-                state += 1
-                found.add(state)
-        return found
+def read_rules(content: bytes, base: bytes = b"") -> tuple[Rule, ...]:
+    """Return the rules of a file that lies in the folder `base`."""
+    lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    return tuple(rule for line in lines if (rule := _rule(line.removesuffix(b"\r"), base)) is not None)
 
 
-def read_rules(content: bytes, depth: int) -> tuple[Rule, ...]:
-    """Return the rules of a `.gitignore` that lies `depth` folders below the root."""
-    lines = content.decode("utf-8", "replace").splitlines()
-    return tuple(rule for line in lines if (rule := _rule(line, depth)) is not None)
-
-
-def _rule(line: str, depth: int) -> Rule | None:
-    line = re.sub(r"(?<!\\) +$", "", line)
-    if not line or line.startswith("#"):
+def _rule(line: bytes, base: bytes) -> Rule | None:
+    # Spaces at the end do not count, but for one after a backslash. A NUL ends a line.
+    kept = re.match(rb"(?:\\.|[^ \\]|\\\Z| ++(?!\Z))*+", line.partition(b"\0")[0], re.DOTALL)
+    line = kept[0] if kept else b""
+    if not line or line.startswith(b"#"):
         return None
-    keeps = line.startswith("!")
+    keeps = line.startswith(b"!")
     pattern = line[1:] if keeps else line
-    folders_only = pattern.endswith("/")
-    pattern = pattern.rstrip("/")
-    names = pattern.lstrip("/").split("/")
-    if not pattern.strip("/"):
-        return None
-    parts: list[re.Pattern[str] | None] = [] if "/" in pattern else [None]
-    for number, name in enumerate(names):
-        if name != "**":
-            parts.append(_pattern(name))
-        elif number == len(names) - 1:
-            parts += [_ANY, None]  # what lies in a folder, not the folder itself
-        elif not parts or parts[-1] is not None:  # `**/**` says no more than `**`
-            parts.append(None)
-    return Rule(tuple(parts), depth, folders_only, keeps)
+    folders_only = pattern.endswith(b"/")
+    pattern = pattern.removesuffix(b"/")
+    by_name = b"/" not in pattern
+    return Rule(_pattern(pattern.removeprefix(b"/"), by_name), base, by_name, folders_only, keeps)
 
 
-def _pattern(name: str) -> re.Pattern[str]:
-    plain = _ESCAPE.sub(lambda found: f"[{found[1]}]" if found[1] in "*?[" else found[1], name)
-    try:
-        return re.compile(fnmatch.translate(plain))
-    except re.error:
-        return re.compile(fnmatch.translate(re.sub(r"[*?\[]", "[\\g<0>]", plain)))
+def _pattern(pattern: bytes, by_name: bool) -> re.Pattern[bytes]:
+    """Return what a pattern fits: git compares what stands before the first wildcard by itself."""
+    plain = re.match(rb"[^*?\[\\]*", pattern)
+    prefix = b"" if by_name or plain is None else plain[0]
+    rest = wildmatch(pattern[len(prefix) :])
+    return re.compile(re.escape(prefix) + rest.pattern, re.DOTALL) if prefix else rest
 
 
-def rules_in(folder: int, depth: int) -> tuple[Rule, ...]:
-    """Return the rules of the `.gitignore` in an open folder, if there is one."""
-    try:
-        opened = os.open(IGNORE_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    except OSError:
-        return ()
-    try:
-        regular = stat.S_ISREG(os.fstat(opened).st_mode)
-        return read_rules(os.read(opened, _LARGEST), depth) if regular else ()
-    finally:
-        os.close(opened)
-
-
-def is_ignored(rules: Sequence[Rule], path: str, folder: bool) -> bool:
-    """Return whether rules leave a path out; the last one that is about it decides."""
-    parts = path.split("/")
+def is_ignored(rules: Sequence[Rule], path: bytes, folder: bool) -> bool:
+    """Return whether rules leave a path, from the top of the working tree, out; the last one about it decides."""
+    name = path.rfind(b"/") + 1
     for rule in reversed(rules):
-        if (folder or not rule.folders_only) and rule.fits(parts):
+        start = name if rule.by_name else len(rule.base)
+        if (folder or not rule.folders_only) and rule.pattern.fullmatch(path, start):
             return not rule.keeps
     return False
+
+
+def rules_in(folder: int, base: bytes) -> tuple[Rule, ...]:
+    """Return the rules of the `.gitignore` in an open folder, if there is one.
+
+    Raises:
+        UsageError: It is too large.
+    """
+    return _rules_of(IGNORE_FILE, base, _NO_LINKS, folder)
+
+
+def _rules_of(path: str | Path, base: bytes, flags: int, folder: int | None = None) -> tuple[Rule, ...]:
+    try:
+        opened = os.open(path, flags, dir_fd=folder)
+    except (OSError, ValueError):
+        return ()
+    try:
+        content = os.read(opened, LARGEST + 1) if stat.S_ISREG(os.fstat(opened).st_mode) else b""
+    finally:
+        os.close(opened)
+    if len(content) > LARGEST:
+        where = f"{os.fsdecode(base)}{path}"
+        raise UsageError(f"{where} holds more than {LARGEST:,} bytes of rules: show all files with --ignored")
+    return read_rules(content, base)
+
+
+def rules_above(repository: Path) -> tuple[tuple[Rule, ...], bytes]:
+    """Return the rules that stand outside a folder, and its path from the top of the working tree it is in.
+
+    Outside of a working tree there are none.
+
+    Raises:
+        UsageError: A file of rules is too large.
+    """
+    top = next((each for each in (repository, *repository.parents) if _git_folder(each) is not None), None)
+    git = top and _git_folder(top)
+    if top is None or git is None:
+        return (), b""
+    links = _NO_LINKS & ~os.O_NOFOLLOW
+    rules = _rules_of(_users_file(top), b"", links) + _rules_of(git / "info" / "exclude", b"", links)
+    path = b""
+    for part in repository.relative_to(top).parts:
+        rules += _rules_of(top / os.fsdecode(path) / IGNORE_FILE, path, _NO_LINKS)
+        path += os.fsencode(part) + b"/"
+    return rules, path
+
+
+def _git_folder(folder: Path) -> Path | None:
+    """Return git's own folder of the working tree whose top is `folder`; of a linked one, that of the first."""
+    git = folder / ".git"
+    if git.is_file():
+        named = _first_line(git)
+        if not named.startswith("gitdir:"):
+            return None
+        git = folder / named.removeprefix("gitdir:").strip()
+        git /= _first_line(git / "commondir") or "."
+    return git if (git / "HEAD").exists() else None
+
+
+def _first_line(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return os.fsdecode(file.readline(4096).rstrip(b"\r\n"))
+    except (OSError, ValueError):
+        return ""
+
+
+def _users_file(top: Path) -> Path:
+    """Return the file of rules that git's settings name for all repositories of a user."""
+    asked = ["git", "-C", str(top), "config", "--type=path", "--get", "core.excludesFile"]
+    try:
+        done = subprocess.run(asked, capture_output=True, timeout=_SECONDS, stdin=subprocess.DEVNULL, check=False)
+        named = os.fsdecode(done.stdout.removesuffix(b"\n"))
+    except (OSError, subprocess.TimeoutExpired):  # git is not installed
+        named = ""
+    if named:
+        return top / named
+    settings = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 - there may be no home
+    return Path(settings, "git", "ignore")
+
+
+def leaves_out(rules: Sequence[Rule], base: bytes, entry: os.DirEntry[str]) -> bool:
+    """Return whether rules leave an entry of the folder `base` out."""
+    return is_ignored(rules, base + os.fsencode(entry.name), entry.is_dir(follow_symlinks=False))

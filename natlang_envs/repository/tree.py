@@ -14,87 +14,60 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, NamedTuple
 
 from natlang_envs.errors import UsageError
-from natlang_envs.repository.ignore import Rule, is_ignored, rules_in
+from natlang_envs.repository.entries import (
+    FILE_FLAGS,
+    KEPT_BYTES,
+    NOT_REGULAR,
+    Folder,
+    Kind,
+    Mark,
+    open_beneath,
+    open_folder,
+)
+from natlang_envs.repository.ignore import Rule, leaves_out, rules_above, rules_in
 from natlang_envs.repository.names import is_git, of_entry, on_disk, parts_of, shown
+from natlang_envs.repository.renewal import Renewable
+
+__all__ = [
+    "FILE_FLAGS",
+    "KEPT_BYTES",
+    "LINK",
+    "MAX_DEPTH",
+    "NOT_REGULAR",
+    "Folder",
+    "Kind",
+    "Mark",
+    "Repository",
+    "RepositoryChanged",
+    "open_beneath",
+    "open_folder",
+    "open_repository",
+]
 
 MAX_ENTRIES = 1_000_000  # a repository with more is refused: it is a disk, not a repository
-MAX_DEPTH = 128  # folders in folders
-KEPT_BYTES = 4 << 20  # the content of a larger file is read again each time
+MAX_DEPTH = 128  # folders in folders; what is deeper is left out and named
 
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# O_NONBLOCK: opening a FIFO that was put in a file's place must not wait for a writer.
-FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-
-Kind = Literal["file", "folder", "other"]  # other: symbolic links, devices, sockets, files without permission
 LINK = "Symbolic links are not followed here"
-NOT_REGULAR = "Not a regular file"
+TOO_DEEP = "Too many folders in one another"
+LOCKED = "Permission denied"
 
 
 class RepositoryChanged(UsageError):  # noqa: N818 - a UsageError that says what happened
-    """The original changed since it was indexed; the message names the file."""
+    """The original changed since it was indexed; the message names the file, and `path` is its path."""
+
+    path = ""
 
 
-class Folder(NamedTuple):
-    """A folder: its path ("" for the root), and the sorted names of the folders and files in it."""
-
-    path: str
-    folders: tuple[str, ...]
-    files: tuple[str, ...]
-
-
-class Mark(NamedTuple):
-    """The status of a file when it was indexed: bytes, time in nanoseconds, inode and permissions."""
-
-    size: int
-    modified: int
-    inode: int
-    mode: int
-
-    @classmethod
-    def of(cls, status: os.stat_result) -> Mark:
-        """Return the mark of a file."""
-        return cls(status.st_size, status.st_mtime_ns, status.st_ino, stat.S_IMODE(status.st_mode))
-
-
-@contextmanager
-def open_beneath(root: int, parts: Sequence[bytes]) -> Generator[int]:
-    """Open the folder that `parts` lead to below the open folder `root`, following no symbolic link.
-
-    Raises:
-        OSError: A part is missing, is a symbolic link, or is no folder.
-    """
-    current = os.dup(root)
-    try:
-        for part in parts:
-            below = os.open(part, _FOLDER_FLAGS, dir_fd=current)
-            os.close(current)
-            current = below
-        yield current
-    finally:
-        os.close(current)
-
-
-@contextmanager
-def open_folder(path: str | Path) -> Generator[int]:
-    """Open a folder that the caller trusts, whatever leads to it."""
-    opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield opened
-    finally:
-        os.close(opened)
-
-
-class Repository:
+class Repository(Renewable):
     """The index of a folder, and its contents on demand. Immutable; made by `open_repository`.
 
     Paths are POSIX paths below the folder, without a leading slash, as `names.shown` shows them. `.git` is hidden.
 
     Args:
         path: The real path of the folder.
-        ignored: Whether what `.gitignore` files name is there, too.
+        ignored: Whether what git ignores is there, too.
 
     Attributes:
         name: The name of the folder.
@@ -128,7 +101,8 @@ class Repository:
         return _open_again, (str(self.path), self._ignored)
 
     def _index(self, root: int) -> None:
-        waiting: list[tuple[str, tuple[bytes, ...], tuple[Rule, ...]]] = [("", (), ())]
+        rules, top = ((), b"") if self._ignored else rules_above(self.path)
+        waiting: list[tuple[str, tuple[bytes, ...], tuple[Rule, ...]]] = [("", (), rules)]
         while waiting:
             path, parts, rules = waiting.pop()
             folders: list[str] = []
@@ -136,12 +110,13 @@ class Repository:
             others: list[str] = []
             try:
                 with open_beneath(root, parts) as opened, os.scandir(opened) as entries:
+                    base = top + b"".join(part + b"/" for part in parts)
                     if not self._ignored:
-                        rules += rules_in(opened, len(parts))
+                        rules += rules_in(opened, base)
                     for entry in entries:
                         name = of_entry(entry)
                         whole = f"{path}/{name}" if path else name
-                        if is_git(name) or (rules and is_ignored(rules, whole, entry.is_dir(follow_symlinks=False))):
+                        if is_git(name) or (rules and leaves_out(rules, base, entry)):
                             continue
                         kind = self._add(whole, entry, opened)
                         if kind is not None:
@@ -150,13 +125,14 @@ class Repository:
                 if not path:
                     raise
                 self._barred[path] = error.strerror or "cannot be read"
+            if folders and len(parts) == MAX_DEPTH:
+                self._barred.update({f"{path}/{name}": TOO_DEEP for name in folders})
+                others, folders = [*others, *folders], []
             self._folders[path] = Folder(path, tuple(sorted(folders)), tuple(sorted(files)))
             if others:
                 self._others[path] = tuple(sorted(others))
             if len(self._marks) + len(self._folders) + len(waiting) > MAX_ENTRIES:
                 raise UsageError(f"{self.path} holds more than {MAX_ENTRIES:,} files: choose a folder in it")
-            if folders and len(parts) == MAX_DEPTH:
-                raise UsageError(f"{self.path} holds folders more than {MAX_DEPTH} deep: choose a folder in it")
             prefix = f"{path}/" if path else ""
             waiting.extend((prefix + name, (*parts, on_disk(name)), rules) for name in folders)
 
@@ -172,7 +148,7 @@ class Repository:
         elif not stat.S_ISREG(status.st_mode):
             self._barred[path] = NOT_REGULAR
         elif not os.access(entry.name, os.R_OK, dir_fd=folder):
-            self._barred[path] = "Permission denied"
+            self._barred[path] = LOCKED
         else:
             self._marks[path] = Mark.of(status)
             return "file"
@@ -200,6 +176,10 @@ class Repository:
         if path in self._folders:
             return "folder"
         return "other" if path in self._links or path in self._barred else None
+
+    def is_locked(self, path: str) -> bool:
+        """Return whether there is a file of this path that may not be read."""
+        return self._barred.get(path) == LOCKED and path not in self._folders
 
     def mark(self, path: str) -> Mark:
         """Return what was indexed of a file.
@@ -322,7 +302,9 @@ class Repository:
         with _lock:  # the next one to open this folder gets it as it is then
             if _opened.get((self.path, self._ignored)) is self:
                 del _opened[self.path, self._ignored]
-        return RepositoryChanged(f"{path} of {self.path} changed since it was indexed: open the repository again")
+        error = RepositoryChanged(f"{path} of {self.path} changed since it was indexed: open the repository again")
+        error.path = path
+        return error
 
     @property
     def digest(self) -> str:
@@ -354,7 +336,7 @@ def open_repository(path: str | Path, *, again: bool = False, ignored: bool = Tr
     Args:
         path: The folder.
         again: Index it again, because files changed.
-        ignored: Index what `.gitignore` files name, too; without it they are not there.
+        ignored: Index what git ignores, too; without it that is not there.
 
     Raises:
         UsageError: It is missing, is a file, cannot be read, or holds no file.
@@ -377,7 +359,8 @@ def open_repository(path: str | Path, *, again: bool = False, ignored: bool = Tr
             f"repository {str(path)!r} cannot be read ({error.strerror}): give a readable folder"
         ) from None
     if not repository.files:
-        raise UsageError(f"repository {str(path)!r} holds no readable file: give a folder with files")
+        beside = "" if ignored else ", or show those that git ignores with --ignored"
+        raise UsageError(f"repository {str(path)!r} holds no readable file: give a folder with files{beside}")
     with _lock:
         if not again:
             return _opened.setdefault((real, ignored), repository)

@@ -6,34 +6,31 @@ import base64
 import hashlib
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 from natlang_envs.repository.names import on_disk
-from natlang_envs.sandbox.isolation.isolation import PACKAGES
+from natlang_envs.repository.tree import Repository
+from natlang_envs.sandbox.line_diff import hunks
 from natlang_envs.sandbox.overlay import Overlay
-
-# Line pairs above which two versions are not aligned but replaced as a whole: aligning can take the square of that.
-MAX_PAIRS = 25_000_000
-CONTEXT = 3  # unchanged lines around a change
-
-OpCode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 
 
 class ChangedFile(NamedTuple):
-    """One file that differs from the original.
+    """One file or symbolic link that differs from the original.
 
     Attributes:
         path: Its path below the root.
         kind: `added`, `modified` or `deleted`.
-        before: The original's content, None if added.
-        after: The content now, None if deleted.
+        before: The original's content, of a link where it leads; None if added, or if it may not be read.
+        after: The content now, of a link where it leads; None if deleted.
         executable: Whether it may be run as a program; of a deleted file, whether it might.
         was_executable: Whether the original may be run as a program.
+        link: Whether it is a symbolic link; of something deleted, whether it was one.
+        was_link: Whether the original is a symbolic link.
+        locked: Whether the original may not be read, so that no patch can have this change.
     """
 
     path: str
@@ -42,6 +39,9 @@ class ChangedFile(NamedTuple):
     after: bytes | None
     executable: bool = False
     was_executable: bool = False
+    link: bool = False
+    was_link: bool = False
+    locked: bool = False
 
     @property
     def binary(self) -> bool:
@@ -49,8 +49,16 @@ class ChangedFile(NamedTuple):
         return b"\0" in (self.before or b"") or b"\0" in (self.after or b"")
 
 
+class _Version(NamedTuple):
+    """What there is of a path: its content (None: it may not be read), and what of its mode git keeps."""
+
+    content: bytes | None
+    executable: bool = False
+    link: bool = False
+
+
 def changed_files(overlay: Overlay) -> tuple[ChangedFile, ...]:
-    """Return the changed files of an overlay, sorted by path.
+    """Return the changed files and symbolic links of an overlay, sorted by path, without what `pip` installed.
 
     Raises:
         RepositoryChanged: One of them is not in the original any more as it was indexed.
@@ -59,34 +67,57 @@ def changed_files(overlay: Overlay) -> tuple[ChangedFile, ...]:
 
 
 def _changed_files(overlay: Overlay) -> Iterator[ChangedFile]:
-    repository = overlay.repository
     for path in sorted(overlay.changes):
-        if path.startswith(f"{PACKAGES}/"):  # what pip installed is no change to the repository
+        if overlay.is_installed(path):
             continue
-        after = overlay.read(path) if overlay.kind(path) == "file" else None
-        executable = after is not None and bool(overlay.mode(path) & 0o100)
-        if repository.kind(path) != "file":
-            if after is not None:
-                yield ChangedFile(path, "added", None, after, executable, executable)
+        before, after = _original(overlay.repository, path), _present(overlay, path)
+        if before == after:
             continue
+        kept = after or before
+        if kept is not None:
+            yield ChangedFile(
+                path,
+                "added" if before is None else "deleted" if after is None else "modified",
+                before and before.content,
+                after and after.content,
+                kept.executable,
+                (before or kept).executable,
+                kept.link,
+                (before or kept).link,
+                before is not None and before.content is None,
+            )
+
+
+def _original(repository: Repository, path: str) -> _Version | None:
+    kind = repository.kind(path)
+    if kind == "file":
         repository.check(path)
-        before = repository.read(path)
-        was = repository.is_executable(path)
-        if after is None:
-            yield ChangedFile(path, "deleted", before, None, was, was)
-        elif after != before or executable != was:
-            yield ChangedFile(path, "modified", before, after, executable, was)
+        return _Version(repository.read(path), repository.is_executable(path))
+    if kind == "other" and path in repository.links:
+        return _Version(on_disk(repository.links[path]), link=True)
+    return _Version(None) if repository.is_locked(path) else None
 
 
-def patch(changes: Iterable[ChangedFile], *, whole_binaries: bool = True) -> bytes:
-    """Return changes as a unified diff.
+def _present(overlay: Overlay, path: str) -> _Version | None:
+    if overlay.kind(path) == "file":
+        return _Version(overlay.read(path), bool(overlay.mode(path) & 0o100))
+    link = overlay.link(path)
+    return None if link is None else _Version(on_disk(link), link=True)
+
+
+def patch(changes: Iterable[ChangedFile], *, whole_binaries: bool = True) -> Iterator[bytes]:
+    """Yield changes as a unified diff, in pieces that end where lines do.
 
     Args:
         changes: The changed files.
         whole_binaries: Write the content of binary files as git does (`git apply` reads it, `patch` does not);
             otherwise they are only named.
+
+    Returns:
+        The diff, without the files whose original may not be read.
     """
-    return b"".join(part for change in changes for part in _parts(change, whole_binaries))
+    for change in changes:
+        yield from _of_one_kind(change, whole_binaries)
 
 
 def check_outside(path: str | Path, repository: Path) -> None:
@@ -101,7 +132,7 @@ def check_outside(path: str | Path, repository: Path) -> None:
 
 def write_patch(path: str | Path, changes: Iterable[ChangedFile]) -> None:
     """Write a patch file; a killed write leaves the old one."""
-    write_whole(Path(path), patch(changes))
+    write_whole(Path(path), b"".join(patch(changes)))
 
 
 def _quoted(prefix: bytes, path: str) -> bytes:
@@ -115,9 +146,21 @@ def _quoted(prefix: bytes, path: str) -> bytes:
     return b'"' + plain + b'"'
 
 
+def _of_one_kind(change: ChangedFile, whole_binaries: bool) -> Iterator[bytes]:
+    """Yield the parts of a change; a file that became a link, or a link that became a file, goes and comes."""
+    if change.locked:
+        return
+    if change.link == change.was_link:
+        yield from _parts(change, whole_binaries)
+        return
+    gone = change._replace(kind="deleted", after=None, executable=change.was_executable, link=change.was_link)
+    yield from _parts(gone, whole_binaries)
+    yield from _parts(change._replace(kind="added", before=None), whole_binaries)
+
+
 def _parts(change: ChangedFile, whole_binaries: bool) -> Iterator[bytes]:
     old, new = _quoted(b"a/", change.path), _quoted(b"b/", change.path)
-    mode = b"100755" if change.executable else b"100644"
+    mode = b"120000" if change.link else b"100755" if change.executable else b"100644"
     yield b"diff --git %s %s\n" % (old, new)
     if change.kind == "added":
         yield b"new file mode %s\n" % mode
@@ -128,8 +171,9 @@ def _parts(change: ChangedFile, whole_binaries: bool) -> Iterator[bytes]:
     before, after = change.before or b"", change.after or b""
     if change.kind == "modified" and before == after:  # its permissions alone
         return
-    if change.binary or before == after:  # an empty file has no lines to show
-        yield b"index %s..%s\n" % (_blob(change.before), _blob(change.after))
+    if change.binary or before == after or change.link:  # an empty file has no lines to show
+        mode = b" 120000" if change.link and change.kind == "modified" else b""
+        yield b"index %s..%s%s\n" % (_blob(change.before), _blob(change.after), mode)
     if before == after:
         return
     if change.binary:
@@ -143,7 +187,7 @@ def _parts(change: ChangedFile, whole_binaries: bool) -> Iterator[bytes]:
     end = b"\t" if " " in change.path else b""
     yield b"--- %s\n" % (b"/dev/null" if change.before is None else old + end)
     yield b"+++ %s\n" % (b"/dev/null" if change.after is None else new + end)
-    yield from _hunks(_lines(before), _lines(after))
+    yield from hunks(before, after)
 
 
 def _blob(content: bytes | None) -> bytes:
@@ -163,57 +207,3 @@ def _literal(content: bytes) -> bytes:
         length = b"%c" % (len(row) + (64 if len(row) <= 26 else 70))  # A to Z, then a to z
         lines.append(length + base64.b85encode(row, pad=True) + b"\n")
     return b"".join(lines)
-
-
-def _lines(content: bytes) -> list[bytes]:
-    lines = content.split(b"\n")
-    last = lines.pop()
-    return [line + b"\n" for line in lines] + ([last] if last else [])
-
-
-class _Aligned(SequenceMatcher[bytes]):
-    """Two lists of lines with an alignment that takes bounded time."""
-
-    def __init__(self, before: Sequence[bytes], after: Sequence[bytes]) -> None:
-        super().__init__(None, (), ())
-        self._opcodes = _align(before, after)
-
-    def get_opcodes(self) -> list[OpCode]:
-        return self._opcodes
-
-
-def _align(before: Sequence[bytes], after: Sequence[bytes]) -> list[OpCode]:
-    shorter = min(len(before), len(after))
-    start = next((at for at in range(shorter) if before[at] != after[at]), shorter)
-    same = next((at for at in range(shorter - start) if before[-1 - at] != after[-1 - at]), shorter - start)
-    ends = (len(before) - same, len(after) - same)
-    middle: list[OpCode] = [("replace", 0, ends[0] - start, 0, ends[1] - start)]
-    if (ends[0] - start) * (ends[1] - start) <= MAX_PAIRS:
-        middle = SequenceMatcher(None, before[start : ends[0]], after[start : ends[1]]).get_opcodes()
-    opcodes: list[OpCode] = [("equal", 0, start, 0, start)]
-    opcodes.extend((tag, a + start, b + start, c + start, d + start) for tag, a, b, c, d in middle)
-    opcodes.append(("equal", ends[0], len(before), ends[1], len(after)))
-    return [each for each in opcodes if each[1] < each[2] or each[3] < each[4]]
-
-
-def _hunks(before: list[bytes], after: list[bytes]) -> Iterator[bytes]:
-    for group in _Aligned(before, after).get_grouped_opcodes(CONTEXT):
-        first, last = group[0], group[-1]
-        yield b"@@ -%s +%s @@\n" % (_range(first[1], last[2]), _range(first[3], last[4]))
-        for tag, old, old_end, new, new_end in group:
-            if tag == "equal":
-                yield from (_row(b" ", line) for line in before[old:old_end])
-            else:
-                yield from (_row(b"-", line) for line in before[old:old_end])
-                yield from (_row(b"+", line) for line in after[new:new_end])
-
-
-def _range(start: int, end: int) -> bytes:
-    length = end - start
-    if length == 1:
-        return b"%d" % (start + 1)
-    return b"%d,%d" % (start + 1 if length else start, length)
-
-
-def _row(mark: bytes, line: bytes) -> bytes:
-    return mark + line if line.endswith(b"\n") else mark + line + b"\n\\ No newline at end of file\n"

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from natlang_envs.repository.names import is_git, on_disk, same
 from natlang_envs.repository.tree import Kind
-from natlang_envs.sandbox.overlay import MAX_NAME, Overlay
+from natlang_envs.sandbox.entries import MAX_NAME
+from natlang_envs.sandbox.overlay import Overlay
 
 ROOT = "/work"
 MAX_PATH = 4096
@@ -73,10 +74,11 @@ class Output:
 
 @dataclass
 class CommandContext:
-    """The surroundings of a command: the files, and the path of the current folder ("" for the root)."""
+    """The surroundings of a command: the files, the path of the current folder ("" for the root), standard input."""
 
     files: Overlay
     cwd: str = ""
+    given: bytes = b""
 
 
 def resolve(context: CommandContext, typed: str) -> tuple[str, Kind | None]:
@@ -166,6 +168,7 @@ def read_options(
                     values = {letter: value}  # the last one counts
                     break
                 if letter not in flags:
-                    raise CommandError(f"{name}: invalid option -- '{letter}'", code)
+                    hint = f"; a name is written ./{word}" if "." in word else ""
+                    raise CommandError(f"{name}: invalid option -- '{letter}'{hint}", code)
                 given.append(letter)
     return "".join(given), values, operands

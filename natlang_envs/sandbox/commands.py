@@ -19,6 +19,7 @@ from natlang_envs.sandbox.command_context import (
     read_options,
     resolve,
 )
+from natlang_envs.sandbox.file_parts import Given, Readable
 from natlang_envs.sandbox.overlay import Overlay
 
 
@@ -97,37 +98,41 @@ def _listed(files: Overlay, name: str, path: str, flags: frozenset[str]) -> str:
     return f"{ {'folder': 'd', 'file': '-'}.get(kind or '', '?') } {size:>10} {name}"
 
 
-def _readable(context: CommandContext, typed: str) -> tuple[str, int]:
-    """Return the path and the size of a file that is to be read."""
+def readable(context: CommandContext, typed: str) -> Readable:
+    """Return a file that is to be read; `-` is standard input.
+
+    Raises:
+        CommandError: It cannot be; the message is the reason.
+    """
+    if typed == "-":
+        return Readable(Given(context.given), "", len(context.given))
     path, kind = resolve(context, typed)
     if kind == "file":
-        return path, context.files.size(path)
+        return Readable(context.files, path, context.files.size(path))
     if kind == "folder":
         raise CommandError("Is a directory")
     raise CommandError(MISSING if kind is None else context.files.reason(path))
 
 
-def _each_file(
+def each_file(
     name: str,
     context: CommandContext,
     operands: Sequence[str],
     output: Output,
-    show: Callable[[str, str, int], None],
+    show: Callable[[str, Readable], None],
 ) -> int:
-    """Show each file; `-` and nothing at all stand for standard input, which is empty."""
+    """Show each file; without any, standard input."""
     code = 0
-    for typed in operands:
+    for typed in operands or ["-"]:
         output.check_time()
-        if typed == "-":
-            continue
         try:
-            path, size = _readable(context, typed)
+            file = readable(context, typed)
         except CommandError as error:
-            opening = "" if name == "cat" else "cannot open '"
+            opening = "cannot open '" if name in ("head", "tail") else ""
             output.fail(f"{name}: {opening}{typed}{opening and chr(39)}: {error}")
             code = 1
         else:
-            show(typed, path, size)
+            show(typed, file)
     return code
 
 
@@ -136,9 +141,9 @@ def cat(context: CommandContext, words: Sequence[str], output: Output) -> int:
     flags, _, operands = read_options("cat", words, "n")
     number = 0
 
-    def show(typed: str, path: str, size: int) -> None:
+    def show(typed: str, file: Readable) -> None:
         nonlocal number
-        content = context.files.part(path, 0, output.room + 1)
+        content = file.part(0, output.room + 1)
         if not flags:
             output.write(content)
             return
@@ -146,7 +151,7 @@ def cat(context: CommandContext, words: Sequence[str], output: Output) -> int:
             number += 1
             output.write(b"%6d\t%s" % (number, line))
 
-    return _each_file("cat", context, operands, output, show)
+    return each_file("cat", context, operands, output, show)
 
 
 def head(context: CommandContext, words: Sequence[str], output: Output) -> int:
@@ -170,72 +175,19 @@ def _ends(name: str, context: CommandContext, words: Sequence[str], output: Outp
     count = int(digits[:18])
     shown = 0
 
-    def show(typed: str, path: str, size: int) -> None:
+    def show(typed: str, file: Readable) -> None:
         nonlocal shown
         if titled:
-            output.line(f"{chr(10) if shown else ''}==> {typed} <==")
+            output.line(f"{chr(10) if shown else ''}==> {'standard input' if typed == '-' else typed} <==")
         shown += 1
         if name == "head":
-            output.write(_first(context.files, path, unit, count, output.room + 1))
+            output.write(file.first(unit, count, output.room + 1))
         elif from_start:
-            output.write(_after(context.files, path, unit, max(count, 1) - 1, size, output))
+            output.write(file.part(file.begin(unit, max(count, 1) - 1, output), output.room + 1))
         else:
-            output.write(_last(context.files, path, unit, count, size, output.room + 1))
+            output.write(file.last(unit, count, output.room + 1))
 
-    return _each_file(name, context, operands, output, show)
-
-
-_BLOCK = 1 << 20
-
-
-def _first(files: Overlay, path: str, unit: str, count: int, room: int) -> bytes:
-    if unit == "c":
-        return files.part(path, 0, min(count, room))
-    content = b""
-    while count and len(content) < room:  # block by block: ten lines are seldom more than one
-        block = files.part(path, len(content), min(_BLOCK // 16, room - len(content)))
-        if not block:
-            break
-        lines = block.count(b"\n")
-        if lines >= count:
-            end = 0
-            for _ in range(count):
-                end = block.find(b"\n", end) + 1
-            return content + block[:end]
-        count -= lines
-        content += block
-    return content
-
-
-def _last(files: Overlay, path: str, unit: str, count: int, size: int, room: int) -> bytes:
-    if unit == "c":
-        length = min(count, size)
-        return files.part(path, size - length, min(length, room))
-    content = files.part(path, max(0, size - room), room)
-    end = len(content)
-    begin = end - 1 if content.endswith(b"\n") else end  # the line break at the end ends a line, it begins none
-    for _ in range(min(count, end)):
-        begin = content.rfind(b"\n", 0, max(begin, 0))
-        if begin < 0:
-            return content
-    return content[begin + 1 :] if count else b""
-
-
-def _after(files: Overlay, path: str, unit: str, skipped: int, size: int, output: Output) -> bytes:
-    start = skipped if unit == "c" else 0
-    while unit == "n" and skipped and start < size:  # block by block: the file may be larger than memory
-        output.check_time()
-        block = files.part(path, start, _BLOCK)
-        lines = block.count(b"\n")
-        if lines < skipped:
-            skipped -= lines
-            start += len(block)
-            continue
-        end = 0
-        for _ in range(skipped):
-            end = block.find(b"\n", end) + 1
-        start, skipped = start + end, 0
-    return files.part(path, start, min(max(size - start, 0), output.room + 1))
+    return each_file(name, context, operands, output, show)
 
 
 _ECHO_OPTION = re.compile(r"-[neE]+")

@@ -22,10 +22,11 @@ from weakref import WeakKeyDictionary
 
 from natlang_envs.repository.names import on_disk, parts_of
 from natlang_envs.repository.tree import Repository, open_beneath, open_folder
+from natlang_envs.sandbox.entries import Entry
 from natlang_envs.sandbox.isolation.layers import OPAQUE, Layer
 from natlang_envs.sandbox.isolation.temporary_folders import MEMORY, OwnFolder
 from natlang_envs.sandbox.isolation.watch import available_memory
-from natlang_envs.sandbox.overlay import Entry, Overlay, parent_of
+from natlang_envs.sandbox.overlay import Overlay, parent_of
 from natlang_envs.sandbox.work_folder import PAGE, WorkFolder
 
 MANY = 5_000
@@ -129,7 +130,7 @@ class LayeredFolder(WorkFolder):
 
     def _is_below(self, path: str) -> bool:
         repository = self._overlay.repository
-        return repository.kind(path) is not None and path not in repository.barred
+        return repository.kind(path) is not None and (path not in repository.barred or repository.is_locked(path))
 
     def _make_parents(self, root: int, path: str, owner: int | None) -> None:
         """Make a folder and those on the way to it, which are all in the lower layer or made already."""
@@ -183,17 +184,7 @@ class LayeredFolder(WorkFolder):
         replaced = {path for path in (*self._gone, *changes) if overlay.kind(path) == "folder"}
         kept = {path for path in replaced if (entry := changes.get(path)) is not None and entry.kind == "folder"}
         for top in (replaced - kept) | self._opaque:
-            yield from (path for path in self._in(top) if path not in seen)
-
-    def _in(self, top: str) -> Iterator[str]:
-        waiting = [top]
-        while waiting:
-            path = waiting.pop()
-            listed = self._overlay.folder(path)
-            inside = [f"{path}/{name}" if path else name for name in listed.folders]
-            yield from inside
-            yield from (f"{path}/{name}" if path else name for name in (*listed.files, *self._overlay.others(path)))
-            waiting += inside
+            yield from (path for path in overlay.inside(top) if path not in seen)
 
 
 def _is_made(entry: Entry | None) -> bool:

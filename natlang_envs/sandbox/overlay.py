@@ -2,56 +2,31 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import errno
 import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any
 
 from natlang_envs.errors import UsageError
-from natlang_envs.repository.names import is_git, on_disk, same
-from natlang_envs.repository.tree import KEPT_BYTES, LINK, MAX_DEPTH, Folder, Kind, Repository
+from natlang_envs.repository.names import is_git
+from natlang_envs.repository.tree import KEPT_BYTES, LINK, Folder, Kind, Repository
+from natlang_envs.sandbox.entries import FILE_COST, Entry, State, read_change, to_change
+from natlang_envs.sandbox.isolation.child import PACKAGES
 
-FILE_COST = 1024  # bytes that a change is charged beyond its content, so that many empty files have a limit too
-MAX_NAME = 255  # bytes, as in file systems
 NO_STATE = "this is no state of a sandbox over this repository: give one that it returned"
-
-# Each change as (path, kind, text, mode). The kinds are `file` (text: its content as base64), `mode` (a file of the
-# original with other permissions), `folder`, `link` (text: where to), `other` (text: why it cannot be read), and None
-# for what is gone. The mode is None where it is the usual one.
-Change = tuple[str, str | None, str, int | None]
-State = tuple[Change, ...]
-
-
-class Entry(NamedTuple):
-    """One changed thing.
-
-    Attributes:
-        kind: What it is now.
-        content: The content of a file; None: that of the original.
-        text: Where a symbolic link leads, or why something else cannot be read.
-        mode: The permissions of a file or folder; None for the usual ones.
-        link: Whether it is a symbolic link.
-    """
-
-    kind: Kind
-    content: bytes | None = None
-    text: str = ""
-    mode: int | None = None
-    link: bool = False
-
-    @property
-    def cost(self) -> int:
-        """The bytes that it is charged."""
-        return FILE_COST + len(self.content or b"") + len(self.text)
 
 
 def parent_of(path: str) -> tuple[str, str]:
     """Return the path of the folder something is in, and its name in there."""
     parent, _, name = path.rpartition("/")
     return parent, name
+
+
+def _package_folders() -> Iterator[str]:
+    yield PACKAGES
+    yield from (f"{PACKAGES}-{number}" for number in count(2))
 
 
 class Overlay:
@@ -63,6 +38,9 @@ class Overlay:
     Args:
         repository: What lies below; it is never changed.
         limit: The most bytes that changes may hold together.
+
+    Attributes:
+        packages: The folder that `pip` installs into: one of a name that the repository does not have.
     """
 
     def __init__(self, repository: Repository, limit: int) -> None:
@@ -74,6 +52,7 @@ class Overlay:
         self._others: dict[str, tuple[str, ...]] = {}
         self._used = 0
         self._state: State | None = ()
+        self.packages = next(name for name in _package_folders() if repository.kind(name) is None)
 
     def kind(self, path: str) -> Kind | None:
         """Return what there is of this path, or None."""
@@ -95,6 +74,14 @@ class Overlay:
             entry = self._entries[path]
             return entry.text if entry is not None and entry.link else None
         return self.repository.links.get(path)
+
+    def is_locked(self, path: str) -> bool:
+        """Return whether there is still the original's file of this path, which may not be read."""
+        return path not in self._entries and self.repository.is_locked(path)
+
+    def is_installed(self, path: str) -> bool:
+        """Return whether a path is in the folder that `pip` installs into."""
+        return path == self.packages or path.startswith(f"{self.packages}/")
 
     def mode(self, path: str) -> int:
         """Return the permissions of a file or folder."""
@@ -119,6 +106,17 @@ class Overlay:
     def others(self, path: str) -> tuple[str, ...]:
         """Return the sorted names of what is neither folder nor file in a folder."""
         return self._others[path] if path in self._folders else self.repository.others(path)
+
+    def inside(self, top: str) -> Iterator[str]:
+        """Yield all paths in a folder and in those in it."""
+        waiting = [top]
+        while waiting:
+            path = waiting.pop()
+            listed = self.folder(path)
+            inside = [f"{path}/{name}" if path else name for name in listed.folders]
+            yield from inside
+            yield from (f"{path}/{name}" if path else name for name in (*listed.files, *self.others(path)))
+            waiting += inside
 
     def size(self, path: str) -> int:
         """Return the number of bytes of a file.
@@ -267,6 +265,21 @@ class Overlay:
         self._become(Overlay(self.repository, self._limit))
         self._state = ()
 
+    def moved_to(self, repository: Repository) -> Overlay:
+        """Return the same changes over another index of the same folder; those of what is gone go with it."""
+        fresh = Overlay(repository, self._limit)
+        kept: dict[str, Entry | None] = {}
+        for path, entry in self._entries.items():
+            before = repository.kind(path)
+            if entry is None:
+                stays = before is not None
+            else:
+                stays = entry.kind != "file" or entry.content is not None or before == "file"
+            if stays:
+                kept[path] = entry
+        fresh.apply(kept, self._hidden)
+        return fresh
+
     def _become(self, other: Overlay) -> None:
         self._entries, self._hidden = other._entries, other._hidden
         self._folders, self._others, self._used = other._folders, other._others, other._used
@@ -276,7 +289,7 @@ class Overlay:
         """Return the changes as immutable JSON values, for `restore`."""
         if self._state is None:
             everything = {**self._entries, **self._hidden}
-            self._state = tuple(_change(path, everything[path]) for path in sorted(everything))
+            self._state = tuple(to_change(path, everything[path]) for path in sorted(everything))
         return self._state
 
     def restore(self, state: State | Sequence[Any]) -> None:
@@ -286,12 +299,14 @@ class Overlay:
             UsageError: It is no such state; nothing is changed then.
         """
         fresh = Overlay(self.repository, self._limit)
+        if not isinstance(state, list | tuple):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UsageError(NO_STATE)
         try:
             changes: dict[str, Entry | None] = {}
             hidden: dict[str, Entry] = {}
             twice = False
             for given in state:
-                path, entry = _read_change(given)
+                path, entry = read_change(given)
                 twice = twice or path in changes or path in hidden
                 if not any(is_git(part) for part in path.split("/")):
                     changes[path] = entry
@@ -327,50 +342,3 @@ class Overlay:
             kind = inside.kind if inside is not None else self._kind_after(changes, parent)
             if kind != "folder" or (entry.kind == "file" and entry.content is None):
                 raise ValueError(path)
-
-
-def _change(path: str, entry: Entry | None) -> Change:
-    if entry is None:
-        return path, None, "", None
-    if entry.kind == "file":
-        if entry.content is None:
-            return path, "mode", "", entry.mode
-        return path, "file", base64.b64encode(entry.content).decode(), entry.mode
-    return path, "link" if entry.link else entry.kind, entry.text, entry.mode
-
-
-def _read_change(given: Any) -> tuple[str, Entry | None]:
-    """Return what `_change` wrote.
-
-    Raises:
-        ValueError: It is something else. Also `TypeError`.
-    """
-    path, kind, text, mode = cast("tuple[object, ...]", given)
-    if not isinstance(path, str) or not isinstance(text, str) or not _is_path(path):
-        raise ValueError(path)
-    if mode is not None and (type(mode) is not int or not 0 <= mode <= 0o777 or kind not in ("file", "mode", "folder")):
-        raise ValueError(mode)
-    if kind == "file":
-        try:
-            return path, Entry("file", base64.b64decode(text, validate=True), mode=mode)
-        except binascii.Error as error:
-            raise ValueError(path) from error
-    if kind == "link" and text and "\0" not in text and same(text) == text:
-        return path, Entry("other", text=text, link=True)
-    if kind == "other":
-        return path, Entry("other", text=" ".join(text.split())[:200])
-    if not text and kind == "folder":
-        return path, Entry("folder", mode=mode)
-    if not text and kind == "mode" and mode is not None:
-        return path, Entry("file", mode=mode)
-    if not text and kind is None:
-        return path, None
-    raise ValueError(kind)
-
-
-def _is_path(path: str) -> bool:
-    """Return whether a path is canonical, as `names.shown` shows it."""
-    parts = path.split("/")
-    if len(parts) > MAX_DEPTH or "\0" in path:
-        return False
-    return all(part not in ("", ".", "..") and same(part) == part and len(on_disk(part)) <= MAX_NAME for part in parts)

@@ -1,31 +1,37 @@
 """Command lines into words, by rules of our own: no shell ever sees them.
 
-Quotes and backslashes mean what they mean in `sh`. Whatever a shell would expand or run (`;`, `|`, `$`, `*` and their
-like) is refused unless it is quoted, in words; `> FILE` and `>> FILE` are the one redirection.
+Quotes and backslashes mean what they mean in `sh`. Whatever a shell would expand or run (`;`, `&`, `$`, `*` and their
+like) is refused unless it is quoted, in words. There are pipes, here-documents, `> FILE`, `>> FILE`, `2> /dev/null` and
+`2>&1`.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple, cast
 
 MAX_LINE = 65_536  # characters
+MAX_DOCUMENT = 1 << 20  # characters, with a here-document
 
 _PLAIN = re.compile(r"[\w\t %+,\-./:=@\[\]{}^!]*", re.ASCII)
 _SAFE = re.compile(r"[\w%+,\-./:=@^]+", re.ASCII)
 _REFUSED = {
     ";": "one command a line",
     "&": "one command a line, in the foreground",
-    "|": "there are no pipes",
-    "<": "there is no input redirection",
+    "|": "it stands between two commands",
+    "<": "there is no input redirection but here-documents, `<< 'EOF'`",
     "`": "there is no command substitution",
     "$": "there are no variables",
     "(": "there are no subshells",
     ")": "there are no subshells",
-    "*": "there are no patterns",
-    "?": "there are no patterns",
+    "*": "there are no patterns; quote it where a command reads it",
+    "?": "there are no patterns; quote it where a command reads it",
     "\n": "one command a line",
 }
+_ERRORS = re.compile(r"2>[ \t]*(/dev/null|&1)(?=[ \t|>\n]|\Z)")
+_DOCUMENT = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\([\w.+-]+)|([\w.+-]+))")
+# In a here-document whose word is not quoted: what a backslash makes plain, and what a shell would put something for.
+_IN_DOCUMENT = re.compile(r"\\([\\$`]|\n)|(\$(?=[\w({@*#?!$-])|`)", re.ASCII)
 _ESCAPABLE = '"\\$`'  # what a backslash makes plain within double quotes
 
 
@@ -33,12 +39,28 @@ class ParseError(ValueError):
     """A command line that is not understood; the message is the answer to whoever gave it."""
 
 
+class DocumentError(ParseError):
+    """A here-document holds what a shell would put something else for."""
+
+
 class CommandLine(NamedTuple):
-    """A command line: its words, and the file that standard output goes to (or None), at its end or in its place."""
+    """A command line.
+
+    Attributes:
+        words: The words of the command.
+        target: The file that standard output goes to, or None.
+        append: Whether it is added at its end, not put in its place.
+        errors: Whether standard error is left out (`2> /dev/null`) or joins standard output (`2>&1`).
+        given: A here-document, which is standard input.
+        then: The command that standard output goes to by a pipe.
+    """
 
     words: tuple[str, ...]
     target: str | None = None
     append: bool = False
+    errors: Literal["", "/dev/null", "&1"] = ""
+    given: str | None = None
+    then: CommandLine | None = None
 
 
 def parse(line: str) -> CommandLine:
@@ -47,8 +69,9 @@ def parse(line: str) -> CommandLine:
     Raises:
         ParseError: A quote is open, something is not allowed, or there is no command.
     """
-    if len(line) > MAX_LINE:
-        raise ParseError(f"the command line is longer than {MAX_LINE} characters")
+    limit = MAX_DOCUMENT if _DOCUMENT.search(line.partition("\n")[0][:MAX_LINE]) else MAX_LINE
+    if len(line) > limit:
+        raise ParseError(f"the command line is longer than {limit} characters")
     if "\0" in line:
         raise ParseError("the command line holds a NUL character")
     line = line.strip(" \t\r\n")
@@ -66,25 +89,70 @@ class _Reader:
     def __init__(self, line: str) -> None:
         self._line = line
         self._at = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin a command."""
         self._words: list[str] = []
         self._target: str | None = None
         self._append = False
         self._redirected = False  # a `>` waits for its file
+        self._errors = ""
+        self._given: str | None = None
 
     def read(self) -> CommandLine:
+        done: list[CommandLine] = []
         while self._at < len(self._line):
             character = self._line[self._at]
+            errors = _ERRORS.match(self._line, self._at)
             if character in " \t":
                 self._at += 1
+            elif errors:
+                self._errors, self._at = errors[1], errors.end()
             elif character == ">":
                 self._redirect()
+            elif character == "|" and self._line[self._at + 1 : self._at + 2] not in ("|", "&"):
+                done.append(self._end())
+                if self._target is not None:
+                    raise ParseError("only the last command of a pipe can write to a file")
+                self._begin()
+                self._at += 1
+            elif self._line.startswith("<<", self._at):
+                self._document()
             else:
                 self._take(self._word())
+        line = self._end()
+        for each in reversed(done):
+            line = each._replace(then=line)
+        return line
+
+    def _end(self) -> CommandLine:
+        """Return the command that ends here."""
         if self._redirected:
             raise ParseError("there is no file after `>`")
         if not self._words:
             raise ParseError("there is no command")
-        return CommandLine(tuple(self._words), self._target, self._append)
+        errors = cast("Literal['', '/dev/null', '&1']", self._errors)
+        return CommandLine(tuple(self._words), self._target, self._append, errors, self._given)
+
+    def _document(self) -> None:
+        """Take the lines after this one up to the word that closes them."""
+        found = _DOCUMENT.match(self._line, self._at)
+        if found is None or self._given is not None:
+            raise ParseError("`<<` needs one word, which a line of its own repeats: << 'EOF'")
+        tabs, *words = found.groups()
+        word = next(each for each in words if each)
+        line, _, following = self._line[found.end() :].partition("\n")
+        lines = following.split("\n")
+        plain = [each.lstrip("\t") if tabs else each for each in lines]
+        if word not in plain:
+            raise ParseError(f"the here-document has no end: close it with a line that is {word} alone")
+        end = plain.index(word)
+        if any(each.strip() for each in lines[end + 1 :]):
+            raise ParseError(f"one command a line: nothing may follow the line {word}")
+        content = "".join(f"{each}\n" for each in plain[:end])
+        self._given = _IN_DOCUMENT.sub(_plain, content) if words[-1] else content
+        self._line, self._at = line, 0
 
     def _redirect(self) -> None:
         if self._redirected or self._target is not None:
@@ -106,9 +174,11 @@ class _Reader:
             character = self._line[self._at]
             if character in " \t":
                 break
+            if character == "|" and self._at > begun:
+                break
             if character == ">":
                 if self._line[begun : self._at].isdigit():
-                    raise ParseError("only standard output can be redirected, by `> FILE` or `>> FILE`")
+                    raise ParseError("only standard output can go to a file, by `> FILE` or `>> FILE`")
                 break
             if character in _REFUSED or (character in "~#" and self._at == begun):
                 why = _REFUSED.get(character, "it has no special meaning here")
@@ -151,6 +221,31 @@ class _Reader:
                 character = self._escaped()
             parts.append(character)
         raise ParseError("a double quote is not closed")
+
+
+def document_end(text: str) -> int:
+    """Return where a command ends that takes a here-document from its first line on; 0 if there is none."""
+    found = _DOCUMENT.search(text.partition("\n")[0])
+    if found is None:
+        return 0
+    tabs, *words = found.groups()
+    word = re.escape(next(each for each in words if each))
+    closing = re.compile(rf"\n{chr(9) + '*' if tabs else ''}{word}(?=\n|\Z)").search(text, found.end())
+    if closing is None:
+        return 0
+    try:
+        return closing.end() if parse(text[: closing.end()]).given is not None else 0
+    except DocumentError:
+        return closing.end()
+    except ParseError:
+        return 0
+
+
+def _plain(found: re.Match[str]) -> str:
+    """Return what a shell makes of a backslash in a here-document."""
+    if found[2]:
+        raise DocumentError(f"`{found[2]}` is not allowed in a here-document unless its word is quoted: << 'EOF'")
+    return "" if found[1] == "\n" else found[1]
 
 
 def quote(word: str) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.names import on_disk
-from natlang_envs.repository.tree import Repository, open_repository
+from natlang_envs.repository.tree import Repository, RepositoryChanged, open_repository
 from natlang_envs.sandbox.changes import ChangedFile, changed_files, check_outside, patch, write_patch
 from natlang_envs.sandbox.command_context import (
     MISSING,
@@ -21,13 +22,24 @@ from natlang_envs.sandbox.command_context import (
     resolve_target,
 )
 from natlang_envs.sandbox.commands import COMMANDS
+from natlang_envs.sandbox.entries import State
+from natlang_envs.sandbox.grep import grep
+from natlang_envs.sandbox.installed import Installed, installed
 from natlang_envs.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
+from natlang_envs.sandbox.judge import judged_copy
 from natlang_envs.sandbox.layered_folder import MANY, LayeredFolder
-from natlang_envs.sandbox.overlay import NO_STATE, Overlay, State, parent_of
-from natlang_envs.sandbox.parser import ParseError, parse
+from natlang_envs.sandbox.overlay import NO_STATE, Overlay, parent_of
+from natlang_envs.sandbox.parser import CommandLine, ParseError, parse
+from natlang_envs.sandbox.search_commands import SEARCH_COMMANDS
 from natlang_envs.sandbox.work_folder import TooMuch, WorkFolder
 from natlang_envs.spaces import escape_surrogates
 
+_T = TypeVar("_T")
+_RENEWALS = 5  # how often one command takes what changed in the original anew
+_MOST_NOTES = 5  # files that changed that one command names
+NATIVE = COMMANDS | SEARCH_COMMANDS | {"grep": grep}
+MAX_CODE = 100_000  # bytes of a program as an argument; the kernel takes 131,072
+NO_INPUT = f"its standard input is empty here; python alone takes a program of up to {MAX_CODE:,} bytes from it"
 PROGRAMS = {"python": "python", "python3": "python", "pip": "pip", "pip3": "pip"}
 
 
@@ -35,7 +47,7 @@ class CommandResult(NamedTuple):
     """The result of a command line.
 
     Attributes:
-        stdout: Standard output; bytes that are no UTF-8 are backslash-escaped.
+        stdout: Standard output; bytes that are no UTF-8 are backslash-escaped, UTF-16 with its mark is read.
         stderr: Standard error, likewise.
         exit_code: 0, or what the program of this name would return; 2 for a line that is not understood, 127 for a
             command that does not exist, 126 for one that cannot be run here.
@@ -58,11 +70,11 @@ class SandboxState(NamedTuple):
 class AutoExploreSandbox:
     """A copy-on-write sandbox over a repository; the original is never modified.
 
-    `cd`, `ls`, `cat`, `head`, `tail` and `echo` are answered here, without a process; `> FILE` and `>> FILE` write into
-    the sandbox. `python` and `pip` run in isolation, see `isolation.py`, over a copy of the files in memory that exists
-    for one run; of a large repository only the changes are copied for each. The root is shown as `/work`, nothing above
-    it can be reached. Symbolic links are listed, never followed; `.git` is hidden and cannot be written. Use it as a
-    context manager, or call `close`.
+    `cd`, `ls`, `cat`, `head`, `tail`, `echo`, `grep`, `find`, `wc`, `sed -n` and `pwd` are answered here, without a
+    process, also in pipes; `> FILE`, `>> FILE` and here-documents write into the sandbox. `python` and `pip` run in
+    isolation, see `isolation.py`, over a copy of the files in memory that exists for one run; of a large repository
+    only the changes are copied for each. The root is shown as `/work`, nothing above it can be reached. Symbolic links
+    are listed, never followed; `.git` is hidden and cannot be written. Use it as a context manager, or call `close`.
 
     Args:
         repository: A folder, or its index.
@@ -87,6 +99,7 @@ class AutoExploreSandbox:
         self._overlay = Overlay(self.repository, self.limits.disk)
         self._context = CommandContext(self._overlay)
         self._closed = False
+        self._notes: list[str] = []  # on what changed in the original during a command
 
     def __enter__(self) -> AutoExploreSandbox:
         return self
@@ -113,8 +126,10 @@ class AutoExploreSandbox:
     def execute(self, command_line: str) -> CommandResult:
         """Run one command line. Whatever it is, it is answered.
 
+        What changed in the original since it was indexed is taken as it is now, or left out if it is gone or changes
+        all the time; the end of `stderr` names it.
+
         Raises:
-            RepositoryChanged: The original changed since it was indexed; the message names the file.
             UsageError: The sandbox is closed.
         """
         if self._closed:
@@ -123,31 +138,87 @@ class AutoExploreSandbox:
             line = parse(escape_surrogates(command_line))
         except ParseError as error:
             return CommandResult("", f"{error}\n", 2)
-        name = line.words[0]
-        if name not in COMMANDS and name not in PROGRAMS:
-            known = ", ".join(sorted({*COMMANDS, *PROGRAMS.values()}))
-            return CommandResult("", f"{escape_surrogates(name)}: command not found (there are {known})\n", 127)
+        stages: list[CommandLine] = []
+        stage: CommandLine | None = line
+        while stage is not None:
+            stages.append(stage)
+            name = stage.words[0]
+            if name not in NATIVE and name not in PROGRAMS:
+                known = ", ".join(sorted({*NATIVE, *PROGRAMS.values()}))
+                return CommandResult("", f"{escape_surrogates(name)}: command not found (there are {known})\n", 127)
+            stage = stage.then
+        last = stages[-1]
         target = None
-        if line.target is not None:
+        if last.target is not None:
             try:
-                target = resolve_target(self._context, line.target)
+                target = resolve_target(self._context, last.target)
             except CommandError as error:
                 return CommandResult("", f"{error}\n", error.code)
-        if name in PROGRAMS:
-            done = self._run((PROGRAMS[name], *line.words[1:]))
-        else:
-            done = self._answer(name, line.words[1:], self.limits.output if target is None else self.limits.disk)
+        done = Completed(0, b"", b"", None)
+        for stage in stages:
+            limit = self.limits.output if stage is last and target is None else self.limits.disk
+            try:
+                after = self._living(
+                    lambda stage=stage, given=done.stdout, limit=limit: self._run_stage(stage, given, limit)
+                )
+            except RepositoryChanged as error:
+                after = Completed(1, b"", f"{error}\n".encode("utf-8", "backslashreplace"), None)
+            done = after._replace(stderr=done.stderr + after.stderr, stopped=done.stopped or after.stopped)
         if target is not None:
-            problem = self._redirect(target, done.stdout, line.append)
-            errors = done.stderr + f"{line.target}: {problem}\n".encode() if problem else done.stderr
+            problem = self._living(lambda: self._redirect(target, done.stdout, last.append))
+            errors = done.stderr + f"{last.target}: {problem}\n".encode() if problem else done.stderr
             done = done._replace(stdout=b"", stderr=errors, exit_code=1 if problem else done.exit_code)
-        return CommandResult(_text(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
+        notes, self._notes = self._notes, []
+        done = done._replace(stderr=done.stderr + "".join(notes).encode("utf-8", "backslashreplace"))
+        return CommandResult(_shown(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
+
+    def _living(self, act: Callable[[], _T]) -> _T:
+        """Do something that reads the original; what changed in it meanwhile is taken as it is now, or left out.
+
+        Raises:
+            RepositoryChanged: Again and again another file changed.
+        """
+        met: set[str] = set()
+        twice: set[str] = set()
+        for _ in range(_RENEWALS):
+            try:
+                return act()
+            except RepositoryChanged as error:
+                (twice if error.path in met else met).add(error.path)
+                self._renew(twice)
+        return act()
+
+    def _renew(self, without: Collection[str]) -> None:
+        """Take the files of the original as they are now, and note what became of each that changed."""
+        self.repository, became = self.repository.renewed(without)
+        self._overlay = self._context.files = self._overlay.moved_to(self.repository)
+        changed = [f"[{path} changed in the original: {what}]\n" for path, what in became.items()]
+        more = len(changed) - _MOST_NOTES
+        self._notes += changed[:_MOST_NOTES] + ([f"[and {more:,} more files]\n"] if more > 0 else [])
+
+    def _run_stage(self, stage: CommandLine, given: bytes, limit: int) -> Completed:
+        """Run one command of a line, with its standard input."""
+        name, *words = stage.words
+        if stage.given is not None:
+            given = stage.given.encode()
+        if name in NATIVE:
+            self._context.given = given
+            done = self._answer(name, words, limit)
+        elif given and (PROGRAMS[name] != "python" or words[:1] not in ([], ["-"]) or len(given) > MAX_CODE):
+            done = Completed(2, b"", f"{name}: {NO_INPUT}\n".encode(), None)
+        else:
+            code = ["-c", os.fsdecode(given), *words[1:]] if given else words
+            done = self._run((PROGRAMS[name], *code))
+        if stage.errors:
+            joined = done.stdout + done.stderr if stage.errors == "&1" else done.stdout
+            done = done._replace(stdout=joined, stderr=b"")
+        return done
 
     def _answer(self, name: str, words: Sequence[str], limit: int) -> Completed:
         output = Output(limit, self.limits.seconds)
         stopped = None
         try:
-            code = COMMANDS[name](self._context, words, output)
+            code = NATIVE[name](self._context, words, output)
         except CommandError as error:
             output.fail(str(error))
             code = error.code
@@ -174,16 +245,19 @@ class AutoExploreSandbox:
             isolation = self.isolation()
         except UsageError as error:
             return Completed(126, b"", f"{argv[0]}: {error}\n".encode("utf-8", "backslashreplace"), None)
-        layered = len(self.repository.files) > MANY and isolation.lays()
-        work = (LayeredFolder if layered else WorkFolder)(self._overlay, self.limits.disk, self.limits.seconds)
         cwd = os.fsdecode(on_disk(self._context.cwd))
-        try:
-            done = isolation.run(argv, work, cwd, self.limits)
-        except TooMuch as error:
-            done = Completed(1, b"", b"", f"{error}: its changes are undone")
+        done = self._run_over(self._overlay, isolation, argv, cwd)
         while self._overlay.kind(self._context.cwd) != "folder":  # the program removed the current folder
             self._context.cwd = parent_of(self._context.cwd)[0]
         return done
+
+    def _run_over(self, overlay: Overlay, isolation: Isolation, argv: Sequence[str], cwd: str) -> Completed:
+        layered = len(self.repository.files) > MANY and isolation.lays()
+        work = (LayeredFolder if layered else WorkFolder)(overlay, self.limits.disk, self.limits.seconds)
+        try:
+            return isolation.run(argv, work, cwd, self.limits)
+        except TooMuch as error:
+            return Completed(1, b"", b"", f"{error}: its changes are undone")
 
     def isolation(self) -> Isolation:
         """Return what `python` and `pip` run in.
@@ -193,8 +267,48 @@ class AutoExploreSandbox:
         """
         return find_isolation(self._unsafe)
 
+    def judge(self, command_line: str, files: Mapping[str, bytes] | None = None) -> CommandResult:
+        """Run a `python` that scores the changes, so that none of them decides what it prints.
+
+        It runs as `python -I -B`, which finds no modules in the current folder and reads nothing of the sandbox when it
+        starts, over a fresh copy: the original with the changes that `changed_files` names, without what was installed.
+        Nothing that it does is kept. Code under test that it imports can still print and end it: start that as a
+        process of its own, or look at what it returns.
+
+        Args:
+            command_line: `python`, its options, a script and arguments; it starts at the root.
+            files: Files of the judge's own by path, put above the changes, whatever is in their place.
+
+        Raises:
+            RepositoryChanged: The original changed since it was indexed.
+            UsageError: The line runs something else, there is no isolation here, or the sandbox is closed.
+        """
+        if self._closed:
+            raise UsageError("the sandbox is closed: make a new one")
+        try:
+            line = parse(escape_surrogates(command_line))
+        except ParseError as error:
+            raise UsageError(f"the judge's command line is not understood: {error}") from None
+        if PROGRAMS.get(line.words[0]) != "python" or line.target is not None:
+            raise UsageError(f"a judge runs python, without a redirection, not {command_line!r}")
+        copy = judged_copy(self._overlay, self.limits.disk, files or {})
+        done = self._run_over(copy, self.isolation(), ("python", "-I", "-B", *line.words[1:]), "")
+        return CommandResult(_text(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
+
+    def installed(self) -> Installed:
+        """Return what is in the folder that `pip` installs into: it is in no patch, but decides what programs do."""
+        return installed(self._overlay)
+
+    def left_out(self) -> tuple[str, ...]:
+        """Return in words what a patch leaves out: what was installed, and changes of files that may not be read."""
+        locked = filter(self.repository.is_locked, sorted(self._overlay.changes))
+        unread = (f"{path} may not be read, so its change is not in the patch" for path in locked)
+        return (*self.installed().lines(), *unread)
+
     def changed_files(self) -> tuple[ChangedFile, ...]:
-        """Return the files that differ from the original, sorted by path. What `pip` installed is left out.
+        """Return the files and symbolic links that differ from the original, sorted by path.
+
+        What `pip` installed is left out: see `installed`.
 
         Raises:
             RepositoryChanged: One of them changed in the original since it was indexed.
@@ -202,12 +316,13 @@ class AutoExploreSandbox:
         return changed_files(self._overlay)
 
     def diff(self) -> str:
-        """Return the changes as a unified diff, for people: binary files are only named.
+        """Return the changes as a unified diff, for people: it begins with `left_out`, and only names binary files.
 
         Raises:
             RepositoryChanged: One of the files changed in the original since it was indexed.
         """
-        return _text(patch(self.changed_files(), whole_binaries=False))
+        words = "".join(f"{line}\n" for line in self.left_out())
+        return words + "".join(map(_text, patch(self.changed_files(), whole_binaries=False)))
 
     def export(self, path: str | Path) -> None:
         """Write the changes as a patch that `git apply` accepts, and `patch -p1` where no binary file changed.
@@ -253,6 +368,13 @@ def _reason(error: OSError | KeyError) -> str:
     if isinstance(error, KeyError):
         return MISSING
     return os.strerror(error.errno) if error.errno else "Input/output error"
+
+
+def _shown(content: bytes) -> str:
+    """Return what a command printed; a file in UTF-16 begins with a mark."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16", "backslashreplace")
+    return _text(content)
 
 
 def _text(content: bytes) -> str:

@@ -23,8 +23,9 @@ from natlang_envs.repository.tree import (
     NOT_REGULAR,
     open_beneath,
 )
+from natlang_envs.sandbox.entries import Entry
 from natlang_envs.sandbox.isolation.layers import Layer
-from natlang_envs.sandbox.overlay import Entry, Overlay
+from natlang_envs.sandbox.overlay import Overlay
 
 MORE_ENTRIES = 20_000  # how many files and folders programs may add
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -74,6 +75,11 @@ class WorkFolder:
         return total + sum(-(-len(each.content) // PAGE) * PAGE for each in changed if each and each.content)
 
     @property
+    def packages(self) -> str:
+        """The folder that `pip` installs into."""
+        return self._overlay.packages
+
+    @property
     def names(self) -> int:
         """How many files and folders `fill` wrote."""
         return len(self._known)
@@ -112,13 +118,16 @@ class WorkFolder:
                 for name in listed.files:
                     self._make_file(folder, name, prefix + name, owner)
                 for name in overlay.others(path):
-                    self._make_link(folder, name, overlay.link(prefix + name), owner)
+                    if overlay.is_locked(prefix + name):
+                        self._make_locked(folder, name, owner)
+                    else:
+                        self._make_link(folder, name, overlay.link(prefix + name), owner)
                 if owner is not None:
                     os.fchown(folder, owner, owner)
                 os.fchmod(folder, 0o755)
             self._known.update(prefix + name for name in (*listed.folders, *listed.files))
             for whole in (prefix + name for name in overlay.others(path)):
-                if overlay.changes.get(whole) or whole not in overlay.repository.barred:
+                if overlay.changes.get(whole) or overlay.is_locked(whole) or whole not in overlay.repository.barred:
                     self._known.add(whole)
             self._check_time("copying the repository")
         self._most = len(self._known)
@@ -151,6 +160,15 @@ class WorkFolder:
             os.symlink(on_disk(target), on_disk(name), dir_fd=folder)
             if owner is not None:
                 os.chown(on_disk(name), owner, owner, dir_fd=folder, follow_symlinks=False)
+
+    @staticmethod
+    def _make_locked(folder: int, name: str, owner: int | None) -> None:
+        """Make what stands for a file that we may not read: the program may neither, and sees when it puts another."""
+        opened = os.open(on_disk(name), _NEW_FILE, 0o600, dir_fd=folder)
+        try:
+            _finish(opened, 0, owner)
+        finally:
+            os.close(opened)
 
     def _make_file(self, folder: int, name: str, path: str, owner: int | None) -> None:
         overlay = self._overlay
@@ -277,6 +295,8 @@ class WorkFolder:
             return None if same else Entry("other", text=target, link=True)
         if not stat.S_ISREG(status.st_mode):
             return Entry("other", text=NOT_REGULAR)
+        if not anew and overlay.is_locked(path) and (status.st_size, mode) == (0, 0):
+            return None
         with _readable(folder, os.fsencode(each.name)) as opened:
             if before == "file" and overlay.size(path) == status.st_size and self._is_same(opened, path):
                 if mode == overlay.mode(path):

@@ -16,6 +16,7 @@ class Body(NamedTuple):
     content: bytes
     status: int = 200
     kind: str = "application/json"
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 Model = Callable[[str], str | Body]
@@ -65,6 +66,8 @@ def serve(model: Model) -> Iterator[Chat]:
             self.send_response(answer.status)
             self.send_header("Content-Type", answer.kind)
             self.send_header("Content-Length", str(len(answer.content)))
+            for name, value in answer.headers:
+                self.send_header(name, value)
             self.end_headers()
             with suppress(OSError):  # who asked may not have waited
                 self.wfile.write(answer.content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import socket
 import threading
 import time
@@ -91,12 +92,20 @@ def test_the_timeout_is_for_the_whole_request(monkeypatch: pytest.MonkeyPatch, f
         assert "did not answer within 0.5 seconds" in refusal(monkeypatch, url, timeout=0.5)
 
 
-def test_packed_bodies_are_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    def send(connection: socket.socket) -> None:
-        connection.sendall(HEADERS + b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00")
-
-    with raw(send) as url:
-        assert "no chat completion" in refusal(monkeypatch, url)
+@pytest.mark.parametrize(
+    ("encoding", "packed", "says"),
+    [
+        ("gzip", b"\x1f\x8b\x08\x00", "no chat completion"),
+        ("gzip", gzip.compress(b" " * (200 << 20)), "answers with more than"),
+        ("gzip, gzip", gzip.compress(gzip.compress(b"{}")), "packed by 'gzip, gzip'"),
+        ("br", b"x", "packed by 'br', which is not read here"),
+    ],
+)
+def test_packed_bodies_are_unpacked_within_a_limit(
+    monkeypatch: pytest.MonkeyPatch, encoding: str, packed: bytes, says: str
+) -> None:
+    with serve(lambda prompt: Body(packed, headers=(("Content-Encoding", encoding),))) as chat:
+        assert says in refusal(monkeypatch, chat.url)
 
 
 def test_a_redirection_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:

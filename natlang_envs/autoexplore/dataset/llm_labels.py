@@ -34,6 +34,7 @@ from natlang_envs.autoexplore.dataset.labels import (
 )
 from natlang_envs.autoexplore.prompt_files import prompt_texts
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.model_text import json_values, split_thought
 from natlang_envs.files import write_whole
 from natlang_envs.repository.tree import Repository
 
@@ -74,7 +75,10 @@ def resume(out: Path) -> tuple[list[Label], list[Done]]:
         if out.exists():
             raise UsageError(f"{out} exists and has no journal {journal.name} beside it: choose another -o")
         return [], []
-    done = [each for _, each in read_lines(journal, _parse_done)]
+    try:
+        done = [each for _, each in read_lines(journal, _parse_done)]
+    except UsageError as error:
+        raise UsageError(f"{error}; mend it, or begin again: remove {out.name} and {journal.name}") from None
     ids = {name for each in done for name in each.ids}
     labels = [label for label in read_labels(out) if label.id in ids] if out.exists() else []
     return labels, done
@@ -127,7 +131,13 @@ def make_labels(
     for path in paths:
         if path in dealt:
             continue
-        made, dropped = _labels_of(repository, model, path, count, labels)
+        try:
+            made, dropped = _labels_of(repository, model, path, count, labels)
+        except UsageError as error:
+            kept = (
+                f"what is finished is in {out}, the same command goes on from there" if done else "nothing is finished"
+            )
+            raise UsageError(f"{error}; {kept}") from None
         labels += made
         done.append(Done(path, tuple(each.id for each in made), tuple(dropped)))
         write_labels(out, labels)
@@ -164,7 +174,7 @@ def _labels_of(
             if len(made) >= count:
                 break
             if asked is None:
-                problems.append(f"no such JSON object: {line[:80]}")
+                problems.append(f"no such JSON object: {' '.join(line.split())[:80]}")
                 continue
             known = [label.question for label in (*before, *made.values())]
             label, wrong = _label(repository, model, path, asked, known)
@@ -178,19 +188,30 @@ def _labels_of(
 
 
 def _objects(reply: str) -> Iterator[tuple[str, _Asked | None]]:
-    """Yield each line of an answer that looks like an object, and the question in it if there is one."""
-    for line in reply.splitlines():
-        text = line.strip().rstrip(",")
-        if not text.startswith("{"):
-            continue
-        try:
-            content: Any = json.loads(text)
-            values = [content[name] for name in _Asked._fields]
-        except (ValueError, KeyError, RecursionError):
-            yield text, None
-            continue
-        good = all(isinstance(each, str) for each in values) and content["kind"] in KINDS
-        yield text, _Asked(*values) if good else None
+    """Yield each object of an answer, in lists too, and the question in it if there is one."""
+    said = split_thought(reply).said
+    nothing = True
+    for found in json_values(said):
+        for value in _flat(found.value):
+            nothing = False
+            yield said[found.start : found.end], _asked(value)
+    if nothing and said.strip(".*`'\" \n").upper() != "NONE":
+        yield said or "the answer holds nothing but a thought", None
+
+
+def _flat(value: object) -> list[object]:
+    """Return the objects of a list, or of an object that holds one list and no question."""
+    if isinstance(value, dict) and "question" not in value:
+        lists = [cast("object", each) for each in cast("dict[str, object]", value).values() if isinstance(each, list)]
+        return _flat(lists[0]) if len(lists) == 1 else [cast("object", value)]
+    return cast("list[object]", value) if isinstance(value, list) else [value]
+
+
+def _asked(value: object) -> _Asked | None:
+    content = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    values = [content.get(name) for name in _Asked._fields]
+    good = all(isinstance(each, str) for each in values) and content["kind"] in KINDS
+    return _Asked(*cast("list[str]", values)) if good else None
 
 
 def _label(
@@ -247,12 +268,11 @@ def _judge(repository: Repository, model: Model, path: str, question: str, answe
     text = text_of(repository, path)
     prompt = words["prompt"].format(question=question, answer=answer, path=path, content=text[:LARGEST_FILE]).strip()
     for _ in range(_ATTEMPTS):
-        reply = model.answer(system, prompt)
-        try:
-            content: Any = json.loads(reply[reply.index("{") : reply.rindex("}") + 1])
-            answers, why, span = content["answers"], content["why"], content["evidence"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            continue
+        values = [found.value for found in json_values(split_thought(model.answer(system, prompt)).said)]
+        flat = [each for value in values for each in _flat(value)]
+        objects = [cast("dict[str, object]", each) for each in flat if isinstance(each, dict)]
+        given = next((each for each in objects if "answers" in each), None) or dict[str, object]()
+        answers, why, span = given.get("answers"), given.get("why"), given.get("evidence")
         if isinstance(answers, bool) and isinstance(why, str) and isinstance(span, str) and why.strip():
             if not answers:
                 return "", " ".join(why.split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from natlang_envs.sandbox.attacks import by_call, by_layer, by_network, kernel_files
+from natlang_envs.sandbox.attacks import by_call, by_layer, by_memory, by_network, kernel_files
 from natlang_envs.sandbox.attacks.attack import LIMITS, LONG, PRELUDE, Attack, blocked, bomb
 from natlang_envs.sandbox.attacks.calls import CALLS
 
@@ -365,6 +365,7 @@ GROUPS = {
     "reach": {**REACHING, **by_call.REACHING, **by_network.REACHING},
     "rights": RIGHTS,
     "bomb": BOMBS,
+    "hold": by_memory.HOLDING,
     "left": LEFT,
     "pip": PIP,
     "call": CALLS,

@@ -12,7 +12,7 @@ from rich.progress import track
 from natlang_envs.cli.support import printable
 from natlang_envs.sandbox.attacks.arena import Arena, verdict
 from natlang_envs.sandbox.attacks.cases import ATTACKS
-from natlang_envs.sandbox.isolation import find_isolation
+from natlang_envs.sandbox.isolation import find_isolation, who_counts_memory
 
 _CLASSES = {
     "read": "read what is outside",
@@ -20,6 +20,7 @@ _CLASSES = {
     "reach": "reach processes, sockets and the network",
     "rights": "gain rights",
     "bomb": "pass a limit on time, memory, processes, disk or output",
+    "hold": "hide what they hold, or have the kernel hold it",
     "left": "leave something behind",
     "pip": "do any of these from code that pip runs",
     "call": "reach parts of the kernel that no program needs",
@@ -34,6 +35,7 @@ def check_sandbox_command() -> None:
     typer.echo(
         f"{isolation.name}, as {user}, {platform.system()} {platform.release()}, Python {platform.python_version()}"
     )
+    typer.echo(f"Memory of all processes together: {who_counts_memory()}")
     tried: defaultdict[str, int] = defaultdict(int)
     held: defaultdict[str, int] = defaultdict(int)
     failed: list[str] = []

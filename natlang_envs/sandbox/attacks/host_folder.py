@@ -7,6 +7,7 @@ import shutil
 import stat
 from pathlib import Path
 
+from natlang_envs.sandbox.isolation.child import PACKAGES
 from natlang_envs.sandbox.isolation.hostile_folder import remove_folder
 from natlang_envs.sandbox.isolation.layers import Layer
 
@@ -18,6 +19,8 @@ class HostFolder:
         folder: The folder.
         layer: What is laid beneath it, if anything.
     """
+
+    packages = PACKAGES
 
     def __init__(self, folder: Path, layer: Layer | None = None) -> None:
         self._folder = folder

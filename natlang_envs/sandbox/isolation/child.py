@@ -16,7 +16,7 @@ from natlang_envs.errors import UsageError, one_of
 from natlang_envs.sandbox.isolation.watch import Completed
 
 PACKAGES = ".packages"
-"""The folder that `pip` installs into, below the sandbox's own."""
+"""The usual name of the folder that `pip` installs into, below the sandbox's own."""
 PYTHON = "/opt/bin/python"
 REFUSED = 126  # as a shell's "found, but cannot be run"
 OFFLINE = b"pip: there is no network in the sandbox: name a folder or a wheel that is in it\n"
@@ -97,8 +97,13 @@ def folders(*names: str) -> list[str]:
     return [part for name in names for part in ("--perms", "0755", "--dir", name)]
 
 
-def environment(folder: str, temporary: str) -> dict[str, str]:
-    """Return the whole environment of a program: the same on every machine, and nothing of the caller's."""
+def environment(packages: str, temporary: str) -> dict[str, str]:
+    """Return the whole environment of a program: the same on every machine, and nothing of the caller's.
+
+    Args:
+        packages: The folder that `pip` installs into.
+        temporary: The folder for temporary files.
+    """
     return {
         "PATH": "/opt/bin:/usr/bin:/bin",
         "HOME": temporary,
@@ -109,7 +114,7 @@ def environment(folder: str, temporary: str) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "PYTHONUNBUFFERED": "1",  # what was said before a limit ended it is seen
         "PYTHONDONTWRITEBYTECODE": "1",  # or every run would show as changed files
-        "PYTHONUSERBASE": f"{folder}/{PACKAGES}",
+        "PYTHONUSERBASE": packages,
         "PIP_NO_INDEX": "1",
         "PIP_NO_BUILD_ISOLATION": "0",  # pip reads this one the wrong way round: 0 switches the isolation off
         "PIP_BREAK_SYSTEM_PACKAGES": "1",  # no system is there to be broken
@@ -151,4 +156,4 @@ def command_line(argv: Sequence[str], python: str) -> list[str] | Completed:
             user = ["--user"] if each == "install" and not elsewhere else []
             rest[index + 1 : index + 1] = ["--no-build-isolation", *user]
             break
-    return [python, "-m", "pip", *rest]
+    return [python, "-P", "-m", "pip", *rest]  # or a file pip.py in the current folder would be pip

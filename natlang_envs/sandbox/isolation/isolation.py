@@ -9,10 +9,11 @@ share; /usr, and the standard library of the running Python under /opt/python, b
 its own; no network; a fixed environment. It runs as user 65534 without capabilities, also where the caller is root. The
 path of the Python on the host can be read in /proc/self/mountinfo.
 
-The kernel keeps the limits on /work, /tmp, each process's memory and processor time, and the number of processes.
+The kernel keeps the limits on /work, /tmp, each process's memory and processor time, the number of processes, and, in
+a control group where there can be one, on the memory of all of them together; `watch` looks at what is left.
 
-`pip` works offline: it installs folders and wheels of the sandbox into `PACKAGES` in the folder, which `python` then
-sees, and builds them with the setuptools of the running Python where there is one.
+`pip` works offline: it installs folders and wheels of the sandbox into `Files.packages` in the folder, which `python`
+then sees, and builds them with the setuptools of the running Python where there is one.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from natlang_envs.sandbox.isolation.child import (
     command_line,
     environment,
 )
+from natlang_envs.sandbox.isolation.control_group import control_group
 from natlang_envs.sandbox.isolation.layers import LAYERS, UPPER, Layer, lay
 from natlang_envs.sandbox.isolation.namespaces import (
     NOBODY,
@@ -50,12 +52,12 @@ from natlang_envs.sandbox.isolation.namespaces import (
     limited,
 )
 from natlang_envs.sandbox.isolation.probe import probe, probe_layers
+from natlang_envs.sandbox.isolation.processes import Processes
 from natlang_envs.sandbox.isolation.temporary_folders import OwnFolder
 from natlang_envs.sandbox.isolation.watch import (
     Completed,
     Gathered,
     Limits,
-    Processes,
     Watch,
     available_memory,
     gather,
@@ -72,6 +74,11 @@ class Files(Protocol):
     @property
     def size(self) -> int:
         """The bytes that `fill` writes, in whole pages."""
+        ...
+
+    @property
+    def packages(self) -> str:
+        """The folder that `pip` installs into, relative to the top."""
         ...
 
     def layer(self, owner: int | None) -> Layer | None:
@@ -232,7 +239,7 @@ class Bubblewrap:
             return _not_started(argv, f"the files cannot be copied ({error.strerror})")
         command = [*limited(limits, root, cwd if layer else None), *command]
         try:
-            started = Namespaces(self.program, arguments(root, size, cwd, limits, layer), command)
+            started = Namespaces(self.program, arguments(root, size, cwd, limits, layer, files.packages), command)
         except (OSError, ValueError) as error:
             return _not_started(argv, error)
         with started, _opened(Path(f"{started.root}{LAYERS}/{UPPER}" if layer else started.root / "work")) as work:
@@ -245,9 +252,15 @@ class Bubblewrap:
                     lay(started.first)
                 except OSError as error:
                     return _not_started(argv, error)
-            watch = Watch(limits, work, Processes(started.first), layer.names if layer else 0)
-            started.go()
-            gathered = gather(started.process, started.end, started.kill, limits, watch)
+            with (
+                Processes(started.first, started.root) as processes,
+                control_group(limits.memory + 3 * limits.disk, (work, *processes.temporary)) as group,
+            ):
+                if group is not None:
+                    group.take((started.first, *started.waiting()))
+                watch = Watch(limits, work, processes, layer.names if layer else 0, group)
+                started.go()
+                gathered = gather(started.process, started.end, started.kill, limits, watch)
             status = started.process.wait()
             if not started.finish():
                 return _not_started(argv, "its processes do not end")
@@ -314,7 +327,7 @@ class Unsafe:
                         stdout=subprocess.PIPE,
                         stderr=subprocess.PIPE,
                         cwd=folder / cwd,
-                        env=environment(str(folder), str(temporary)),
+                        env=environment(str(folder / files.packages), str(temporary)),
                         start_new_session=True,
                     )
                 except (OSError, ValueError) as error:

@@ -17,7 +17,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from natlang_envs.sandbox.isolation.child import environment, folders, interpreter_mounts, system_mounts
+from natlang_envs.sandbox.isolation.child import (
+    PACKAGES,
+    environment,
+    folders,
+    interpreter_mounts,
+    system_mounts,
+)
 from natlang_envs.sandbox.isolation.ends_with_caller import group
 from natlang_envs.sandbox.isolation.layers import LAYERS, Layer, layer_mounts
 from natlang_envs.sandbox.isolation.system_calls import system_call_filter
@@ -25,6 +31,7 @@ from natlang_envs.sandbox.isolation.watch import Limits
 
 NOBODY = 65534
 OPEN_FILES = 256
+PENDING_SIGNALS = 1024  # and timers: the kernel holds some hundred bytes for each
 
 _USERS = f"0 0 1\n{NOBODY} {NOBODY} 1\n"  # inside, outside, how many
 # The session begins here, not with bubblewrap's --new-session: so bubblewrap stays in the group that a killed caller
@@ -105,6 +112,11 @@ class Namespaces:
         """Let the program run."""
         os.write(self._go, b"\n")
 
+    def waiting(self) -> list[int]:
+        """Return the processes that wait for `go`, as seen from here."""
+        children = Path(f"/proc/{self.first}/task/{self.first}/children").read_text(encoding="ascii")
+        return [int(each) for each in children.split()]
+
     def finish(self) -> bool:
         """End every process in the namespaces; return whether all of them are gone."""
         self.kill()
@@ -167,7 +179,9 @@ def _holding(theirs: ExitStack, content: bytes) -> int:
     return read
 
 
-def arguments(root: bool, size: int, start: str, limits: Limits, layer: Layer | None = None) -> list[str]:
+def arguments(
+    root: bool, size: int, start: str, limits: Limits, layer: Layer | None = None, packages: str = PACKAGES
+) -> list[str]:
     """Return what bubblewrap is told, but for the command.
 
     Args:
@@ -176,6 +190,7 @@ def arguments(root: bool, size: int, start: str, limits: Limits, layer: Layer | 
         start: The folder to start in, relative to /work.
         limits: What the program may use.
         layer: What is to be laid beneath its files.
+        packages: The folder that `pip` installs into, relative to /work.
     """
     sized = ["--perms", "0755", "--size", str(size + max(limits.disk, 4096)), "--tmpfs"]
     if layer is None:
@@ -183,7 +198,7 @@ def arguments(root: bool, size: int, start: str, limits: Limits, layer: Layer | 
     else:
         files = [*sized, LAYERS, *layer_mounts(layer)]
         start = "/"  # a process that starts in a layer would have a way into it
-    return [*_unshared(root), *_mounts(limits, files), "--chdir", str(Path("/work", start))]
+    return [*_unshared(root), *_mounts(limits, files, packages), "--chdir", str(Path("/work", start))]
 
 
 def _unshared(root: bool) -> list[str]:
@@ -196,15 +211,21 @@ def _unshared(root: bool) -> list[str]:
     return [*arguments, "--uid", str(NOBODY), "--gid", str(NOBODY)]
 
 
-def _mounts(limits: Limits, files: Sequence[str]) -> list[str]:
+def _mounts(limits: Limits, files: Sequence[str], packages: str) -> list[str]:
     temporary = ["--perms", "1777", "--size", str(max(limits.disk, 4096)), "--tmpfs"]
     return [
         *system_mounts(),
         *("--proc", "/proc", "--dev", "/dev"),
+        # The same zeros: a shared map of the other device would be memory that no process shows and nothing limits.
+        *("--dev-bind", "/dev/full", "/dev/zero"),
         *(*temporary, "/dev/shm", "--remount-ro", "/dev"),  # writable it would be a disk without a size
         *(*temporary, "/tmp"),
         *interpreter_mounts(),
-        *(part for name, value in environment("/work", "/tmp").items() for part in ("--setenv", name, value)),
+        *(
+            part
+            for name, value in environment(f"/work/{packages}", "/tmp").items()
+            for part in ("--setenv", name, value)
+        ),
         *files,
         *("--remount-ro", "/"),
     ]
@@ -230,6 +251,8 @@ def limited(limits: Limits, root: bool, start: str | None = None) -> list[str]:
         f"--fsize={limits.disk}",
         f"--cpu={seconds}:{seconds + 1}",
         f"--nofile={OPEN_FILES}",
+        f"--sigpending={PENDING_SIGNALS}",
+        "--msgqueue=0",
         "--core=0",
         "--",
     ]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
+from natlang_envs.sandbox.isolation.child import PACKAGES
 from natlang_envs.sandbox.isolation.layers import OPAQUE, Layer
 from natlang_envs.sandbox.isolation.temporary_folders import OwnFolder
 from natlang_envs.sandbox.isolation.watch import Completed, Limits
@@ -19,6 +20,7 @@ class Probe:
     """One file that is there before, and one that is there afterwards."""
 
     size = 4096
+    packages = PACKAGES
     written = False
 
     def layer(self, owner: int | None) -> Layer | None:

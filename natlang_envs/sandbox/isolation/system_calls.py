@@ -4,7 +4,8 @@ Whatever is not listed is refused, so a call that a later kernel adds is refused
 its standard library, pip, compilers and shells use. Namespaces hide files, processes and the network; what is left out
 here is what they leave open. Some calls reach past namespaces (AF_VSOCK talks to the hypervisor, inotify tells who
 reads a file of the host, sync waits for the host's disks), some hold memory that no process shows (memfd, System V,
-POSIX queues), some are large and seldom needed attack surface (io_uring, bpf, ptrace, asynchronous I/O, keys).
+POSIX queues, sockets of the Internet, larger buffers of pipes and sockets) or let a few bytes hold whole pages (splice,
+tee, sendfile), some are large and seldom needed attack surface (io_uring, bpf, ptrace, asynchronous I/O, keys).
 """
 
 from __future__ import annotations
@@ -15,12 +16,22 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+from natlang_envs.sandbox.isolation.processes import SHARED_MAP
+
+_LOAD, _EQUAL, _MORE, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 0x54, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24  # offsets in struct seccomp_data
-_F_SETLEASE, _F_NOTIFY = 1024, 1026  # of fcntl: they tell who opens a file, or reads a folder, of the host
+_NUMBER, _ARCHITECTURE = 0, 4  # offsets in struct seccomp_data
+_ARGUMENTS = (16, 24, 32, 40)  # the lower half of each; its upper half is 4 bytes further
+# Of fcntl: F_SETLEASE and F_NOTIFY tell who opens a file, or reads a folder, of the host. F_OFD_GETLK, F_OFD_SETLK and
+# F_OFD_SETLKW make locks that a map keeps when the descriptor is closed, so that nothing shows them.
+_F_REFUSED = (1024, 1026, 36, 37, 38)
+_F_SETPIPE_SZ, _PIPE = 1031, 1 << 16  # and the size that every pipe begins with
 _NEW_NAMESPACE = 0x7E020000  # every CLONE_NEW… flag
-_FAMILIES = (1, 2, 10)  # AF_UNIX, AF_INET, AF_INET6: all three see the sandbox's own, empty network only
+_CLONE_FILES, _CLONE_THREAD = 0x400, 0x10000
+_AF_UNIX, _SOL_SOCKET = 1, 1
+# SO_SNDBUF, SO_RCVBUF, SO_ATTACH_FILTER, SO_SNDBUFFORCE, SO_RCVBUFFORCE, SO_ATTACH_BPF and its two for SO_REUSEPORT
+_HOLD_MEMORY = (7, 8, 26, 32, 33, 50, 51, 52)
+_MAP_SHARED_ANONYMOUS = 0x21
 
 Ranges = tuple[tuple[int, int], ...]
 """Allowed calls in the order of their numbers: the first and the last of each run of them."""
@@ -31,8 +42,10 @@ class _Machine(NamedTuple):
 
     audit: int
     clone: int
-    socket: int
+    sockets: tuple[int, int]  # socket, socketpair
+    setsockopt: int
     fcntl: int
+    mmap: int
     own: int  # the first number that this processor does not count by itself
     allowed: Ranges
 
@@ -41,28 +54,29 @@ class _Machine(NamedTuple):
 # faccessat2, epoll_pwait2, futex_waitv, fchmodat2, mseal. clone3 is not there: its flags lie behind a pointer, and libc
 # falls back to clone.
 _EVERYWHERE = ((424, 424), (434, 434), (436, 437), (439, 439), (441, 441), (449, 449), (452, 452), (462, 462))
-# Left out, in the order of the numbers: System V (29, 64, 67), ptrace, syslog, uselib, personality and ustat, sysfs,
-# vhangup to _sysctl (with modify_ldt and pivot_root), adjtimex, chroot to quotactl (with sync and mount), areas of
-# threads to asynchronous I/O, remap_file_pages, semtimedop, clock_settime, memory policy to kexec_load, keys to
-# migrate_pages (with inotify), unshare, vmsplice, inotify_init1, perf_event_open, fanotify, handles, clock_adjtime and
-# syncfs, setns, process_vm_readv to finit_module, seccomp, memfd_create to bpf, userfaultfd, pkeys, io_pgetevents.
+# Left out, in the order of the numbers: System V (29, 64, 67), sendfile, ptrace, syslog, uselib, personality and ustat,
+# sysfs, vhangup to _sysctl (with modify_ldt and pivot_root), adjtimex, chroot to quotactl (with sync and mount), areas
+# of threads to asynchronous I/O, remap_file_pages, semtimedop, clock_settime, memory policy to kexec_load, keys to
+# migrate_pages (with inotify), unshare, splice to vmsplice, inotify_init1, perf_event_open, fanotify, handles,
+# clock_adjtime and syncfs, setns, process_vm_readv to finit_module, seccomp, memfd_create to bpf, userfaultfd, pkeys,
+# io_pgetevents.
 _X86_64 = (
-    *((0, 28), (32, 63), (72, 100), (102, 102), (104, 133), (137, 138), (140, 152), (157, 158), (160, 160)),
-    *((186, 204), (213, 213), (217, 219), (221, 226), (228, 235), (247, 247), (257, 271), (273, 277), (280, 293)),
-    *((295, 297), (299, 299), (302, 302), (307, 307), (309, 309), (314, 316), (318, 318), (322, 322), (324, 328)),
-    *((332, 332), (334, 334)),
+    *((0, 28), (32, 39), (41, 63), (72, 100), (102, 102), (104, 133), (137, 138), (140, 152), (157, 158), (160, 160)),
+    *((186, 204), (213, 213), (217, 219), (221, 226), (228, 235), (247, 247), (257, 271), (273, 274), (277, 277)),
+    *((280, 293), (295, 297), (299, 299), (302, 302), (307, 307), (309, 309), (314, 316), (318, 318), (322, 322)),
+    *((324, 328), (332, 332), (334, 334)),
 )
 # The same on ARM.
 _AARCH64 = (
-    *((5, 17), (19, 25), (29, 29), (32, 38), (43, 50), (52, 57), (59, 59), (61, 74), (76, 80), (82, 88), (90, 91)),
-    *((93, 96), (98, 103), (107, 111), (113, 115), (118, 141), (143, 160), (163, 169), (172, 179), (198, 216)),
-    *((220, 223), (226, 233), (240, 240), (242, 243), (260, 261), (269, 269), (274, 276), (278, 278), (281, 281)),
-    *((283, 287), (291, 291), (293, 293)),
+    *((5, 17), (19, 25), (29, 29), (32, 38), (43, 50), (52, 57), (59, 59), (61, 70), (72, 74), (78, 80), (82, 88)),
+    *((90, 91), (93, 96), (98, 103), (107, 111), (113, 115), (118, 141), (143, 160), (163, 169), (172, 179)),
+    *((198, 216), (220, 223), (226, 233), (240, 240), (242, 243), (260, 261), (269, 269), (274, 276), (278, 278)),
+    *((281, 281), (283, 287), (291, 291), (293, 293)),
 )
 
 _MACHINES = {
-    "x86_64": _Machine(0xC000003E, 56, 41, 72, 335, (*_X86_64, *_EVERYWHERE)),
-    "aarch64": _Machine(0xC00000B7, 220, 198, 25, 294, (*_AARCH64, *_EVERYWHERE)),
+    "x86_64": _Machine(0xC000003E, 56, (41, 53), 54, 72, 9, 335, (*_X86_64, *_EVERYWHERE)),
+    "aarch64": _Machine(0xC00000B7, 220, (198, 199), 208, 25, 222, 294, (*_AARCH64, *_EVERYWHERE)),
 }
 
 
@@ -80,37 +94,79 @@ def system_call_filter() -> bytes | None:
     return b"".join(struct.pack("=HBBI", *each) for each in _instructions(machine))
 
 
-def _instructions(machine: _Machine) -> Iterator[tuple[int, int, int, int]]:
-    """Yield (code, jump if true, jump if false, operand); a jump counts the instructions passed over."""
-    refuse = (_RETURN, 0, 0, _REFUSE | errno.EPERM)
-    allow = (_RETURN, 0, 0, _ALLOW)
+Instruction = tuple[int, int, int, int]
+"""Code, jump if true, jump if false, operand; a jump counts the instructions passed over."""
+_DENY: Instruction = (_RETURN, 0, 0, _REFUSE | errno.EPERM)
+_PERMIT: Instruction = (_RETURN, 0, 0, _ALLOW)
+
+
+def _instructions(machine: _Machine) -> Iterator[Instruction]:
     yield (_LOAD, 0, 0, _ARCHITECTURE)
     yield (_EQUAL, 1, 0, machine.audit)
-    yield refuse  # 32-bit calls have numbers of their own
+    yield _DENY  # 32-bit calls have numbers of their own
     yield (_LOAD, 0, 0, _NUMBER)
-    yield (_EQUAL, 0, 3, machine.clone)
-    yield (_LOAD, 0, 0, _FIRST_ARGUMENT)
-    yield (_ANY_BIT, 4 + len(_FAMILIES), 0, _NEW_NAMESPACE)  # to the refusal below
-    yield allow
-    yield (_EQUAL, 0, 4 + len(_FAMILIES), machine.socket)
-    yield (_LOAD, 0, 0, _FIRST_ARGUMENT)
-    for passed, family in enumerate(_FAMILIES):
-        yield (_EQUAL, len(_FAMILIES) + 1 - passed, 0, family)
-    yield (_RETURN, 0, 0, _REFUSE | errno.EAFNOSUPPORT)
-    yield refuse
-    yield allow
-    yield (_EQUAL, 0, 5, machine.fcntl)
-    yield (_LOAD, 0, 0, _SECOND_ARGUMENT)
-    yield (_EQUAL, 1, 0, _F_SETLEASE)
-    yield (_EQUAL, 0, 1, _F_NOTIFY)
-    yield refuse
-    yield allow
+    for number, checks in _checked(machine).items():
+        yield (_EQUAL, 0, len(checks), number)
+        yield from checks
     for first, last in machine.allowed:
         yield (_AT_LEAST, 0, 2, first)
         yield (_AT_LEAST, 1, 0, last + 1)
-        yield allow
+        yield _PERMIT
     # The libraries that know a newer call know what to do without it. x32, the x86-64 calls again under other numbers,
     # is beyond as well.
     yield (_AT_LEAST, 1, 0, machine.own)
-    yield refuse
+    yield _DENY
     yield (_RETURN, 0, 0, _REFUSE | errno.ENOSYS)
+
+
+def _checked(machine: _Machine) -> dict[int, list[Instruction]]:
+    """Return for each call that is allowed by its arguments what decides about it."""
+    alike = _CLONE_FILES | _CLONE_THREAD
+    family = [
+        (_LOAD, 0, 0, _ARGUMENTS[0]),
+        (_EQUAL, 1, 0, _AF_UNIX),
+        (_RETURN, 0, 0, _REFUSE | errno.EAFNOSUPPORT),
+        _PERMIT,
+    ]
+    return {
+        # Descriptors belong to whole processes, or the watch would have to look for them at every thread, and locks
+        # could outlive the process that the kernel names as their owner.
+        machine.clone: [
+            (_LOAD, 0, 0, _ARGUMENTS[0]),
+            (_ANY_BIT, 3, 0, _NEW_NAMESPACE),
+            (_AND, 0, 0, alike),
+            (_EQUAL, 2, 0, 0),
+            (_EQUAL, 1, 0, alike),
+            _DENY,
+            _PERMIT,
+        ],
+        **dict.fromkeys(machine.sockets, family),
+        machine.setsockopt: [
+            (_LOAD, 0, 0, _ARGUMENTS[1]),
+            (_EQUAL, 0, len(_HOLD_MEMORY) + 1, _SOL_SOCKET),
+            (_LOAD, 0, 0, _ARGUMENTS[2]),
+            *((_EQUAL, len(_HOLD_MEMORY) - at, 0, option) for at, option in enumerate(_HOLD_MEMORY)),
+            _PERMIT,
+            _DENY,
+        ],
+        machine.fcntl: [
+            (_LOAD, 0, 0, _ARGUMENTS[1]),
+            *((_EQUAL, 2 + len(_F_REFUSED) - at, 0, command) for at, command in enumerate(_F_REFUSED)),
+            (_EQUAL, 0, 3, _F_SETPIPE_SZ),
+            (_LOAD, 0, 0, _ARGUMENTS[2]),
+            (_MORE, 0, 1, _PIPE),
+            _DENY,
+            _PERMIT,
+        ],
+        machine.mmap: [
+            (_LOAD, 0, 0, _ARGUMENTS[3]),
+            (_AND, 0, 0, _MAP_SHARED_ANONYMOUS),
+            (_EQUAL, 0, 5, _MAP_SHARED_ANONYMOUS),
+            (_LOAD, 0, 0, _ARGUMENTS[1] + 4),
+            (_EQUAL, 0, 2, 0),
+            (_LOAD, 0, 0, _ARGUMENTS[1]),
+            (_MORE, 0, 1, SHARED_MAP),
+            _DENY,
+            _PERMIT,
+        ],
+    }

@@ -13,14 +13,16 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
+
+from natlang_envs.sandbox.isolation.control_group import ControlGroup
+from natlang_envs.sandbox.isolation.processes import Processes
 
 _LOOK_EVERY = 0.02  # seconds
 _GRACE = 5.0  # seconds in which the last output of killed processes must have been read
 _SHORT = 1 << 30  # bytes: below this, and a quarter of what there was, the machine itself runs short
 BLOCK = 4096  # a program may make one file for so many bytes of its disk limit
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+_SURE = 3  # how often in a row memory must be too much
 
 
 @dataclass(frozen=True)
@@ -66,32 +68,6 @@ class Completed(NamedTuple):
     stopped: str | None
 
 
-class Processes:
-    """The processes of one pid namespace, through its own /proc as its first process's child sees it."""
-
-    def __init__(self, first: int) -> None:
-        self._first = first
-
-    def root(self) -> Path | None:
-        """Return the file system that the program sees, or None before it has started and after it has ended."""
-        try:
-            children = Path(f"/proc/{self._first}/task/{self._first}/children").read_text(encoding="ascii").split()
-            root = Path(f"/proc/{children[0]}/root")
-            # Another device than our /proc: what we would list otherwise is the whole machine.
-            return root if (root / "proc").stat().st_dev != Path("/proc").stat().st_dev else None
-        except (OSError, IndexError):
-            return None
-
-    def each(self) -> list[Path]:
-        """Return the /proc folder of every process."""
-        root = self.root()
-        if root is None:
-            return []
-        with suppress(OSError):
-            return [each for each in (root / "proc").iterdir() if each.name.isdigit()]
-        return []
-
-
 class Watch:
     """Looks at a running program and says which limit it has passed.
 
@@ -100,10 +76,19 @@ class Watch:
         folder: An open descriptor of the folder it works in, a file system of limited size; None where it is none.
         processes: Its processes; None where they cannot be told from others.
         below: How many files are in a layer below the folder: one that is removed takes a place in the folder.
+        group: Their control group, which counts their memory beside the watch: it leaves out locks on files.
     """
 
-    def __init__(self, limits: Limits, folder: int | None, processes: Processes | None, below: int = 0) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        folder: int | None,
+        processes: Processes | None,
+        below: int = 0,
+        group: ControlGroup | None = None,
+    ) -> None:
         self._limits = limits
+        self._group = group
         self._folder = folder
         self._processes = processes
         self._available = available_memory()
@@ -111,18 +96,36 @@ class Watch:
 
     def look(self) -> str | None:
         """Return a sentence that names the limit passed, or None."""
-        each = self._processes.each() if self._processes else []
-        if sum(map(_resident, each)) > self._limits.memory and sum(map(_share, each)) > self._limits.memory:
-            return f"it held more than {self._limits.memory:,} bytes of memory"
+        if self._holds_too_much():
+            return self._too_much_memory()
         if _short(available_memory(), self._available):
             return "the machine runs short of memory"
         entries = 0 if self._folder is None else _entries(self._folder) - self._entries
-        root = self._processes.root() if self._processes else None
-        with suppress(OSError):
-            if root is not None:
-                entries += _entries(root / "tmp") + _entries(root / "dev/shm")
+        entries += sum(map(_entries, self._processes.temporary)) if self._processes else 0
         if entries > self._limits.disk // BLOCK:
             return f"it made more than {self._limits.disk // BLOCK:,} files"
+        return self.is_full()
+
+    def _too_much_memory(self) -> str:
+        return f"it held more than {self._limits.memory:,} bytes of memory"
+
+    def _holds_too_much(self) -> bool:
+        if self._group is not None and self._group.held() > self._limits.memory:
+            return True
+        if self._processes is None:
+            return False
+        # Several times in a row: a process that starts another shows its memory twice, until that one has begun its
+        # own program a thousandth of a second later.
+        for _ in range(_SURE):
+            if not self._processes.holds_more(self._limits.memory):
+                return False
+            time.sleep(0.001)
+        return True
+
+    def passed(self) -> str | None:
+        """Return a sentence if the program has ended by a limit that the kernel keeps."""
+        if self._group is not None and self._group.was_full():
+            return self._too_much_memory()
         return self.is_full()
 
     def is_full(self) -> str | None:
@@ -145,24 +148,9 @@ def available_memory() -> int:
     return _SHORT  # unknown: never short
 
 
-def _entries(mount: Path | int) -> int:
+def _entries(mount: int) -> int:
     room = os.statvfs(mount)
     return room.f_files - room.f_ffree
-
-
-def _resident(process: Path) -> int:
-    with suppress(OSError, IndexError):
-        return int((process / "statm").read_text(encoding="ascii").split()[1]) * _PAGE
-    return 0
-
-
-def _share(process: Path) -> int:
-    """Return the process's proportional share: pages that forked processes have in common are counted once in all."""
-    with suppress(OSError):
-        for line in (process / "smaps_rollup").read_text(encoding="ascii").splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) << 10
-    return 0
 
 
 def gather(
@@ -218,5 +206,4 @@ def gather(
                     deadline = now + _GRACE
                 next_look = time.monotonic() + _LOOK_EVERY
     out, err = kept.values()
-    passed = watch.is_full()
-    return Gathered(bytes(out), bytes(err), stopped or passed)
+    return Gathered(bytes(out), bytes(err), stopped or watch.passed())

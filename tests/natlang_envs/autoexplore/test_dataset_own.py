@@ -130,6 +130,65 @@ def test_what_does_not_hold_is_told_and_asked_again(shop: Repository, tmp_path: 
     assert done[0].dropped == ()
 
 
+PIECES = {"answer": "one\u2028two\x85three\vfour", "kind": "documentation"}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "@",
+        "Here you are:\n```json\n@\n```",
+        "[@]",
+        '{"questions": [@]}',
+        '<think>maybe {hmm} or\n{"question": 1}\n</think>\n@',
+        "1. @\r\n",
+        "NONE of the others, but @,",
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_labels_and_verdicts_in_every_form(shop: Repository, tmp_path: Path, form: str, indent: int | None) -> None:
+    class Chatty(Labeller):
+        def reply(self, prompt: str) -> str:
+            given = json.loads(super().reply(prompt))
+            given.update({name: each for name, each in PIECES.items() if name in given})
+            text = json.dumps(given, indent=indent, ensure_ascii=False)
+            return form.replace("@", text)
+
+    labels, done = make_labels(shop, Chatty(), tmp_path / "labels.jsonl", count=1, limit=2)
+    assert [label.question for label in labels] == [GOOD[path][0] for path in ("LICENSE", "README.md")]
+    assert labels[0].answer == "one two three four"
+    assert [each.dropped for each in done] == [(), ()]
+
+
+@pytest.mark.parametrize(
+    ("reply", "dropped"),
+    [
+        ("NONE", ()),
+        ("**None.**", ()),
+        ("I cannot do that.", ("no such JSON object: I cannot do that.",)),
+        ("<think>hm", ("no such JSON object: the answer holds nothing but a thought",)),
+        ('{"question": "cut', ('no such JSON object: {"question": "cut',)),
+    ],
+)
+def test_an_answer_without_a_question_is_counted_as_dropped(
+    shop: Repository, tmp_path: Path, reply: str, dropped: tuple[str, ...]
+) -> None:
+    class Silent(Labeller):
+        def reply(self, prompt: str) -> str:
+            return reply
+
+    labels, done = make_labels(shop, Silent(), tmp_path / "labels.jsonl", count=1, limit=1)
+    assert (labels, done[0].dropped) == ([], dropped)
+
+
+def test_a_damaged_journal_is_named_with_what_to_do(shop: Repository, tmp_path: Path) -> None:
+    out = tmp_path / "labels.jsonl"
+    make_labels(shop, Labeller(), out, count=1, limit=1)
+    journal_of(out).write_text(journal_of(out).read_text() + '{"path": "REA')
+    with pytest.raises(UsageError, match=r"line 2: .*; mend it, or begin again: remove labels\.jsonl and .*journal$"):
+        make_labels(shop, Labeller(), out, count=1)
+
+
 def test_another_file_that_answers_becomes_a_target(shop: Repository, tmp_path: Path) -> None:
     class Thorough(Labeller):
         def reply(self, prompt: str) -> str:

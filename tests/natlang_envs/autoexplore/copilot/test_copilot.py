@@ -81,7 +81,7 @@ def test_identify(boats: Path, lines: tuple[str, ...], ending: Ending) -> None:
         ("answer", "answer", "write the answer after the word"),
         ("id README.md", "answer", "it ends with answer TEXT or exit"),
         ("id README.md", "change", "it ends with exit"),
-        ("grep x", "identify", "grep: command not found"),
+        ("rg x", "identify", "rg: command not found"),
         ("next page", "identify", "next: command not found"),
         ("Well, who knows.", "change", "No command was found"),
     ],
@@ -110,6 +110,35 @@ def test_answer_and_change_end_as_told(boats: Path) -> None:
         with pytest.raises(UsageError, match="come to an end"):
             copilot.take("ls")
     assert tree_hash(boats) == before
+
+
+@pytest.mark.parametrize(
+    ("mode", "said", "ending"),
+    [
+        ("identify", "I know.\nFinal Answer: src/a b.py", Ending("identified", "src/a b.py")),
+        ("identify", "id src/a b.py since that is where it stands", Ending("identified", "src/a b.py")),
+        ("identify", "id README.md holds it", Ending("identified", "README.md")),
+        ("identify", "<answer>README.md</answer>", Ending("identified", "README.md")),
+        ("answer", "Final Answer: It is `x`.", Ending("answered", "It is `x`.")),
+        ("answer", "answer: 7", Ending("answered", "7")),
+        ("change", "Final Answer: I did it.", Ending("done")),
+    ],
+)
+def test_a_final_answer_is_meant_as_the_mode_ends(boats: Path, mode: Mode, said: str, ending: Ending) -> None:
+    assert drive(boats, said, mode=mode)[0] == ending
+
+
+def test_several_commands_and_here_documents(boats: Path) -> None:
+    with AutoExploreCopilot("Add a file.", boats, mode="change") as copilot:
+        turn = copilot.take("```sh\ncd src && ls\npwd\n```")
+        assert turn.command == "cd src"
+        assert turn.result.stderr == "[only the first command was run; what else stood with it was not: 2]\n"
+        turn = copilot.take("I write it:\n```sh\ncat <<'EOF' > new.py\nx = '$'\nEOF\n```")
+        assert turn.result.exit_code == 0
+        assert copilot.take("grep -n x new.py | wc -l").result.stdout == "1\n"
+        turn = copilot.take("cat <<'EOF' > half.py\nx = 1")
+        assert "the here-document has no end" in turn.result.stderr
+        assert [each.path for each in copilot.sandbox.changed_files()] == ["src/new.py"]
 
 
 def test_the_prompt_tells_the_state_of_the_sandbox(boats: Path) -> None:
@@ -217,8 +246,9 @@ def test_bad_arguments_are_one_line(boats: Path, change: dict[str, object], says
 def test_an_original_that_changes_is_named(boats: Path) -> None:
     with AutoExploreCopilot("Which?", open_repository(boats, again=True)) as copilot:
         (boats / "README.md").write_text("other")
-        with pytest.raises(UsageError, match=r"README\.md of .* changed since"):
-            copilot.run(Script(["cat README.md"]))
+        turn = copilot.take("cat README.md")
+        assert turn.result.stdout == "other"
+        assert turn.result.stderr == "[README.md changed in the original: it is taken as it is now]\n"
     assert open_repository(boats).read("README.md") == b"other"
 
 

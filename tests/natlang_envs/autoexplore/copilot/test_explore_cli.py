@@ -34,10 +34,10 @@ def test_this_repository_is_explored() -> None:
 
 
 def test_a_person_explores_by_hand(sums: Path) -> None:
-    lines = ["", "ls", "cd src", "grep x", "what is this?", "id nothing", "id total.py", "never read"]
+    lines = ["", "ls", "cd src", "rg x", "what is this?", "id nothing", "id total.py", "never read"]
     done = explore("--repo", str(sums), "What adds numbers?", stdin="\n".join(lines) + "\n")
     assert done.returncode == 0, done.stderr
-    for says in ("/work (30 steps left)\nsrc/  README.md", "/work/src (28 steps left)", "grep: command not found"):
+    for says in ("/work (30 steps left)\nsrc/  README.md", "/work/src (28 steps left)", "rg: command not found"):
         assert says in done.stdout
     assert "there is no such file here" in done.stdout
     assert done.stdout.endswith("Identified: src/total.py\n")

@@ -81,6 +81,126 @@ def test_a_choice_by_its_label_or_its_words(said: str, command: str | None) -> N
     assert read_reply(said, CHOICES).command == command
 
 
+DOCUMENT = "cat <<'END' > notes.md\n# Notes\n\n- `ls` and exit\nEND"
+FORMS = {
+    "an object": ('{"command": "head -5 b.md"}', "head -5 b.md", 0),
+    "an object with a thought": ('I see.\n{"reasoning": "so", "action": "ls lib"}', "ls lib", 0),
+    "an object in lines, in a block": ('```json\n{\n  "cmd": "ls lib"\n}\n```', "ls lib", 0),
+    "a tool and its arguments": ('{"tool": "cat", "args": {"path": "a b.md"}}', "cat 'a b.md'", 0),
+    "words": ('{"command": ["bash", "-lc", "ls lib"]}', "ls lib", 0),
+    "an answer as an object": ('{"final_answer": "It is 7"}', "answer It is 7", 0),
+    "a tag": ("Look.\n<command>ls lib</command>", "ls lib", 0),
+    "a tag with a block": ("<execute_bash>\n```sh\nls lib\n```\n</execute_bash>", "ls lib", 0),
+    "Hermes, Qwen": ('<tool_call>\n{"name": "sh", "arguments": {"cmd": "ls lib"}}\n</tool_call>', "ls lib", 0),
+    "Qwen Coder": ("<tool_call>\n<function=sh>\n<parameter=command>\nls lib\n</parameter>\n</function>", "ls lib", 0),
+    "Llama": ('<function=shell>{"command": "ls lib"}</function>', "ls lib", 0),
+    "Llama's tag": ('<|python_tag|>{"name": "run", "parameters": {"command": "ls lib"}}<|eom_id|>', "ls lib", 0),
+    "Llama 4": ('[shell(command="ls lib")]', "ls lib", 0),
+    "a function": ("cat('b.md')", "cat b.md", 0),
+    "Gemma": ("```tool_code\nprint(shell('ls lib'))\n```", "ls lib", 0),
+    "an object as Python writes it": ("{'thought': 'hm', 'command': 'ls lib'}", "ls lib", 0),
+    "exit with a full stop": ("exit.", "exit", 0),
+    "id with a colon": ("id: a.py", "id a.py", 0),
+    "Mistral": ('[TOOL_CALLS][{"name": "bash", "arguments": {"command": "ls lib"}}]', "ls lib", 0),
+    "Mistral's newer": ('[TOOL_CALLS]bash[ARGS]{"command": "ls lib"}', "ls lib", 0),
+    "GLM": ("<tool_call>bash\n<arg_key>command</arg_key>\n<arg_value>ls lib</arg_value>\n</tool_call>", "ls lib", 0),
+    "Claude": ('<invoke name="bash">\n<parameter name="command">ls lib</parameter>\n</invoke>', "ls lib", 0),
+    "Kimi": (
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.bash:0<|tool_call_argument_begin|>"
+        '{"command": "ls lib"}<|tool_call_end|><|tool_calls_section_end|>',
+        "ls lib",
+        0,
+    ),
+    "DeepSeek": (
+        "<\uff5ctool\u2581calls\u2581begin\uff5c><\uff5ctool\u2581call\u2581begin\uff5c>function<\uff5ctool\u2581sep\uff5c>bash\n"
+        '```json\n{"command": "ls lib"}\n```<\uff5ctool\u2581call\u2581end\uff5c>',
+        "ls lib",
+        0,
+    ),
+    "OpenAI": ('{"tool_calls": [{"function": {"name": "sh", "arguments": "{\\"command\\": \\"ls\\"}"}}]}', "ls", 0),
+    "several calls": ('<tool_call>{"name": "ls"}</tool_call>\n<tool_call>{"name": "pwd"}</tool_call>', "ls", 1),
+    "gpt-oss": (
+        "<|channel|>analysis<|message|>`cat x`?<|end|><|start|>assistant<|channel|>final<|message|>ls",
+        "ls",
+        0,
+    ),
+    "gpt-oss, a call": (
+        '<|channel|>commentary to=functions.sh <|constrain|>json<|message|>{"command":"ls lib"}<|call|>',
+        "ls lib",
+        0,
+    ),
+    "gpt-oss without marks": ("analysisThey want `cat x`.assistantfinalls lib", "ls lib", 0),
+    "tokens at the end": ("ls lib<|im_end|>\n<|im_start|>user\ncat x", "ls lib", 0),
+    "a full-width token": ("ls lib<\uff5cend\u2581of\u2581sentence\uff5c>", "ls lib", 0),
+    "a block of any name": ("So:\n\n```run_this\nls lib\n```", "ls lib", 0),
+    "a block without an end": ("Now\n```sh\nls lib", "ls lib", 0),
+    "a block on one line": ("Now ```sh ls lib``` I think", "ls lib", 0),
+    "blocks": ("```sh\nls\n```\nand\n```sh\ncat b.md\npwd\n```", "ls", 2),
+    "a block with what it printed": ("```\nme@box:~/work$ ls lib\na.py\n```", "ls lib", 1),
+    "CR": ("```bash\r\nls lib\r\n```\r\n", "ls lib", 0),
+    "a document in a block": (f"I write it.\n```bash\n{DOCUMENT}\n```", DOCUMENT, 0),
+    "a document, and a command": (f"```bash\n{DOCUMENT}\nls\n```", DOCUMENT, 1),
+    "a document alone": (DOCUMENT, DOCUMENT, 0),
+    "a document in prose": (f"This writes it:\n\n{DOCUMENT}\n\nThat is all.", DOCUMENT, 0),
+    "a document with JSON": ('```sh\ncat <<E > x\n{"command": "ls"}\nE\n```', 'cat <<E > x\n{"command": "ls"}\nE', 0),
+    "a program in a document": ("python - <<'P'\nprint(1)\nP", "python - <<'P'\nprint(1)\nP", 0),
+    "numbered": ("2) ls lib", "ls lib", 0),
+    "a list of commands": ("My plan:\n1. cd lib\n2. cat b.md\n3. exit", "cd lib", 2),
+    "a point": ("* ls lib", "ls lib", 0),
+    "an arrow": ("\u2192 ls lib", "ls lib", 0),
+    "bold": ("**ls lib**", "ls lib", 0),
+    "labelled": ("Next command: ls lib", "ls lib", 0),
+    "labelled in bold": ("I look.\n**Command**: `ls lib`", "ls lib", 0),
+    "a heading": ("## Command\n\nls lib\n", "ls lib", 0),
+    "indented": ("The next one:\n\n    ls lib\n", "ls lib", 0),
+    "ReAct with an object": ('Thought: hm\nAction: terminal\nAction Input: {"command": "ls lib"}', "ls lib", 0),
+    "ReAct's brackets": ("Thought: hm\nAction: cat[b.md]", "cat b.md", 0),
+    "ReAct's end": ("Thought: so\nAction: Finish[It is 7]", "answer It is 7", 0),
+    "one after the other": ("cd lib && ls -a; pwd", "cd lib", 2),
+    "one after the other, labelled": ("Action: cd lib && ls", "cd lib", 1),
+    "a pipe": ("grep -rn 'a;b' . | head -3", "grep -rn 'a;b' . | head -3", 0),
+    "a comment": ("```sh\nls lib  # what is there; && more\n```", "ls lib", 0),
+    "a line that goes on": ("```sh\ngrep -rn tea \\\n  lib\n```", "grep -rn tea lib", 0),
+    "a shell": ("bash -lc 'ls lib'", "ls lib", 0),
+    "a full stop": ("cat b.md.", "cat b.md", 0),
+    "folders end in stops": ("ls ..", "ls ..", 0),
+    "typographic quotes": ("cat \u201ca b.md\u201d", 'cat "a b.md"', 0),
+    "a space that does not break": ("cat\u00a0b.md", "cat b.md", 0),
+    "a space without width": ("\ufeff\u200bls lib", "ls lib", 0),
+    "exit is put off": ("I can't `exit` before I know more. Now `cat b.md`.", "cat b.md", 0),
+    "exit is put off, and that is all": ("I will not `exit` yet.", None, 0),
+    "exit is meant": ("All is done, so `exit`.", "exit", 0),
+    "id is put off": ("`id a.py` may be right, but first `cat a.py`", "cat a.py", 0),
+    "exit in a sentence": ("Then we\nexit the program\nand go on", None, 0),
+    "id in a sentence": ("The\nid of the user is in\ncat b.md", "cat b.md", 0),
+    "an end and a command": ("id a.py\ncat b.md", "cat b.md", 1),
+    "id after a command in prose": ("I saw it by `cat a.py`.\n\nid a.py", "id a.py", 0),
+    "find in a sentence": ("Let us\nfind the cause of that\nin `ls lib`", "ls lib", 0),
+    "id and why": ("id lib/a.py because it adds them up", "id lib/a.py", 0),
+    "a final answer": ("Thought: I know.\nFinal Answer: It is 7, see `ls`.", "answer It is 7, see `ls`.", 0),
+    "an answer": ("The answer is: 7", "answer 7", 0),
+    "answer with a colon": ("answer: 7", "answer 7", 0),
+    "an answer in a tag": ("<answer>7</answer>", "answer 7", 0),
+    "an answer in a sentence": ("The answer must be in lib.", None, 0),
+    "code that is no command": ('```python\nprint(open("b.md").read())\n```', None, 0),
+    "a thought with an end": ("<think>`exit`?</think>\n\nls lib", "ls lib", 0),
+    "a thought without one": ("<think>I could `cat x`, or exit", None, 0),
+    "a thought that ends in id": ("<think>so\nid a.py", None, 0),
+}
+
+
+@pytest.mark.parametrize(("said", "command", "left_over"), FORMS.values(), ids=FORMS)
+def test_every_form_is_read_as_meant(said: str, command: str | None, left_over: int) -> None:
+    reply = read_reply(said)
+    assert (reply.command, reply.left_over) == (command, left_over)
+
+
+@pytest.mark.parametrize(("final", "command"), [("answer", "answer lib/a.py"), ("id", "id lib/a.py"), ("exit", "exit")])
+def test_a_final_answer_ends_the_work_as_its_mode_does(final: str, command: str) -> None:
+    for said in ("I know.\nFinal Answer: lib/a.py", "<answer>lib/a.py</answer>", '{"answer": "lib/a.py"}'):
+        assert read_reply(said, final=final).command == command
+
+
 def test_more_than_one_command_in_a_block_is_said() -> None:
     assert read_reply("```sh\ncd docs\ncat a\n\ncat b\n```") == Reply("cd docs", "", 2)
 
@@ -107,6 +227,19 @@ PIECES = [
     "*> _",
     "x'\n",
 ]
+PIECES += [
+    "{",
+    '{"a":',
+    "[",
+    "<tool_call>",
+    "<bash>{",
+    "cat <<E\n",
+    "<|channel|>",
+    "<|im_end|>",
+    "Final Answer",
+    "\\\n",
+]
+PIECES += ["</think>", "1. ", "answer: ", "ls && ", "``` ", "[TOOL_CALLS]", "f(", "**", "<parameter=a>", "`exit` not. "]
 PIECES += ["#\n", "\n", "\t", "echo '\n", 'echo "\n', "answer\n", "> ", "\\", "ls ;\n", "`ls` "]
 
 

@@ -96,10 +96,16 @@ def test_odd_paths_of_repositories(path):
         open_repository(path)
 
 
-def test_too_deep_is_refused(tmp_path):
-    Path(tmp_path, *["d"] * (MAX_DEPTH + 2)).mkdir(parents=True)
-    with pytest.raises(UsageError, match="deep"):
-        open_repository(tmp_path)
+def test_what_is_too_deep_is_left_out_and_named(tmp_path):
+    deep = Path(tmp_path, *["d"] * (MAX_DEPTH + 2))
+    deep.mkdir(parents=True)
+    for each in (deep, deep.parent.parent, tmp_path):
+        (each / "x").write_text("x")
+    index = open_repository(tmp_path)
+    last = "/".join(["d"] * MAX_DEPTH)
+    assert index.files == (f"{last}/x", "x")
+    assert index.barred == {f"{last}/d": "Too many folders in one another"}
+    assert index.others(last) == ("d",)
 
 
 @given(st.binary(min_size=1, max_size=20).filter(lambda name: b"\0" not in name))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.repository.tree import RepositoryChanged, open_repository
+from natlang_envs.repository.tree import open_repository
 from natlang_envs.sandbox import AutoExploreSandbox, Limits
 from natlang_envs.sandbox import layered_folder as module
 from natlang_envs.sandbox.isolation import layers
@@ -266,10 +266,17 @@ def test_a_forked_process_makes_a_layer_of_its_own(repo: Path) -> None:
         assert not theirs.exists()  # the child ended without removing it
 
 
-def test_a_repository_that_changed_since_it_was_indexed_is_named(repo: Path) -> None:
+def test_a_file_that_changed_since_it_was_indexed_is_taken_anew_and_named(repo: Path) -> None:
     before = set(MEMORY.glob(f"{PREFIX}*"))
     with AutoExploreSandbox(open_repository(repo, again=True)) as sandbox:
         (repo / "src" / "main.py").write_text("another size")
-        with pytest.raises(RepositoryChanged, match=r"main\.py"):
-            sandbox.execute("python -c pass")
-        assert not {each for each in MEMORY.glob(f"{PREFIX}{os.getpid()}-*") if each not in before}
+        (repo / "README.md").unlink()
+        code = 'import os; print(open("src/main.py").read(), os.path.exists("README.md"))'
+        result = sandbox.execute(f"python -c '{code}'")
+        assert result.stdout == "another size False\n"
+        assert "[src/main.py changed in the original: it is taken as it is now]" in result.stderr
+        assert "[README.md changed in the original: it is gone, and left out]" in result.stderr
+        assert not sandbox.changed_files()
+    del sandbox
+    gc.collect()
+    assert not {each for each in MEMORY.glob(f"{PREFIX}{os.getpid()}-*") if each not in before}

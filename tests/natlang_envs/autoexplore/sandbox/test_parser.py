@@ -25,6 +25,13 @@ from tests.strategies import any_text, shell_like
         ("echo 'two\nlines' > f", CommandLine(("echo", "two\nlines"), "f", False)),
         ("echo a2>f", CommandLine(("echo", "a2"), "f", False)),
         ("cat a~ b#", CommandLine(("cat", "a~", "b#"))),
+        ("cat a|head -1 > f", CommandLine(("cat", "a"), then=CommandLine(("head", "-1"), "f"))),
+        ("ls 2>/dev/null | wc -l", CommandLine(("ls",), errors="/dev/null", then=CommandLine(("wc", "-l")))),
+        ("ls 2>&1", CommandLine(("ls",), errors="&1")),
+        ("cat <<'EOF' > a.txt\n$a `b`\n\n  \\c\nEOF\n", CommandLine(("cat",), "a.txt", given="$a `b`\n\n  \\c\n")),
+        ("cat >> a << EOF\n\\$x \\\\ \\n $ 1\nEOF", CommandLine(("cat",), "a", True, given="$x \\ \\n $ 1\n")),
+        ("cat <<-E\n\tx\n\t\tE", CommandLine(("cat",), given="x\n")),
+        ("cat <<E\nE", CommandLine(("cat",), given="")),
     ],
 )
 def test_lines(line, expected):
@@ -40,7 +47,16 @@ def test_lines(line, expected):
         ("ls; ls", "one command"),
         ("ls && ls", "one command"),
         ("ls &", "one command"),
-        ("ls | cat", "pipes"),
+        ("ls || cat", "between two commands"),
+        ("ls |", "no command"),
+        ("| ls", "no command"),
+        ("echo a > f | cat", "last command of a pipe"),
+        ("cat <<EOF\na", "no end: close it with a line that is EOF"),
+        ("cat <<'E'\na\nE\nls", "nothing may follow the line E"),
+        ("cat << EOF\n$HOME\nEOF", "here-document unless its word is quoted"),
+        ("cat <<\na\n", "needs one word"),
+        ("cat <<A <<B\nA", "needs one word"),
+        ("cat <<< a", "needs one word"),
         ("cat < a", "input"),
         ("echo $HOME", "variables"),
         ('echo "$HOME"', "single quotes"),
@@ -76,7 +92,7 @@ def test_whatever_is_read_is_read_as_sh_does(line):
         read = parse(line)
     except ParseError:
         return
-    if read.target is None and not set(line) & set("\\\r"):
+    if read.target is None and not read.then and not read.errors and read.given is None and not set(line) & set("\\\r"):
         assert list(read.words) == shlex.split(line.strip(" \t\r\n"), posix=True) or "\x0b" in line or "\x0c" in line
 
 

@@ -23,6 +23,7 @@ def both(sandbox: AutoExploreSandbox, *lines: str) -> list[tuple]:
     return [tuple(sandbox.execute(line)) for line in lines]
 
 
+THERE_ARE = "cat, cd, echo, find, grep, head, ls, pip, pwd, python, sed, tail, wc"
 ANSWERS = [
     ("cat README.md", ("# Title\n\nHello.\n", "", 0)),
     (
@@ -82,7 +83,8 @@ ANSWERS = [
     ("echo -ne 'a\\cb'", ("a", "", 0)),
     ("echo 'a\\tb' -n", ("a\\tb -n\n", "", 0)),
     ("echo -x", ("-x\n", "", 0)),
-    ("vim README.md", ("", "vim: command not found (there are cat, cd, echo, head, ls, pip, python, tail)\n", 127)),
+    ("vim README.md", ("", f"vim: command not found (there are {THERE_ARE})\n", 127)),
+    ("cat -dash.py", ("", "cat: invalid option -- 'd'; a name is written ./-dash.py\n", 1)),
     ("cat 'README.md", ("", "a single quote is not closed\n", 2)),
 ]
 
@@ -214,12 +216,20 @@ def test_what_is_no_state(sandbox, state):
     assert sandbox.execute("cat src/main.py").exit_code == 0
 
 
-def test_changed_original_is_named(repo):
+def test_what_changed_in_the_original_is_taken_anew_and_named(repo):
     with AutoExploreSandbox(repo) as sandbox:
         sandbox.execute("echo a > README.md")
         (repo / "src" / "main.py").write_text("changed\n")
-        with pytest.raises(RepositoryChanged, match=r"src/main\.py"):
-            sandbox.execute("cat src/main.py")
+        note = "[src/main.py changed in the original: it is taken as it is now]\n"
+        assert sandbox.execute("cat src/main.py") == ("changed\n", note, 0, None)
+        assert sandbox.execute("cat src/main.py") == ("changed\n", "", 0, None)
+        (repo / "src" / "main.py").unlink()
+        (repo / "src" / "deep" / "far.txt").unlink()
+        gone = sandbox.execute("cat src/deep/far.txt")
+        assert gone.stdout == ""
+        assert "[src/deep/far.txt changed in the original: it is gone, and left out]\n" in gone.stderr
+        assert sandbox.execute("ls src").stdout == "deep\nup\n"
+        assert sandbox.execute("ls src/deep").stdout == ""
         assert sandbox.execute("cat README.md").stdout == "a\n"
         (repo / "README.md").unlink()
         with pytest.raises(RepositoryChanged, match=r"README\.md"):

@@ -22,8 +22,8 @@ def test_programs_and_commands_see_the_same_files(sandbox, repo):
     )
     assert sandbox.execute(f'python3 -c "{code}"') == ("", "", 0, None)
     assert {change.path: change.kind for change in sandbox.changed_files()} == {
-        **dict.fromkeys(("folder/in.txt", "hard", "made.txt", "show.py"), "added"),
-        **dict.fromkeys(("nothing", "sub/module.py"), "deleted"),
+        **dict.fromkeys(("folder/in.txt", "hard", "link", "made.txt", "show.py"), "added"),
+        **dict.fromkeys(("nothing", "sub/module.py", "to-file"), "deleted"),
         "README.md": "modified",
     }
     assert both(sandbox, "cat made.txt folder/in.txt hard", "cat link", "cat pipe", "cd sub", "ls folder")[:4] == [

@@ -58,6 +58,7 @@ m[5] = 7
 m.madvise(mmap.MADV_DONTNEED)
 m.flush()
 m.resize(1 << 21)
+m = mmap.mmap(-1, 1 << 25, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 """,
     "maps of files": """
 import mmap
@@ -82,12 +83,16 @@ c.connect('s')
 s.accept()[0].sendall(b'z')
 assert c.recv(1) == b'z'
 """,
-    "sockets on loopback": """
-import socket
-s = socket.create_server(('127.0.0.1', 0))
-c = socket.create_connection(s.getsockname())
-s.accept()[0].sendall(b'z')
-assert c.recv(1) == b'z'
+    "managers and connections": """
+import multiprocessing as m
+from multiprocessing.connection import Client, Listener
+with m.Manager() as manager:
+    d = manager.dict(a=1)
+    assert d['a'] == 1
+listener = Listener()
+client = Client(listener.address)
+listener.accept().send(5)
+assert client.recv() == 5
 """,
     "asyncio": """
 import asyncio
@@ -119,7 +124,8 @@ shutil.copytree('.', '/tmp/c', ignore=shutil.ignore_patterns('p'))
 shutil.move('/tmp/c', 'c')
 os.utime('f')
 os.copy_file_range(os.open('f', 0), os.open('h', 66), 1)
-os.sendfile(os.open('i', 66), os.open('f', 0), 0, 1)
+shutil.copyfile('f', 'i')
+assert open('i').read() == 'x'
 """,
     "locks and syncs": """
 import fcntl, os
@@ -161,6 +167,20 @@ for kind in (ProcessPoolExecutor, ThreadPoolExecutor):
 }
 
 
+REFUSED = {
+    "a socket of IPv4": "socket.socket()",
+    "a socket of IPv6": "socket.socket(socket.AF_INET6)",
+    "a pair of another family": "socket.socketpair(30)",
+    "a larger buffer": "socket.socketpair()[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)",
+    "a larger buffer to receive": "socket.socketpair()[0].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)",
+    "a larger pipe": "fcntl.fcntl(os.pipe()[1], 1031, 1 << 20)",
+    "a large shared map": "mmap.mmap(-1, 9 << 20)",
+    "a shared map of more than 4 GB": "mmap.mmap(-1, (1 << 32) + 1)",
+    "a shared map of zeros": "mmap.mmap(os.open('/dev/zero', os.O_RDWR), 4096)",
+    "pages of a file sent": "os.sendfile(1, os.open(os.__file__, 0), 0, 1)",
+}
+
+
 def run(folder: Path, code: str, limits: Limits = LIMITS) -> Completed:
     return isolation_or_skip().run(("python", "-c", code), HostFolder(folder), "", limits)
 
@@ -198,6 +218,21 @@ def test_what_programs_need_works(tmp_path: Path, name: str) -> None:
     (tmp_path / "main.py").write_text(f"if __name__ == '__main__':\n    exec({NEEDED[name]!r})\n")
     done = isolation_or_skip().run(("python", "main.py"), HostFolder(tmp_path), "", replace(LIMITS, processes=64))
     assert done.exit_code == 0, done.stderr.decode()
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_would_have_the_kernel_hold_more_is_refused(tmp_path: Path, name: str) -> None:
+    code = f"import fcntl, mmap, os, socket\ntry: {REFUSED[name]}\nexcept OSError as error: print(error.errno)"
+    assert run(tmp_path, code).stdout in (b"1\n", b"19\n", b"97\n")  # EPERM, ENODEV, EAFNOSUPPORT
+
+
+def test_what_is_a_little_smaller_is_allowed(tmp_path: Path) -> None:
+    code = (
+        "import fcntl, mmap, os, socket; fcntl.fcntl(os.pipe()[1], 1031, 4096); mmap.mmap(-1, 8 << 20)\n"
+        "a, b = socket.socketpair(); a.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)\n"
+        "a.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1); print(open('/dev/zero', 'rb').read(3))"
+    )
+    assert run(tmp_path, code) == Completed(0, b"b'\\x00\\x00\\x00'\n", b"", None)
 
 
 def test_the_standard_librarys_own_tests_pass_where_they_are_installed(tmp_path: Path) -> None:

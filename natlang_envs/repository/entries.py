@@ -1,0 +1,67 @@
+"""Folders and files of a repository on the disk: what is known of them, and how they are opened, following no link."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# O_NONBLOCK: opening a FIFO that was put in a file's place must not wait for a writer.
+FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+KEPT_BYTES = 4 << 20  # the content of a larger file is read again each time
+NOT_REGULAR = "Not a regular file"
+Kind = Literal["file", "folder", "other"]  # other: symbolic links, devices, sockets, files without permission
+
+
+class Folder(NamedTuple):
+    """A folder: its path ("" for the root), and the sorted names of the folders and files in it."""
+
+    path: str
+    folders: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+class Mark(NamedTuple):
+    """The status of a file when it was indexed: bytes, time in nanoseconds, inode and permissions."""
+
+    size: int
+    modified: int
+    inode: int
+    mode: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Mark:
+        """Return the mark of a file."""
+        return cls(status.st_size, status.st_mtime_ns, status.st_ino, stat.S_IMODE(status.st_mode))
+
+
+@contextmanager
+def open_beneath(root: int, parts: Sequence[bytes]) -> Generator[int]:
+    """Open the folder that `parts` lead to below the open folder `root`, following no symbolic link.
+
+    Raises:
+        OSError: A part is missing, is a symbolic link, or is no folder.
+    """
+    current = os.dup(root)
+    try:
+        for part in parts:
+            below = os.open(part, _FOLDER_FLAGS, dir_fd=current)
+            os.close(current)
+            current = below
+        yield current
+    finally:
+        os.close(current)
+
+
+@contextmanager
+def open_folder(path: str | Path) -> Generator[int]:
+    """Open a folder that the caller trusts, whatever leads to it."""
+    opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield opened
+    finally:
+        os.close(opened)

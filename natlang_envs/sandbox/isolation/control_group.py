@@ -1,0 +1,166 @@
+"""A control group (v2) for one run, where this user may make one: the kernel then counts and limits its memory.
+
+It counts what no process shows, such as buffers of sockets, but for locks on files. What system calls may do is the
+same with and without it, so a program that runs on one machine runs on another.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+
+_PREFIX = "natlang-"
+_numbers = count()
+
+
+class ControlGroup:
+    """The group of one run.
+
+    Args:
+        folder: Its folder.
+        files: Open folders, each the top of a file system in memory: what is in those is limited by itself.
+    """
+
+    def __init__(self, folder: Path, files: Iterable[int]) -> None:
+        self._folder = folder
+        self._files = {each: _bytes_in(each) for each in files}
+
+    def take(self, processes: Iterable[int]) -> None:
+        """Take in processes, with all that they will start.
+
+        Raises:
+            OSError: One of them has ended.
+        """
+        for each in processes:
+            (self._folder / "cgroup.procs").write_text(str(each), encoding="ascii")
+
+    def held(self) -> int:
+        """Return the bytes of its processes and of the kernel for them, without files and what can be given back."""
+        found: dict[str, int] = {}
+        for line in (self._folder / "memory.stat").read_text(encoding="ascii").splitlines():
+            name, _, value = line.partition(" ")
+            found[name] = int(value)
+        kernel = found.get("kernel", 0) or sum(
+            found.get(name, 0) for name in ("kernel_stack", "pagetables", "percpu", "slab")
+        )
+        files = sum(_bytes_in(each) - before for each, before in self._files.items())
+        shared = max(0, found.get("shmem", 0) - max(0, files))
+        return found.get("anon", 0) + shared + found.get("sock", 0) + kernel - found.get("slab_reclaimable", 0)
+
+    def was_full(self) -> bool:
+        """Return whether the kernel ended a process of it, for it had no more memory to give."""
+        events = (self._folder / "memory.events").read_text(encoding="ascii").splitlines()
+        return any(line.startswith("oom_kill ") and line != "oom_kill 0" for line in events)
+
+
+@contextmanager
+def control_group(most: int, files: Iterable[int]) -> Generator[ControlGroup | None]:
+    """Make a group for the time of a block; yield None where there can be none.
+
+    Args:
+        most: The bytes of memory that all in it may take, files included.
+        files: See `ControlGroup`.
+    """
+    place = groups_folder()
+    if place is None:
+        yield None
+        return
+    folder = _made(place)
+    try:
+        (folder / "memory.max").write_text(str(most), encoding="ascii")
+        with suppress(OSError):  # no swap is counted here
+            (folder / "memory.swap.max").write_text("0", encoding="ascii")
+        with suppress(OSError):  # before Linux 4.19
+            (folder / "memory.oom.group").write_text("1", encoding="ascii")
+        yield ControlGroup(folder, files)
+    finally:
+        _removed(folder)
+
+
+@lru_cache
+def groups_folder() -> Path | None:
+    """Return the folder in which this user may make groups with a limit on memory; None if there is none."""
+    try:
+        mounted, own = _own()
+    except OSError:
+        return None
+    for place in (own, *own.parents) if own else ():
+        if place.is_relative_to(mounted) and _works(place):
+            return place
+    return None
+
+
+def who_counts_memory() -> str:
+    """Return in words who keeps the limit on the memory of all processes of a run together, on this machine."""
+    place = groups_folder()
+    if place is not None:
+        return (
+            f"the kernel counts it, its own included, in control groups below {place}, and a watcher 50 times a second"
+        )
+    return (
+        "no control group can be had here, so a watcher counts it 50 times a second, and what the kernel holds by the "
+        "piece; calls that would have the kernel hold more are refused"
+    )
+
+
+def _own() -> tuple[Path, Path | None]:
+    """Return where the groups are mounted, and this process's own one."""
+    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines():
+        before, _, after = line.partition(" - ")
+        if after.startswith("cgroup2 "):
+            root, mounted = before.split()[3:5]
+            for group in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
+                number, _, path = group.split(":", 2)
+                if number == "0" and Path(path).is_relative_to(root):
+                    return Path(mounted), Path(mounted, Path(path).relative_to(root))
+    return Path("/"), None
+
+
+def _works(place: Path) -> bool:
+    """Return whether a process can be taken into a group of its own there."""
+    try:
+        if "memory" not in (place / "cgroup.subtree_control").read_text(encoding="ascii").split():
+            return False
+        for left in place.glob(f"{_PREFIX}*-*"):  # of processes that were killed
+            if not Path("/proc", left.name.split("-")[1]).exists():
+                _removed(left)
+        folder = _made(place)
+    except OSError:
+        return False
+    try:
+        with subprocess.Popen(("/bin/sh", "-c", "read -r _"), stdin=subprocess.PIPE) as process:
+            try:
+                (folder / "memory.max").write_text(str(1 << 30), encoding="ascii")
+                ControlGroup(folder, ()).take([process.pid])
+                return ControlGroup(folder, ()).held() >= 0
+            finally:
+                process.kill()
+    except OSError:
+        return False
+    finally:
+        _removed(folder)
+
+
+def _made(place: Path) -> Path:
+    folder = place / f"{_PREFIX}{os.getpid()}-{next(_numbers)}"
+    folder.mkdir()
+    return folder
+
+
+def _removed(folder: Path) -> None:
+    for _ in range(100):  # processes that have just ended are still in it for a moment
+        with suppress(OSError):
+            folder.rmdir()
+            return
+        time.sleep(0.001)
+
+
+def _bytes_in(folder: int) -> int:
+    room = os.fstatvfs(folder)
+    return (room.f_blocks - room.f_bfree) * room.f_frsize

@@ -1,0 +1,203 @@
+"""The memory of a program that may be hostile: of its processes, and what the kernel holds for them.
+
+All is read through descriptors that are opened before the program runs, so nothing that it does later hides it: neither
+the end of a process, nor that of a leading thread, after which `/proc/PID` says nothing of the threads that go on.
+
+The kernel counts its own memory for nobody but control groups. What system calls can make of it here is therefore
+charged by the piece, each at the most that it can hold. No reading grows without a bound: it ends at what is allowed.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from functools import lru_cache
+from pathlib import Path
+
+_SECONDS, _SECONDS_MORE = 0.01, 0.06  # of a look, for what the kernel holds; more where that was not enough
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_BLOCK = 1 << 16
+# Bytes of one, measured on Linux 6.18 and rounded up; of a shared map the filter allows no larger one.
+_AREA, _LINE, _PIPE, _TERMINAL = 1024, 1024, 80 << 10, 64 << 10
+_MANY_AREAS = 8_192
+_NO_KIND = 0  # what the kernel says of epoll and the like
+SHARED_MAP = 8 << 20
+"""The most bytes of one anonymous shared map: its pages stay when nobody's tables show them any more."""
+_UNREADABLE = 256 * _PIPE + 65_536 * _AREA  # of a process that hides its descriptors and its areas
+_DATAGRAMS = 14  # how often a socket for datagrams can be sent what a sender may hold: its queue takes 11
+_DATAGRAM, _STREAMS = b"0002", 3  # a stream is sent once what its sender may hold, and half of that beyond
+
+
+class Processes:
+    """The processes of one pid namespace. Use it as a context manager.
+
+    Args:
+        first: The first process there, which is waiting.
+        root: The file system that the program will see.
+
+    Raises:
+        OSError: It has ended already.
+    """
+
+    def __init__(self, first: int, root: Path) -> None:
+        with ExitStack() as opened:
+            self._proc = _opened(opened, root / "proc")
+            self._terminals = _opened(opened, root / "dev/pts")
+            self.temporary = tuple(_opened(opened, root / name) for name in ("tmp", "dev/shm"))
+            # Held open it goes on to list the sockets of this network, whoever of its processes ends.
+            self._sockets = _opened(opened, Path(f"/proc/{first}/net/unix"), os.O_RDONLY | os.O_CLOEXEC)
+            self._opened = opened.pop_all()
+        self._kernel, self._counted, self._seconds = 0, 0, _SECONDS
+        self._parts: Iterator[int] = iter(())
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._opened.close()
+
+    def holds_more(self, limit: int) -> bool:
+        """Return whether all of them together, and the kernel for them, hold more bytes than a limit.
+
+        What the kernel holds is counted piecemeal, as much at a time as a look may take: a program can make that long.
+        """
+        each = list(self._living())
+        left = limit - sum(map(self._resident, each))
+        if max(self._kernel, self._counted) > left:
+            left = limit - sum(map(self._share, each))
+        begun = time.monotonic()
+        for part in self._parts:
+            self._counted += part
+            if self._counted > left or time.monotonic() - begun > self._seconds:
+                self._seconds = _SECONDS_MORE
+                break
+        else:
+            self._kernel, self._counted, self._seconds = self._counted, 0, _SECONDS
+            self._parts = self._held_by_kernel(each)
+        return max(self._kernel, self._counted) > left
+
+    def _living(self) -> Iterator[str]:
+        """Yield the folder in /proc of each process, or of a thread of it where the leading one has exited."""
+        for name in self._listed("."):
+            if not name.isdigit():
+                continue
+            if self._resident(name):
+                yield name
+                continue
+            with suppress(OSError):
+                threads = [f"{name}/task/{each}" for each in self._listed(f"{name}/task")]
+                yield next((each for each in threads if self._resident(each)), name)
+
+    def _listed(self, name: str) -> list[str]:
+        folder = os.open(name, _FOLDER, dir_fd=self._proc)
+        try:
+            with os.scandir(folder) as entries:
+                return [each.name for each in entries]
+        finally:
+            os.close(folder)
+
+    def _blocks(self, name: str) -> Iterator[bytes]:
+        with suppress(OSError):
+            opened = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._proc)
+            try:
+                while block := os.read(opened, _BLOCK):
+                    yield block
+            finally:
+                os.close(opened)
+
+    def _resident(self, process: str) -> int:
+        fields = b"".join(self._blocks(f"{process}/statm")).split()
+        return int(fields[1]) * _PAGE if fields else 0
+
+    def _share(self, process: str) -> int:
+        """Return the process's proportional share: pages that forked processes have in common are counted once.
+
+        Of one with very many areas that would take the kernel long: its resident pages stand for its share then.
+        """
+        areas = 0
+        for block in self._blocks(f"{process}/maps"):
+            areas += block.count(b"\n")
+            if areas > _MANY_AREAS:
+                return self._resident(process)
+        for line in b"".join(self._blocks(f"{process}/smaps_rollup")).splitlines():
+            if line.startswith(b"Pss:"):
+                return int(line.split()[1]) << 10
+        return self._resident(process)
+
+    def _held_by_kernel(self, processes: list[str]) -> Iterator[int]:
+        with os.scandir(self._terminals) as terminals:
+            yield from (_TERMINAL for _ in terminals)
+        yield from self._held_by_sockets()
+        pipes: set[tuple[int, int]] = set()
+        shared: set[bytes] = set()
+        for process in processes:
+            yield from self._tables(process)
+            yield from self._areas(process, shared)
+            yield from self._descriptors(process, pipes)
+
+    def _held_by_sockets(self) -> Iterator[int]:
+        """Yield what sockets can hold; those that wait to be accepted belong to no process, but are listed."""
+        most, rest, at = _sent_by_one_socket(), b"", 0
+        while block := os.pread(self._sockets, _BLOCK, at):
+            at += len(block)
+            *lines, rest = (rest + block).split(b"\n")
+            for line in lines:
+                fields = line.split(None, 5)
+                if len(fields) == 6 and fields[0] != b"Num":
+                    yield most * _DATAGRAMS if fields[4] == _DATAGRAM else most * _STREAMS // 2
+
+    def _tables(self, process: str) -> Iterator[int]:
+        for line in b"".join(self._blocks(f"{process}/status")).splitlines():
+            if line.startswith((b"VmPTE:", b"VmSwap:")):
+                yield int(line.split()[1]) << 10
+
+    def _areas(self, process: str, shared: set[bytes]) -> Iterator[int]:
+        """Yield what the list of a process's areas of memory takes, and each shared map that is not in `shared` yet."""
+        rest, found = b"", False
+        for block in self._blocks(f"{process}/maps"):
+            found = True
+            *lines, rest = (rest + block).split(b"\n")
+            yield len(lines) * _AREA
+            for line in lines:
+                if line.endswith(b"/dev/zero (deleted)") and (inode := line.split(None, 5)[4]) not in shared:
+                    shared.add(inode)
+                    yield SHARED_MAP
+        if not found and self._resident(process):
+            yield _UNREADABLE
+
+    def _descriptors(self, process: str, pipes: set[tuple[int, int]]) -> Iterator[int]:
+        """Yield what descriptors say they hold, a line for each lock and each one watched, and pipes not seen yet."""
+        try:
+            names = self._listed(f"{process}/fd")
+        except PermissionError:
+            yield _UNREADABLE
+            return
+        except OSError:
+            return
+        for name in names:
+            with suppress(OSError):
+                status = os.stat(f"{process}/fd/{name}", dir_fd=self._proc)
+                kind = stat.S_IFMT(status.st_mode)
+                if kind == stat.S_IFIFO and (pipe := (status.st_dev, status.st_ino)) not in pipes:
+                    pipes.add(pipe)
+                    yield _PIPE
+                elif kind in (stat.S_IFREG, _NO_KIND):
+                    yield from (block.count(b"\n") * _LINE for block in self._blocks(f"{process}/fdinfo/{name}"))
+
+
+def _opened(stack: ExitStack, path: Path, flags: int = _FOLDER) -> int:
+    descriptor = os.open(path, flags)
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+@lru_cache
+def _sent_by_one_socket() -> int:
+    """Return how many bytes a new socket may have sent that nobody has read, as the kernel counts them."""
+    with socket.socket(socket.AF_UNIX) as asked:
+        return asked.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)

@@ -1,0 +1,137 @@
+"""The hunks of a unified diff, in memory and time by the size of the two versions, however short their lines are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from typing import Literal
+
+# Pairs of lines above which what differs is not aligned but replaced as a whole: aligning can take their number.
+MAX_PAIRS = 25_000_000
+MAX_LINES = 100_000  # likewise: an aligned line takes some hundred bytes of memory
+CONTEXT = 3  # unchanged lines around a change
+_BLOCK = 1 << 16
+_OpCode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
+
+
+def hunks(before: bytes, after: bytes) -> Iterator[bytes]:
+    """Yield the hunks of the change from one version of a text to the other, piece by piece."""
+    start, end = _same_ends(before, after)
+    stops = len(before) - end, len(after) - end
+    counts = _count(before, start, stops[0]), _count(after, start, stops[1])
+    head = start
+    for _ in range(CONTEXT):
+        head = before.rfind(b"\n", 0, max(head - 1, 0)) + 1
+    tail = stops[0]
+    for _ in range(CONTEXT):
+        at = before.find(b"\n", tail) + 1
+        tail = at or len(before)
+    skipped = _count(before, 0, head)
+    if counts[0] * counts[1] > MAX_PAIRS or sum(counts) > MAX_LINES:
+        around = _count(before, head, start) + _count(before, stops[0], tail)
+        yield b"@@ -%s +%s @@\n" % (_range(skipped, counts[0] + around), _range(skipped, counts[1] + around))
+        yield from _rows(b" ", before, head, start)
+        yield from _rows(b"-", before, start, stops[0])
+        yield from _rows(b"+", after, start, stops[1])
+        yield from _rows(b" ", before, stops[0], tail)
+        return
+    leading, trailing = _lines(before[head:start]), _lines(before[stops[0] : tail])
+    aligned = _Aligned(len(leading), _lines(before[start : stops[0]]), _lines(after[start : stops[1]]), len(trailing))
+    old, new = [*leading, *aligned.old, *trailing], [*leading, *aligned.new, *trailing]
+    for group in aligned.get_grouped_opcodes(CONTEXT):
+        first, last = group[0], group[-1]
+        ranges = _range(skipped + first[1], last[2] - first[1]), _range(skipped + first[3], last[4] - first[3])
+        yield b"@@ -%s +%s @@\n" % ranges
+        for tag, from_old, to_old, from_new, to_new in group:
+            if tag == "equal":
+                yield from (_row(b" ", line) for line in old[from_old:to_old])
+            else:
+                yield from (_row(b"-", line) for line in old[from_old:to_old])
+                yield from (_row(b"+", line) for line in new[from_new:to_new])
+
+
+class _Aligned(SequenceMatcher[bytes]):
+    """The alignment of lines that differ, between lines that do not."""
+
+    def __init__(self, leading: int, old: list[bytes], new: list[bytes], trailing: int) -> None:
+        super().__init__(None, (), ())
+        self.old, self.new = old, new
+        ends = leading + len(old), leading + len(new)
+        codes: list[_OpCode] = [("equal", 0, leading, 0, leading)]
+        for tag, *places in SequenceMatcher(None, old, new).get_opcodes():
+            a, b, c, d = (each + leading for each in places)
+            codes.append((tag, a, b, c, d))
+        codes.append(("equal", ends[0], ends[0] + trailing, ends[1], ends[1] + trailing))
+        self._codes = [each for each in codes if each[1] < each[2] or each[3] < each[4]]
+
+    def get_opcodes(self) -> list[_OpCode]:
+        return self._codes
+
+
+def _same_ends(before: bytes, after: bytes) -> tuple[int, int]:
+    """Return how many bytes of whole lines are the same at the beginning, and at the end of what follows."""
+    shorter = min(len(before), len(after))
+    start = 0
+    while start < shorter and before[start : start + _BLOCK] == after[start : start + _BLOCK]:
+        start = min(start + _BLOCK, shorter)
+    start += _common(before[start : start + _BLOCK], after[start : start + _BLOCK])
+    start = min(start, shorter)
+    if not (start == len(before) == len(after)):
+        start = before.rfind(b"\n", 0, start) + 1
+    room = shorter - start
+    end = 0
+    while end < room and before[len(before) - end - 1 : -end or None] == after[len(after) - end - 1 : -end or None]:
+        step = min(_BLOCK, room - end)
+        old = before[len(before) - end - step : len(before) - end]
+        new = after[len(after) - end - step : len(after) - end]
+        end += step if old == new else _common(old[::-1], new[::-1])
+        if old != new:
+            break
+    ends = [
+        (len(text) - end == start or text[len(text) - end - 1 : len(text) - end] == b"\n") for text in (before, after)
+    ]
+    if end and not all(ends):
+        line = before.find(b"\n", len(before) - end) + 1
+        end = len(before) - line if line else 0
+    return start, end
+
+
+def _common(one: bytes, other: bytes) -> int:
+    """Return the length of the beginning that two short texts share."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low
+
+
+def _count(text: bytes, start: int, end: int) -> int:
+    """Return the number of lines, the last of which may have no end."""
+    return text.count(b"\n", start, end) + (end > start and text[end - 1 : end] != b"\n")
+
+
+def _lines(text: bytes) -> list[bytes]:
+    lines = text.split(b"\n")
+    last = lines.pop()
+    return [line + b"\n" for line in lines] + ([last] if last else [])
+
+
+def _rows(mark: bytes, text: bytes, start: int, end: int) -> Iterator[bytes]:
+    """Yield the rows of many lines, a block at a time."""
+    while start < end:
+        stop = end if end - start <= _BLOCK else text.find(b"\n", start + _BLOCK, end) + 1 or end
+        block = text[start:stop]
+        last = not block.endswith(b"\n")
+        yield mark + (block if last else block[:-1]).replace(b"\n", b"\n" + mark)
+        yield b"\n\\ No newline at end of file\n" if last else b"\n"
+        start = stop
+
+
+def _range(start: int, length: int) -> bytes:
+    if length == 1:
+        return b"%d" % (start + 1)
+    return b"%d,%d" % (start + 1 if length else start, length)
+
+
+def _row(mark: bytes, line: bytes) -> bytes:
+    return mark + line if line.endswith(b"\n") else mark + line + b"\n\\ No newline at end of file\n"
