@@ -150,13 +150,13 @@ def _asked(what: str, ask: Callable[[], str], cost: str) -> Finding:
 def _isolation() -> Finding:
     return _asked(
         "isolation",
-        lambda: f"{_wing('autoexplore.sandbox.isolation').find_isolation().name}; try it: natlang check-sandbox",
+        lambda: f"{_wing('sandbox.isolation').find_isolation().name}; try it: natlang check-sandbox",
         "AutoExplore's sandbox runs no python or pip",
     )
 
 
 def _memory_limit() -> Finding:
-    isolation = _wing("autoexplore.sandbox.isolation")
+    isolation = _wing("sandbox.isolation")
     words = f"of all processes of a program in the sandbox: {isolation.who_counts_memory()}"
     return Finding("memory limit", "works" if isolation.groups_folder() else "limited", words)
 
