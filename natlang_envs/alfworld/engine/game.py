@@ -261,9 +261,6 @@ def assemble(
     """Return a game of its facts, which are named as the attributes of `Game`, with all that follows from them.
 
     `marks` holds the sets of things that `MARKS` names; those left out are empty.
-
-    Raises:
-        UsageError: The game cannot be solved.
     """
     at: list[tuple[int, ...]] = [()] * len(locations)
     doors = 0

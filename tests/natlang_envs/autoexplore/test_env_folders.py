@@ -45,7 +45,10 @@ def test_contents_of_every_kind(tmp_path: Path) -> None:
     assert shown(env, "empty") == "empty is empty."
     assert shown(env, "latin") == "latin reads:\ncaf\\xe9"
     assert shown(env, "binary") == "binary is a binary file of 6 bytes and is not shown."
-    assert shown(env, "huge") == f"huge begins:\n{'y' * 50}\n[characters 1 to 50 of a file of 3,000,000 bytes; {shown_next}"
+    assert (
+        shown(env, "huge")
+        == f"huge begins:\n{'y' * 50}\n[characters 1 to 50 of a file of 3,000,000 bytes; {shown_next}"
+    )
     assert shown(env, "cut-in-a-letter").startswith(f"cut-in-a-letter begins:\n{'x' * 49}€\n[characters 1 to 50")
 
 
