@@ -1,5 +1,9 @@
 """`AlfredTWEnv` as scripts for the alfworld package construct it, played by our own engine.
 
+batch          the batched environment
+config         the package's config, read and checked
+expert_plan    `extra.expert_plan`, planned when it is read
+
 Replace `from alfworld.agents.environment import get_environment` by
 `from natlang_envs.alfworld.compat import get_environment`. The config, the batched `reset` and `step`, the infos and
 the order of games after `seed` are the package's. These things differ:

@@ -109,7 +109,7 @@ def _tree_ids(folder: Path, split: OfficialSplit) -> tuple[str, ...]:
 
 
 def check_kind(path: Path, kinds: set[bytes]) -> None:
-    """Refuse a file with rules or texts of another game. Those that differ in the task's sentence only are read once."""
+    """Refuse a file with rules or texts of another game; those that differ in the sentence only are read once."""
     with path.open("rb") as file:
         head, found, _ = file.read(_HEAD).partition(b'"pddl_problem"')
     kind = _SENTENCE.sub(b"", head) if found else b""
