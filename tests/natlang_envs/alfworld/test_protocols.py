@@ -16,7 +16,7 @@ from natlang_envs.evaluation import evaluate, load_agent, load_protocol, read_ru
 from natlang_envs.evaluation.agents import baseline_names
 from natlang_envs.evaluation.runner import score_run
 from natlang_envs.trajectory import difference, replay
-from tests.natlang_envs.alfworld.samples import official_folder
+from tests.support.alfworld_samples import official_folder
 
 FOLDER = official_folder()
 TOMATO, GENERATED = "alfworld-tomato/v1", "alfworld-generated/v1"

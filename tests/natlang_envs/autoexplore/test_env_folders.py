@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.conformance import CHECKS, Case, NotApplicable
-from tests.natlang_envs.autoexplore.folders import write
-from tests.natlang_envs.autoexplore.games import IDS, begun, make, own, section
+from tests.support.explore_games import IDS, begun, make, own, section
+from tests.support.folders import write
 
 # Files.
 
