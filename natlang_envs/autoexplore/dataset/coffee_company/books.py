@@ -77,7 +77,12 @@ def quarters(monthly: dict[str, list[int]]) -> dict[str, dict[str, int]]:
 
 
 def ledger_rows(registers: Registers, booked: dict[int, list[int]]) -> Iterator[Row]:
-    """Yield what went to each account in each month, in pence; what comes in is positive."""
+    """Yield what went to each account in each month, in pence; what comes in is positive.
+
+    Args:
+        registers: For rents and campaigns.
+        booked: The other accounts, with the amounts of the twelve months.
+    """
     rent = sum(cafe.rent for cafe in registers.cafes)
     for number, first in enumerate(FIRST_DAYS):
         amounts = {account: months[number] for account, months in booked.items()}

@@ -28,6 +28,10 @@ def build_coffee(folder: Path, scale: str | int = "small") -> None:
     Args:
         folder: An empty folder.
         scale: `small`, `paper`, or the number of days, from 1 to 365, of which the tills' receipts are written.
+
+    Raises:
+        UsageError: The scale is none of these.
+        OSError: There is no room.
     """
     days = _days(scale)
     source = data_folder() / "coffee_company"
@@ -148,6 +152,10 @@ def _by_month(rows: Sequence[Row], when: int, amount: int = -1) -> list[int]:
 
 
 def build_coffee_company(folder: Path, scale: str | int = "small") -> None:
-    """Build the Coffee Company, from its hand-written files and generated tables, in a folder that does not exist."""
+    """Build the Coffee Company, from its hand-written files and generated tables, in a folder that does not exist.
+
+    Raises:
+        UsageError: There is no room for it.
+    """
     with whole_folder(folder, keep=True) as unfinished:
         build_coffee(unfinished, scale)
