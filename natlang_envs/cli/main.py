@@ -75,12 +75,16 @@ def _import_command(name: str, module: str, attribute: str) -> Any:
     return get_group(only).commands[name]
 
 
+def _of_today(name: str) -> str:
+    """Return the name of an option: `--repo` was `--repository` in some commands."""
+    return "repo" if name == "repository" else name
+
+
 app = typer.Typer(
     cls=_Commands,
     help="Natural-language environments: list them, play them, evaluate agents, replay runs, explore a repository.",
     add_completion=False,
-    # `--repo` was `--repository` in some commands.
-    context_settings={"token_normalize_func": lambda name: "repo" if name == "repository" else name},
+    context_settings={"token_normalize_func": _of_today},
     pretty_exceptions_enable=False,
 )
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from natlang_envs import MOVED
+
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "natlang_envs"
 LIBRARIES = ("torch", "transformers", "pydantic", "typer", "rich", "jinja2", "matplotlib", "pygame")
@@ -78,6 +80,23 @@ else:
 @pytest.mark.parametrize("module", ["trajectory", "two_player", "evaluation", "conformance", "dangerous_taxi.vector"])
 def test_any_part_can_be_imported_first(module: str) -> None:
     python(f"import natlang_envs.{module}")  # a circular import or a second registration would say so
+
+
+@pytest.mark.parametrize(("former", "now"), MOVED.items())
+def test_a_module_goes_by_its_former_name_too(former: str, now: str) -> None:
+    if now == "natlang_envs.learners.minari":
+        pytest.importorskip("minari")
+    code = f"""
+import importlib, sys
+old = importlib.import_module({former!r})
+assert sys.modules[{former!r}] is importlib.import_module({now!r}) is old
+print(old.__name__, old.__spec__.name, importlib.reload(old) is old)
+"""
+    assert python(code) == f"{now} {now} True"
+
+
+def test_names_of_the_encoders_stand_in_the_package_of_learners() -> None:
+    assert python("from natlang_envs.learners import TextEncoder; print(TextEncoder.__module__)").endswith(".encoders")
 
 
 @pytest.mark.parametrize("path", sorted(CORE.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))

@@ -149,7 +149,7 @@ class RealisticTasks(MadeGames):
 
     def split_of(self, task_id: str) -> str:
         """Return the split of a game."""
-        return parse_task_id(task_id).split
+        return str(parse_task_id(task_id).split)
 
     def check(self, task_id: str) -> None:
         """Raise `UsageError` unless the game exists, in this split and of this kind."""
