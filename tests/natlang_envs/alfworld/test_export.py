@@ -82,7 +82,7 @@ def test_the_command_writes_the_packages_layout(tmp_path: Path) -> None:
 def test_the_command_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
     done = run(str(tmp_path / "new"), "nonsense")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("unknown task 'nonsense'")
+    assert done.stderr.startswith("natlang: unknown task 'nonsense'")
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "new").exists()
 
