@@ -6,13 +6,12 @@ import numpy as np
 
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.autoexplore.episode import Episode
-from natlang_envs.autoexplore.tasks import OneTask, own_task
+from natlang_envs.autoexplore.tasks import ExploreTasks, own_task
 from natlang_envs.copilot.copilot import AutoExploreCopilot
-from natlang_envs.env import NatLangEnv, without_margins
+from natlang_envs.env import without_margins
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Agent, AgentInput, decide, is_privileged
 from natlang_envs.prompt import PathStep
-from natlang_envs.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
 from natlang_envs.repository.tree import Repository
 
 
@@ -20,37 +19,19 @@ class OpenQuestionEnv(AutoExploreEnv):
     """A question whose answer nobody has told: what agents see of it is what AutoExplore shows.
 
     No `id` is right here, so rewards mean nothing.
-
-    Args:
-        repository: The index to walk through.
-        question: What is asked.
-        horizon: The largest number of steps.
     """
 
     def __init__(self, repository: Repository, question: str, horizon: int) -> None:
-        self._budget = FILE_BUDGET
+        super().__init__(horizon=horizon)
         self._index = repository
-        self._tasks = OneTask(own_task(repository.path, question, ()))
-        NatLangEnv.__init__(
-            self,
-            tasks=self._tasks,
-            horizon=horizon,
-            render_mode=None,
-            max_observation=max_observation(FILE_BUDGET),
-            max_commands=MAX_COMMANDS,
-            fallback_commands=(EXIT,),
-        )
+        self.tasks = self._tasks = ExploreTasks([own_task(repository.path, question, ())])
 
     def _begin(self, task_id: str) -> str:
         self._episode = Episode(self._tasks.load(task_id), self._budget, self._index)
         return self._episode.observe(self.horizon, "")
 
     def oracle(self) -> list[str]:
-        """Refuse: there is no plan to what is not known.
-
-        Raises:
-            UsageError: Always.
-        """
+        """Refuse: there is no plan to what is not known."""
         raise UsageError("agent 'oracle' has to be told the answer, which is not known here: choose another agent")
 
 
@@ -75,11 +56,7 @@ class AgentDriver:
         self.tokens = 0
 
     def reply(self, copilot: AutoExploreCopilot) -> str:
-        """Return the agent's command, and what it said before.
-
-        Raises:
-            UsageError: The copilot does not list choices, or the agent cannot play AutoExplore.
-        """
+        """Return the agent's command, and what it said before."""
         env = self._env
         if env is None:
             if not copilot.shown.choices:

@@ -261,6 +261,12 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: tuple[str, ...], says:
     assert says in refused(*arguments)
 
 
+@pytest.mark.parametrize("option", ["--repo", "--repository"])
+def test_the_folder_of_labels_goes_by_its_former_option_too(option: str, tmp_path: Path) -> None:
+    run = ("evaluate", "--agent", "bm25", "--labels", "x", option, str(tmp_path / "none"), "--out", str(tmp_path / "y"))
+    assert "none' does not exist" in refused(*run)
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -268,7 +274,7 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: tuple[str, ...], says:
         ({"--agent": "random:3"}, "takes no argument"),
         (
             {"--protocol": "dangerous-taxi-pickup/v9"},
-            "one of dangerous-taxi-pickup-cities/v1, dangerous-taxi-pickup-cities/v1",
+            "one of dangerous-taxi-pickup/v1, dangerous-taxi-pickup-cities/v1",
         ),
         ({"--protocol": "../v1"}, "unknown protocol '../v1'"),
         ({"--batch": "0"}, "--batch"),

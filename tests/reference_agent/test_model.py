@@ -13,9 +13,8 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 import reference_agent.models.generation as module
 import reference_agent.players as players
-from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
-from natlang_envs.prompt import PathStep, policy_prompt, reflection_prompt, state_prompt
+from natlang_envs.prompt import PathStep, enumerate_actions, policy_prompt, reflection_prompt, state_prompt
 from reference_agent import (
     PolicySFTConfig,
     SFTConfig,
@@ -30,8 +29,8 @@ from reference_agent.collection import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Reflector, decide, fitting_state
 from reference_agent.run.config import CollectConfig
-from tests.natlang_envs.corridor import Corridor
 from tests.reference_agent.conftest import WORDS, quick_config
+from tests.support.corridor import Corridor
 
 
 def prompts_of(model: LanguageModel, examples: list[Example]) -> tuple[list[str], list[list[str]]]:

@@ -11,9 +11,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from natlang_envs.alfworld.engine.game import GRAMMARS, GameText, parse_game
 from natlang_envs.alfworld.engine.grammar import TASK_PREFIX
@@ -34,12 +32,6 @@ def export_game(text: GameText, folder: Path, overwrite: bool = False) -> Path:
         text: The game, in either grammar.
         folder: Where `game.tw-pddl` and `traj_data.json` go; made if missing.
         overwrite: Replace files that are there.
-
-    Returns:
-        The path of the game.
-
-    Raises:
-        UsageError: The alfworld package is missing, the game cannot be parsed, or a file is there already.
     """
     contents = {GAME: game_file(text), TRAJECTORY: _trajectory(text, folder.name)}
     for name in contents:
@@ -51,11 +43,7 @@ def export_game(text: GameText, folder: Path, overwrite: bool = False) -> Path:
 
 
 def game_of(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
-    """Return a generated or realistic game, or one in a synthetic room.
-
-    Raises:
-        UsageError: No such game has this id, or there is no such grammar.
-    """
+    """Return a generated or realistic game, or one in a synthetic room."""
     if task_id.startswith(f"{synthetic_rooms.PREFIX}/"):
         return synthetic_rooms.synthetic_game(task_id, grammar)
     if task_id.startswith(f"{realistic.PREFIX}/"):
@@ -67,9 +55,6 @@ def folder_of(task_id: str) -> Path:
     """Return the folder of a game in the package's layout, such as `TASK-Apple-None-Fridge-12/trial_345`.
 
     The number of a game in a synthetic room follows after `mixed_`, that of a realistic one after `realistic_`.
-
-    Raises:
-        UsageError: No generated game has this id.
     """
     parts = _parts(game_of(task_id))
     place, number = task_id.split("/")[-2:]
@@ -101,27 +86,3 @@ def _trajectory(text: GameText, name: str) -> dict[str, Any]:
         "pddl_params": _parts(text),
         "turk_annotations": {"anns": [{"task_desc": text.task.removeprefix(TASK_PREFIX)}]},
     }
-
-
-export_app = typer.Typer(help="ALFWorld's games.", no_args_is_help=True)
-
-
-@export_app.callback()
-def alfworld() -> None:
-    """ALFWorld's games."""
-
-
-@export_app.command("export")
-def export_command(
-    folder: Annotated[Path, typer.Argument(help="Where the games go, a folder each.")],
-    task_ids: Annotated[list[str], typer.Argument(help="Ids of generated, realistic or mixed games.")],
-    grammar: Annotated[str, typer.Option(help=f"One of {', '.join(GRAMMARS)}.")] = GRAMMARS[0],
-    overwrite: Annotated[bool, typer.Option(help="Replace games that are there.")] = False,
-) -> None:
-    """Write games that the alfworld package reads, and source="folder" plays."""
-    try:
-        for task_id in task_ids:
-            print(export_game(game_of(task_id, grammar), folder / folder_of(task_id), overwrite))
-    except UsageError as error:
-        typer.echo(error, err=True)
-        raise typer.Exit(2) from None

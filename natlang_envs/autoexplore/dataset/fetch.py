@@ -11,8 +11,7 @@ from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
 from natlang_envs.autoexplore.dataset.package_index import Index
 from natlang_envs.autoexplore.dataset.unpack import told, unpack
 from natlang_envs.errors import UsageError
-from natlang_envs.files import cache_folder
-from natlang_envs.locks import alone
+from natlang_envs.files import alone, cache_folder
 from natlang_envs.repository.tree import open_repository
 
 MAX_ARCHIVE = 128 << 20  # bytes
@@ -29,12 +28,6 @@ def fetch(entry: Entry, index: Callable[[], Index], progress: Progress = lambda 
         entry: The repository.
         index: Returns the packaging index; called only when something is to be downloaded.
         progress: Told of each piece.
-
-    Returns:
-        The folder with the files.
-
-    Raises:
-        UsageError: The archive cannot be had, is not the pinned one, or cannot be unpacked; the cache is as before.
     """
     if entry.is_cached:
         return entry.folder

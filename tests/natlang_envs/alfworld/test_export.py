@@ -16,7 +16,7 @@ from natlang_envs.alfworld.engine.game import GRAMMARS, read_game_file
 from natlang_envs.alfworld.games.generator import EXAMPLE, aim_of, generate, parse_task_id
 from natlang_envs.alfworld.textworld.export import GAME, TRAJECTORY, export_game, folder_of
 from natlang_envs.errors import UsageError
-from tests.natlang_envs.alfworld.real import needs_package
+from tests.support.alfworld_real import needs_package
 
 LAMP = "generated/unseen/look_at_obj_in_light/308/004"
 
@@ -82,7 +82,7 @@ def test_the_command_writes_the_packages_layout(tmp_path: Path) -> None:
 def test_the_command_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
     done = run(str(tmp_path / "new"), "nonsense")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("unknown task 'nonsense'")
+    assert done.stderr.startswith("natlang: unknown task 'nonsense'")
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "new").exists()
 

@@ -16,7 +16,7 @@ from natlang_envs import UsageError
 from natlang_envs.repository.ignore import LARGEST, is_ignored, read_rules
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.tree import Repository, open_repository
-from tests.natlang_envs.autoexplore.folders import write
+from tests.support.folders import write
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="compares with git, which is not installed")
 FILES = {
