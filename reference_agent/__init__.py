@@ -13,7 +13,8 @@ stages, curriculum, checkpoint, processes, folders  parts of a run
 
 Around it:
 
-config, config_file  the settings, and their TOML files
+config, config_file, idle  the settings, their TOML files, and which have no effect beside others
+inputs       what a folder's result was made from
 teachers/    M_R, which reflects and acts
 families/    what one family of environments needs
 models/      language models as players

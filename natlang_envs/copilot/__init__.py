@@ -2,6 +2,8 @@
 
 copilot          the loop: a prompt, an answer, the command in it, what the command did
 replies          finds the command in an answer
+command_text     what the text of a command may look like
+tool_calls       calls of tools, as families of models write them
 listed_commands  the commands that are offered as choices
 drivers          who answers: a person or a chat model
 prompt_files     what models are asked, from `prompts/`

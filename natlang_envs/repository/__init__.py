@@ -1,8 +1,11 @@
 """A repository as AutoExplore sees it.
 
 tree         the index of a folder: names, kinds, sizes, contents on demand; links are never followed
+entries      what stands in a folder, opened without following links
+renewal      a file that changed meanwhile is taken anew or left out
 names        file names as text, and back to the bytes of the disk
-ignore       what `.gitignore` files leave out
+ignore       what git's ignore files leave out
+wildmatch    patterns of ignore files
 navigation   the pages of every folder, their commands, and shortest routes
 texts        what a player reads: places, files, questions and answers in words
 """

@@ -3,6 +3,11 @@
 sandbox            `AutoExploreSandbox`: one command line in, its output and exit code out
 parser             splits a command line
 commands           cd, ls, cat, head, tail and echo, without a process
+search_commands     grep, find, wc and sed -n, without a process
+grep               the options and the output of grep
+regular_expression  patterns of grep, in linear time
+file_parts         parts of a file's text
+line_diff          the hunks of a diff, in time and memory bounded
 command_context    what those share: options, output with a limit, paths that cannot lead out
 entries            one changed thing
 overlay            the changes, in memory, over the shared index

@@ -258,11 +258,11 @@ PIECES += ["#\n", "\n", "\t", "echo '\n", 'echo "\n', "answer\n", "> ", "\\", "l
 )
 def test_long_nonsense_takes_no_time(piece: str, before: str, after: str) -> None:
     said = before + piece * (LONG // len(piece)) + after
-    assert best_time(said) < 0.05
+    assert best_time(said) < 0.1
 
 
 def test_fences_of_every_length_take_no_time() -> None:
-    assert best_time("".join("`" * count + "\n" for count in range(3, 630))) < 0.05
+    assert best_time("".join("`" * count + "\n" for count in range(3, 630))) < 0.1
 
 
 def best_time(said: str) -> float:
@@ -272,6 +272,6 @@ def best_time(said: str) -> float:
         begun = time.process_time()
         read_reply(said[:LONG], CHOICES)
         best = min(best, time.process_time() - begun)
-        if best < 0.05:
+        if best < 0.1:
             break
     return best
