@@ -18,6 +18,7 @@ from natlang_envs.env import NatLangEnv
 from natlang_envs.episodes import EpisodesVectorEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.making import make_env
+from reference_agent.run.bounds import at_least, check_bounds, fraction
 
 _DRAWS = 1000
 _ALL, _TRAIN = "all", "train"
@@ -67,19 +68,14 @@ class Stage:
     """
 
     env: Environment = ""
-    iterations: int = 100
-    advance_at: float = 0.0
-    advance_after: int = 5
-    longest_plan: int = 0
+    iterations: int = at_least(0, 100)
+    advance_at: float = fraction()
+    advance_after: int = at_least(1, 5)
+    longest_plan: int = at_least(0, 0)
     env_kwargs: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
-        """Check what types cannot say."""
-        for name, least in (("advance_after", 1), ("iterations", 0), ("longest_plan", 0)):
-            if getattr(self, name) < least:
-                raise UsageError(f"curriculum.{name} is {getattr(self, name)}: give {least} or more")
-        if not 0 <= self.advance_at <= 1:
-            raise UsageError(f"curriculum.advance_at is {self.advance_at}: give a number from 0 to 1")
+        check_bounds(self, "curriculum.")
         if self.env_kwargs and not isinstance(self.env, str):
             raise UsageError("env_kwargs are for an environment's id: give them to the function that makes yours")
 

@@ -262,3 +262,10 @@ def _check_address(address: str | None, agent: str) -> None:
         parts, host = urlsplit(""), None
     if parts.scheme not in ("http", "https") or not host:
         raise UsageError(f"agent {agent!r} cannot be set up: OPENAI_BASE_URL is no address of the web")
+
+
+class OwnEndpoint(threading.local):
+    """Each thread's own `ChatEndpoint`, made when the thread first asks: it counts its tokens by itself."""
+
+    def __init__(self, model: str, **settings: Any) -> None:
+        self.own = ChatEndpoint(model, **settings)

@@ -9,18 +9,17 @@ with the whole path as its memory; it needs no torch.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib import resources
 from math import ceil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
-from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
+from natlang_envs.evaluation.chat_endpoint import OwnEndpoint
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import EXPERIMENTS, load_config
 
@@ -63,13 +62,6 @@ class ZeroShotAgent:
             Decision(each.command(listed), None, tokens)
             for listed, each, tokens in zip(commands, decided, read, strict=True)
         ]
-
-
-class OwnEndpoint(threading.local):
-    """Each thread's own `ChatEndpoint`, made when the thread first asks: it counts its tokens by itself."""
-
-    def __init__(self, model: str, **settings: Any) -> None:
-        self.own = ChatEndpoint(model, **settings)
 
 
 class Answer(NamedTuple):

@@ -11,25 +11,29 @@ import ctypes
 import hashlib
 import importlib.util
 import logging
+import os
 import platform
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, DynamicCache
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import whole_folder
 from reference_agent import processes
 from reference_agent.run.config import ModelConfig
 
 WEIGHTS = "adapter_model.safetensors"
+_SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 _M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
 _BASE = "base.sha256"  # beside an adapter: which base it belongs to
 _PLAYERS, _BARE = "_natlang_players", "_natlang_bare"  # beside a base: PEFT's model of it; whether adapters are off
@@ -351,6 +355,26 @@ def _read(folder: Path, read: Any) -> Any:
         return read()
     except Exception as error:  # safetensors and PEFT raise classes of their own
         raise UsageError(f"{folder} is damaged or holds no adapter ({_first_line(error)}): train it again") from None
+
+
+def finished(folder: Path, make: Callable[[Path], None]) -> Path:
+    """Return `folder`, made by `make` in a place beside it and renamed when whole, unless it is there already."""
+    if not folder.exists():
+        with whole_folder(folder, keep=True) as unfinished, disk_errors():
+            make(unfinished)
+    return folder
+
+
+@contextmanager
+def disk_errors() -> Iterator[None]:
+    """Turn what safetensors raises where the disk fails, which is an error of its own, into the system's `OSError`."""
+    try:
+        yield
+    except SafetensorError as error:
+        number = _SYSTEM_ERROR.search(str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from None
 
 
 def _first_line(error: Exception) -> str:

@@ -23,10 +23,11 @@ from typing import NamedTuple
 from natlang_envs.enumeration import Choice, enumerate_actions
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.chat_endpoint import OwnEndpoint
 from natlang_envs.files import write_whole
-from reference_agent.baselines.agents import OwnEndpoint
 from reference_agent.families import prompts
-from reference_agent.run.config import TeacherConfig, at_least
+from reference_agent.run.bounds import at_least, check_bounds
+from reference_agent.run.config import TeacherConfig
 from reference_agent.run.data_card import Meter
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Teacher, ask, named_commands
 from reference_agent.teachers.choose import check_options
@@ -53,16 +54,15 @@ class ChatOptions:
     model: str = ""
     prompts: str = ""
     hint: bool = True
-    workers: int = 4
+    workers: int = at_least(1, 4)
     timeout: float = 120.0
     price_read: float = 0.0
     price_written: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check what types cannot say."""
         if not self.model.strip():
             raise UsageError("the teacher 'openai' needs the name of a chat model: set teacher.model")
-        at_least("teacher.", self, workers=1)
+        check_bounds(self, "teacher.")
 
 
 def chat_options(config: TeacherConfig) -> ChatOptions:

@@ -18,7 +18,7 @@ import numpy as np
 
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, one_of
-from reference_agent.families import FAMILIES, wing
+from reference_agent.families import FAMILIES, package_of
 from reference_agent.run.config import TeacherConfig
 from reference_agent.teachers.base import Lesson, Moment, Teacher, plan
 
@@ -28,7 +28,7 @@ ORACLE, GENERIC, CHAT = "oracle", "generic", "openai"
 Factory = Callable[..., Teacher]
 
 _BUILT_IN = {
-    **{family: f"{wing(family)}.teacher:make" for family in FAMILIES},
+    **{family: f"{package_of(family)}.teacher:make" for family in FAMILIES},
     GENERIC: "reference_agent.teachers.choose:make",
 }
 
