@@ -43,44 +43,24 @@ if TYPE_CHECKING:
     from reference_agent.sft import fine_tune_policy, fine_tune_reflector
     from reference_agent.teachers.base import Lesson, Moment, Teacher
 
-_HOME = {
-    **dict.fromkeys(("Example", "collect"), "collection"),
-    **dict.fromkeys(("CollectConfig", "ModelConfig", "PolicySFTConfig", "RLConfig", "SFTConfig"), "run.config"),
-    **dict.fromkeys(("Lesson", "Moment", "Teacher"), "teachers.base"),
-    **dict.fromkeys(("Episode", "play", "success_rate"), "rollout"),
-    **dict.fromkeys(("fine_tune_policy", "fine_tune_reflector"), "sft"),
-    "LanguageModel": "models.language_model",
-    "WritingPolicy": "models.saycan",
-    "Reflector": "players",
-    "Stage": "curriculum",
-    "load_model": "run.start",
-    **dict.fromkeys(("Stopped", "reinforce"), "rlft"),
+_NAMES = {
+    "collection": "Example collect",
+    "curriculum": "Stage",
+    "models.language_model": "LanguageModel",
+    "models.saycan": "WritingPolicy",
+    "players": "Reflector",
+    "rlft": "Stopped reinforce",
+    "rollout": "Episode play success_rate",
+    "run.config": "CollectConfig ModelConfig PolicySFTConfig RLConfig SFTConfig",
+    "run.start": "load_model",
+    "sft": "fine_tune_policy fine_tune_reflector",
+    "teachers.base": "Lesson Moment Teacher",
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = [
-    "CollectConfig",
-    "Episode",
-    "Example",
-    "LanguageModel",
-    "Lesson",
-    "ModelConfig",
-    "Moment",
-    "PolicySFTConfig",
-    "RLConfig",
-    "Reflector",
-    "SFTConfig",
-    "Stage",
-    "Stopped",
-    "Teacher",
-    "WritingPolicy",
-    "collect",
-    "fine_tune_policy",
-    "fine_tune_reflector",
-    "load_model",
-    "play",
-    "reinforce",
-    "success_rate",
-]
+__all__ = ["CollectConfig", "Episode", "Example", "LanguageModel", "Lesson", "ModelConfig", "Moment"]
+__all__ += ["PolicySFTConfig", "RLConfig", "Reflector", "SFTConfig", "Stage", "Stopped", "Teacher", "WritingPolicy"]
+__all__ += ["collect", "fine_tune_policy", "fine_tune_reflector", "load_model", "play", "reinforce", "success_rate"]
 
 
 def __getattr__(name: str) -> Any:

@@ -129,10 +129,7 @@ class Checkpoints:
             self.save(progress, optimizer)
 
     def save(self, progress: Progress, optimizer: torch.optim.Optimizer) -> None:
-        """Write a checkpoint, and delete all but the newest two.
-
-        Raises `NotFinite` if a weight is not, `OSError` if the disk fails; the checkpoint before stays.
-        """
+        """Write a checkpoint, and delete all but the newest two."""
         if self._folder is None:
             return
         check_finite(optimizer)

@@ -94,11 +94,7 @@ class Stage:
 
 
 def for_learning(stage: Stage, allow_test: bool) -> Stage:
-    """Return a stage to learn in: the split `"train"` of an id that names none.
-
-    Raises:
-        UsageError: Its split holds test tasks, and that is not allowed; or there is no such environment.
-    """
+    """Return a stage to learn in: the split `"train"` of an id that names none."""
     env = stage.make()
     split, takes_split = split_of(env), _takes_split(env)
     env.close()
@@ -116,11 +112,7 @@ def for_learning(stage: Stage, allow_test: bool) -> Stage:
 
 
 def for_playing(env: Environment | Stage, split: str | None) -> Stage:
-    """Return a stage to play in, whose tasks are of a named split.
-
-    Raises:
-        UsageError: An id names no split though its environment has some, or something else than an id is given one.
-    """
+    """Return a stage to play in, whose tasks are of a named split."""
     if split and not isinstance(env, str):
         raise UsageError(f"split={split!r} is for an environment's id: make yours with it")
     stage = env if isinstance(env, Stage) else Stage(env, env_kwargs={"split": split} if split else {})

@@ -64,11 +64,7 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
 
 
 def check_player(name: str | Path, model: Any, tokenizer: Any) -> None:
-    """Switch dropout off, and give the tokenizer a pad token if it has none.
-
-    Raises `UsageError` if it has no end token, the model has adapters, or the players would compute other numbers than
-    the model itself.
-    """
+    """Switch dropout off, and give the tokenizer a pad token if it has none."""
     if getattr(model, "peft_config", None):
         raise UsageError(
             f"{name} has PEFT adapters already: merge them with merge_and_unload(), or give their folder to "
@@ -208,8 +204,7 @@ def _eight_bit(device: str) -> dict[str, Any]:
 class Adapter:
     """A player's own weights on a base: a LoRA adapter, new (drawn by `seed`) or from the folder where it was saved.
 
-    `parameters` are its own weights in a fixed order, `base` the frozen ones below. Raises `UsageError` if the folder
-    holds none for this base, no layer has the given names or the head has, or the rank is 0.
+    `parameters` are its own weights in a fixed order, `base` the frozen ones below.
     """
 
     def __init__(self, model: Any, name: str, config: ModelConfig, folder: Path | None, seed: int) -> None:

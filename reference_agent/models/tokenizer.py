@@ -46,10 +46,7 @@ def check_labels(commands: int, labels: int) -> None:
 
 
 def context_length(config: Any) -> int:
-    """Return the largest number of tokens that a model reads, by its transformers config.
-
-    Raises `UsageError` if it names none, as of models that read without positions (Bloom, Mamba).
-    """
+    """Return the largest number of tokens that a model reads, by its transformers config."""
     text = config.get_text_config()
     length = getattr(text, "n_positions", None) or getattr(text, "max_position_embeddings", None)
     if not length:
@@ -89,7 +86,7 @@ class PromptReader:
     """A tokenizer, its model's context length `positions`, and the `labels` that are single tokens after a newline.
 
     With `chat` prompts are a user's turn in the tokenizer's chat template, behind which the model's own turn begins.
-    Without, they begin with what the tokenizer itself puts before a text. Raises `UsageError` if there is no template.
+    Without, they begin with what the tokenizer itself puts before a text.
     """
 
     def __init__(self, tokenizer: Any, positions: int, chat: bool = False) -> None:
@@ -130,10 +127,7 @@ class PromptReader:
         return len(self._begin_ids) + self.count(prompt)
 
     def labels_for(self, commands: int) -> tuple[str, ...]:
-        """Return the labels to draw from for so many commands: just as many, so that a small model meets each often.
-
-        Raises `UsageError` if there are no commands, or too few labels.
-        """
+        """Return the labels to draw from for so many commands: just as many, so that a small model meets each often."""
         if not commands:
             raise UsageError("the environment lists no commands to choose from: set head = 'text'")
         check_labels(commands, len(self.labels))

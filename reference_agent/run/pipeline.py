@@ -69,7 +69,7 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
 
     Of several processes (processes.py) the first collects and warms up, and all take part in the fine-tuning. `report`
     is called with the stage's name, step, number of steps and a value (loss, accuracy or success rate). `shared` keeps
-    the stages before RL for all runs with their settings. Raises `UsageError`, and `Stopped` after Ctrl-C in RL.
+    the stages before RL for all runs with their settings.
     """
     torch.set_num_threads(config.threads)
     config.model.check_trainable()
@@ -104,10 +104,7 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
 
 
 def check_environments(config: Config) -> int:
-    """Make each environment of a run once, and its teacher; return the largest number of commands of a stage.
-
-    Raises `UsageError` if there is no such environment or teacher, or it does not take its arguments.
-    """
+    """Make each environment of a run once, and its teacher; return the largest number of commands of a stage."""
     env = for_learning(config.demonstrations, config.allow_test).make()
     make_teacher(env, np.random.default_rng(0), config.teacher)
     if config.teacher.name == CHAT:

@@ -86,10 +86,7 @@ class Prompts:
 
 
 def load_prompts(env: NatLangEnv, file: str = "") -> Prompts:
-    """Return the prompts of a file, of the environment's family, or general ones, which its class docstring completes.
-
-    Raises `UsageError` if the file or a prompt in it is missing.
-    """
+    """Return the prompts of a file, of the environment's family, or general ones about its class."""
     if file:
         try:
             told = tomllib.loads(Path(file).read_text(encoding="utf-8"))
@@ -120,10 +117,7 @@ class Answer(NamedTuple):
 
 
 class ChatModel:
-    """A chat model that many threads ask at a time, with a cache in `folder`, if there is one.
-
-    Raises `UsageError` if the package `openai` is missing, or the environment names no endpoint.
-    """
+    """A chat model that many threads ask at a time, with a cache in `folder`, if there is one."""
 
     def __init__(self, config: ChatOptions, folder: Path | None) -> None:
         self._config = config
@@ -139,10 +133,7 @@ class ChatModel:
         self._endpoint = self._driver.own.endpoint
 
     def ask(self, system: str, prompt: str, number: int) -> str | None:
-        """Return answer `number` to this very request; None if the endpoint did not give one.
-
-        Raises `UsageError` if it never answered, or has not for many requests in a row.
-        """
+        """Return answer `number` to this very request; None if the endpoint did not give one."""
         request = json.dumps([self._endpoint, self._config.model, system, prompt, number])
         key = hashlib.sha256(request.encode()).hexdigest()
         with self._lock:

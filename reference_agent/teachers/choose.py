@@ -36,8 +36,7 @@ _BUILT_IN = {
 def make_teacher(env: NatLangEnv, rng: np.random.Generator, config: TeacherConfig) -> Teacher:
     """Return the teacher that the settings name, for an environment.
 
-    A chat model is no teacher by itself: it is given the environment's `"oracle"`, which this returns for it. Raises
-    `UsageError` if there is no such teacher, or it does not take one of the options.
+    A chat model is no teacher by itself: it is given the environment's `"oracle"`, which this returns for it.
     """
     one_of("teacher.name", config.name, (ORACLE, CHAT, *_BUILT_IN, *_registered()))
     own = config.name in (ORACLE, CHAT)
