@@ -141,7 +141,6 @@ def _reinforced(
         reflector.cache.update(progress.reflections)
     curve = list(progress.curve)
     beside = [] if critic is None else [*critic.parameters()]
-    settings.check_head(isinstance(policy, WritingPolicy))
     policy.optimizer(settings.learning_rate)  # refuses weights that cannot be trained, before anything is played
     update: Algorithm = load_algorithm(settings.algorithm)
     frozen = _fingerprint(reflector)

@@ -78,6 +78,7 @@ def fine_tune_reflector(
     """
     check_sft(config)
     check_rate(model, config, SFTConfig())
+    model.optimizer(config.learning_rate)  # refuses weights that cannot be trained, before they have a role
     take_role(model, "reflector", one_model)
     rng = np.random.default_rng([seed, 2])
     with training(folder, model, job="reflector", examples=digest_all(examples), config=config, seed=seed):
@@ -105,6 +106,7 @@ def fine_tune_policy(
     check_sft(config)
     check_rate(model, config, PolicySFTConfig())
     refuse("", idle_policy(config, reflect, head_of(model)))
+    model.optimizer(config.learning_rate)
     take_role(model, "policy", one_model)
     rng, shown = np.random.default_rng([seed, 3]), [each for each in examples if each.shown]
     with training(folder, model, job="policy", examples=digest_all(shown), config=config, seed=seed, reflect=reflect):
@@ -152,7 +154,6 @@ def _reflector_losses(model: LanguageModel, config: SFTConfig) -> Losses:
 
 def _policy_losses(model: LanguageModel, reflect: bool, config: PolicySFTConfig, rng: np.random.Generator) -> Losses:
     writes = isinstance(model, SayCanPolicy)
-    config.check_head(writes)
 
     def ask(example: Example) -> _Asked:
         choices = model.list_actions(example.commands, rng)

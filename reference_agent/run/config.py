@@ -182,13 +182,6 @@ class PolicySFTConfig(SFTConfig):
     smoothing: float = share()
     doubt: float = share()
 
-    def check_head(self, writes: bool) -> None:
-        """Refuse label smoothing of a policy that `writes` commands or scores their texts: it has no labels."""
-        if writes and self.smoothing:
-            raise UsageError(
-                "label smoothing is over the listed labels: set sft_policy.smoothing = 0, or head = 'labels'"
-            )
-
 
 @dataclass(frozen=True)
 class RLConfig:
@@ -256,11 +249,6 @@ class RLConfig:
                 "rl.batch 1 leaves rl.baseline 'step' nothing to compare: raise it, or set rl.baseline = 'none'"
             )
 
-    def check_head(self, writes: bool) -> None:
-        """Refuse an entropy bonus for a policy that `writes` its command."""
-        if writes and self.entropy:
-            raise UsageError("the entropy over all texts is not known: set rl.entropy = 0, or head = 'labels'")
-
 
 @dataclass(frozen=True)
 class Config:
@@ -310,8 +298,8 @@ class Config:
         check_bounds(self.sft_policy, "sft_policy.")
         if self.players == "adapters" and not self.model.lora_rank:
             raise UsageError("players 'adapters' needs adapters to train: set model.lora_rank, for example to 16")
-        self.sft_policy.check_head(self.head != "labels")
-        self.rl.check_head(self.head == "text")
+        if self.head == "text" and self.rl.entropy:
+            raise UsageError("the entropy over all texts is not known: set rl.entropy = 0, or head = 'labels'")
         if self.one_model and not self.reflect:
             raise UsageError(f"players {self.players!r} needs a reflector: set reflect = true, or players = 'two'")
         if self.one_model and self.head != "labels":

@@ -190,7 +190,11 @@ def test_layers_may_be_computed_again_in_place_of_being_kept(base: Path, out: Pa
     assert kept[True] < kept[False] / 2
     for plain, checkpointed in zip(*runs.values(), strict=True):
         torch.testing.assert_close(checkpointed, plain, rtol=1e-3, atol=1e-5)
-    train(quick_config("model.gradient_checkpointing=true", "rl.dropout='updates'", stages=(1,)), out, silent)
+    train(
+        quick_config("model.gradient_checkpointing=true", "rl.dropout='updates'", "rl.dropout_rate=0.1", stages=(1,)),
+        out,
+        silent,
+    )
 
 
 def test_layers_for_adapters_are_named(base: Path) -> None:

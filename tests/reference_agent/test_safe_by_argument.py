@@ -77,9 +77,7 @@ def test_test_tasks_are_learned_from_only_when_asked_twice(
     assert for_learning(stage := env(split), allow_test=True) is stage
 
 
-@pytest.mark.parametrize(
-    "env", [DangerousTaxiEnv, ALFWorldEnv, Plain, partial(ALFWorldEnv, "eval_out_of_distribution")]
-)
+@pytest.mark.parametrize("env", [DangerousTaxiEnv, ALFWorldEnv, Plain, partial(ALFWorldEnv, "test")])
 def test_an_environment_of_a_function_keeps_the_same_rule(env: Any) -> None:
     with pytest.raises(UsageError, match="holds test tasks"):
         collect(env, "oracle", FEW)
