@@ -2,8 +2,8 @@
 
 `python benchmarks/grpo_beside_trl.py` prints a table and writes it to benchmarks/results/grpo_beside_trl.md. It needs
 TRL, so run it in the environment of `make libraries` with the agent's extra. Ours chooses by the label of a listed
-command, theirs writes the command's tokens, with those of listed commands alone allowed (`natlang_envs.learners.trl`). The exit
-code is 1 where the floor does not hold, and 2 without TRL.
+command, theirs writes the command's tokens, with those of listed commands alone allowed (`natlang_envs.learners.trl`).
+The exit code is 1 where the floor does not hold, and 2 without TRL.
 """
 
 from __future__ import annotations

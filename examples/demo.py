@@ -40,7 +40,7 @@ def submit(cell: Cell, submissions: Path) -> None:
     curve = read_curve(cell.folder / "curve.json") if cell.is_trained else ()
     method = None if not cell.is_trained else "rl" if curve else "imitation"
     track = {"method": method, "reflection": cell.is_trained, "curve": curve if len(curve) > 1 else None}
-    for run, decoding in ((cell.evaluation, "greedy"), (cell.drawn, "sampled")):
+    for run, decoding in ((cell.evaluation, "greedy"), (cell.sampled, "sampled")):
         if run is None or not (run / RUN_FILE).exists():
             continue
         name = f"{cell.method}-{decoding}{seed}" if cell.is_trained else cell.method

@@ -7,7 +7,7 @@ import sys
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import reference_agent as rrl
-from reference_agent.models.named import tiny_folder
+from reference_agent.tiny.making import tiny_folder
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 TINY = str(tiny_folder())

@@ -1,30 +1,26 @@
 """Reflect-RL: two-player online RL fine-tuning of small language models (arXiv 2402.12621).
 
-The trunk follows Algorithm 1, whose line numbers stand in the code:
+An hour's reading follows Algorithm 1, whose line numbers stand in the code:
 
 collection   lines 2 to 20, the data set D from a teacher
-data_card    what is in a data set, counted
-sft          lines 21 and 22, both players
+sft          lines 21 and 22, supervised fine-tuning of both players
+players      lines 28 and 29, both players at a decision
 rollout      lines 24 to 33, trajectories of the two players
 rlft         lines 23 to 35, the curriculum
-algorithms/  line 34
-pipeline     all of it in one run folder
-stages, curriculum, checkpoint, processes, folders  parts of a run
+algorithms/  line 34: advantages, and the update
 
 Around it:
 
-config, config_file, idle  the settings, their TOML files, and which have no effect beside others
-inputs       what a folder's result was made from
+curriculum   a stage: environments, their tasks, when to go on
+checkpoint   checkpoints of training, resumed to the same bits
+processes    training by several processes
+run/         settings, one folder for a whole run, the command `reflect-rl`
+models/      language models as players, and where named ones come from
 teachers/    M_R, which reflects and acts
 families/    what one family of environments needs
-models/      language models as players
-warmup       lessons for the tiny model
-players      both players at a decision
-agent        trained players on a protocol
-untuned/     models without fine-tuning
-search/      AutoExplore's searcher
-paper/       tables and figures
-cli          the command `reflect-rl`
+tiny/        how the tiny model is made and warmed up
+baselines/   models without fine-tuning
+paper/       the paper's tables and figures
 
 The names below are public; everything else is internal.
 """
@@ -38,53 +34,33 @@ if TYPE_CHECKING:
     from reference_agent.collection import Example, collect
     from reference_agent.curriculum import Stage
     from reference_agent.models.language_model import LanguageModel
-    from reference_agent.models.named import load_model
     from reference_agent.models.saycan import WritingPolicy
     from reference_agent.players import Reflector
     from reference_agent.rlft import Stopped, reinforce
     from reference_agent.rollout import Episode, play, success_rate
     from reference_agent.run.config import CollectConfig, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
+    from reference_agent.run.start import load_model
     from reference_agent.sft import fine_tune_policy, fine_tune_reflector
     from reference_agent.teachers.base import Lesson, Moment, Teacher
 
-_HOME = {
-    **dict.fromkeys(("Example", "collect"), "collection"),
-    **dict.fromkeys(("CollectConfig", "ModelConfig", "PolicySFTConfig", "RLConfig", "SFTConfig"), "run.config"),
-    **dict.fromkeys(("Lesson", "Moment", "Teacher"), "teachers.base"),
-    **dict.fromkeys(("Episode", "play", "success_rate"), "rollout"),
-    **dict.fromkeys(("fine_tune_policy", "fine_tune_reflector"), "sft"),
-    "LanguageModel": "models.language_model",
-    "WritingPolicy": "models.saycan",
-    "Reflector": "players",
-    "Stage": "curriculum",
-    "load_model": "models.named",
-    **dict.fromkeys(("Stopped", "reinforce"), "rlft"),
+_NAMES = {
+    "collection": "Example collect",
+    "curriculum": "Stage",
+    "models.language_model": "LanguageModel",
+    "models.saycan": "WritingPolicy",
+    "players": "Reflector",
+    "rlft": "Stopped reinforce",
+    "rollout": "Episode play success_rate",
+    "run.config": "CollectConfig ModelConfig PolicySFTConfig RLConfig SFTConfig",
+    "run.start": "load_model",
+    "sft": "fine_tune_policy fine_tune_reflector",
+    "teachers.base": "Lesson Moment Teacher",
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = [
-    "CollectConfig",
-    "Episode",
-    "Example",
-    "LanguageModel",
-    "Lesson",
-    "ModelConfig",
-    "Moment",
-    "PolicySFTConfig",
-    "RLConfig",
-    "Reflector",
-    "SFTConfig",
-    "Stage",
-    "Stopped",
-    "Teacher",
-    "WritingPolicy",
-    "collect",
-    "fine_tune_policy",
-    "fine_tune_reflector",
-    "load_model",
-    "play",
-    "reinforce",
-    "success_rate",
-]
+__all__ = ["CollectConfig", "Episode", "Example", "LanguageModel", "Lesson", "ModelConfig", "Moment"]
+__all__ += ["PolicySFTConfig", "RLConfig", "Reflector", "SFTConfig", "Stage", "Stopped", "Teacher", "WritingPolicy"]
+__all__ += ["collect", "fine_tune_policy", "fine_tune_reflector", "load_model", "play", "reinforce", "success_rate"]
 
 
 def __getattr__(name: str) -> Any:

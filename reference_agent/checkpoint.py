@@ -22,8 +22,8 @@ from safetensors.torch import load_file, save, save_file
 from natlang_envs.errors import UsageError
 from natlang_envs.files import whole_folder, write_whole
 from reference_agent import processes
+from reference_agent.models.backbone import disk_errors
 from reference_agent.models.language_model import LanguageModel, check_finite
-from reference_agent.run.folders import disk_errors
 
 PREFIX = "iteration-"
 _REFERENCE = "reference.safetensors"
@@ -129,10 +129,7 @@ class Checkpoints:
             self.save(progress, optimizer)
 
     def save(self, progress: Progress, optimizer: torch.optim.Optimizer) -> None:
-        """Write a checkpoint, and delete all but the newest two.
-
-        Raises `NotFinite` if a weight is not, `OSError` if the disk fails; the checkpoint before stays.
-        """
+        """Write a checkpoint, and delete all but the newest two."""
         if self._folder is None:
             return
         check_finite(optimizer)

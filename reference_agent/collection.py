@@ -25,7 +25,7 @@ from reference_agent.curriculum import Environment, Stage, for_learning
 from reference_agent.models.tokenizer import PromptReader
 from reference_agent.players import Speaker, fitting_state
 from reference_agent.run.config import CollectConfig, Config, TeacherConfig
-from reference_agent.run.data_card import Card, Meter, Played
+from reference_agent.run.data_card import Card, Meter, Summary
 from reference_agent.run.idle import idle_collect, refuse
 from reference_agent.run.inputs import claim_data, environment
 from reference_agent.teachers.base import Moment, Teacher, ask, plan
@@ -75,11 +75,11 @@ class Collection(NamedTuple):
     card: Card
 
 
-class Trajectory(NamedTuple):
+class Demonstration(NamedTuple):
     """Examples of one task, not yet numbered."""
 
     examples: list[Example]
-    played: Played
+    summary: Summary
 
 
 class Source(NamedTuple):
@@ -200,18 +200,18 @@ def gather(
 
 
 def _numbered(
-    played: Sequence[Trajectory], settings: CollectConfig
-) -> tuple[list[Example], list[Played], list[Played]]:
+    played: Sequence[Demonstration], settings: CollectConfig
+) -> tuple[list[Example], list[Summary], list[Summary]]:
     """Return the numbered examples of the trajectories that are kept, those trajectories, and the others."""
-    kept = [each for each in played if each.played.success or settings.failures]
-    failed = [each.played for each in played if not (each.played.success or settings.failures)]
+    kept = [each for each in played if each.summary.success or settings.failures]
+    failed = [each.summary for each in played if not (each.summary.success or settings.failures)]
     if not kept:
         raise UsageError(
             f"none of {len(played)} trajectories reached its goal: set collect.failures=true to keep them, "
             "or give env_kwargs a longer horizon"
         )
     examples = [replace(example, trajectory=number) for number, one in enumerate(kept) for example in one.examples]
-    return examples, [each.played for each in kept], failed
+    return examples, [each.summary for each in kept], failed
 
 
 def with_shown(examples: Sequence[Example], settings: CollectConfig) -> list[Example]:
@@ -224,7 +224,7 @@ def with_shown(examples: Sequence[Example], settings: CollectConfig) -> list[Exa
     return [replace(each, shown=shown(each)) for each in examples]
 
 
-def _play_until_enough(source: Source, report: Report) -> list[Trajectory]:
+def _play_until_enough(source: Source, report: Report) -> list[Demonstration]:
     """Let the teacher play until enough trajectories reached their goal."""
     rng = np.random.default_rng([source.seed, 1])
     env = source.make_env()
@@ -234,11 +234,11 @@ def _play_until_enough(source: Source, report: Report) -> list[Trajectory]:
             "collect.restarts has no effect with this teacher, which has no `restarts = True`: leave it out"
         )
     wanted, kept, examples = source.settings.trajectories, 0, 0
-    played: list[Trajectory] = []
+    played: list[Demonstration] = []
     seen: dict[str, None] = {}
     while kept < wanted and len(played) < _TRIES * wanted:
         played.append(_play(source, env, teacher, _new_task(env, rng, seen), rng))
-        kept += played[-1].played.success or source.settings.failures
+        kept += played[-1].summary.success or source.settings.failures
         examples += len(played[-1].examples)
         report("collect", kept, wanted, float(examples))
     return played
@@ -246,7 +246,7 @@ def _play_until_enough(source: Source, report: Report) -> list[Trajectory]:
 
 def _play_with_chat(
     source: Source, config: TeacherConfig, answers: Path | None, report: Report
-) -> tuple[list[Trajectory], Meter]:
+) -> tuple[list[Demonstration], Meter]:
     """Let a chat model play several tasks at a time. Each costs money, so failed ones are not replaced."""
     env = source.make_env()
     options = chat_options(config)
@@ -257,7 +257,7 @@ def _play_with_chat(
     rng = np.random.default_rng([source.seed, 1])
     tasks = [_new_task(env, rng, seen) for _ in range(wanted)]
 
-    def play(number: int) -> Trajectory:
+    def play(number: int) -> Demonstration:
         own, draws = source.make_env(), np.random.default_rng([source.seed, 1, number])
         teacher = ChatTeacher(model, prompts, source.make_teacher(own, draws), options.hint)
         return _play(source, own, teacher, tasks[number], draws)
@@ -286,7 +286,7 @@ def _new_task(env: NatLangEnv, rng: np.random.Generator, seen: dict[str, None]) 
     )
 
 
-def _play(source: Source, env: NatLangEnv, teacher: Teacher, task_id: str, rng: np.random.Generator) -> Trajectory:
+def _play(source: Source, env: NatLangEnv, teacher: Teacher, task_id: str, rng: np.random.Generator) -> Demonstration:
     """Play one task with the teacher's actions, trying wrong ones beside each (lines 4 to 18)."""
     settings = source.settings
     restarts, idles = getattr(teacher, "restarts", False), getattr(teacher, "idles", False)
@@ -343,7 +343,9 @@ def _play(source: Source, env: NatLangEnv, teacher: Teacher, task_id: str, rng: 
         path.append(PathStep(action, info["feedback"]))
     negative, restarts_told = sum(each.negative for each in examples), sum(each.restart for each in examples)
     positive = len(examples) - negative
-    return Trajectory(examples, Played(task_id, len(path), info["success"], positive, negative, restarts_told, skipped))
+    return Demonstration(
+        examples, Summary(task_id, len(path), info["success"], positive, negative, restarts_told, skipped)
+    )
 
 
 def _wrong_actions(commands: Sequence[str], action: str, count: int, rng: np.random.Generator) -> list[str]:

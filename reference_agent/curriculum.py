@@ -18,6 +18,7 @@ from natlang_envs.env import NatLangEnv
 from natlang_envs.episodes import EpisodesVectorEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.making import make_env
+from reference_agent.run.bounds import at_least, check_bounds, fraction
 
 _DRAWS = 1000
 _ALL, _TRAIN = "all", "train"
@@ -67,19 +68,14 @@ class Stage:
     """
 
     env: Environment = ""
-    iterations: int = 100
-    advance_at: float = 0.0
-    advance_after: int = 5
-    longest_plan: int = 0
+    iterations: int = at_least(0, 100)
+    advance_at: float = fraction()
+    advance_after: int = at_least(1, 5)
+    longest_plan: int = at_least(0, 0)
     env_kwargs: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
-        """Check what types cannot say."""
-        for name, least in (("advance_after", 1), ("iterations", 0), ("longest_plan", 0)):
-            if getattr(self, name) < least:
-                raise UsageError(f"curriculum.{name} is {getattr(self, name)}: give {least} or more")
-        if not 0 <= self.advance_at <= 1:
-            raise UsageError(f"curriculum.advance_at is {self.advance_at}: give a number from 0 to 1")
+        check_bounds(self, "curriculum.")
         if self.env_kwargs and not isinstance(self.env, str):
             raise UsageError("env_kwargs are for an environment's id: give them to the function that makes yours")
 
@@ -98,11 +94,7 @@ class Stage:
 
 
 def for_learning(stage: Stage, allow_test: bool) -> Stage:
-    """Return a stage to learn in: the split `"train"` of an id that names none.
-
-    Raises:
-        UsageError: Its split holds test tasks, and that is not allowed; or there is no such environment.
-    """
+    """Return a stage to learn in: the split `"train"` of an id that names none."""
     env = stage.make()
     split, takes_split = split_of(env), _takes_split(env)
     env.close()
@@ -120,11 +112,7 @@ def for_learning(stage: Stage, allow_test: bool) -> Stage:
 
 
 def for_playing(env: Environment | Stage, split: str | None) -> Stage:
-    """Return a stage to play in, whose tasks are of a named split.
-
-    Raises:
-        UsageError: An id names no split though its environment has some, or something else than an id is given one.
-    """
+    """Return a stage to play in, whose tasks are of a named split."""
     if split and not isinstance(env, str):
         raise UsageError(f"split={split!r} is for an environment's id: make yours with it")
     stage = env if isinstance(env, Stage) else Stage(env, env_kwargs={"split": split} if split else {})

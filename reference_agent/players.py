@@ -106,11 +106,7 @@ _ROLES: WeakKeyDictionary[object, str] = WeakKeyDictionary()  # what the weights
 
 
 def take_role(model: LanguageModel, role: str, one_model: bool) -> None:
-    """Note that a model's weights learn to be the `"policy"` or the `"reflector"`.
-
-    Raises:
-        UsageError: They are the other player's already, which would be changed unseen; unless `one_model` asks for it.
-    """
+    """Note that a model's weights learn to be the `"policy"` or the `"reflector"`."""
     weights = model.adapter or model.model
     known = _ROLES.setdefault(weights, role)
     if known != role and not one_model:
@@ -170,10 +166,7 @@ def fitting_state(
     commands: Sequence[str],
     history: History,
 ) -> str:
-    """Return p(s), cut so that both players can read it with all that stands beside it; never without its task.
-
-    Raises `UsageError` if even the task alone does not fit beside the commands.
-    """
+    """Return p(s), cut so that both players can read it with all that stands beside it; never without its task."""
     choices = policy.list_actions(commands, None)
     answer = max((policy.count(choice.label) for choice in choices), default=0)
     beside = policy.count_prompt(policy.ask("", None, choices)) + max(answer, _LONGEST_COMMAND * (not choices))

@@ -27,7 +27,7 @@ from reference_agent.models.saycan import SayCanPolicy, head_of
 from reference_agent.players import Reflector, take_role
 from reference_agent.run.config import PolicySFTConfig, SFTConfig
 from reference_agent.run.idle import check_rate, check_sft, idle_policy, refuse
-from reference_agent.run.inputs import rows, training
+from reference_agent.run.inputs import digest_all, training
 
 Report = Callable[[int, float], None]
 # The loss of a batch, in one summand for each of this process's micro-batches.
@@ -81,7 +81,7 @@ def fine_tune_reflector(
     model.optimizer(config.learning_rate)  # refuses weights that cannot be trained, before they have a role
     take_role(model, "reflector", one_model)
     rng = np.random.default_rng([seed, 2])
-    with training(folder, model, job="reflector", examples=rows(examples), config=config, seed=seed):
+    with training(folder, model, job="reflector", examples=digest_all(examples), config=config, seed=seed):
         _tune(model, examples, _reflector_losses(model, config), config, [rng], seed, report, folder)
     return Reflector(model, max_tokens, frozen=False)
 
@@ -109,7 +109,7 @@ def fine_tune_policy(
     model.optimizer(config.learning_rate)
     take_role(model, "policy", one_model)
     rng, shown = np.random.default_rng([seed, 3]), [each for each in examples if each.shown]
-    with training(folder, model, job="policy", examples=rows(shown), config=config, seed=seed, reflect=reflect):
+    with training(folder, model, job="policy", examples=digest_all(shown), config=config, seed=seed, reflect=reflect):
         _tune(model, shown, _policy_losses(model, reflect, config, rng), config, [rng], seed, report, folder)
     return model
 
@@ -139,7 +139,7 @@ def fine_tune_both(
     if not shown:
         raise UsageError(_NOTHING)
     random = [np.random.default_rng([seed, 2]), rng]
-    with training(folder, model, job="both", examples=rows(examples), config=[reflector, policy], seed=seed):
+    with training(folder, model, job="both", examples=digest_all(examples), config=[reflector, policy], seed=seed):
         _tune(model, examples, losses, reflector, random, seed, report, folder)
 
 

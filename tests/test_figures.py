@@ -57,10 +57,12 @@ FIGURES = {
         f"| Taxi pickup | {rate(f'{PICKUP}/v1/random-legal')}, random-legal |",
         f"| Taxi dropoff | {rate(f'{DROPOFF}/v1/random-legal')}, random-legal |",
         f"| Taxi pickup, unseen cities | {rate(f'{PICKUP}-cities/v1/random-legal')}, random-legal |"
-        f" {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} (83%) | {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-best')} (95%) |",
+        f" {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} (83%) |"
+        f" {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-best')} (95%) |",
         f"| ALFWorld, tomato | {rate(f'{TOMATO}/expert')}, hand-written |",
         f"| ALFWorld, six types | {rate('alfworld-generated/v1/expert')}, hand-written | {mean(ALFWORLD)} (92%) |",
-        f"| AutoExplore, any depth | {rate('autoexplore/v1/bm25')}, BM25 | {rate('autoexplore/v1/listing-search')}, a searcher |",
+        f"| AutoExplore, any depth | {rate('autoexplore/v1/bm25')}, BM25 |"
+        f" {rate('autoexplore/v1/listing-search')}, a searcher |",
     ],
     "benchmarks/results/taxi_unseen_cities.md": [
         f"| pickup, v2, SFT only | greedy | {cells(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} |"
@@ -103,7 +105,8 @@ FIGURES = {
     ],
     "docs/agent_measured.md": [
         f"by imitation: {mean(ALFWORLD)} of fresh games",
-        f"Yes: {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-best')} of pickups and of deliveries in fresh cities, greedy.",
+        f"Yes: {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-best')} of pickups and of deliveries in fresh"
+        " cities, greedy.",
     ],
 }
 

@@ -195,3 +195,10 @@ def _refuse(response: Any) -> None:
     except Problem:
         body = b""  # its status says enough
     raise _Refused(refusal(response.status_code, headers, body))
+
+
+class OwnEndpoint(threading.local):
+    """Each thread's own `ChatEndpoint`, made when the thread first asks: it counts its tokens by itself."""
+
+    def __init__(self, model: str, **settings: Any) -> None:
+        self.own = ChatEndpoint(model, **settings)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from reference_agent.algorithms.policy_gradient import Learner, Row, Update, differ, rewards_to_go, scaled
+from reference_agent.algorithms.policy_gradient import Learner, Transition, Update, differ, rewards_to_go, scaled
 from reference_agent.algorithms.ppo import several_passes
 from reference_agent.algorithms.reinforce import one_pass
 from reference_agent.rollout import Episode
@@ -24,8 +24,8 @@ from reference_agent.run.config import RLConfig
 
 def rloo(learner: Learner, episodes: Sequence[Episode]) -> Update:
     """Take one pass over the groups whose returns differ, last steps first."""
-    rows = leave_one_out(episodes, learner.config.group, learner.config.reward_scale)
-    return _those_that_differ(learner, episodes, rows, one_pass)
+    transitions = leave_one_out(episodes, learner.config.group, learner.config.reward_scale)
+    return _those_that_differ(learner, episodes, transitions, one_pass)
 
 
 def grpo(learner: Learner, episodes: Sequence[Episode]) -> Update:
@@ -38,20 +38,20 @@ def gigpo(learner: Learner, episodes: Sequence[Episode]) -> Update:
     return several_passes(learner, scaled(credit(episodes, learner.config)))
 
 
-def leave_one_out(episodes: Sequence[Episode], size: int, scale: float) -> list[Row]:
+def leave_one_out(episodes: Sequence[Episode], size: int, scale: float) -> list[Transition]:
     """Return the decisions of the groups whose returns differ, with RLOO's advantages."""
     # The return less the mean of the others is the return less the mean of all, size / (size - 1) times.
     return _whole_returns(episodes, size, lambda gained: (gained - gained.mean()) / scale * size / (size - 1))
 
 
-def compared(episodes: Sequence[Episode], size: int) -> list[Row]:
+def compared(episodes: Sequence[Episode], size: int) -> list[Transition]:
     """Return the decisions of the groups whose returns differ, with GRPO's advantages."""
     return _whole_returns(episodes, size, lambda gained: (gained - gained.mean()) / gained.std())
 
 
-def credit(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
+def credit(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
     """Return every decision with its episode's advantage plus its state's."""
-    rows: list[Row] = []
+    transitions: list[Transition] = []
     for group in _groups(episodes, config.group):
         gained = [rewards_to_go(each.rewards, config.reward_scale) for each in group]
         mean = float(np.mean([each[0] for each in gained]))
@@ -62,8 +62,8 @@ def credit(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
         for episode, togo in zip(group, gained, strict=True):
             for step, decision in enumerate(episode.decisions):
                 of_state = float(togo[step]) - float(np.mean(met[decision.state]))
-                rows.append(Row(step, decision, float(togo[0]) - mean + of_state))
-    return sorted(rows, key=lambda row: -row.step)
+                transitions.append(Transition(step, decision, float(togo[0]) - mean + of_state))
+    return sorted(transitions, key=lambda transition: -transition.step)
 
 
 def _groups(episodes: Sequence[Episode], size: int) -> list[Sequence[Episode]]:
@@ -72,23 +72,26 @@ def _groups(episodes: Sequence[Episode], size: int) -> list[Sequence[Episode]]:
 
 def _whole_returns(
     episodes: Sequence[Episode], size: int, advantage: Callable[[NDArray[np.float64]], NDArray[np.float64]]
-) -> list[Row]:
-    rows: list[Row] = []
+) -> list[Transition]:
+    transitions: list[Transition] = []
     for group in _groups(episodes, size):
         if differ(group):
             returns = np.array([sum(each.rewards) for each in group])
-            rows += [
-                Row(step, decision, better)
+            transitions += [
+                Transition(step, decision, better)
                 for episode, better in zip(group, advantage(returns).tolist(), strict=True)
                 for step, decision in enumerate(episode.decisions)
             ]
-    return sorted(rows, key=lambda row: -row.step)
+    return sorted(transitions, key=lambda transition: -transition.step)
 
 
 def _those_that_differ(
-    learner: Learner, episodes: Sequence[Episode], rows: list[Row], passes: Callable[[Learner, list[Row]], Update]
+    learner: Learner,
+    episodes: Sequence[Episode],
+    transitions: list[Transition],
+    passes: Callable[[Learner, list[Transition]], Update],
 ) -> Update:
-    """Update on the rows, if there are any, and tell the share of decisions that were skipped."""
+    """Update on the transitions, if there are any, and tell the share of decisions that were skipped."""
     total = sum(len(each.decisions) for each in episodes)
-    result = passes(learner, rows) if rows else Update(updates=0)
-    return result._replace(skipped=1 - len(rows) / total)
+    result = passes(learner, transitions) if transitions else Update(updates=0)
+    return result._replace(skipped=1 - len(transitions) / total)

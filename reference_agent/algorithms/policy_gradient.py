@@ -73,15 +73,10 @@ class Update(NamedTuple):
     reference_kl: float | None = None
 
 
-class Row(NamedTuple):
+class Transition(NamedTuple):
     """One decision of one episode.
 
-    Attributes:
-        step: Its number in the episode.
-        decision: The decision.
-        advantage: How much better it went than expected.
-        target: What the critic should have said.
-        reference: Log-probability of the choice under the policy before RL.
+    `target` is what the critic should have said, `reference` the choice's log-probability before RL.
     """
 
     step: int
@@ -108,7 +103,7 @@ def rewards_to_go(rewards: Sequence[float], scale: float) -> NDArray[np.float64]
     return np.cumsum(np.asarray(rewards)[::-1])[::-1] / scale
 
 
-def advantages(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
+def advantages(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
     """Return every step of every episode, last steps first, with its reward-to-go less `rl.baseline`."""
     returns = [rewards_to_go(each.rewards, config.reward_scale) for each in episodes]
     at_step: dict[int, list[float]] = {}
@@ -116,12 +111,12 @@ def advantages(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
         for step, value in enumerate(gained.tolist()):
             at_step.setdefault(step, []).append(value)
     means = {step: float(np.mean(values)) if config.baseline == "step" else 0.0 for step, values in at_step.items()}
-    rows = [
-        Row(step, decision, float(gained[step]) - means[step])
+    transitions = [
+        Transition(step, decision, float(gained[step]) - means[step])
         for episode, gained in zip(episodes, returns, strict=True)
         for step, decision in enumerate(episode.decisions)
     ]
-    return sorted(rows, key=lambda row: -row.step)
+    return sorted(transitions, key=lambda transition: -transition.step)
 
 
 def differ(episodes: Sequence[Episode]) -> bool:
@@ -131,27 +126,27 @@ def differ(episodes: Sequence[Episode]) -> bool:
     return max(returns) - min(returns) > _ROUNDING * added
 
 
-def scaled(rows: Sequence[Row]) -> list[Row]:
+def scaled(transitions: Sequence[Transition]) -> list[Transition]:
     """Return advantages divided by their standard deviation; unchanged if that is about zero.
 
     A baseline must have been subtracted, so that they are about zero where nothing went better than expected: equal
     returns would be divided by about zero, and all actions made likelier.
     """
-    spread = float(np.std([row.advantage for row in rows]))
+    spread = float(np.std([transition.advantage for transition in transitions]))
     if spread < _NO_SPREAD:
-        return list(rows)
-    return [row._replace(advantage=row.advantage / (spread + 1e-6)) for row in rows]
+        return list(transitions)
+    return [transition._replace(advantage=transition.advantage / (spread + 1e-6)) for transition in transitions]
 
 
-def centred(episodes: Sequence[Episode], config: RLConfig) -> list[Row]:
+def centred(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
     """Return `advantages`, scaled if a baseline was subtracted."""
-    rows = advantages(episodes, config)
-    return rows if config.baseline == "none" else scaled(rows)
+    transitions = advantages(episodes, config)
+    return transitions if config.baseline == "none" else scaled(transitions)
 
 
-def choices(learner: Learner, rows: Sequence[Row]) -> Choices:
-    """Return the policy's present view of the rows' choices."""
-    asked, policy = [_question(row) for row in rows], learner.policy
+def choices(learner: Learner, transitions: Sequence[Transition]) -> Choices:
+    """Return the policy's present view of the transitions' choices."""
+    asked, policy = [_question(transition) for transition in transitions], learner.policy
     different = {question: index for index, question in enumerate(dict.fromkeys(asked))}
     prompts = [prompt for prompt, _, _ in different]
     if writes := isinstance(policy, WritingPolicy):
@@ -165,26 +160,26 @@ def choices(learner: Learner, rows: Sequence[Row]) -> Choices:
     if writes:  # its one text competes with all others, and not with listed ones
         return Choices(logits, logits.new_zeros(()), values)
     log_probabilities = torch.log_softmax(logits, dim=1)
-    taken = torch.tensor([[row.decision.chosen] for row in rows], device=logits.device)
+    taken = torch.tensor([[transition.decision.chosen] for transition in transitions], device=logits.device)
     chosen = log_probabilities.gather(1, taken)[:, 0]
     probabilities = log_probabilities.exp()
     entropy = -(probabilities * log_probabilities.masked_fill(probabilities == 0, 0.0)).sum(dim=1).mean()
     return Choices(chosen, entropy, values)
 
 
-def choices_in_parts(learner: Learner, rows: Sequence[Row]) -> Iterator[Choices]:
-    """Yield `choices` of `rl.microbatch` rows at a time."""
-    size = learner.config.microbatch or len(rows)
-    for first in range(0, len(rows), size):
-        yield choices(learner, rows[first : first + size])
+def choices_in_parts(learner: Learner, transitions: Sequence[Transition]) -> Iterator[Choices]:
+    """Yield `choices` of `rl.microbatch` transitions at a time."""
+    size = learner.config.microbatch or len(transitions)
+    for first in range(0, len(transitions), size):
+        yield choices(learner, transitions[first : first + size])
 
 
 @torch.no_grad()
-def with_reference(learner: Learner, rows: Sequence[Row]) -> list[Row]:
-    """Return the rows with what the policy before RL thought of their choices."""
+def with_reference(learner: Learner, transitions: Sequence[Transition]) -> list[Transition]:
+    """Return the transitions with what the policy before RL thought of their choices."""
     with _before_rl(learner):
-        said = [value for each in choices_in_parts(learner, rows) for value in each.chosen.tolist()]
-    return [row._replace(reference=each) for row, each in zip(rows, said, strict=True)]
+        said = [value for each in choices_in_parts(learner, transitions) for value in each.chosen.tolist()]
+    return [transition._replace(reference=each) for transition, each in zip(transitions, said, strict=True)]
 
 
 @contextmanager
@@ -209,36 +204,39 @@ def known_entropy(learner: Learner, mean: float) -> float | None:
     return None if isinstance(learner.policy, WritingPolicy) else mean
 
 
-def _question(row: Row) -> Question:
-    return row.decision.prompt, tuple(row.decision.labels), row.decision.written
+def _question(transition: Transition) -> Question:
+    return transition.decision.prompt, tuple(transition.decision.labels), transition.decision.written
 
 
-def _parts(rows: Sequence[Row], size: int) -> list[list[Row]]:
-    """Return the rows of `size` different prompts at a time: equal ones stay together, to be computed once."""
-    asked: dict[Question, list[Row]] = {}
-    for row in rows:
-        asked.setdefault(_question(row), []).append(row)
+def _parts(transitions: Sequence[Transition], size: int) -> list[list[Transition]]:
+    """Return the transitions of `size` different prompts at a time: equal ones stay together, to be computed once."""
+    asked: dict[Question, list[Transition]] = {}
+    for transition in transitions:
+        asked.setdefault(_question(transition), []).append(transition)
     questions = list(asked.values())
     size = min(size or len(questions), ceil(len(questions) / processes.count()))
     return [
-        [row for same in questions[first : first + size] for row in same] for first in range(0, len(questions), size)
+        [transition for same in questions[first : first + size] for transition in same]
+        for first in range(0, len(questions), size)
     ]
 
 
 def step(
-    learner: Learner, rows: Sequence[Row], loss_of: Callable[[Sequence[Row]], tuple[Tensor, tuple[float, ...]]]
+    learner: Learner,
+    transitions: Sequence[Transition],
+    loss_of: Callable[[Sequence[Transition]], tuple[Tensor, tuple[float, ...]]],
 ) -> list[float]:
     """Take one step of the optimizer on a minibatch, `rl.microbatch` different prompts in memory at a time.
 
-    `loss_of` gives the mean loss over some rows, and means to watch. Processes that train together share the work.
-    Returns the loss, the norm of its gradient, and what was watched. Raises `NotFinite`, before anything moves.
+    `loss_of` gives the mean loss over some transitions, and means to watch. Processes share the work.
+    Returns the loss, the norm of its gradient, and what was watched.
     """
     means: list[NDArray[np.float64]] = []
 
     def losses() -> Iterator[Tensor]:
-        for part in processes.part(_parts(rows, learner.config.microbatch)):
+        for part in processes.part(_parts(transitions, learner.config.microbatch)):
             loss, watched = loss_of(part)
-            share = len(part) / len(rows)
+            share = len(part) / len(transitions)
             means.append(share * np.asarray([float(loss.detach()), *watched]))
             yield loss * share
 

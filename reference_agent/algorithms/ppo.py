@@ -17,7 +17,7 @@ from torch import Tensor
 
 from reference_agent.algorithms.policy_gradient import (
     Learner,
-    Row,
+    Transition,
     Update,
     centred,
     choices,
@@ -47,18 +47,22 @@ def update(learner: Learner, episodes: Sequence[Episode]) -> Update:
     """Take up to `rl.epochs` passes over the batch in shuffled minibatches, with centred and scaled advantages."""
     if learner.critic is None:
         return several_passes(learner, centred(episodes, learner.config))
-    rows = judged(learner, episodes)
+    transitions = judged(learner, episodes)
     # A critic that has not learned yet is no baseline: all that was rewarded would be made likelier.
-    mean = float(np.mean([row.advantage for row in rows])) if len(rows) > 1 else 0.0
-    return several_passes(learner, scaled([row._replace(advantage=row.advantage - mean) for row in rows]))
+    mean = float(np.mean([transition.advantage for transition in transitions])) if len(transitions) > 1 else 0.0
+    return several_passes(
+        learner, scaled([transition._replace(advantage=transition.advantage - mean) for transition in transitions])
+    )
 
 
 @torch.no_grad()
-def judged(learner: Learner, episodes: Sequence[Episode]) -> list[Row]:
+def judged(learner: Learner, episodes: Sequence[Episode]) -> list[Transition]:
     """Return every decision with the critic's advantage, and the value the critic should have named."""
-    rows = [Row(number, decision, 0.0) for each in episodes for number, decision in enumerate(each.decisions)]
+    transitions = [
+        Transition(number, decision, 0.0) for each in episodes for number, decision in enumerate(each.decisions)
+    ]
     values: list[float] = []
-    for each in choices_in_parts(learner, rows):
+    for each in choices_in_parts(learner, transitions):
         assert each.values is not None
         values += each.values.tolist()
     first = 0
@@ -68,41 +72,41 @@ def judged(learner: Learner, episodes: Sequence[Episode]) -> list[Row]:
             reward = episode.rewards[index - first] / learner.config.reward_scale
             advantage = reward + following - values[index] + GAE * advantage
             following = values[index]
-            rows[index] = rows[index]._replace(advantage=advantage, target=advantage + values[index])
+            transitions[index] = transitions[index]._replace(advantage=advantage, target=advantage + values[index])
         first += len(episode.rewards)
-    return rows
+    return transitions
 
 
-def several_passes(learner: Learner, rows: Sequence[Row]) -> Update:
+def several_passes(learner: Learner, transitions: Sequence[Transition]) -> Update:
     """Take up to `rl.epochs` passes over decisions whose advantages are used as they are."""
     config = learner.config
     if config.reference_kl > 0:
-        rows = with_reference(learner, rows)
+        transitions = with_reference(learner, transitions)
 
-    def loss_of(part: Sequence[Row]) -> tuple[Tensor, tuple[float, ...]]:
+    def loss_of(part: Sequence[Transition]) -> tuple[Tensor, tuple[float, ...]]:
         chosen, entropy, values = choices(learner, part)
-        weight = chosen.new_tensor([row.advantage for row in part])
-        moved = chosen - chosen.new_tensor([row.decision.log_probability for row in part])
+        weight = chosen.new_tensor([transition.advantage for transition in part])
+        moved = chosen - chosen.new_tensor([transition.decision.log_probability for transition in part])
         ratio = moved.exp()
         surrogate = torch.minimum(ratio * weight, ratio.clamp(1 - config.ratio, 1 + config.ratio) * weight)
         kl = (ratio - 1 - moved).detach().mean()
         clipped = ((ratio - 1).abs() > config.ratio).float().mean()
         loss = -surrogate.mean() - config.entropy * entropy
         if values is not None:
-            targets = values.new_tensor([row.target for row in part])
+            targets = values.new_tensor([transition.target for transition in part])
             loss = loss + VALUE_WEIGHT * (values - targets).square().mean()
         watched = (float(entropy.detach()), float(kl), float(clipped))
         if not config.reference_kl:
             return loss, watched
-        away = chosen.new_tensor([row.reference for row in part]) - chosen
+        away = chosen.new_tensor([transition.reference for transition in part]) - chosen
         distance = (away.exp() - 1 - away).mean()
         return loss + config.reference_kl * distance, (*watched, float(distance.detach()))
 
     parts: list[list[float]] = []
     for _ in range(config.epochs):
-        order = learner.rng.permutation(len(rows))
-        for chunk in minibatches(len(rows), learner):
-            parts.append(step(learner, [rows[index] for index in order[chunk].tolist()], loss_of))
+        order = learner.rng.permutation(len(transitions))
+        for chunk in minibatches(len(transitions), learner):
+            parts.append(step(learner, [transitions[index] for index in order[chunk].tolist()], loss_of))
             if 0 < config.target_kl < parts[-1][3]:
                 break
         else:

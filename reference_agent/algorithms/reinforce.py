@@ -14,7 +14,7 @@ from torch import Tensor
 
 from reference_agent.algorithms.policy_gradient import (
     Learner,
-    Row,
+    Transition,
     Update,
     centred,
     choices,
@@ -30,16 +30,17 @@ def update(learner: Learner, episodes: Sequence[Episode]) -> Update:
     return one_pass(learner, centred(episodes, learner.config))
 
 
-def one_pass(learner: Learner, rows: Sequence[Row]) -> Update:
-    """Take one update a minibatch, in the order of the rows, whose advantages are used as they are."""
+def one_pass(learner: Learner, transitions: Sequence[Transition]) -> Update:
+    """Take one update a minibatch, in the order of the transitions, whose advantages are used as they are."""
 
-    def loss_of(part: Sequence[Row]) -> tuple[Tensor, tuple[float, ...]]:
+    def loss_of(part: Sequence[Transition]) -> tuple[Tensor, tuple[float, ...]]:
         chosen, entropy, _ = choices(learner, part)
-        weight = chosen.new_tensor([row.advantage for row in part])
+        weight = chosen.new_tensor([transition.advantage for transition in part])
         return -(weight * chosen).mean() - learner.config.entropy * entropy, (float(entropy.detach()),)
 
     parts = [
-        step(learner, [rows[index] for index in chunk.tolist()], loss_of) for chunk in minibatches(len(rows), learner)
+        step(learner, [transitions[index] for index in chunk.tolist()], loss_of)
+        for chunk in minibatches(len(transitions), learner)
     ]
     loss, norm, entropy = np.asarray(parts).mean(axis=0).tolist()
     return Update(loss, known_entropy(learner, entropy), norm)

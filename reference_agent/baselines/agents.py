@@ -9,18 +9,17 @@ with the whole path as its memory; it needs no torch.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib import resources
 from math import ceil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
-from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
+from natlang_envs.evaluation.chat_endpoint import OwnEndpoint
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import EXPERIMENTS, load_config
 
@@ -33,8 +32,7 @@ _LONGEST = 200  # characters of an action that nobody listed
 class ZeroShotAgent:
     """An untuned causal LM that chooses the likeliest of the listed labels, in order; it draws nothing.
 
-    `config` says how it is loaded and which head chooses; with `chat` it is asked in its chat template. Raises
-    `UsageError` if the model or the template is missing, or it has too few labels or positions.
+    `config` says how it is loaded and which head chooses; with `chat` it is asked in its chat template.
     """
 
     def __init__(self, name: str | Path, config: Config | None = None, chat: bool = False) -> None:
@@ -65,13 +63,6 @@ class ZeroShotAgent:
         ]
 
 
-class OwnEndpoint(threading.local):
-    """Each thread's own `ChatEndpoint`, made when the thread first asks: it counts its tokens by itself."""
-
-    def __init__(self, model: str, **settings: Any) -> None:
-        self.own = ChatEndpoint(model, **settings)
-
-
 class Answer(NamedTuple):
     """A model's thought and action; `known` says whether the action is one of the listed commands."""
 
@@ -88,8 +79,7 @@ class ReActAgent:
     in `unparsable`, and its recorded reflection is `[unparsable]` and the whole answer.
 
     `OPENAI_BASE_URL` and `OPENAI_API_KEY` (or Azure's) say where the model is; `NATLANG_TIMEOUT` the most seconds of a
-    request, 120 without it; `NATLANG_MAX_TOKENS` where an answer is cut. Raises `UsageError` if the environment names
-    no endpoint, the `openai` package is missing, or the endpoint fails.
+    request, 120 without it; `NATLANG_MAX_TOKENS` where an answer is cut.
     """
 
     sampling = True
@@ -179,7 +169,7 @@ def load_zero_shot_chat(argument: str) -> ZeroShotAgent:
 def untuned_model(agent: str, argument: str) -> tuple[str | Path, Config | None]:
     """Return the hub id or folder of `AGENT:MODEL`, and how it is loaded.
 
-    MODEL is a hub id, a folder, a config file, or the name of one in `experiments/untuned`. Raises `UsageError`.
+    MODEL is a hub id, a folder, a config file, or the name of one in `experiments/untuned`.
     """
     if not argument:
         raise UsageError(f"agent {agent} needs a model: write --agent {agent}:MODEL, a hub id, a folder or a config")

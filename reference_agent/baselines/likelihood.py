@@ -48,10 +48,7 @@ class Thing(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What a player knows in the middle of a search, with so many commands `left`.
-
-    `things` are listed in each folder that was entered, `texts` what the files that were read showed, by path.
-    """
+    """What a player knows in the middle of a search, with so many commands `left`."""
 
     question: str
     left: int

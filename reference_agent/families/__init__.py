@@ -1,10 +1,13 @@
-"""What only one family of environments needs, a wing for each; the trunk of the agent knows none of them by name.
+"""What only one family of environments needs, a package for each; the rest of the agent knows none of them by name.
 
-teacher.py    `make(env, rng, **options)`, the family's own teacher
-phrases.toml  its sentences by kind, and the words that the tiny model's tokenizer keeps whole
-prompts.toml  what a chat model is told when it is the teacher
-warmup.py     what the tiny model's warm-up takes from the family, where it needs more than any other: `lessons` (see
-              `reference_agent.tiny.warmup.Added`), `samples` (settings of its sample prompts), `words` (of its tokenizer)
+alfworld/        an expert that gives reasons, lessons on lists of things
+autoexplore/     a teacher that knows where the file is
+dangerous_taxi/  a teacher that drives, lessons on walls and directions
+
+Each has `teacher.py` with `make(env, rng, **options)`; `phrases.toml`, its sentences by kind and the words that the
+tiny model's tokenizer keeps whole; `prompts.toml`, what a chat model is told when it is the teacher. `warmup.py` is
+what the tiny model takes from the family: `lessons` (see `reference_agent.tiny.warmup.Added`), `samples` (settings of
+its sample prompts) and `words` (of its tokenizer).
 """
 
 from __future__ import annotations
@@ -19,8 +22,8 @@ from typing import Any
 FAMILIES = ("dangerous-taxi", "alfworld", "autoexplore")
 
 
-def wing(family: str) -> str:
-    """Return the package of a family's wing."""
+def package_of(family: str) -> str:
+    """Return the package of a family."""
     return f"{__name__}.{family.replace('-', '_')}"
 
 
@@ -31,7 +34,7 @@ def phrases(family: str) -> dict[str, list[str]]:
 
 
 def prompts(family: str) -> dict[str, str] | None:
-    """Return what a chat model is told, by name; None for a family without a wing here."""
+    """Return what a chat model is told, by name; None for a family without a package here."""
     if family not in FAMILIES:
         return None
     return tomllib.loads(_file(family, "prompts.toml").read_text(encoding="utf-8"))
@@ -39,11 +42,11 @@ def prompts(family: str) -> dict[str, str] | None:
 
 def own(family: str, name: str) -> Any:
     """Return `name` of a family's `warmup.py`; None if it has none."""
-    module = f"{wing(family)}.warmup"
+    module = f"{package_of(family)}.warmup"
     if family not in FAMILIES or find_spec(module) is None:
         return None
     return getattr(import_module(module), name, None)
 
 
 def _file(family: str, name: str) -> Path:
-    return Path(__file__).parent / wing(family).rpartition(".")[2] / name
+    return Path(__file__).parent / package_of(family).rpartition(".")[2] / name

@@ -11,25 +11,29 @@ import ctypes
 import hashlib
 import importlib.util
 import logging
+import os
 import platform
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, DynamicCache
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import whole_folder
 from reference_agent import processes
 from reference_agent.run.config import ModelConfig
 
 WEIGHTS = "adapter_model.safetensors"
+_SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 _M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
 _BASE = "base.sha256"  # beside an adapter: which base it belongs to
 _PLAYERS, _BARE = "_natlang_players", "_natlang_bare"  # beside a base: PEFT's model of it; whether adapters are off
@@ -60,11 +64,7 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
 
 
 def check_player(name: str | Path, model: Any, tokenizer: Any) -> None:
-    """Switch dropout off, and give the tokenizer a pad token if it has none.
-
-    Raises `UsageError` if it has no end token, the model has adapters, or the players would compute other numbers than
-    the model itself.
-    """
+    """Switch dropout off, and give the tokenizer a pad token if it has none."""
     if getattr(model, "peft_config", None):
         raise UsageError(
             f"{name} has PEFT adapters already: merge them with merge_and_unload(), or give their folder to "
@@ -204,8 +204,7 @@ def _eight_bit(device: str) -> dict[str, Any]:
 class Adapter:
     """A player's own weights on a base: a LoRA adapter, new (drawn by `seed`) or from the folder where it was saved.
 
-    `parameters` are its own weights in a fixed order, `base` the frozen ones below. Raises `UsageError` if the folder
-    holds none for this base, no layer has the given names or the head has, or the rank is 0.
+    `parameters` are its own weights in a fixed order, `base` the frozen ones below.
     """
 
     def __init__(self, model: Any, name: str, config: ModelConfig, folder: Path | None, seed: int) -> None:
@@ -351,6 +350,26 @@ def _read(folder: Path, read: Any) -> Any:
         return read()
     except Exception as error:  # safetensors and PEFT raise classes of their own
         raise UsageError(f"{folder} is damaged or holds no adapter ({_first_line(error)}): train it again") from None
+
+
+def finished(folder: Path, make: Callable[[Path], None]) -> Path:
+    """Return `folder`, made by `make` in a place beside it and renamed when whole, unless it is there already."""
+    if not folder.exists():
+        with whole_folder(folder, keep=True) as unfinished, disk_errors():
+            make(unfinished)
+    return folder
+
+
+@contextmanager
+def disk_errors() -> Iterator[None]:
+    """Turn what safetensors raises where the disk fails, which is an error of its own, into the system's `OSError`."""
+    try:
+        yield
+    except SafetensorError as error:
+        number = _SYSTEM_ERROR.search(str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from None
 
 
 def _first_line(error: Exception) -> str:

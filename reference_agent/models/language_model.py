@@ -32,10 +32,9 @@ from reference_agent.models.backbone import (
 )
 from reference_agent.models.generation import like_length, shared_prefix, write
 from reference_agent.models.speculative import window, write_speculatively
-from reference_agent.models.tokenizer import END, PromptReader, context_length, make_tokenizer
+from reference_agent.models.tokenizer import Origin, PromptReader, context_length
 from reference_agent.run.config import ModelConfig
-from reference_agent.tiny.llama import tiny_llama
-from reference_agent.tiny.origin import Origin
+from reference_agent.tiny.untrained import END, make_tokenizer, tiny_llama
 
 # Loading bars and reminders about padding would hide our own progress bars.
 logging.disable_progress_bar()

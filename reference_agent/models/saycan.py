@@ -40,8 +40,7 @@ class SayCanPolicy(TextReader, LanguageModel):
     ) -> tuple[Tensor, Tensor]:
         """Return log-probabilities [B, K] of the actions of B prompts, and the states behind the prompts [B, width].
 
-        A softmax makes them the policy; -inf where a prompt has fewer than K actions. Raises `UsageError` if a prompt
-        has none, or does not fit the model with its longest one.
+        A softmax makes them the policy; -inf where a prompt has fewer than K actions.
         """
         if not all(labels):
             raise UsageError("the environment lists no commands to choose from: set head = 'text'")

@@ -28,7 +28,7 @@ class ServedModel(PromptReader):
     """A model behind an OpenAI-compatible address such as `http://localhost:8000/v1`, where it is called `reflector`.
 
     `folder`, or a hub id, has its tokenizer; `command` starts such a server, for the error message. `OPENAI_API_KEY` is
-    sent if set. Raises `UsageError` if openai is missing, or the server does not answer or has no such model.
+    sent if set.
     """
 
     def __init__(self, folder: str | Path, address: str, command: str, chat: bool = False) -> None:
@@ -63,11 +63,7 @@ class ServedModel(PromptReader):
         draws: Sequence[np.random.Generator] | None = None,
         draft_from: Sequence[str] = (),
     ) -> list[Completion]:
-        """Return completions as `LanguageModel.complete` does; `draft_from` is not sent.
-
-        Raises:
-            UsageError: The server fails.
-        """
+        """Return completions as `LanguageModel.complete` does; `draft_from` is not sent."""
         told: list[Completion] = []
         for first in range(0, len(prompts), _TOGETHER):
             part = [list(self.encode_prompt(prompt)) for prompt in prompts[first : first + _TOGETHER]]

@@ -23,11 +23,7 @@ _TOGETHER = 48  # tokens in a pass of all texts, from which on arithmetic is the
 
 
 class Ngrams:
-    """Index of n-grams: where each stood last.
-
-    Args:
-        texts: What is there from the beginning.
-    """
+    """Index of n-grams: where each stood last."""
 
     def __init__(self, texts: Iterable[Tokens] = ()) -> None:
         self._next: dict[tuple[int, ...], tuple[Tokens, int]] = {}
@@ -59,13 +55,7 @@ def write_speculatively(
 ) -> list[list[int]]:
     """Return the likeliest tokens behind each of B prompts, as `generation.write` does.
 
-    Args:
-        model: A causal language model of transformers without a `window`.
-        prompts: The prompts.
-        end: The token that ends a text, which is left out.
-        most: Tokens of a text at most.
-        budget: Tokens that are read at a time, with padding.
-        draft_from: Similar texts that drafts may come from, beside the prompts.
+    The model has no `window`. `draft_from` are similar texts that drafts may come from, beside the prompts.
     """
     if most < 1:
         return [[] for _ in prompts]

@@ -1,62 +1,27 @@
-"""The tokenizer's side of a player, which needs no weights, and a small tokenizer for the tiny model.
-
-A reader knows lengths of texts, labels of actions and the policy's prompt. The small tokenizer is a byte-level BPE,
-trained on sample prompts of an environment. The few words that carry information are tokens of their own; the phrases
-between them become one token each. This keeps prompts, and so the cost of a step, small. Bytes are the fallback, so
-any text can be encoded.
-"""
+"""The tokenizer's side of a player, which needs no weights: lengths of texts, labels of actions, prompts."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from sys import getsizeof
 from typing import Any
 
 import numpy as np
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import AutoConfig, PreTrainedTokenizerFast
+from transformers import AutoConfig
 
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import LABELS, Choice, enumerate_actions, policy_prompt, reflection_prompt
 from reference_agent.models.backbone import OTHER, load_tokenizer
 
-END = "<|end|>"
 CHAT_ROLE = (
     "You act in an environment of texts. Answer with the letter of the best of the listed actions, and nothing else."
 )
 _HERE = "<prompt>"  # where the prompt stands in a chat template
 _ANY = "a"  # text
 _NUMBER, _ENTRY = 28, 100  # bytes of a token beside its tuple, and of an entry of a dictionary
-_FEW = 26  # labels, the letters; where there are more commands, there are more words too
-_LETTERS = r"(?<=\n)[A-Z](?=\. )"
-_PAIRS = r"(?<=\n)(?:[A-Z][a-z]?|[a-z])(?=\. |\z)"
-
-
-def make_tokenizer(texts: Sequence[str], words: Sequence[str], labels: int = _FEW) -> PreTrainedTokenizerFast:
-    """Train a tokenizer on sample prompts; `words` become single tokens, as digits and so many labels of actions do."""
-    kept = "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))
-    few = labels <= _FEW
-    pattern = rf"{_LETTERS if few else _PAIRS}| ?\b(?:{kept})\b| ?\d"
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(pattern), behavior="isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=1_024 if few else 4_096,
-        special_tokens=[END],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    each_word = [f"{space}{word}" for word in [*words, *"0123456789"] for space in ("", " ")]
-    listed = [] if few else [f"\n{label}" for label in LABELS[:labels]]
-    tokenizer.train_from_iterator([*texts, *[*each_word, *listed] * len(texts)], trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END, pad_token=END)
+_log = logging.getLogger(__name__)
 
 
 def label_tokens(tokenizer: Any) -> dict[str, int]:
@@ -80,10 +45,7 @@ def check_labels(commands: int, labels: int) -> None:
 
 
 def context_length(config: Any) -> int:
-    """Return the largest number of tokens that a model reads, by its transformers config.
-
-    Raises `UsageError` if it names none, as of models that read without positions (Bloom, Mamba).
-    """
+    """Return the largest number of tokens that a model reads, by its transformers config."""
     text = config.get_text_config()
     length = getattr(text, "n_positions", None) or getattr(text, "max_position_embeddings", None)
     if not length:
@@ -123,7 +85,7 @@ class PromptReader:
     """A tokenizer, its model's context length `positions`, and the `labels` that are single tokens after a newline.
 
     With `chat` prompts are a user's turn in the tokenizer's chat template, behind which the model's own turn begins.
-    Without, they begin with what the tokenizer itself puts before a text. Raises `UsageError` if there is no template.
+    Without, they begin with what the tokenizer itself puts before a text.
     """
 
     def __init__(self, tokenizer: Any, positions: int, chat: bool = False) -> None:
@@ -164,10 +126,7 @@ class PromptReader:
         return len(self._begin_ids) + self.count(prompt)
 
     def labels_for(self, commands: int) -> tuple[str, ...]:
-        """Return the labels to draw from for so many commands: just as many, so that a small model meets each often.
-
-        Raises `UsageError` if there are no commands, or too few labels.
-        """
+        """Return the labels to draw from for so many commands: just as many, so that a small model meets each often."""
         if not commands:
             raise UsageError("the environment lists no commands to choose from: set head = 'text'")
         check_labels(commands, len(self.labels))
@@ -235,3 +194,21 @@ class TextReader(PromptReader):
     def ask(self, state: str, reflection: str | None, choices: Sequence[Choice]) -> str:
         """Return p(s) and the reflection, then the place for the action."""
         return self._in_turn(text_prompt(state, reflection))
+
+
+class Origin:
+    """What a small model has learned to read: the commands of one environment, called `name`."""
+
+    def __init__(self, name: str, commands: Iterable[str]) -> None:
+        self._name, self._commands, self._told = name, frozenset(commands), False
+
+    def check(self, commands: Iterable[str]) -> None:
+        """Warn once if commands are not the environment's."""
+        other = next((each for each in commands if each not in self._commands), None)
+        if other is not None and not self._told:
+            self._told = True
+            _log.warning(
+                "this model has learned to read %s alone, not commands like %r: load_model('smollm2'), another "
+                "pretrained model or `reflect-rl train` (which makes a tiny model for an environment) may do better",
+                *(self._name, other),
+            )

@@ -162,12 +162,12 @@ def protocol_for(task: str, split: str = "test") -> Protocol:
     kwargs = {**protocol.kwargs, "split": split}
     tasks = make_env(protocol.env_id, **kwargs).tasks
     rng = np.random.default_rng(0)
-    drawn: dict[str, None] = {}
+    ids: dict[str, None] = {}
     for _ in range(_DRAWS):
-        drawn[tasks.draw(rng.random)] = None
-        if len(drawn) == len(protocol.episodes):
+        ids[tasks.draw(rng.random)] = None
+        if len(ids) == len(protocol.episodes):
             break
-    episodes = tuple(Episode(task_id, number) for number, task_id in enumerate(drawn))
+    episodes = tuple(Episode(task_id, number) for number, task_id in enumerate(ids))
     name = f"{protocol.name}-{split}"
     return replace(protocol, name=name, kwargs=kwargs, episodes=episodes, description=f"The split {split!r}.")
 
@@ -230,9 +230,9 @@ class Cell:
         return self.folder / ("evaluation" if self.split == "test" else self.split)
 
     @property
-    def drawn(self) -> Path | None:
+    def sampled(self) -> Path | None:
         """The folder of its recorded run with commands sampled at temperature 1; None for an agent."""
-        return self.evaluation.with_name(f"{self.evaluation.name}-drawn") if self.is_trained else None
+        return self.evaluation.with_name(f"{self.evaluation.name}-sampled") if self.is_trained else None
 
     @property
     def is_trained(self) -> bool:
@@ -285,10 +285,7 @@ def make_plan(
     settings: Sequence[str] = (),
     split: str = "test",
 ) -> Plan:
-    """Return the plan of a target; `tasks` replace its own, `settings` are `key=value` over all configs.
-
-    Raises `UsageError` if a setting is wrong.
-    """
+    """Return the plan of a target; `tasks` replace its own, `settings` are `key=value` over all configs."""
     for setting in settings:
         if setting.partition("=")[0] == "seed":
             raise UsageError(

@@ -4,8 +4,8 @@ Finished cells stay, whatever the target they were made for, so a killed run res
 need the same stage wait for each other.
 
 DIR/stages/                    stages that cells share, by their settings: base, data, reflector, policy-sft
-DIR/cells/TASK/METHOD/seed-N/  a training run with `evaluation/` (greedy) and `evaluation-drawn/` (sampled) on the
-                               task's protocol, or `validation/` and `validation-drawn/`; and `seconds.json`
+DIR/cells/TASK/METHOD/seed-N/  a training run with `evaluation/` (greedy) and `evaluation-sampled/` (sampled) on the
+                               task's protocol, or `validation/` and `validation-sampled/`; and `seconds.json`
 DIR/baselines/TASK/AGENT/      the recorded runs of agents that are not trained
 DIR/TARGET.md, TARGET.json     the table; TARGET.png, or TARGET-TASK.png, the learning curves
 """
@@ -47,8 +47,7 @@ Report = Callable[[str, str, int, int, float], None]  # cell, stage, step, steps
 def reproduce(plan: Plan, jobs: int, report: Report, done: Callable[[Cell], None]) -> list[Entry]:
     """Make what is missing of a plan in `jobs` processes, then its table and its pictures; return the table's entries.
 
-    `report` is called with a cell's name and what its training reports, `done` with each cell that is whole. Raises
-    `Stopped` after Ctrl-C, with all saved, and `UsageError` if the folder is in use or holds cells of other settings.
+    `report` is called with a cell's name and what its training reports, `done` with each cell that is whole.
     """
     plan.out.mkdir(parents=True, exist_ok=True)
     with only_process(plan.out):
@@ -88,7 +87,7 @@ def draw(plan: Plan) -> list[Path]:
 
 
 def _is_whole(cell: Cell) -> bool:
-    return all((run / RUN_FILE).exists() for run in (cell.evaluation, cell.drawn) if run)
+    return all((run / RUN_FILE).exists() for run in (cell.evaluation, cell.sampled) if run)
 
 
 def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None]) -> None:
@@ -100,8 +99,8 @@ def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None])
         agent = _agent(cell, out, report)
         protocol = protocol_for(cell.task, cell.split)
         runs: dict[Path, Agent] = {cell.evaluation: agent}
-        if cell.drawn and isinstance(agent, ReflectRLAgent):
-            runs[cell.drawn] = agent.sampled()
+        if cell.sampled and isinstance(agent, ReflectRLAgent):
+            runs[cell.sampled] = agent.sampled()
         for number, (run, player) in enumerate(runs.items()):
             if not (run / RUN_FILE).exists():
                 evaluate(

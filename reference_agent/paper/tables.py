@@ -29,7 +29,7 @@ _LONG = 20  # letters of a name from which on the legend has two columns
 
 @dataclass(frozen=True)
 class Entry:
-    """One field of the table: a method (or agent) on a task, greedy or `drawn` (sampled), over all seeds.
+    """One field of the table: a method (or agent) on a task, greedy or `sampled`, over all seeds.
 
     `rates` are the seeds' success rates, whose 95% `interval` is over `"episodes"` or `"seeds"` (`kind`); `regret` is
     steps beyond the plan, of successes; `seconds` is None if an attempt was killed; `note` says why nothing was run.
@@ -37,7 +37,7 @@ class Entry:
 
     task: str
     method: str
-    drawn: bool = False
+    sampled: bool = False
     rates: tuple[float, ...] = ()
     seeds: tuple[int, ...] = ()
     mean: float | None = None
@@ -84,9 +84,9 @@ def entries(plan: Plan) -> list[Entry]:
     return table
 
 
-def _entry(task: str, method: str, cells: list[Cell], drawn: bool) -> Entry:
+def _entry(task: str, method: str, cells: list[Cell], sampled: bool) -> Entry:
     protocol = protocol_for(task, cells[0].split)
-    runs = [read_run(cell.drawn if drawn and cell.drawn else cell.evaluation) for cell in cells]
+    runs = [read_run(cell.sampled if sampled and cell.sampled else cell.evaluation) for cell in cells]
     scores = [score_run(protocol, trajectories) for _, trajectories in runs]
     rates = tuple(each.success_rate for each in scores)
     regrets = [each.mean_regret for each in scores if each.mean_regret is not None]
@@ -94,7 +94,7 @@ def _entry(task: str, method: str, cells: list[Cell], drawn: bool) -> Entry:
     return Entry(
         task,
         method,
-        drawn,
+        sampled,
         rates,
         tuple(cell.seed for cell in cells if cell.seed is not None),
         float(np.mean(rates)),
@@ -106,28 +106,30 @@ def _entry(task: str, method: str, cells: list[Cell], drawn: bool) -> Entry:
         float(np.mean(regrets)) if regrets else None,
         None if None in seconds else round(sum(each or 0.0 for each in seconds), 1),
         runs[0][0].hardware,
-        paper(task, method) if drawn else None,
+        paper(task, method) if sampled else None,
     )
 
 
-def title(method: str, drawn: bool) -> str:
+def title(method: str, sampled: bool) -> str:
     """Return a method's name for people."""
     if method in PAPER_ONLY:
         return f"{method} (the paper's)"
-    return (METHODS[method].title if method in METHODS else method) + (", sampled" if drawn else "")
+    return (METHODS[method].title if method in METHODS else method) + (", sampled" if sampled else "")
 
 
 def lines(plan: Plan, table: list[Entry]) -> list[list[str]]:
     """Return the table as texts, the heading first: for each task our success and the paper's, or what RL adds."""
-    found = {(entry.task, entry.method, entry.drawn): entry for entry in table}
+    found = {(entry.task, entry.method, entry.sampled): entry for entry in table}
     if plan.target.gain:
         return _gains(plan, found)
     shown: list[list[str]] = [["method", *(text for task in plan.tasks for text in (TASKS[task].title, "paper"))]]
     agents = [agent for task in plan.tasks for agent in TASKS[task].agents]
-    for method, drawn in dict.fromkeys([*((agent, False) for agent in agents), *((e.method, e.drawn) for e in table)]):
-        fields = [title(method, drawn)]
+    for method, sampled in dict.fromkeys(
+        [*((agent, False) for agent in agents), *((e.method, e.sampled) for e in table)]
+    ):
+        fields = [title(method, sampled)]
         for task in plan.tasks:
-            entry = found.get((task, method, drawn))
+            entry = found.get((task, method, sampled))
             said = "" if entry is None or method in PAPER_ONLY else entry.shown
             fields += [said, "" if entry is None or entry.paper is None else f"{entry.paper}%"]
         if any(fields[1:]):
@@ -140,10 +142,10 @@ def _gains(plan: Plan, found: dict[tuple[str, str, bool], Entry]) -> list[list[s
     shown = [["method", "decoding", "SFT", "SFT + RL", "gain, points", "steps", "regret"]]
     for task in plan.tasks:
         for method in [each for each in plan.target.methods if f"{each}-sft" in plan.target.methods]:
-            for drawn in (False, True):
-                before, after = (found.get((task, name, drawn)) for name in (f"{method}-sft", method))
+            for sampled in (False, True):
+                before, after = (found.get((task, name, sampled)) for name in (f"{method}-sft", method))
                 if before and after and before.rates and after.rates:
-                    decoding = "sampled" if drawn else "greedy"
+                    decoding = "sampled" if sampled else "greedy"
                     steps = f"{before.mean_steps:.1f} to {after.mean_steps:.1f}"
                     regrets = ("-" if each is None else f"{each:.2f}" for each in (before.regret, after.regret))
                     row = [title(method, False), decoding, before.shown, after.shown, gain(before.rates, after.rates)]
@@ -176,7 +178,7 @@ def notes(plan: Plan, table: list[Entry]) -> list[str]:
         if plan.target.gain
         else "The paper's numbers are of its table 2 and section 6, GPT-2 XL where it trains.",
     ]
-    trained = [entry for entry in table if entry.seeds and entry.seconds is not None and not entry.drawn]
+    trained = [entry for entry in table if entry.seeds and entry.seconds is not None and not entry.sampled]
     if trained:
         minutes = sum(entry.seconds or 0.0 for entry in trained) / 60
         said.append(f"{minutes:.0f} minutes of one core for all that is trained, on {trained[0].hardware}.")
@@ -217,7 +219,7 @@ def draw_curves(runs: Mapping[str, Path | Sequence[Path]], picture: Path) -> Pat
     """Draw the training success of each run over the episodes played, as a running mean.
 
     Where a name has several runs, one a seed, the line is their mean, in a band of Student's 95% interval over them.
-    Many curves are drawn side by side, by what their names say before the last comma.
+    Many curves stand side by side, by what their names say before the last comma.
     """
     import matplotlib
 

@@ -1,1 +1,14 @@
-"""A training run and its command: settings, stages, folders."""
+"""A run: its settings, its folder, and the command.
+
+config       settings
+bounds       which values settings take
+config_file  settings as TOML and JSON
+idle         settings that have no effect beside others
+inputs       what a folder's result was made from
+data_card    what is in a data set, counted
+start        the model that both players start from
+stages       a run's folder: settings, stages before RL, players
+pipeline     Algorithm 1 from end to end
+agent        the trained players on a protocol
+command      `reflect-rl`
+"""

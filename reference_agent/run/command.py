@@ -180,8 +180,8 @@ def warm_up(
     config: Annotated[Path, typer.Option(help="A TOML file or a preset's name.")] = Path("taxi-pickup/best"),
 ) -> None:
     """Make the tiny model that both players start from, and teach it to read labels and to tell directions."""
-    from reference_agent.models.named import make_tiny
     from reference_agent.run.config_file import load_config
+    from reference_agent.tiny.making import make_tiny
 
     if out.exists():
         raise UsageError(f"{out} already exists: choose another folder")

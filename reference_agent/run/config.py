@@ -3,36 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import inf
 from typing import Any
 
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError
 from reference_agent.algorithms import check_algorithm
 from reference_agent.curriculum import Stage
-
-
-def at_least(table: str, settings: object, **bounds: int) -> None:
-    """Raise `UsageError` unless each named setting of `table` (such as `"rl."`) has its bound, or more."""
-    for name, bound in bounds.items():
-        value = getattr(settings, name)
-        if value < bound:
-            raise UsageError(f"{table}{name} is {value}: give {bound} or more")
-
-
-def positive(table: str, settings: object, *names: str) -> None:
-    """Raise `UsageError` unless these settings are above 0 and finite; see `at_least`."""
-    for name in names:
-        value = getattr(settings, name)
-        if not 0 < value < inf:
-            raise UsageError(f"{table}{name} is {value}: give a number above 0")
-
-
-def shares(table: str, settings: object, *names: str) -> None:
-    """Raise `UsageError` unless these settings are at least 0 and below 1; see `at_least`."""
-    for name in names:
-        value = getattr(settings, name)
-        if not 0 <= value < 1:
-            raise UsageError(f"{table}{name} is {value}: give a number of at least 0 and below 1")
+from reference_agent.run.bounds import at_least, check_bounds, choice, fraction, positive, share
 
 
 @dataclass(frozen=True)
@@ -61,44 +37,36 @@ class ModelConfig:
     """
 
     name: str = "tiny"
-    layers: int = 4
-    width: int = 128
-    inner: int = 344
-    heads: int = 4
-    positions: int = 512
+    layers: int = at_least(1, 4)
+    width: int = at_least(1, 128)
+    inner: int = at_least(1, 344)
+    heads: int = at_least(1, 4)
+    positions: int = at_least(1, 512)
     mimetic: bool = False
     chat: bool = False
-    lora_rank: int = 0
+    lora_rank: int = at_least(0, 0)
     lora_alpha: int = 16
     lora_targets: str = "all-linear"
-    precision: str = "fp32"
+    precision: str = choice("fp32", "bf16")
     eight_bit: bool = False
     gradient_checkpointing: bool = False
-    device: str = "auto"
+    device: str = choice("auto", "cpu", "cuda")
 
     def __post_init__(self) -> None:
-        """Check what types cannot say."""
-        one_of("model.precision", self.precision, ("fp32", "bf16"))
-        one_of("model.device", self.device, ("cpu", "cuda", "auto"))
-        at_least("model.", self, layers=1, width=1, inner=1, heads=1, positions=1)
+        check_bounds(self, "model.")
         if self.width % (2 * self.heads):  # rotary positions turn the numbers of a head in pairs
             raise UsageError(f"model.width is {self.width}: give an even multiple of model.heads, {self.heads}")
-        if self.lora_rank < 0:
-            raise UsageError(f"model.lora_rank is {self.lora_rank}: set it to 0 (train all weights) or more")
+
+    @property
+    def is_tiny(self) -> bool:
+        """Whether it is the tiny model, which is made for the settings."""
+        return self.name == "tiny"
 
     def check_trainable(self) -> None:
-        """Refuse weights of 8 or 16 bits without adapters: they are too coarse for the small steps of training.
-
-        A chat template of the tiny model is refused too, which has none.
-        """
-        if self.chat and self.name == "tiny":
-            raise UsageError("the tiny model has no chat template: set model.chat = false, or name another model")
-        for wanted, value in (
-            ('precision = "bf16"', self.precision == "bf16"),
-            ("eight_bit = true", self.eight_bit),
-        ):
-            if value and not self.lora_rank:
-                raise UsageError(f"model.{wanted} needs adapters to train: set model.lora_rank, for example to 16")
+        """Refuse weights of 8 or 16 bits without adapters: they are too coarse for the small steps of training."""
+        coarse = {'precision = "bf16"': self.precision == "bf16", "eight_bit = true": self.eight_bit}
+        for setting in [name for name, given in coarse.items() if given and not self.lora_rank]:
+            raise UsageError(f"model.{setting} needs adapters to train: set model.lora_rank, for example to 16")
 
 
 @dataclass(frozen=True)
@@ -123,13 +91,11 @@ class WarmupConfig:
     lookup_steps: int = 0
     direction_steps: int = 300
     seed: int = 1
-    batch: int = 64
-    learning_rate: float = 1e-3
+    batch: int = at_least(1, 64)
+    learning_rate: float = positive(1e-3)
 
     def __post_init__(self) -> None:
-        """Check what types cannot say."""
-        at_least("warmup.", self, batch=1)
-        positive("warmup.", self, "learning_rate")
+        check_bounds(self, "warmup.")
 
 
 @dataclass(frozen=True)
@@ -168,21 +134,18 @@ class CollectConfig:
     """
 
     env: str = ""
-    trajectories: int = 25
-    policy_trajectories: int = 25
-    negatives: int = 1
+    trajectories: int = at_least(1, 25)
+    policy_trajectories: int = at_least(0, 25)
+    negatives: int = at_least(0, 1)
     restarts: bool = False
-    detours: float = 0.0
-    wordings: int = 1
+    detours: float = share()
+    wordings: int = at_least(1, 1)
     policy_negatives: bool = False
     failures: bool = False
-    timeout: float = 300.0
+    timeout: float = at_least(0, 300.0)
 
     def __post_init__(self) -> None:
-        """Check what types cannot say."""
-        shares("collect.", self, "detours")
-        at_least("collect.", self, trajectories=1, wordings=1)
-        at_least("collect.", self, negatives=0, policy_trajectories=0, timeout=0)
+        check_bounds(self, "collect.")
 
 
 @dataclass(frozen=True)
@@ -198,17 +161,12 @@ class SFTConfig:
         microbatch: Examples in memory at once, of similar length; gradients accumulate. 0 takes the whole batch.
     """
 
-    steps: int = 400
-    batch: int = 32
-    learning_rate: float = 1e-3
+    steps: int = at_least(0, 400)
+    batch: int = at_least(1, 32)
+    learning_rate: float = positive(1e-3)
     weight_decay: float = 1e-3
     clip: float = 1.0
-    microbatch: int = 0
-
-    def check(self, player: str) -> None:
-        """Check what types cannot say; `player` is the table's name, as there are two of them."""
-        at_least(player, self, steps=0, batch=1, microbatch=0)
-        positive(player, self, "learning_rate")
+    microbatch: int = at_least(0, 0)
 
 
 @dataclass(frozen=True)
@@ -221,13 +179,8 @@ class PolicySFTConfig(SFTConfig):
             the policy not to trust its reflector blindly.
     """
 
-    smoothing: float = 0.0
-    doubt: float = 0.0
-
-    def check(self, player: str) -> None:
-        """Check what types cannot say; see `SFTConfig`."""
-        super().check(player)
-        shares(player, self, "smoothing", "doubt")
+    smoothing: float = share()
+    doubt: float = share()
 
 
 @dataclass(frozen=True)
@@ -260,31 +213,29 @@ class RLConfig:
     """
 
     algorithm: str = "reinforce"
-    batch: int = 96
-    minibatch: int = 2048
-    microbatch: int = 32
-    epochs: int = 4
+    batch: int = at_least(1, 96)
+    minibatch: int = at_least(1, 2048)
+    microbatch: int = at_least(0, 32)
+    epochs: int = at_least(1, 4)
     ratio: float = 0.2
     target_kl: float = 0.03
-    reference_kl: float = 0.0
+    reference_kl: float = at_least(0, 0.0)
     critic: bool = False
-    dropout: str = "off"
-    dropout_rate: float = 0.0
-    learning_rate: float = 4e-4
+    dropout: str = choice("off", "updates", "always")
+    dropout_rate: float = fraction()
+    learning_rate: float = positive(4e-4)
     weight_decay: float = 1e-3
     clip: float = 1.0
     entropy: float = 0.0
-    reward_scale: float = 1.0
+    reward_scale: float = positive(1.0)
     group: int = 1
-    baseline: str = "step"
-    checkpoint_every: int = 20
+    baseline: str = choice("step", "none")
+    checkpoint_every: int = at_least(1, 20)
     reflector_endpoint: str = ""
 
     def __post_init__(self) -> None:
-        """Check what types cannot say."""
         check_algorithm(self.algorithm)
-        one_of("rl.dropout", self.dropout, ("off", "updates", "always"))
-        one_of("rl.baseline", self.baseline, ("none", "step"))
+        check_bounds(self, "rl.")
         if self.group < 1 or self.batch % self.group:
             raise UsageError(f"rl.group {self.group} does not divide rl.batch {self.batch}: change one of them")
         if self.algorithm in ("rloo", "grpo", "gigpo") and self.group < 2:
@@ -293,10 +244,6 @@ class RLConfig:
             raise UsageError(f"rl.critic is PPO's, not {self.algorithm!r}'s: set rl.algorithm to 'ppo'")
         if self.reference_kl > 0 and self.algorithm in ("reinforce", "rloo"):
             raise UsageError(f"rl.reference_kl is not in the loss of {self.algorithm!r}: set rl.algorithm to 'grpo'")
-        if not 0 <= self.dropout_rate <= 1:
-            raise UsageError(f"rl.dropout_rate is {self.dropout_rate}: give a number from 0 to 1")
-        at_least("rl.", self, batch=1, minibatch=1, microbatch=0, epochs=1, checkpoint_every=1, reference_kl=0)
-        positive("rl.", self, "learning_rate", "reward_scale")
         if self.batch == 1 and self.baseline == "step" and self.algorithm in ("reinforce", "ppo") and not self.critic:
             raise UsageError(
                 "rl.batch 1 leaves rl.baseline 'step' nothing to compare: raise it, or set rl.baseline = 'none'"
@@ -329,13 +276,13 @@ class Config:
     split: str = "train"
     allow_test: bool = False
     env_kwargs: dict[str, Any] = field(default_factory=dict[str, Any])
-    history: int = 1
+    history: int = at_least(0, 1)
     reflect: bool = True
-    players: str = "two"
-    reflections: str = "greedy"
+    players: str = choice("two", "adapters", "one", "one-frozen")
+    reflections: str = choice("greedy", "sampled")
     reflection_tokens: int = 48
-    head: str = "labels"
-    threads: int = 1
+    head: str = choice("labels", "saycan", "text")
+    threads: int = at_least(1, 1)
     model: ModelConfig = ModelConfig()
     warmup: WarmupConfig = WarmupConfig()
     teacher: TeacherConfig = TeacherConfig()
@@ -346,13 +293,9 @@ class Config:
     curriculum: tuple[Stage, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check what types cannot say."""
-        one_of("head", self.head, ("labels", "saycan", "text"))
-        one_of("reflections", self.reflections, ("greedy", "sampled"))
-        one_of("players", self.players, ("two", "adapters", "one", "one-frozen"))
-        at_least("", self, history=0, threads=1)
-        self.sft_reflector.check("sft_reflector.")
-        self.sft_policy.check("sft_policy.")
+        check_bounds(self, "")
+        check_bounds(self.sft_reflector, "sft_reflector.")
+        check_bounds(self.sft_policy, "sft_policy.")
         if self.players == "adapters" and not self.model.lora_rank:
             raise UsageError("players 'adapters' needs adapters to train: set model.lora_rank, for example to 16")
         if self.head == "text" and self.rl.entropy:

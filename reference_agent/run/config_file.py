@@ -13,7 +13,7 @@ from reference_agent.curriculum import Stage
 from reference_agent.run.config import Config, TeacherConfig
 from reference_agent.run.idle import idle, refuse
 
-EXPERIMENTS = Path(__file__).resolve().parent / "experiments"
+EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 
 
 def load_config(
@@ -24,8 +24,6 @@ def load_config(
     A preset is a file in `experiments/`, named without its ending, or TASK/METHOD, which is
     `experiments/methods/METHOD.toml` applied to `experiments/TASK/best.toml`. A file with `base = "other.toml"`
     (relative to it) states only what differs from that file; `base` may also be a list, in which later files win.
-    Raises `UsageError` for what is missing, unknown or of the wrong type, and for what the user's own files or settings
-    say that has no effect beside the rest; unless the same `settings` are `for_many` configs.
     """
     content: dict[str, Any] = {}
     given: set[str] = set()

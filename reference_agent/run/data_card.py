@@ -12,7 +12,7 @@ from natlang_envs.errors import UsageError
 
 
 @dataclass(frozen=True)
-class Played:
+class Summary:
     """One trajectory of the teacher.
 
     Of its examples some follow a wrong action (`negative`), some of both kinds hide the path (`restarts`). Wrong
@@ -47,7 +47,7 @@ class Meter(NamedTuple):
 class Card:
     """Contents and origin of a data set; `collect` holds the settings and the teacher's options.
 
-    `trajectories` and `failed` (which are not in the data) are `Played`, the first by the numbers in the examples;
+    `trajectories` and `failed` (which are not in the data) are `Summary`, the first by the numbers in the examples;
     `chat` is a chat model's `Meter`.
     """
 
@@ -63,7 +63,7 @@ class Card:
     natlang_envs: str = __version__
 
     def total(self, name: str) -> int:
-        """Return the sum of a number of `Played` over the trajectories, such as `"negative"`."""
+        """Return the sum of a number of `Summary` over the trajectories, such as `"negative"`."""
         return sum(each[name] for each in self.trajectories)
 
 

@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from natlang_envs.errors import UsageError
+from reference_agent.run.bounds import check_bounds
 from reference_agent.run.config import CollectConfig, Config, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
 
 Idle = dict[str, str]  # by the name of a setting that is not at its default: why it has no effect
@@ -99,7 +100,7 @@ def idle(config: Config) -> Idle:
     add("sft_policy.", idle_policy(config.sft_policy, config.reflect, config.head))
     add("collect.", idle_collect(config.collect, in_config=True))
     add("rl.", idle_rl(config.rl))
-    if config.model.name != "tiny":
+    if not config.model.is_tiny:
         add("model.", _idle(config.model, _SIZES, f"on {config.model.name!r}: they make a tiny model"))
         add("warmup.", _idle(config.warmup, all_of(config.warmup), f"on {config.model.name!r}, which is pretrained"))
     if not config.model.lora_rank:
@@ -135,6 +136,6 @@ def check_rate(model: Any, settings: Any, default: Any) -> None:
 
 def check_sft(settings: SFTConfig) -> None:
     """Raise `UsageError` if the settings of a fine-tuning cannot be, or do nothing."""
-    settings.check("")
+    check_bounds(settings, "")
     if not settings.steps:
         raise UsageError("steps is 0, which trains nothing: give 1 or more")

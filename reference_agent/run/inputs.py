@@ -71,7 +71,7 @@ def claim_data(folder: Path, **inputs: object) -> None:
 def training(folder: Path | None, model: LanguageModel, **inputs: object) -> Iterator[None]:
     """Make a folder that of this model's training from these inputs, or check that it is, and train in it.
 
-    The model may come as it was at first, or as the last call left it. Raises `UsageError` if anything differs.
+    The model may come as it was at first, or as the last call left it.
     """
     if folder is None or processes.number():
         yield
@@ -141,7 +141,7 @@ def described(value: Any, depth: int = 0) -> Any:
     return _of_code(value, deeper)
 
 
-def rows(values: Any) -> str:
+def digest_all(values: Any) -> str:
     """Return the digest of a list of dataclasses, such as the examples."""
     return _digest([described(each) for each in values])
 

@@ -38,14 +38,11 @@ from reference_agent.collection import (
     write_collection,
 )
 from reference_agent.curriculum import for_learning
-from reference_agent.models.backbone import check_backbone, load_tokenizer, memory_advice
+from reference_agent.models.backbone import finished, memory_advice
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.models.named import base_model, model_source
 from reference_agent.models.saycan import with_head
-from reference_agent.models.tokenizer import PromptReader, check_labels, label_tokens
 from reference_agent.rlft import Row, reinforce
 from reference_agent.run.config import Config
-from reference_agent.run.folders import finished
 from reference_agent.run.idle import idle_policy, idle_rl, without
 from reference_agent.run.stages import (
     claim,
@@ -56,6 +53,7 @@ from reference_agent.run.stages import (
     resume_folder,
     served_reflector,
 )
+from reference_agent.run.start import start_model
 from reference_agent.sft import fine_tune_both, fine_tune_policy, fine_tune_reflector
 from reference_agent.teachers.chat import chat_options
 from reference_agent.teachers.choose import CHAT, make_teacher
@@ -70,7 +68,7 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
 
     Of several processes (processes.py) the first collects and warms up, and all take part in the fine-tuning. `report`
     is called with the stage's name, step, number of steps and a value (loss, accuracy or success rate). `shared` keeps
-    the stages before RL for all runs with their settings. Raises `UsageError`, and `Stopped` after Ctrl-C in RL.
+    the stages before RL for all runs with their settings.
     """
     torch.set_num_threads(config.threads)
     config.model.check_trainable()
@@ -79,12 +77,10 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
             "collect.policy_trajectories is 0, so that the policy has nothing to learn from: raise it, or set "
             "sft_policy.steps = 0 for no warm start"
         )
-    if config.model.name != "tiny":
-        check_backbone(model_source(config.model.name), config.model)
+    start = start_model(config)
+    start.check()
     if not (out / "policy").exists():
-        commands = check_environments(config)
-        if config.model.name != "tiny" and config.head == "labels":
-            check_labels(commands, len(label_tokens(load_tokenizer(model_source(config.model.name)))))
+        start.check(check_environments(config))
     with ExitStack() as held:
         if processes.number() == 0:
             out.mkdir(parents=True, exist_ok=True)
@@ -107,10 +103,7 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
 
 
 def check_environments(config: Config) -> int:
-    """Make each environment of a run once, and its teacher; return the largest number of commands of a stage.
-
-    Raises `UsageError` if there is no such environment or teacher, or it does not take its arguments.
-    """
+    """Make each environment of a run once, and its teacher; return the largest number of commands of a stage."""
     env = for_learning(config.demonstrations, config.allow_test).make()
     make_teacher(env, np.random.default_rng(0), config.teacher)
     if config.teacher.name == CHAT:
@@ -137,21 +130,16 @@ def collected(config: Config, out: Path, report: Report, shared: Path | None = N
 
 
 def _cut(config: Config) -> Fit | None:
-    """Return how p(s) is cut to a pretrained model's context in collection, as in play; None for a tiny model.
-
-    A tiny model is made with as many positions as its task needs, and says so if they do not suffice.
-    """
-    if config.model.name == "tiny":
-        return None
-    reader = PromptReader.of(model_source(config.model.name), config.head, config.model.chat)
-    return cut_to_context(reader, config.reflection_tokens if config.reflect else 0, config.history)
+    """Return how p(s) is cut to a pretrained model's context in collection, as in play."""
+    reader = start_model(config).reader()
+    return reader and cut_to_context(reader, config.reflection_tokens if config.reflect else 0, config.history)
 
 
 def load_or_make_base(config: Config, out: Path, report: Report, shared: Path | None) -> str | Path:
     """Return the folder or hub id of a run's model before any fine-tuning; see `train`."""
-    if config.model.name != "tiny":
-        return model_source(config.model.name)
-    return link_stage(config, "base", out, shared, lambda folder: base_model(config, report).save(folder))
+    start = start_model(config)
+    start.make(report, lambda make: link_stage(config, "base", out, shared, make))
+    return start.source(out)
 
 
 def _fine_tuned(

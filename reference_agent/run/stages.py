@@ -14,15 +14,16 @@ from pathlib import Path
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import alone, remove_leftovers, write_whole
+from reference_agent.models.backbone import finished
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.models.named import VERSION, model_source, tiny_name
 from reference_agent.models.saycan import with_head
 from reference_agent.models.served import ServedModel
 from reference_agent.players import Reflector
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import dump_config, parse_config
-from reference_agent.run.folders import finished
 from reference_agent.run.inputs import difference
+from reference_agent.run.start import start_model
+from reference_agent.tiny.making import VERSION
 
 CONFIG = "settings.json"
 _AFTER_SFT = frozenset({"rl", "curriculum", "allow_test"})  # the split says which tasks there are
@@ -67,25 +68,23 @@ def read_config(out: Path) -> Config:
 
 def stage_key(config: Config, stage: str) -> str:
     """Return a digest of the settings that a stage before RL depends on."""
+    made_from, context = start_model(config).keys()
     if stage == "base":
-        return tiny_name(config)
+        return made_from
     apart = not config.one_model or stage == "data"
     free = _FREE[stage] if apart else _AFTER_SFT | {"reflections", "reflection_tokens"}
     settings = asdict(config)
     kept: dict[str, object] = {key: value for key, value in settings.items() if key not in free}
     kept["env"] = asdict(config.demonstrations)
-    if config.model.name != "tiny":  # prompts are cut to the model's context, less what is reserved for reflections
-        kept["context"] = [config.model.name, config.head, config.reflection_tokens if config.reflect else 0]
-        if config.model.chat:
-            kept["context"] += ["chat"]
+    if context:
+        kept["context"] = context
     if "players" in kept:
         kept["players"] = config.one_model  # adapters or models, frozen or not: they are fine-tuned alike
     if "collect" in kept:
         kept["collect"] = {
             key: value for key, value in settings["collect"].items() if key != "env" and f"collect.{key}" not in free
         }
-    made_from = tiny_name(config) if config.model.name == "tiny" and stage != "data" else ""
-    text = json.dumps([VERSION, stage, made_from, kept], sort_keys=True)
+    text = json.dumps([VERSION, stage, "" if stage == "data" else made_from, kept], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -116,7 +115,7 @@ def link_stage(config: Config, stage: str, out: Path, shared: Path | None, make:
 def load_player(config: Config, out: Path, folder: str) -> LanguageModel:
     """Return a player of a run: `"policy"`, `"policy-sft"` or `"reflector"`."""
     if config.model.lora_rank:
-        base = LanguageModel.load(_base_folder(config, out), config.model)
+        base = LanguageModel.load(start_model(config).source(out), config.model)
         player = base.with_adapter(folder.removesuffix("-sft"), config.model, out / folder)
     else:
         player = LanguageModel.load(out / folder, config.model)
@@ -125,7 +124,7 @@ def load_player(config: Config, out: Path, folder: str) -> LanguageModel:
 
 def new_player(config: Config, out: Path, name: str) -> LanguageModel:
     """Return a player before its fine-tuning."""
-    base = LanguageModel.load(_base_folder(config, out), config.model)
+    base = LanguageModel.load(start_model(config).source(out), config.model)
     return base.with_adapter(name, config.model, seed=config.seed) if config.model.lora_rank else base
 
 
@@ -145,14 +144,10 @@ def load_reflector(config: Config, out: Path, policy: LanguageModel) -> Reflecto
 
 def served_reflector(config: Config, out: Path) -> Reflector:
     """Return the reflector that a server writes for in RL."""
-    base, trained = _base_folder(config, out), out / "reflector"
+    base, trained = start_model(config).source(out), out / "reflector"
     if config.model.lora_rank:
         command = f"vllm serve {base} --enable-lora --lora-modules reflector={trained}"
     else:
         base, command = trained, f"vllm serve {trained} --served-model-name reflector"
     model = ServedModel(base, config.rl.reflector_endpoint, command, config.model.chat)
     return Reflector(model, config.reflection_tokens, sampled=config.reflections == "sampled")
-
-
-def _base_folder(config: Config, out: Path) -> str | Path:
-    return out / "base" if config.model.name == "tiny" else model_source(config.model.name)

@@ -73,12 +73,7 @@ class Teacher(Protocol):
 
 
 def ask(teacher: Teacher, moment: Moment, seconds: float = 0.0) -> Lesson:
-    """Return a teacher's lesson, checked, within so many seconds; 0 for no limit.
-
-    Raises:
-        UsageError: The teacher failed or hangs, returned no pair of texts, or chose an action that is not listed
-            where some are.
-    """
+    """Return a teacher's lesson, checked, within so many seconds; 0 for no limit."""
     where = f"on task {moment.info['task_id']!r} after {len(moment.path)} steps"
     try:
         if not seconds:

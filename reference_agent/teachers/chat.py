@@ -22,11 +22,12 @@ from typing import NamedTuple
 
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.chat_endpoint import OwnEndpoint
 from natlang_envs.files import write_whole
 from natlang_envs.prompt import Choice, enumerate_actions
-from reference_agent.baselines.agents import OwnEndpoint
 from reference_agent.families import prompts
-from reference_agent.run.config import TeacherConfig, at_least
+from reference_agent.run.bounds import at_least, check_bounds
+from reference_agent.run.config import TeacherConfig
 from reference_agent.run.data_card import Meter
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Teacher, ask, named_commands
 from reference_agent.teachers.choose import check_options
@@ -53,16 +54,15 @@ class ChatOptions:
     model: str = ""
     prompts: str = ""
     hint: bool = True
-    workers: int = 4
+    workers: int = at_least(1, 4)
     timeout: float = 120.0
     price_read: float = 0.0
     price_written: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check what types cannot say."""
         if not self.model.strip():
             raise UsageError("the teacher 'openai' needs the name of a chat model: set teacher.model")
-        at_least("teacher.", self, workers=1)
+        check_bounds(self, "teacher.")
 
 
 def chat_options(config: TeacherConfig) -> ChatOptions:
@@ -86,10 +86,7 @@ class Prompts:
 
 
 def load_prompts(env: NatLangEnv, file: str = "") -> Prompts:
-    """Return the prompts of a file, of the environment's family, or general ones, which its class docstring completes.
-
-    Raises `UsageError` if the file or a prompt in it is missing.
-    """
+    """Return the prompts of a file, of the environment's family, or general ones about its class."""
     if file:
         try:
             told = tomllib.loads(Path(file).read_text(encoding="utf-8"))
@@ -120,10 +117,7 @@ class Answer(NamedTuple):
 
 
 class ChatModel:
-    """A chat model that many threads ask at a time, with a cache in `folder`, if there is one.
-
-    Raises `UsageError` if the package `openai` is missing, or the environment names no endpoint.
-    """
+    """A chat model that many threads ask at a time, with a cache in `folder`, if there is one."""
 
     def __init__(self, config: ChatOptions, folder: Path | None) -> None:
         self._config = config
@@ -139,10 +133,7 @@ class ChatModel:
         self._endpoint = self._driver.own.endpoint
 
     def ask(self, system: str, prompt: str, number: int) -> str | None:
-        """Return answer `number` to this very request; None if the endpoint did not give one.
-
-        Raises `UsageError` if it never answered, or has not for many requests in a row.
-        """
+        """Return answer `number` to this very request; None if the endpoint did not give one."""
         request = json.dumps([self._endpoint, self._config.model, system, prompt, number])
         key = hashlib.sha256(request.encode()).hexdigest()
         with self._lock:

@@ -18,7 +18,7 @@ import numpy as np
 
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError, one_of
-from reference_agent.families import FAMILIES, wing
+from reference_agent.families import FAMILIES, package_of
 from reference_agent.run.config import TeacherConfig
 from reference_agent.teachers.base import Lesson, Moment, Teacher, plan
 
@@ -28,7 +28,7 @@ ORACLE, GENERIC, CHAT = "oracle", "generic", "openai"
 Factory = Callable[..., Teacher]
 
 _BUILT_IN = {
-    **{family: f"{wing(family)}.teacher:make" for family in FAMILIES},
+    **{family: f"{package_of(family)}.teacher:make" for family in FAMILIES},
     GENERIC: "reference_agent.teachers.choose:make",
 }
 
@@ -36,8 +36,7 @@ _BUILT_IN = {
 def make_teacher(env: NatLangEnv, rng: np.random.Generator, config: TeacherConfig) -> Teacher:
     """Return the teacher that the settings name, for an environment.
 
-    A chat model is no teacher by itself: it is given the environment's `"oracle"`, which this returns for it. Raises
-    `UsageError` if there is no such teacher, or it does not take one of the options.
+    A chat model is no teacher by itself: it is given the environment's `"oracle"`, which this returns for it.
     """
     one_of("teacher.name", config.name, (ORACLE, CHAT, *_BUILT_IN, *_registered()))
     own = config.name in (ORACLE, CHAT)

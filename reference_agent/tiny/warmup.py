@@ -54,12 +54,7 @@ class WarmupLesson(NamedTuple):
 class Added(NamedTuple):
     """What a family adds to the warm-up.
 
-    Attributes:
-        speak: Makes up reflections.
-        repeats: Whether repeating commands is worth a lesson.
-        first: Lessons before all others.
-        last: Lessons after all others.
-        beside: A loss that is added to that of repeating.
+    `speak` makes up reflections; `beside` is a loss that is added to that of repeating, which a family may do without.
     """
 
     speak: Speak
@@ -84,7 +79,7 @@ def warm_up(
     """Train `model` in place on prompts like those of `samples`: repeating, labels until they are read well.
 
     `add` makes a family's further lessons. `report` is called with a name, the step, the number of steps, and the mean
-    accuracy or loss of the last ones. The newest checkpoint in `folder` is resumed. Raises `UsageError`.
+    accuracy or loss of the last ones. The newest checkpoint in `folder` is resumed.
     """
     rng = np.random.default_rng(config.seed)
     optimizer = model.optimizer(config.learning_rate, betas=(0.9, 0.99))

@@ -9,7 +9,7 @@ import pytest
 
 from examples import ppo_taxi, train_guessing_game, train_taxi
 from natlang_envs.conformance import CHECKS
-from reference_agent.models.named import tiny_folder
+from reference_agent.tiny.making import tiny_folder
 
 
 def lines_of(module: object, name: str) -> int:

@@ -1,4 +1,4 @@
-"""TRL's trainer with what `natlang_envs.learners.trl` hands it: gradients that do not depend on a setting, rows that fit."""
+"""TRL with what `natlang_envs.learners.trl` hands it: gradients that do not depend on a setting, rows that fit."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_wrong_numbers_are_named_with_their_environment() -> None:
 
 def test_a_transformer_encodes_too() -> None:
     pytest.importorskip("transformers")
-    from reference_agent.models.named import tiny_folder
+    from reference_agent.tiny.making import tiny_folder
 
     encode = TransformerEncoder(str(tiny_folder()), tokens=32)
     env = EncodedObservations(gymnasium.make(PICKUP), encode=encode)

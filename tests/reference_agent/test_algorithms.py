@@ -19,7 +19,7 @@ from reference_agent.algorithms import ppo, reinforce
 from reference_agent.algorithms.groups import compared, credit, grpo, leave_one_out, rloo
 from reference_agent.algorithms.policy_gradient import (
     Learner,
-    Row,
+    Transition,
     Update,
     advantages,
     choices,
@@ -27,14 +27,14 @@ from reference_agent.algorithms.policy_gradient import (
 )
 from reference_agent.checkpoint import PREFIX, Checkpoints, Iterations, newest
 from reference_agent.curriculum import Stage, Tasks, passed
-from reference_agent.idle import idle_rl, without
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Answers, Decision, Reflector, decide
-from reference_agent.rlft import Row as Row_
+from reference_agent.rlft import Row
 from reference_agent.rlft import reinforce as fine_tune_by_reward
 from reference_agent.rollout import Episode
 from reference_agent.run.config import Config, RLConfig
 from reference_agent.run.config_file import load_config
+from reference_agent.run.idle import idle_rl, without
 from tests.reference_agent.conftest import quick_config
 
 STATE = "Actions:\n"
@@ -149,7 +149,7 @@ def episode(*steps: tuple[str, float], chosen: int = 0) -> Episode:
     )
 
 
-def placed(rows: list[Row]) -> list[float]:
+def placed(rows: list[Transition]) -> list[float]:
     return [value for row in rows for value in (row.step, row.advantage)]
 
 
@@ -227,7 +227,7 @@ def test_the_critic_learns_what_states_are_worth_and_its_advantages_are_generali
     torch.nn.init.zeros_(critic.bias)
     for _ in range(12):
         ppo.update(learner, [episode(("a", 2.0))] * 8)
-    assert choices(learner, [Row(0, episode(("a", 2.0)).decisions[0], 0.0)]).values.item() == pytest.approx(
+    assert choices(learner, [Transition(0, episode(("a", 2.0)).decisions[0], 0.0)]).values.item() == pytest.approx(
         2.0, abs=0.5
     )  # type: ignore[union-attr]
 
@@ -240,7 +240,7 @@ EVERY = {
     "ppo": ("rl.algorithm='ppo'", "rl.target_kl=0.0", "rl.epochs=2"),
     "critic": ("rl.algorithm='ppo'", "rl.critic=true", "rl.epochs=2"),
     "gigpo": ("rl.algorithm='gigpo'",),
-    "grpo": ("rl.algorithm='grpo'", "rl.reference_kl=0.1", "rl.epochs=2"),
+    "grpo": ("rl.algorithm='grpo'", "rl.reward_scale=1.0", "rl.reference_kl=0.1", "rl.epochs=2"),
     "dropout": ("rl.algorithm='ppo'", "rl.dropout='always'", "rl.dropout_rate=0.3"),
 }
 
@@ -250,20 +250,20 @@ class CrashedError(Exception):
 
 
 def fine_tune(
-    policy: LanguageModel, reflector: Reflector | None, config: Config, folder: Path, report: Callable[[Row_], None]
-) -> list[Row_]:
+    policy: LanguageModel, reflector: Reflector | None, config: Config, folder: Path, report: Callable[[Row], None]
+) -> list[Row]:
     """Do the RL of a run's settings."""
     rest = {"history": config.history, "seed": config.seed, "folder": folder, "report": report}
     settings = without(config.rl, idle_rl(config.rl))  # what the presets say of other algorithms
     return fine_tune_by_reward(policy, reflector, config.stages, settings, **rest)  # type: ignore[arg-type]
 
 
-def tuned(model: LanguageModel, config: Config, folder: Path, crash_at: int = 0) -> tuple[LanguageModel, list[Row_]]:
+def tuned(model: LanguageModel, config: Config, folder: Path, crash_at: int = 0) -> tuple[LanguageModel, list[Row]]:
     """Fine-tune a copy of a model by reward alone; raise at the report of iteration `crash_at`."""
     policy = copy.deepcopy(model)
     policy.model.eval()
 
-    def report(row: Row_) -> None:
+    def report(row: Row) -> None:
         if row["iteration"] == crash_at:
             raise CrashedError
 
@@ -365,7 +365,7 @@ def test_a_loss_that_is_not_finite_before_the_first_checkpoint_leaves_the_warm_s
 def test_a_reflector_that_moves_in_training_is_found_out(model: LanguageModel, out: Path) -> None:
     reflector = Reflector(copy.deepcopy(model), 6)
 
-    def report(row: Row_) -> None:
+    def report(row: Row) -> None:
         if row["iteration"] == 1:
             reflector.model.parameters()[-1].data.view(-1)[0] += 1e-6
 

@@ -252,7 +252,7 @@ def test_models_that_change_their_logits_beside_the_head_are_refused(
     [
         ("model.precision='int4'", "unknown model.precision"),
         ("players='adapters'", "needs adapters to train: set model.lora_rank"),
-        ("model.lora_rank=-1", "set it to 0"),
+        ("model.lora_rank=-1", "give 0 or more"),
     ],
 )
 def test_settings_that_do_not_fit_are_named(setting: str, words: str) -> None:

@@ -19,7 +19,7 @@ from reference_agent.rollout import make_envs
 from reference_agent.run.config_file import dump_config
 from reference_agent.run.stages import CONFIG
 from tests.reference_agent.conftest import quick_config
-from tests.reference_agent.one_update import tune, update
+from tests.support.one_update import tune, update
 
 COUNT = 2
 KINDS = ("", ".sft")  # an update of RL, and supervised ones of both players
@@ -34,7 +34,7 @@ def launch(*command: str) -> None:
 
 def test_two_processes_take_the_step_that_one_takes(model: LanguageModel, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
-    launch("tests.reference_agent.one_update", str(tmp_path))
+    launch("tests.support.one_update", str(tmp_path))
     left = [(tmp_path / f"{number}.left").read_text() for number in range(COUNT)]
     assert left == ["True"] * COUNT, "no thread of the group is there when a process ends"
     said = {

@@ -19,11 +19,11 @@ from reference_agent.baselines.likelihood import LikelihoodAgent
 from reference_agent.collection import Example
 from reference_agent.models.backbone import load_tokenizer
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.models.named import tiny_folder
 from reference_agent.models.saycan import SayCanPolicy, WritingPolicy
 from reference_agent.models.tokenizer import PromptReader, beginning
 from reference_agent.players import Speaker, decide, fitting_state
 from reference_agent.run.config import ModelConfig
+from reference_agent.tiny.making import tiny_folder
 from tests.reference_agent.test_architectures import TEMPLATE
 
 PROMPT, LABELS = "Actions:\nA. one\nB. two\nChoice:\n", ("A", "B")

@@ -239,7 +239,7 @@ def test_a_figure_is_reproduced_again_where_it_was_killed(tmp_path: Path) -> Non
     timeless = [[replace(entry, seconds=None) for entry in entries] for entries in (again, table)]
     assert timeless[0] == timeless[1]
     assert "taxi-pickup random" in made
-    rows = {entry.method: entry for entry in table if not entry.drawn}
+    rows = {entry.method: entry for entry in table if not entry.sampled}
     assert rows["oracle"].rates == (1.0,)
     assert rows["best"].episodes == 100
     assert rows["best"].seeds == (0,)
@@ -284,7 +284,7 @@ def test_several_seeds_have_students_interval(tmp_path: Path) -> None:
     (entry,) = [
         entry
         for entry in reproduce(make_plan(target, preset, tmp_path / "out"), 1, silent, silent)
-        if entry.method == "rlft-only" and not entry.drawn
+        if entry.method == "rlft-only" and not entry.sampled
     ]
     assert entry.kind == "seeds"
     assert len(entry.rates) == 2
@@ -304,7 +304,7 @@ def test_settings_are_chosen_on_validation_tasks_which_no_protocol_has(tmp_path:
     plan = make_plan(TARGETS["figure3"], PRESETS["smoke"], tmp_path, split="validation")
     assert "--split validation" in plan.command
     assert {cell.evaluation.name for cell in plan.cells} == {"validation"}
-    assert {cell.drawn.name for cell in plan.cells if cell.drawn} == {"validation-drawn"}
+    assert {cell.sampled.name for cell in plan.cells if cell.sampled} == {"validation-sampled"}
 
 
 def test_many_curves_are_drawn_side_by_side(tmp_path: Path) -> None:

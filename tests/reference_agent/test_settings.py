@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from natlang_envs.errors import UsageError
 from reference_agent.families.alfworld import warmup as alfworld_warmup
 from reference_agent.families.dangerous_taxi import warmup as taxi_warmup
-from reference_agent.models import named as base
 from reference_agent.run.config_file import load_config
+from reference_agent.tiny import making as base
 from reference_agent.tiny import warmup
 from tests.reference_agent.conftest import QUICK
 

@@ -270,7 +270,7 @@ def test_too_few_tasks_and_bad_settings_are_named() -> None:
 
 
 def test_a_tiny_model_for_alfworld_has_words_numbers_and_labels_as_tokens() -> None:
-    from reference_agent.models.named import make_tiny  # torch, which nothing else here needs
+    from reference_agent.tiny.making import make_tiny  # torch, which nothing else here needs
 
     small = {"layers": 1, "width": 32, "inner": 64, "heads": 2, "positions": 2048}
     config = parse_config(
@@ -322,8 +322,8 @@ def test_what_is_asked_about_made_up_lists_is_answered_truly() -> None:
 
 
 def test_a_tiny_model_learns_to_repeat_the_command_that_is_named() -> None:
-    from reference_agent.models.named import make_tiny  # torch, which nothing else here needs
     from reference_agent.models.saycan import SayCanPolicy
+    from reference_agent.tiny.making import make_tiny  # torch, which nothing else here needs
 
     config = parse_config(
         {

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from reference_agent.models.named import tiny_folder
+from reference_agent.tiny.making import tiny_folder
 
 TRAIN = """
 import sys

@@ -30,7 +30,6 @@ from reference_agent.collection import Example
 from reference_agent.curriculum import Stage
 from reference_agent.families.alfworld import warmup as alfworld_warmup
 from reference_agent.families.dangerous_taxi import warmup as taxi_warmup
-from reference_agent.models import named as base
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Decision
 from reference_agent.rollout import Episode
@@ -38,6 +37,7 @@ from reference_agent.run.agent import ReflectRLAgent, load_sampling
 from reference_agent.run.config import Config, PolicySFTConfig, RLConfig, SFTConfig
 from reference_agent.run.config_file import dump_config, load_config, parse_config
 from reference_agent.run.pipeline import train
+from reference_agent.tiny import making as base
 from reference_agent.tiny import warmup
 from tests.reference_agent.conftest import QUICK, quick_config
 

@@ -1,1 +1,5 @@
-"""ALFWorld's wing: a teacher that sees what the player sees, its sentences, and lessons on lists of things."""
+"""ALFWorld: what the agent needs for it.
+
+teacher  an expert that sees only what the player sees, and gives reasons
+warmup   lessons on lists of things, and the words of the household
+"""

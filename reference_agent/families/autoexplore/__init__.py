@@ -1,1 +1,1 @@
-"""AutoExplore's wing: a teacher that knows where the file is, and its sentences."""
+"""AutoExplore: a teacher that knows where the file is, and its sentences."""

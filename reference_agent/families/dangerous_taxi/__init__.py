@@ -1,1 +1,5 @@
-"""DangerousTaxi's wing: a teacher that drives, its sentences, and lessons on walls and directions."""
+"""DangerousTaxi: what the agent needs for it.
+
+teacher  a driver that says why
+warmup   lessons on walls and directions
+"""

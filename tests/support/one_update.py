@@ -1,4 +1,4 @@
-"""`torchrun -m tests.reference_agent.one_update DIR`: each process writes what updates made of DIR/model."""
+"""`torchrun -m tests.support.one_update DIR`: each process writes what updates made of DIR/model."""
 
 from __future__ import annotations
 

@@ -1,15 +1,49 @@
-"""The tiny Llama: sizes, and how its weights begin."""
+"""The tiny Llama and its tokenizer before anything is learned: their sizes, and how the weights begin.
+
+The tokenizer is a byte-level BPE, trained on sample prompts of an environment. The few words that carry information are
+tokens of their own; the phrases between them become one token each. This keeps prompts, and so the cost of a step,
+small. Bytes are the fallback, so any text can be encoded.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
-from transformers import LlamaConfig, LlamaForCausalLM
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from natlang_envs.enumeration import LABELS
 from reference_agent.run.config import ModelConfig
 
+END = "<|end|>"
 INITIALIZER_RANGE = 0.08
 _SHARP = 10.0  # biases that make a head attend to one position: all others score about 12 lower
+_FEW = 26  # labels, the letters; where there are more commands, there are more words too
+_LETTERS = r"(?<=\n)[A-Z](?=\. )"
+_PAIRS = r"(?<=\n)(?:[A-Z][a-z]?|[a-z])(?=\. |\z)"
+
+
+def make_tokenizer(texts: Sequence[str], words: Sequence[str], labels: int = _FEW) -> PreTrainedTokenizerFast:
+    """Train a tokenizer on sample prompts; `words` become single tokens, as digits and so many labels of actions do."""
+    kept = "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))
+    few = labels <= _FEW
+    pattern = Regex(rf"{_LETTERS if few else _PAIRS}| ?\b(?:{kept})\b| ?\d")
+    tokenizer, split = Tokenizer(models.BPE()), pre_tokenizers.Split(pattern, behavior="isolated")
+    in_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, in_bytes])
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=1_024 if few else 4_096,
+        special_tokens=[END],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    each_word = [f"{space}{word}" for word in [*words, *"0123456789"] for space in ("", " ")]
+    listed = [] if few else [f"\n{label}" for label in LABELS[:labels]]
+    tokenizer.train_from_iterator([*texts, *[*each_word, *listed] * len(texts)], trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END, pad_token=END)
 
 
 def tiny_llama(config: ModelConfig, vocabulary: int, end: int) -> Any:
@@ -28,9 +62,7 @@ def tiny_llama(config: ModelConfig, vocabulary: int, end: int) -> Any:
             initializer_range=INITIALIZER_RANGE,
             tie_word_embeddings=True,
             attention_bias=config.mimetic,
-            bos_token_id=end,
-            eos_token_id=end,
-            pad_token_id=end,
+            **dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"), end),
         )
     )
     if config.mimetic:

@@ -1,0 +1,50 @@
+"""Which values settings take, said beside their fields, and the check of all fields of a dataclass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field, fields
+from math import inf
+from typing import Any
+
+from natlang_envs.errors import UsageError, one_of
+
+
+def at_least(least: int, default: Any) -> Any:
+    """Return a field whose values are at least so much."""
+    return _bounded(default, lambda value: value >= least, f"{least} or more")
+
+
+def positive(default: float) -> Any:
+    """Return a field whose values are above 0 and finite."""
+    return _bounded(default, lambda value: 0 < value < inf, "a number above 0")
+
+
+def share(default: float = 0.0) -> Any:
+    """Return a field whose values are at least 0 and below 1."""
+    return _bounded(default, lambda value: 0 <= value < 1, "a number of at least 0 and below 1")
+
+
+def fraction(default: float = 0.0) -> Any:
+    """Return a field whose values are from 0 to 1."""
+    return _bounded(default, lambda value: 0 <= value <= 1, "a number from 0 to 1")
+
+
+def choice(*names: str) -> Any:
+    """Return a field with one of these values, by default the first."""
+    return field(default=names[0], metadata={"choices": names})
+
+
+def _bounded(default: Any, holds: Callable[[Any], bool], wanted: str) -> Any:
+    return field(default=default, metadata={"bound": (holds, wanted)})
+
+
+def check_bounds(settings: Any, table: str) -> None:
+    """Raise `UsageError` unless each setting of `table` (such as `"rl."`) has a value that its field takes."""
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        if choices := each.metadata.get("choices"):
+            one_of(f"{table}{each.name}", value, choices)
+        holds, wanted = each.metadata.get("bound", (None, ""))
+        if holds and not holds(value):
+            raise UsageError(f"{table}{each.name} is {value}: give {wanted}")
