@@ -20,8 +20,8 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from natlang_envs.arguments import check_arguments
 from natlang_envs.env import NatLangEnv, Outcome
+from natlang_envs.errors import check_arguments
 from natlang_envs.vector import Indices, NatLangVectorEnv, Outcomes, object_array
 
 

@@ -1,9 +1,14 @@
-"""`UsageError`, the one exception for bad input."""
+"""`UsageError`, the one exception for bad input, and the checks of names that callers give."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from functools import cache
+from inspect import Parameter, signature
+from typing import Any
+
+MADE_WITH = ("max_episode_steps",)  # what `gymnasium.make` takes besides
 
 
 class UsageError(ValueError):
@@ -25,3 +30,61 @@ def one_of(what: str, given: str, known: Iterable[str]) -> str:
         return given
     close = get_close_matches(given, names, n=3) or names[:8]
     raise UsageError(f"unknown {what} {given!r}: choose one of {', '.join(close)}")
+
+
+@cache
+def known_arguments(cls: type) -> tuple[str, ...] | None:
+    """Return the names of a class's arguments, or None where it takes any."""
+    parameters = list(signature(cls.__init__).parameters.values())[1:]  # without self
+    if any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
+        return None
+    return tuple(each.name for each in parameters)
+
+
+def check_arguments(cls: type, given: Iterable[str], more: tuple[str, ...] = ()) -> None:
+    """Check the keyword arguments that an environment is made with.
+
+    Args:
+        cls: Whose arguments are known.
+        given: Their names.
+        more: Names that are known besides.
+
+    Raises:
+        UsageError: One is unknown; the message names the closest known ones.
+    """
+    known = known_arguments(cls)
+    if known is not None:
+        for name in given:
+            if name not in known:
+                one_of("argument", name, (*known, *more))
+
+
+def check_options(options: Any, known: tuple[str, ...], cls: type) -> Mapping[str, Any]:
+    """Return the options of a reset.
+
+    Args:
+        options: As `reset` was given them.
+        known: Their names.
+        cls: The environment; who gives one of its arguments as an option is told where it belongs.
+
+    Raises:
+        UsageError: They are no mapping, or one is unknown; the message names the closest known ones.
+    """
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise UsageError(f"options must be a dict such as {{'task_id': …}}, not {options!r}")
+    for name in options:  # pyright: ignore[reportUnknownVariableType]
+        if name == "seed":
+            raise UsageError("a seed is no option: write reset(seed=…)")
+        if name in (known_arguments(cls) or ()):
+            raise UsageError(f"{name!r} is no option of reset: give it to gymnasium.make({name}=…)")
+        if name not in known:
+            one_of("option of reset", str(name), known)  # pyright: ignore[reportUnknownArgumentType]
+    return options  # pyright: ignore[reportUnknownVariableType]
+
+
+def check_task_id(task_id: Any) -> None:
+    """Raise `UsageError` unless a task id is a str, whatever the tasks."""
+    if not isinstance(task_id, str):
+        raise UsageError(f"task_id must be the id of a task, a str, not {task_id!r}")

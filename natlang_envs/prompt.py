@@ -1,4 +1,6 @@
-"""Prompts: the state of any environment as text, called p(s) in the paper (section 4.1 and appendix E).
+"""Prompts: the state of any environment as text, p(s), and labels for its commands, α(A(s)).
+
+The first are of the paper's section 4.1 and appendix E, the second of its section 4.3.
 
 A prompt holds the task, the previous path (each action with what it showed) and the current observation. The task is
 never dropped; when a budget is short, the oldest steps of the path go first, then the end of the observation. Nothing
@@ -9,9 +11,12 @@ a first observation that ends with the task omits the task.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
+from string import ascii_lowercase, ascii_uppercase
 from typing import Literal, NamedTuple
 
-from natlang_envs.enumeration import Choice
+import numpy as np
+
 from natlang_envs.errors import UsageError
 
 History = Literal["full", "none"] | int
@@ -20,12 +25,23 @@ CHAT_ROLE = (
     "You act in an environment of texts. Answer with one of the listed actions, word for word, and nothing else."
 )
 
+_LETTERS = ascii_uppercase + ascii_lowercase
+# 52 letters are single tokens in the vocabularies of GPT-2 and SmolLM2; of the pairs, an agent keeps those that are.
+LABELS: tuple[str, ...] = (*_LETTERS, *("".join(pair) for pair in product(ascii_uppercase, ascii_lowercase)))
+
 
 class PathStep(NamedTuple):
     """One step of the previous path: the action, and what it showed (`info["feedback"]`)."""
 
     action: str
     feedback: str
+
+
+class Choice(NamedTuple):
+    """A label and the command it stands for."""
+
+    label: str
+    command: str
 
 
 def check_history(history: History) -> None:
@@ -113,3 +129,27 @@ def chat_messages(state: str, commands: Sequence[str]) -> list[dict[str, str]]:
     """Return the messages for a chat model: a system message, then p(s) and the listed commands as the user's."""
     content = "\n".join([state, "Actions:", *(f"- {command}" for command in commands)])
     return [{"role": "system", "content": CHAT_ROLE}, {"role": "user", "content": content}]
+
+
+def enumerate_actions(
+    commands: Sequence[str], labels: Sequence[str] = LABELS, rng: np.random.Generator | None = None
+) -> list[Choice]:
+    """Label the commands.
+
+    Args:
+        commands: The admissible commands, in the environment's order, which is kept.
+        labels: Distinct labels to draw from, single tokens of the tokenizer in use.
+        rng: Draws the labels anew (training); without it they are given out in order.
+
+    Returns:
+        One `Choice` a command.
+
+    Raises:
+        UsageError: There are fewer labels than commands, or a label twice.
+    """
+    if len(set(labels)) != len(labels):
+        raise UsageError("the labels must be distinct: one of them is given twice")
+    if len(labels) < len(commands):
+        raise UsageError(f"{len(commands)} commands need as many labels, but {len(labels)} are given: pass more labels")
+    order = range(len(commands)) if rng is None else rng.permutation(len(labels))[: len(commands)].tolist()
+    return [Choice(labels[position], command) for position, command in zip(order, commands, strict=True)]

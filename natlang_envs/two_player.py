@@ -20,13 +20,18 @@ from pettingzoo.utils.conversions import (  # pyright: ignore[reportMissingTypeS
 )
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # pyright: ignore[reportMissingTypeStubs]
 
-from natlang_envs.arguments import MADE_WITH, check_arguments
-from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.env import unwrap
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import MADE_WITH, UsageError, check_arguments, one_of
 from natlang_envs.making import make_pinned
-from natlang_envs.prompt import History, PathStep, check_history, policy_prompt, reflection_prompt, state_prompt
-from natlang_envs.registration import registration_of
+from natlang_envs.prompt import (
+    History,
+    PathStep,
+    check_history,
+    enumerate_actions,
+    policy_prompt,
+    reflection_prompt,
+    state_prompt,
+)
 from natlang_envs.spaces import UnicodeText, escape_surrogates
 
 REFLECTOR, POLICY = "reflector_0", "policy_0"
@@ -197,8 +202,8 @@ def aec_env(
     Raises:
         UsageError: An argument is unknown, or has a value that it cannot have.
     """
-    if (entry := registration_of(id)) is not None:
-        check_arguments(cast("type", load_env_creator(entry.entry_point)), kwargs, (*MADE_WITH, *_OWN))
+    if (spec := gymnasium.registry.get(id)) is not None and isinstance(spec.entry_point, str):
+        check_arguments(cast("type", load_env_creator(spec.entry_point)), kwargs, (*MADE_WITH, *_OWN))
     return OrderEnforcingWrapper(TwoPlayerEnv(make_pinned(id, **kwargs), history, invalid, equal_spaces))
 
 

@@ -19,9 +19,8 @@ from gymnasium.spaces import Space, Tuple
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from natlang_envs.arguments import check_arguments, check_options, check_task_id
 from natlang_envs.env import MAX_COMMAND_LENGTH, NatLangEnv, without_margins
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, check_arguments, check_options, check_task_id
 from natlang_envs.spaces import CommandText, UnicodeText, escape_surrogates
 
 Indices = NDArray[np.intp]

@@ -21,8 +21,7 @@ from natlang_envs import UsageError, record
 from natlang_envs.evaluation import evaluate, load_protocol
 from natlang_envs.evaluation.agents import RandomAgent
 from natlang_envs.evaluation.runs import JOURNAL_FILE, RUN_FILE, TRAJECTORIES_FILE
-from natlang_envs.files import whole_folder, write_whole
-from natlang_envs.locks import alone, only_process
+from natlang_envs.files import alone, only_process, whole_folder, write_whole
 from tools.faults.cases import ROOT, Case, served
 from tools.faults.faults import Trial
 

@@ -6,13 +6,11 @@ import importlib
 import json
 import os
 import platform
-import re
 import shutil
 import sys
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,22 +19,12 @@ from rich import box
 from rich.console import Console
 from rich.table import Column, Table
 
+from natlang_envs.cli.support import EXTRAS, packages_of
 from natlang_envs.errors import UsageError
 from natlang_envs.files import cache_folder
 from natlang_envs.making import make_pinned
 from natlang_envs.registration import ENVIRONMENTS
 
-# What is not possible without each extra; `docs` and `dev` are for those who change the suite.
-EXTRAS = {
-    "agent": "the reference agent, reflect-rl",
-    "eight-bit": "models in 8 bits",
-    "leaderboard": "packing, verifying and building the leaderboard",
-    "explore": "chat models: natlang explore --agent openai, natlang data label",
-    "data": "fetching the repositories of the labelled dataset, and exporting it",
-    "ray": "evaluating on a Ray cluster",
-    "serve": "serving an environment over OpenEnv's protocol: natlang serve",
-    "alfworld": 'backend="textworld"; our own engine plays the same games without it',
-}
 _LEAST_FREE = 1 << 30  # bytes: the repositories take 60 MB, models 300
 
 
@@ -72,7 +60,7 @@ def findings() -> Iterator[Finding]:
 def doctor_command(
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of a table.")] = False,
 ) -> None:
-    """Say what works here, what is missing and what that costs. Ends with 1 if an environment does not work."""
+    """Say what works here, what is missing and what that costs. Exits with status 1 if an environment does not work."""
     found = list(findings())
     if as_json:
         typer.echo(json.dumps([asdict(each) for each in found], indent=2))
@@ -112,13 +100,8 @@ def _environments() -> Finding:
 
 
 def _extras() -> Iterator[Finding]:
-    wanted: defaultdict[str, list[str]] = defaultdict(list)
-    for line in requires("natlang-envs") or ():
-        found = re.match(r"([\w.-]+).*; extra == [\"']([\w-]+)[\"']", line)
-        if found:
-            wanted[found[2]].append(found[1])
     for extra, cost in EXTRAS.items():
-        missing = [name for name in wanted[extra] if not _is_installed(name)]
+        missing = [name for name in packages_of(extra) if not _is_installed(name)]
         what = f"extra {extra}"
         if missing:
             without = f"without {', '.join(missing)} there is no {cost}"
@@ -135,7 +118,7 @@ def _is_installed(name: str) -> bool:
     return True
 
 
-def _wing(name: str) -> Any:
+def _module(name: str) -> Any:
     """Import a module of an environment's package by name: nothing else here depends on them."""
     return importlib.import_module(f"natlang_envs.{name}")
 
@@ -151,7 +134,7 @@ def _asked(what: str, ask: Callable[[], str], cost: str) -> Finding:
 def _isolation() -> Finding:
     return _asked(
         "isolation",
-        lambda: f"{_wing('autoexplore.sandbox.isolation').find_isolation().name}; try it: natlang check-sandbox",
+        lambda: f"{_module('sandbox.isolation').find_isolation().name}; try it: natlang check-sandbox",
         "AutoExplore's sandbox runs no python or pip",
     )
 
@@ -170,7 +153,7 @@ def _memory_limit() -> Finding:
 
 def _repositories() -> Finding:
     def ask() -> str:
-        entries = _wing("autoexplore.dataset.catalogue").catalogue().values()
+        entries = _module("autoexplore.dataset.catalogue").catalogue().values()
         here = [each.name for each in entries if each.is_cached]
         if len(here) < len(entries):
             raise UsageError(f"{len(here)} of {len(entries)} are here: run natlang data fetch (60 MB, once)")
@@ -181,7 +164,7 @@ def _repositories() -> Finding:
 
 def _official_games() -> Finding:
     def ask() -> str:
-        official = _wing("alfworld.games.official")
+        official = _module("alfworld.games.official")
         folder = official.data_folder()
         return f"{len(official.official_ids(folder, 'valid_unseen'))} unseen games in {folder}"
 

@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from natlang_envs.autoexplore.dataset.blind_review import agreement, read_readings, readings_file
-from natlang_envs.autoexplore.dataset.chosen import LabelsOption, RepositoryOption, chosen_labels
 from natlang_envs.autoexplore.dataset.export import write_export, write_state_actions
 from natlang_envs.autoexplore.dataset.labels import WORDINGS, wording_named
 from natlang_envs.autoexplore.dataset.llm_labels import journal_of, make_labels
@@ -27,7 +26,8 @@ from natlang_envs.autoexplore.dataset.report import (
     seen_by_players,
 )
 from natlang_envs.autoexplore.dataset.shipped import load_labels, part_named
-from natlang_envs.cli.support import printable
+from natlang_envs.cli.chosen import chosen_labels
+from natlang_envs.cli.support import LabelsOption, RepositoryOption, printable
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.repository.tree import open_repository

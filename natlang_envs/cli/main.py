@@ -17,7 +17,7 @@ from rich.table import Column, Table
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from natlang_envs.cli.support import printable, run_app
+from natlang_envs.cli.support import LabelsOption, RepositoryOption, printable, run_app
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import find_agent
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
@@ -31,8 +31,6 @@ from natlang_envs.tasks import SPLITS
 from natlang_envs.trajectory import Trajectory, difference, replay
 
 _SHOWN_PROBLEMS = 10
-LabelsOption = Annotated[Path | None, typer.Option("--labels", help="Of AutoExplore: labels of your own.")]
-RepositoryOption = Annotated[Path | None, typer.Option("--repository", help="The folder that --labels is about.")]
 
 # All commands, in the order of the help. Those of other modules stand here by name, so that the core imports no
 # environment's package, and are imported on first use, so that no other command waits for them.
@@ -45,9 +43,9 @@ _COMMANDS: dict[str, tuple[str, str] | None] = {
     "replay": None,
     "serve": ("natlang_envs.cli.serve", "serve_command"),
     "data": ("natlang_envs.cli.data", "data_app"),
-    "alfworld": ("natlang_envs.alfworld.textworld.export", "export_app"),
+    "alfworld": ("natlang_envs.cli.alfworld", "export_app"),
     "doctor": ("natlang_envs.cli.doctor", "doctor_command"),
-    "check-sandbox": ("natlang_envs.sandbox.attacks.cli", "check_sandbox_command"),
+    "check-sandbox": ("natlang_envs.cli.check_sandbox", "check_sandbox_command"),
 }
 
 
@@ -81,6 +79,8 @@ app = typer.Typer(
     cls=_Commands,
     help="Natural-language environments: list them, play them, evaluate agents, replay runs, explore a repository.",
     add_completion=False,
+    # `--repo` was `--repository` in some commands.
+    context_settings={"token_normalize_func": lambda name: "repo" if name == "repository" else name},
     pretty_exceptions_enable=False,
 )
 
@@ -196,7 +196,7 @@ def _protocol(name: str | None, labels: Path | None, repository: Path | None) ->
         return load_protocol(name)
     if name is None and labels is not None and repository is not None:
         return import_module("natlang_envs.autoexplore.protocols").own_protocol(labels, repository)
-    raise UsageError("say what is played: --protocol NAME, or --labels FILE and --repository FOLDER together")
+    raise UsageError("say what is played: --protocol NAME, or --labels FILE and --repo FOLDER together")
 
 
 def _print_score(run: Run, score: Score, out: Path) -> None:

@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 import errno
+import re
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
-from importlib.metadata import version
-from typing import NoReturn, cast
+from importlib.metadata import requires, version
+from pathlib import Path
+from typing import Annotated, NoReturn, cast
 
 import gymnasium
 import typer
 
 from natlang_envs.errors import UsageError
 
+LabelsOption = Annotated[Path | None, typer.Option("--labels", help="Your own AutoExplore labels (JSONL).")]
+RepositoryOption = Annotated[Path | None, typer.Option("--repo", help="The folder that --labels is about.")]
 # What the disk answers: no bug, and the user can mend it.
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG, errno.EIO}
-# The extra that brings each optional package.
-_EXTRAS = {
-    **dict.fromkeys(("torch", "transformers", "tokenizers", "safetensors", "peft", "gguf", "accelerate"), "agent"),
-    **dict.fromkeys(("tensorboard", "matplotlib"), "agent"),
-    "bitsandbytes": "eight-bit",
-    **dict.fromkeys(("pydantic", "jinja2"), "leaderboard"),
-    "openai": "explore",
-    "ray": "ray",
-    **dict.fromkeys(("openenv", "uvicorn"), "serve"),
-    **dict.fromkeys(("unearth", "pyarrow"), "data"),
-    **dict.fromkeys(("alfworld", "textworld"), "alfworld"),
+# What is not possible without each extra; `docs` and `dev` are for those who change the suite.
+EXTRAS = {
+    "agent": "the reference agent, reflect-rl",
+    "eight-bit": "models in 8 bits",
+    "leaderboard": "packing, verifying and building the leaderboard",
+    "explore": "chat models: natlang explore --agent openai, natlang data label",
+    "data": "fetching the repositories of the labelled dataset, and exporting it",
+    "ray": "evaluating on a Ray cluster",
+    "serve": "serving an environment over OpenEnv's protocol: natlang serve",
+    "alfworld": 'backend="textworld"; our own engine plays the same games without it',
 }
+
+
+@cache
+def packages_of(extra: str) -> tuple[str, ...]:
+    """Return the packages that an extra of pyproject.toml brings, as the installed distribution says."""
+    brought = (re.match(r"([\w.-]+).*; extra == [\"']([\w-]+)[\"']", line) for line in requires("natlang-envs") or ())
+    return tuple(found[1] for found in brought if found and found[2] == extra)
 
 
 def run_app(app: str | Callable[..., object], name: str) -> NoReturn:
@@ -57,7 +68,8 @@ def run_app(app: str | Callable[..., object], name: str) -> NoReturn:
         package = _missing(error)
         if package is None:
             raise
-        _fail(name, f"{package} is not installed: pip install 'natlang-envs[{_EXTRAS[package]}]'")
+        extra = next(each for each in EXTRAS if package in packages_of(each))
+        _fail(name, f"{package} is not installed: pip install 'natlang-envs[{extra}]'")
     except BrokenPipeError:
         sys.stdout = None  # whoever read us has gone; there is nothing left to flush to
         sys.exit(1)
@@ -79,7 +91,7 @@ def _missing(error: BaseException | None) -> str | None:
     """Return the package of an extra that is not installed; other packages wrap the error when they need it."""
     while error is not None:
         package = (getattr(error, "name", None) or "").partition(".")[0]
-        if package in _EXTRAS:
+        if any(package in packages_of(extra) for extra in EXTRAS):
             return package
         error = error.__cause__ or error.__context__
     return None

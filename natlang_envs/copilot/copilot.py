@@ -11,11 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, NamedTuple, Protocol, get_args
 
-from natlang_envs.autoexplore.prompt_files import prompt_texts
 from natlang_envs.copilot.listed_commands import ListedCommands, list_commands
+from natlang_envs.copilot.prompt_files import prompt_texts
 from natlang_envs.copilot.replies import ENDS, Reply, read_reply
-from natlang_envs.enumeration import Choice, enumerate_actions
 from natlang_envs.errors import UsageError, one_of
+from natlang_envs.prompt import Choice, enumerate_actions
 from natlang_envs.repository.texts import NEXT, PREVIOUS, clean_question, turned
 from natlang_envs.repository.tree import Repository
 from natlang_envs.sandbox.command_context import ROOT, CommandContext, CommandError, resolve

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from natlang_envs.enumeration import Choice
+from natlang_envs.prompt import Choice
 from natlang_envs.sandbox.parser import ParseError, parse
 
 ENDS = ("id", "answer", "exit")

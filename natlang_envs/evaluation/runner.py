@@ -28,7 +28,7 @@ from natlang_envs.evaluation.runs import (
 )
 from natlang_envs.evaluation.statistics import Score, score
 from natlang_envs.evaluation.workers import Workers
-from natlang_envs.locks import only_process
+from natlang_envs.files import only_process
 from natlang_envs.trajectory import Trajectory, plan_length
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Texts as vectors, for learners without a language model: hashed words, sentences and whole texts.
 
 Small enough to learn the classic taxi from; nothing is trained here, and a text gives the same vector everywhere. What
-makes numbers of commands is in `natlang_envs.learners.wrappers`; the vector forms of both are in `natlang_envs.learners.vector_wrappers`.
+makes numbers of commands is in `learners.wrappers`; the vector forms of both are in `learners.vector_wrappers`.
 None of them chooses tasks: make what a learner plays with `split="train"`; an environment's own default is `"all"`.
 """
 

@@ -84,7 +84,7 @@ class ChoiceIndexActions(VectorActionWrapper):
 
     Args:
         env: A vector environment of the suite whose actions are commands.
-        invalid: What a number does at which no command is listed; see `natlang_envs.learners.wrappers.ChoiceIndexActions`.
+        invalid: What a number does at which no command is listed; see `wrappers.ChoiceIndexActions`.
 
     Raises:
         UsageError: The environment is none of the suite, or `invalid` is neither `"raise"` nor `"noop"`.

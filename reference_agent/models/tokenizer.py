@@ -18,9 +18,8 @@ import numpy as np
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import AutoConfig, PreTrainedTokenizerFast
 
-from natlang_envs.enumeration import LABELS, Choice, enumerate_actions
 from natlang_envs.errors import UsageError
-from natlang_envs.prompt import policy_prompt, reflection_prompt
+from natlang_envs.prompt import LABELS, Choice, enumerate_actions, policy_prompt, reflection_prompt
 from reference_agent.models.backbone import OTHER, load_tokenizer
 
 END = "<|end|>"

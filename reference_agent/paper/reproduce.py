@@ -31,8 +31,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.evaluation.agents import Agent
 from natlang_envs.evaluation.runner import RUN_FILE
-from natlang_envs.files import write_whole
-from natlang_envs.locks import only_process
+from natlang_envs.files import only_process, write_whole
 from reference_agent import processes
 from reference_agent.baselines.agents import ZeroShotAgent
 from reference_agent.paper.experiments import METHODS, UNTUNED, Cell, Plan, protocol_for

@@ -206,7 +206,7 @@ def collect(
     setting: Settings = None,
 ) -> None:
     """Let the teacher play and reflect: the data set of a run and its card. Stopped, it goes on where it was."""
-    from natlang_envs.locks import only_process
+    from natlang_envs.files import only_process
     from reference_agent.collection import CARD
     from reference_agent.run.config_file import load_config
     from reference_agent.run.data_card import describe, read_card

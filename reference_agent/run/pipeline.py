@@ -24,8 +24,7 @@ import numpy as np
 import torch
 
 from natlang_envs.errors import UsageError
-from natlang_envs.files import write_whole
-from natlang_envs.locks import only_process
+from natlang_envs.files import only_process, write_whole
 from reference_agent import processes
 from reference_agent.collection import (
     EXAMPLES,

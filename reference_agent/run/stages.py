@@ -13,8 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from natlang_envs.errors import UsageError
-from natlang_envs.files import remove_leftovers, write_whole
-from natlang_envs.locks import alone
+from natlang_envs.files import alone, remove_leftovers, write_whole
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.named import VERSION, model_source, tiny_name
 from reference_agent.models.saycan import with_head

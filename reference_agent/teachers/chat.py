@@ -20,10 +20,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
-from natlang_envs.enumeration import Choice, enumerate_actions
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
+from natlang_envs.prompt import Choice, enumerate_actions
 from reference_agent.baselines.agents import OwnEndpoint
 from reference_agent.families import prompts
 from reference_agent.run.config import TeacherConfig, at_least

@@ -16,9 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
-from natlang_envs.prompt import policy_prompt
+from natlang_envs.prompt import enumerate_actions, policy_prompt
 from reference_agent.checkpoint import Checkpoints, Lessons, random_state
 from reference_agent.collection import Example, Report
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from natlang_envs.enumeration import LABELS, enumerate_actions
 from natlang_envs.errors import UsageError
+from natlang_envs.prompt import LABELS, enumerate_actions
 from tests import strategies
 
 

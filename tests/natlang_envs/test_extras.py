@@ -9,8 +9,7 @@ from pathlib import Path
 from typer.main import get_group
 
 import natlang_envs
-from natlang_envs.cli import doctor
-from natlang_envs.cli import support as cli_support
+from natlang_envs.cli import doctor, support
 from natlang_envs.cli.main import app
 
 
@@ -19,12 +18,11 @@ def test_pyproject_the_doctor_the_messages_and_the_help_know_the_same_extras() -
     wanted = tomllib.loads(text)["project"]["optional-dependencies"]
     extras = {name: " ".join(packages) for name, packages in wanted.items()}
     for_developers = {"docs", "dev"}
-    assert set(doctor.EXTRAS) == set(extras) - for_developers
-    assert set(cli_support._EXTRAS.values()) == set(doctor.EXTRAS)
-    for package, extra in (cli_support._EXTRAS | {"accelerate": "eight-bit"}).items():  # peft brings it to `agent`
-        assert re.search(rf"(^| ){package}\b", extras[extra]), f"{extra} does not bring {package}"
+    assert set(support.EXTRAS) == set(extras) - for_developers
+    for extra in support.EXTRAS:
+        assert set(support.packages_of(extra)) == {re.split(r"[^\w-]", each)[0] for each in wanted[extra]}
     named = {each.what for each in doctor.findings()}
-    assert {f"extra {name}" for name in doctor.EXTRAS} <= named
+    assert {f"extra {name}" for name in support.EXTRAS} <= named
     listed = get_group(app).list_commands(None)  # type: ignore[arg-type]
     assert {"explore", "data", "serve", "alfworld"} <= set(listed) & set(extras)  # commands that an extra is for
 
@@ -33,5 +31,5 @@ def test_every_extra_is_installed_beside_the_newest_releases_by_make_libraries()
     folder = Path(natlang_envs.__file__).parents[1] / "examples/libraries"
     text = "".join(each.read_text(encoding="utf-8") for each in sorted(folder.glob("requirements-*.txt")))
     named = {name for found in re.findall(r"^-e \.\[(.+)\]$", text, re.MULTILINE) for name in found.split(",")}
-    assert named == set(doctor.EXTRAS) - {"alfworld"}  # that one is built by `make textworld`
+    assert named == set(support.EXTRAS) - {"alfworld"}  # that one is built by `make textworld`
     assert "openenv-core" not in text

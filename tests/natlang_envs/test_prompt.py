@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from natlang_envs.enumeration import Choice
 from natlang_envs.errors import UsageError
-from natlang_envs.prompt import CUT, History, PathStep, policy_prompt, reflection_prompt, state_prompt
+from natlang_envs.prompt import CUT, Choice, History, PathStep, policy_prompt, reflection_prompt, state_prompt
 from tests import strategies
 
 PATH = [PathStep("go north", "A hall."), PathStep("go east", "A kitchen."), PathStep("take the lamp", "Taken.")]

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.enumeration import enumerate_actions
-from natlang_envs.prompt import policy_prompt
+from natlang_envs.prompt import enumerate_actions, policy_prompt
 from reference_agent.collection import Example, gather
 from reference_agent.curriculum import Stage
 from reference_agent.models.language_model import LanguageModel

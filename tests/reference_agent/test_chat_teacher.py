@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.enumeration import Choice
 from natlang_envs.errors import UsageError
 from natlang_envs.making import make_env
+from natlang_envs.prompt import Choice
 from reference_agent.baselines.agents import OwnEndpoint
 from reference_agent.collection import gather
 from reference_agent.run.config import Config

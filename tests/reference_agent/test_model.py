@@ -13,9 +13,8 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 import reference_agent.models.generation as module
 import reference_agent.players as players
-from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
-from natlang_envs.prompt import PathStep, policy_prompt, reflection_prompt, state_prompt
+from natlang_envs.prompt import PathStep, enumerate_actions, policy_prompt, reflection_prompt, state_prompt
 from reference_agent import (
     PolicySFTConfig,
     SFTConfig,

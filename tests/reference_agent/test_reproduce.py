@@ -14,7 +14,7 @@ import torch
 from typer.testing import CliRunner
 
 from natlang_envs.errors import UsageError
-from natlang_envs.locks import only_process
+from natlang_envs.files import only_process
 from reference_agent import processes
 from reference_agent.curriculum import Stage
 from reference_agent.paper.experiments import (

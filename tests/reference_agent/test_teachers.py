@@ -20,9 +20,8 @@ import natlang_envs
 from natlang_envs.alfworld.engine.grammar import MIDDLE_OF_THE_ROOM
 from natlang_envs.alfworld.expert import Expert
 from natlang_envs.alfworld.observation_memory import Memory, type_of
-from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.errors import UsageError
-from natlang_envs.prompt import PathStep, policy_prompt, state_prompt
+from natlang_envs.prompt import PathStep, enumerate_actions, policy_prompt, state_prompt
 from reference_agent.collection import as_row, gather, write_collection
 from reference_agent.run.config import Config, TeacherConfig
 from reference_agent.run.config_file import load_config, parse_config

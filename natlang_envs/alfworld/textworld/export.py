@@ -11,9 +11,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from natlang_envs.alfworld.engine.game import GRAMMARS, GameText, parse_game
 from natlang_envs.alfworld.engine.grammar import TASK_PREFIX
@@ -101,27 +99,3 @@ def _trajectory(text: GameText, name: str) -> dict[str, Any]:
         "pddl_params": _parts(text),
         "turk_annotations": {"anns": [{"task_desc": text.task.removeprefix(TASK_PREFIX)}]},
     }
-
-
-export_app = typer.Typer(help="ALFWorld's games.", no_args_is_help=True)
-
-
-@export_app.callback()
-def alfworld() -> None:
-    """ALFWorld's games."""
-
-
-@export_app.command("export")
-def export_command(
-    folder: Annotated[Path, typer.Argument(help="Where the games go, a folder each.")],
-    task_ids: Annotated[list[str], typer.Argument(help="Ids of generated, realistic or mixed games.")],
-    grammar: Annotated[str, typer.Option(help=f"One of {', '.join(GRAMMARS)}.")] = GRAMMARS[0],
-    overwrite: Annotated[bool, typer.Option(help="Replace games that are there.")] = False,
-) -> None:
-    """Write games that the alfworld package reads, and source="folder" plays."""
-    try:
-        for task_id in task_ids:
-            print(export_game(game_of(task_id, grammar), folder / folder_of(task_id), overwrite))
-    except UsageError as error:
-        typer.echo(error, err=True)
-        raise typer.Exit(2) from None

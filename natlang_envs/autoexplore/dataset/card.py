@@ -83,7 +83,7 @@ def card(parts: Parts, source_digest: str, *, own: bool = False) -> str:
 
 
 def _filled(name: str, values: dict[str, str]) -> str:
-    text = resources.files("natlang_envs.autoexplore").joinpath(f"prompts/{name}").read_text(encoding="utf-8")
+    text = resources.files("natlang_envs.autoexplore.dataset").joinpath(name).read_text(encoding="utf-8")
     for key, value in values.items():
         text = text.replace("{" + key + "}", value)
     return text

@@ -11,8 +11,7 @@ from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
 from natlang_envs.autoexplore.dataset.package_index import Index
 from natlang_envs.autoexplore.dataset.unpack import told, unpack
 from natlang_envs.errors import UsageError
-from natlang_envs.files import cache_folder
-from natlang_envs.locks import alone
+from natlang_envs.files import alone, cache_folder
 from natlang_envs.repository.tree import open_repository
 
 MAX_ARCHIVE = 128 << 20  # bytes

@@ -32,7 +32,7 @@ from natlang_envs.autoexplore.dataset.labels import (
     read_lines,
     write_labels,
 )
-from natlang_envs.autoexplore.prompt_files import prompt_texts
+from natlang_envs.copilot.prompt_files import prompt_texts
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 from natlang_envs.repository.tree import Repository

@@ -15,7 +15,7 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
-from natlang_envs import locks
+from natlang_envs import files
 from natlang_envs.errors import UsageError
 from natlang_envs.sandbox.isolation.hostile_folder import remove_folder
 
@@ -68,7 +68,7 @@ def _lock(path: Path) -> int | None:
     except OSError:
         return None
     with suppress(OSError):
-        held = locks.lock(opened)
+        held = files.lock(opened)
         if held and os.fstat(opened).st_ino == path.lstat().st_ino and os.fstat(opened).st_uid == os.geteuid():
             return opened
     os.close(opened)

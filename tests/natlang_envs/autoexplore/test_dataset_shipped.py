@@ -15,7 +15,7 @@ from natlang_envs.autoexplore.dataset import shipped
 from natlang_envs.autoexplore.dataset.blind_review import completeness, fresh_reading_file
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, entry_of
 from natlang_envs.autoexplore.dataset.checks import evidence_elsewhere, natural_problems
-from natlang_envs.autoexplore.dataset.chosen import chosen_labels
+from natlang_envs.cli.chosen import chosen_labels
 from natlang_envs.autoexplore.dataset.labels import PARTS, Evidence
 from natlang_envs.autoexplore.dataset.licences import licence_of_quotes
 from natlang_envs.autoexplore.dataset.locations import data_folder

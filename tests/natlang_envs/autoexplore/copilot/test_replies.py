@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from natlang_envs.copilot.replies import Reply, read_reply
-from natlang_envs.enumeration import Choice
+from natlang_envs.prompt import Choice
 
 CHOICES = [Choice("A", "cd docs"), Choice("B", "cat with space.txt"), Choice("Cd", "exit")]
 

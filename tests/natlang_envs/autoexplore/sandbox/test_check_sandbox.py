@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from natlang_envs.cli.main import app
-from natlang_envs.sandbox.attacks import cli
+from natlang_envs.cli import check_sandbox as cli
 from natlang_envs.sandbox.attacks.cases import ATTACKS, GROUPS
 from natlang_envs.sandbox.isolation.isolation import Unsafe
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import needs_isolation

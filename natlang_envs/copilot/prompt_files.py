@@ -11,5 +11,5 @@ from typing import Any
 @cache
 def prompt_texts(name: str) -> dict[str, Any]:
     """Return the texts of one file, `name` being its name without the ending."""
-    file = resources.files("natlang_envs.autoexplore").joinpath(f"prompts/{name}.toml")
+    file = resources.files("natlang_envs.copilot").joinpath(f"prompts/{name}.toml")
     return tomllib.loads(file.read_text(encoding="utf-8"))

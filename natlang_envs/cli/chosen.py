@@ -6,18 +6,12 @@ import hashlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from natlang_envs.autoexplore.dataset.labels import Label, read_labels
 from natlang_envs.autoexplore.dataset.report import Folders, Parts, all_parts, folder_here
 from natlang_envs.autoexplore.dataset.shipped import digest, load_labels
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.tree import open_repository
-
-LabelsOption = Annotated[Path | None, typer.Option("--labels", help="A file of labels of your own.")]
-RepositoryOption = Annotated[Path | None, typer.Option("--repository", help="The folder that --labels is about.")]
 
 OWN = "labels"  # the part, and the exported split, of a user's own labels
 
@@ -51,7 +45,7 @@ def chosen_labels(labels: Path | None, repository: Path | None) -> Chosen:
         UsageError: One of labels and repository is missing, or one cannot be read.
     """
     if (labels is None) != (repository is None):
-        raise UsageError("--labels and --repository belong together: name the file and the folder that it is about")
+        raise UsageError("--labels and --repo belong together: name the file and the folder that it is about")
     if labels is not None and repository is not None:
         folder = open_repository(repository).path
         parts = {OWN: read_labels(labels)}
