@@ -17,8 +17,8 @@ from typing import Any
 from gymnasium.envs.registration import load_env_creator
 from typer.main import get_command
 
-from natlang_envs.cli.doctor import EXTRAS
 from natlang_envs.cli.main import app
+from natlang_envs.cli.support import EXTRAS
 from natlang_envs.evaluation import load_protocol, protocol_names
 from natlang_envs.files import write_whole
 from natlang_envs.making import make_env
@@ -45,7 +45,6 @@ MODULES = (
     "natlang_envs.episodes",
     "natlang_envs.spaces",
     "natlang_envs.prompt",
-    "natlang_envs.enumeration",
     "natlang_envs.two_player",
     "natlang_envs.learners.wrappers",
     "natlang_envs.learners.encoders",

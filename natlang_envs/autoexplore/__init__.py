@@ -35,14 +35,14 @@ __all__ = [
     "open_repository",
 ]
 
-_WINGS = ("env", "repository", "sandbox", "copilot")
+_HOMES = ("natlang_envs.autoexplore.env", "natlang_envs.repository", "natlang_envs.sandbox", "natlang_envs.copilot")
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name, importing its wing at first use: an environment has no need of the sandbox."""
+    """Return a public name, importing its home at first use: an environment has no need of the sandbox."""
     if name in __all__:
-        for wing in _WINGS:
-            module = import_module(f"{__name__}.{wing}")
+        for home in _HOMES:
+            module = import_module(home)
             if hasattr(module, name):
                 return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
