@@ -61,8 +61,8 @@ COPY = """document.querySelectorAll("div.highlight").forEach((block) => {
 """
 LOOK = """div.highlight { position: relative; }
 button.copy { position: absolute; top: .3rem; right: .3rem; padding: .1rem .5rem; border: 1px solid;
-  border-radius: .2rem; font: inherit; font-size: .75rem; color: var(--color-foreground-muted); background: var(--color-code-background);
-  cursor: pointer; }
+  border-radius: .2rem; font: inherit; font-size: .75rem; cursor: pointer;
+  color: var(--color-foreground-muted); background: var(--color-code-background); }
 """
 
 

@@ -54,7 +54,7 @@ ALFWORLD = "alfworld-generated/v1/reflect-rl-tiny-sft-only"
 
 FIGURES = {
     "README.md": [
-        f"Greedy imitation alone wins 99%, and {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} in unseen cities.",
+        f"imitation alone wins 99%, and {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} in unseen cities.",
         f"six types in unseen rooms: {mean(ALFWORLD)}, by imitation; RL did not help. A hand-written expert wins"
         f" {rate('alfworld-generated/v1/expert')}.",
         f"reads every file, wins {rate('autoexplore/v1/bm25')}; our best searcher"
@@ -96,12 +96,13 @@ FIGURES = {
         f" {whole('autoexplore/v1/listing-search', DASH)} |",
     ],
     "benchmarks/results/smollm2.md": [
-        f"{whole(f'{PICKUP}/v1/smollm2-zero-shot')} | {whole(f'{DROPOFF}/v1/smollm2-zero-shot')} |"
+        f"| `zero-shot:smollm2` | 0% (0 to 8) | 0% (0 to 8) | {whole(f'{PICKUP}/v1/smollm2-zero-shot')} |"
+        f" {whole(f'{DROPOFF}/v1/smollm2-zero-shot')} |"
         f" {whole(f'{TOMATO}/smollm2-zero-shot')} |",
     ],
     "benchmarks/results/README.md": [
         f"by imitation: {mean(ALFWORLD)} of fresh games",
-        f"Yes: {mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-best')} of pickups and of deliveries in fresh cities, greedy.",
+        f"{mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-best')} of pickups and of deliveries in fresh cities, greedy.",
     ],
 }
 

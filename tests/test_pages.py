@@ -49,9 +49,7 @@ class Left(NamedTuple):
 
 
 NOT_RUN = (
-    Left(
-        "*", r"git clone|pip install|NATLANG_COMPILE=1 pip|natlang data fetch|reflect-rl (models fetch|data)", INSTALLS
-    ),
+    Left("*", r"git clone|pip install|NATLANG_COMPILE=1 pip|natlang data fetch|reflect-rl models fetch", INSTALLS),
     Left("*", r"accelerate|torchrun|vllm|python -m sglang", GPU),
     Left("*", r"reflect-rl reproduce|python benchmarks/|make (test|demo|conformance)", HOURS),
     Left("agent.md", r"reflect-rl|natlang evaluate", "tests/reference_agent/test_gpu_recipe.py runs it"),
