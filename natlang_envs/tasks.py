@@ -6,7 +6,9 @@ No seed is involved, so a task never changes sides when data is added or a libra
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
 from typing import Literal, NamedTuple, Protocol
 
 from natlang_envs.errors import UsageError, one_of
@@ -57,6 +59,12 @@ def check_learning_split(split: str | None, allow_test: bool) -> None:
         raise UsageError(f"split={split!r} may hold test tasks: learn from {names}, or pass allow_test=True as well")
 
 
+def check_in_split(task_id: str, found: str, split: str) -> None:
+    """Raise `UsageError` unless a task, which is in the split `found`, belongs to `split`."""
+    if split not in ("all", found):
+        raise UsageError(f"task {task_id!r} is in the split {found!r}, not {split!r}: pass split={found!r}")
+
+
 def hash_fraction(text: str) -> float:
     """Return a number in [0, 1) that depends on `text` alone."""
     return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest()[:8], "big") / 2**64
@@ -93,17 +101,46 @@ class TaskList:
         group: Callable[[str], str] = str,
     ) -> None:
         check_split(split)
-        self.split = split
-        self._ids = [each for each in ids if split in ("all", split_of(family, group(each), shares))]
+        self.split: str = split
+        self.pool = tuple(each for each in ids if split in ("all", split_of(family, group(each), shares)))
+        self._known = frozenset(self.pool)
 
     def draw(self, uniform: Callable[[], float]) -> str:
-        """Return the id of a task, each with the same chance."""
-        return self._ids[int(uniform() * len(self._ids))]
+        """Return the id of a task, each with the same chance; a number is drawn even where there is one task."""
+        return self.pool[int(uniform() * len(self.pool))]
 
     def check(self, task_id: str) -> None:
-        """Raise `UsageError` unless `task_id` names a task of this split."""
-        one_of("task", task_id, self._ids)
+        """Raise `UsageError` unless `task_id` names a task of this split; the message names the closest."""
+        if task_id not in self._known:
+            like = next(iter(get_close_matches(str(task_id), self.pool, n=1) or self.pool), "")
+            raise UsageError(f"unknown task {str(task_id)[:200]!a}: an id reads like {like!r}")
 
     def ids(self) -> Iterator[str]:
         """Yield every task id of the split."""
-        yield from self._ids
+        yield from self.pool
+
+
+class DrawnTasks(ABC):
+    """Tasks of one split that are too many to list: `draw` makes an id of a few numbers.
+
+    Attributes:
+        split: The name of the split, or `"all"`.
+    """
+
+    split: str
+
+    @abstractmethod
+    def draw(self, uniform: Callable[[], float]) -> str:
+        """Return the id of a task, drawn with numbers in [0, 1)."""
+
+    @abstractmethod
+    def ids(self) -> Iterator[str]:
+        """Yield every task id of the split, in a fixed order."""
+
+    @abstractmethod
+    def split_of(self, task_id: str) -> str:
+        """Return the split of a task, or raise `UsageError` where there is no such task."""
+
+    def check(self, task_id: str) -> None:
+        """Raise `UsageError` unless the task exists, in this split."""
+        check_in_split(task_id, self.split_of(task_id), self.split)

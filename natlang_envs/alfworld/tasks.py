@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -13,16 +13,16 @@ from natlang_envs.alfworld.engine.game import Game, parse_game
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
 from natlang_envs.alfworld.engine.grammar import GRAMMARS
 from natlang_envs.alfworld.games import official
-from natlang_envs.alfworld.games.drawn_tasks import DrawnTasks, Goals
 from natlang_envs.alfworld.games.folder import folder_games, folder_text, folder_trajectory
 from natlang_envs.alfworld.games.generated_tasks import GeneratedTasks
 from natlang_envs.alfworld.games.human_goals import human_sentence
+from natlang_envs.alfworld.games.made_games import Goals, MadeGames
 from natlang_envs.alfworld.games.realistic import RealisticTasks
 from natlang_envs.alfworld.games.size_limits import within_limits
 from natlang_envs.alfworld.games.splits import AlfredSplit, check_task_types, official_split
 from natlang_envs.alfworld.games.synthetic_rooms import MixedTasks
 from natlang_envs.errors import UsageError, one_of
-from natlang_envs.tasks import SPLITS
+from natlang_envs.tasks import SPLITS, TaskList, check_in_split
 
 Source = Literal["generated", "realistic", "mixed", "official", "folder"]
 FAMILY = "alfworld"
@@ -61,36 +61,15 @@ def _listed_game(files: GameFiles, task_id: str) -> Game:
     return within_limits(parse_game(files.text(task_id)))
 
 
-class ListedTasks:
-    """Games in files, which a list names.
+class ListedTasks(TaskList):
+    """Games in files, which a list names."""
 
-    Args:
-        files: Where they are.
-        pool: Their task ids, at least one.
-
-    Raises:
-        UsageError: Sentences that people wrote are asked for, and there are none.
-    """
-
-    def __init__(self, files: GameFiles, pool: tuple[str, ...]) -> None:
+    def __init__(self, files: GameFiles, pool: Sequence[str], split: str = "all") -> None:
+        super().__init__(FAMILY, pool, "all")
+        self.split = split
         self._files = files
-        self.pool = pool
-        self._known = frozenset(pool)
         if files.human_goals:
             files.text(pool[0])
-
-    def draw(self, uniform: Callable[[], float]) -> str:
-        """Return the id of a game, uniformly."""
-        return self.pool[int(uniform() * len(self.pool))]
-
-    def check(self, task_id: str) -> None:
-        """Raise `UsageError` unless the game is in the list."""
-        if task_id not in self._known:
-            raise UsageError(f"unknown task {str(task_id)!a}: an id here reads like {self.pool[0]!r}")
-
-    def ids(self) -> Iterator[str]:
-        """Yield every task id, sorted within each split."""
-        yield from self.pool
 
     def text(self, task_id: str) -> GameText:
         """Return a game as it is written down."""
@@ -124,7 +103,6 @@ class OfficialTasks(ListedTasks):
         human_goals: bool = False,
     ) -> None:
         name = official_split(split)
-        self.split = split
         kinds = check_task_types(task_types)
         folder = official.data_folder()
         self._splits = (name,) if name else tuple(official.COUNTS)
@@ -134,13 +112,13 @@ class OfficialTasks(ListedTasks):
             asked = f"of the types {', '.join(kinds)}" + (f" for {goal}" if goal else "")
             raise UsageError(f"the official split {split!r} has no game {asked}: choose another split, or others")
         files = GameFiles(folder, official.official_text, official.official_trajectory, grammar, human_goals)
-        super().__init__(files, pool)
+        super().__init__(files, pool, split)
 
     def check(self, task_id: str) -> None:
         """Raise `UsageError` unless the game is in the lists and of this kind."""
-        split = str(task_id).split("/")[1:2]
-        if split and split[0] in official.COUNTS and split[0] not in self._splits:
-            raise UsageError(f"task {str(task_id)!a} is in the split {split[0]!r}: pass split={split[0]!r}")
+        split = "".join(str(task_id).split("/")[1:2])
+        if split in official.COUNTS and split not in self._splits:
+            check_in_split(task_id, split, self.split)
         super().check(task_id)
 
 
@@ -187,7 +165,7 @@ class FolderTasks(ListedTasks):
         super().__init__(GameFiles(place, folder_text, folder_trajectory, grammar, human_goals), pool)
 
 
-class OwnGame:
+class OwnGame(TaskList):
     """One game from a file; its id depends on its content alone, so it is the same wherever the file is.
 
     Args:
@@ -203,21 +181,7 @@ class OwnGame:
         self._text = text if grammar is None else text._replace(grammar=grammar)
         self._game = within_limits(parse_game(self._text))
         digest = hashlib.sha256(f"{text.task}\n{text.problem}".encode()).hexdigest()
-        self._id = f"own/{digest[:12]}"
-
-    def draw(self, uniform: Callable[[], float]) -> str:
-        """Return the one id; a number is drawn all the same, as other tasks do."""
-        uniform()
-        return self._id
-
-    def check(self, task_id: str) -> None:
-        """Raise `UsageError` unless it is this game's id."""
-        if task_id != self._id:
-            raise UsageError(f"unknown task {str(task_id)!a}: this game has the id {self._id!r}")
-
-    def ids(self) -> Iterator[str]:
-        """Yield the one id."""
-        yield self._id
+        super().__init__(FAMILY, [f"own/{digest[:12]}"], "all")
 
     def text(self, task_id: str) -> GameText:
         """Return the game as it is written down."""
@@ -228,7 +192,7 @@ class OwnGame:
         return self._game
 
 
-_DRAWN: dict[str, type[DrawnTasks]] = {"generated": GeneratedTasks, "mixed": MixedTasks, "realistic": RealisticTasks}
+_MADE: dict[str, type[MadeGames]] = {"generated": GeneratedTasks, "mixed": MixedTasks, "realistic": RealisticTasks}
 
 
 def make_tasks(
@@ -256,14 +220,14 @@ def make_tasks(
         one_of("grammar", grammar, GRAMMARS)
     if (source == "folder") != (folder is not None):
         raise UsageError(f"source={source!r} and folder={folder!r} do not fit: pass source='folder' and folder=PATH")
-    if human_goals and (game is not None or source in _DRAWN):
+    if human_goals and (game is not None or source in _MADE):
         raise UsageError("people wrote no sentences for these games: pass source='official', or leave human_goals out")
     if goals != "official" and source != "realistic":
         raise UsageError(f"only realistic games have goals={goals!r}: pass source='realistic', or leave goals out")
     if game is None and folder is None:
         if source == "official":
             return OfficialTasks(split, task_types, goal, grammar, human_goals)
-        return _DRAWN[source](split, task_types, goal, grammar, goals)
+        return _MADE[source](split, task_types, goal, grammar, goals)
     one_of("split", split, SPLITS)
     if split != "all":
         raise UsageError(f"a game of your own takes no split ({split!r}): leave split out")

@@ -6,13 +6,12 @@ import numpy as np
 
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.autoexplore.episode import Episode
-from natlang_envs.autoexplore.tasks import OneTask, own_task
+from natlang_envs.autoexplore.tasks import ExploreTasks, own_task
 from natlang_envs.copilot.copilot import AutoExploreCopilot
-from natlang_envs.env import NatLangEnv, without_margins
+from natlang_envs.env import without_margins
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Agent, AgentInput, decide, is_privileged
 from natlang_envs.prompt import PathStep
-from natlang_envs.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
 from natlang_envs.repository.tree import Repository
 
 
@@ -28,18 +27,9 @@ class OpenQuestionEnv(AutoExploreEnv):
     """
 
     def __init__(self, repository: Repository, question: str, horizon: int) -> None:
-        self._budget = FILE_BUDGET
+        super().__init__(horizon=horizon)
         self._index = repository
-        self._tasks = OneTask(own_task(repository.path, question, ()))
-        NatLangEnv.__init__(
-            self,
-            tasks=self._tasks,
-            horizon=horizon,
-            render_mode=None,
-            max_observation=max_observation(FILE_BUDGET),
-            max_commands=MAX_COMMANDS,
-            fallback_commands=(EXIT,),
-        )
+        self.tasks = self._tasks = ExploreTasks([own_task(repository.path, question, ())])
 
     def _begin(self, task_id: str) -> str:
         self._episode = Episode(self._tasks.load(task_id), self._budget, self._index)

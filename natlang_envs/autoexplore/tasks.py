@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
 from natlang_envs.autoexplore.dataset.labels import PARTS, Label, Part, Wording, read_labels, wording_named
@@ -21,7 +21,7 @@ from natlang_envs.errors import UsageError, one_of
 from natlang_envs.repository.names import same
 from natlang_envs.repository.texts import clean_question
 from natlang_envs.repository.tree import open_repository
-from natlang_envs.tasks import SPLITS, Shares, Split, Tasks, split_of
+from natlang_envs.tasks import SPLITS, Shares, Split, TaskList, check_in_split, split_of
 
 ExploreSplit = Split | Literal["test_seen"]
 EMBEDDED, LABELLED = "embedded", "labelled"
@@ -52,12 +52,17 @@ class ExploreTask(NamedTuple):
         return min(target.count("/") for target in self.targets)
 
 
-class ExploreTasks(Tasks, Protocol):
+class ExploreTasks(TaskList):
     """Tasks that can be loaded by id."""
+
+    def __init__(self, tasks: Iterable[ExploreTask], split: str = "all") -> None:
+        self._tasks = {task.id: task for task in tasks}
+        super().__init__(FAMILY, sorted(self._tasks), "all")
+        self.split = split
 
     def load(self, task_id: str) -> ExploreTask:
         """Return a task that `check` accepts."""
-        ...
+        return self._tasks[task_id]
 
 
 def split_of_task(task_id: str) -> Split:
@@ -71,7 +76,7 @@ def kinds_of_task(task_id: str) -> dict[str, str]:
     return {} if task is None else {"Depth": str(task.depth), "Repository": task_id.partition("/")[0]}
 
 
-class RepositoryTasks:
+class RepositoryTasks(ExploreTasks):
     """The questions about the embedded repositories, or those of the labelled dataset, of one split.
 
     Args:
@@ -96,47 +101,38 @@ class RepositoryTasks:
         drawn = dataset or (EMBEDDED if split == "all" else LABELLED)
         tables = _tables(drawn, wording)
         one_of("split", split, dict.fromkeys((*SPLITS, *tables)))
-        self.split = split
-        self._depth = depth
-        self._wording: Wording = wording
-        self._known = tables
-        self._folders: dict[str, Path] = {}  # of the repositories asked for: to find one takes as long as some steps
-        self.pool = tuple(
-            sorted(
-                task.id
+        super().__init__(
+            (
+                task
                 for part, tasks in tables.items()
                 if split in ("all", part)
                 for task in tasks.values()
                 if _is_of_depth(task, depth)
-            )
+            ),
+            split,
         )
+        self._depth = depth
+        self._wording: Wording = wording
+        self._known_by_split = tables
+        self._folders: dict[str, Path] = {}  # of the repositories asked for: to find one takes as long as some steps
         if not self.pool:
             raise UsageError(f"the dataset {drawn!r} has no task of the split {split!r} and this depth: choose others")
         self._accepts_labels = dataset is None and split == "all"
-
-    def draw(self, uniform: Callable[[], float]) -> str:
-        """Return the id of a task, uniformly."""
-        return self.pool[int(uniform() * len(self.pool))]
 
     def check(self, task_id: str) -> None:
         """Raise `UsageError` unless the task exists, in this split and of this depth."""
         part, task = self._find(task_id)
         if task is None:
-            raise UsageError(f"unknown task {str(task_id)!a}: an id reads like {self.pool[0]!r}")
-        if not _is_of_depth(task, self._depth):
+            super().check(task_id)
+        elif not _is_of_depth(task, self._depth):
             raise UsageError(f"task {task_id!r} has a target of depth {task.depth}: {_other_id(task.depth)}")
-        if self.split not in ("all", part):
-            raise UsageError(f"task {task_id!r} is in the split {part!r}, not {self.split!r}: pass split={part!r}")
+        check_in_split(task_id, part, self.split)
 
     def _find(self, task_id: str) -> tuple[str, ExploreTask | None]:
-        found = _found(self._known, task_id)
+        found = _found(self._known_by_split, task_id)
         if self._accepts_labels and found[1] is None:
             return _found(_tables(LABELLED, self._wording), task_id)
         return found
-
-    def ids(self) -> Iterator[str]:
-        """Yield every task id of the split."""
-        yield from self.pool
 
     def load(self, task_id: str) -> ExploreTask:
         """Return a task.
@@ -153,36 +149,7 @@ class RepositoryTasks:
         return task._replace(folder=self._folders[name])
 
 
-class OneTask:
-    """One question about one folder.
-
-    Args:
-        task: The question.
-    """
-
-    def __init__(self, task: ExploreTask) -> None:
-        self._task = task
-
-    def draw(self, uniform: Callable[[], float]) -> str:
-        """Return the id of the task; a number is drawn all the same, as other tasks do."""
-        uniform()
-        return self._task.id
-
-    def check(self, task_id: str) -> None:
-        """Raise `UsageError` unless it is this task's id."""
-        if task_id != self._task.id:
-            raise UsageError(f"unknown task {str(task_id)!a}: this question has the id {self._task.id!r}")
-
-    def ids(self) -> Iterator[str]:
-        """Yield the one id."""
-        yield self._task.id
-
-    def load(self, task_id: str) -> ExploreTask:
-        """Return the task."""
-        return self._task
-
-
-class OwnTask(OneTask):
+class OwnTask(ExploreTasks):
     """One question about a folder of the user's own.
 
     Its id depends on the question and the targets alone, so it is the same on every machine and wherever the folder is.
@@ -204,12 +171,12 @@ class OwnTask(OneTask):
         if not given:
             raise UsageError("target is empty: name at least one file of the repository")
         task = own_task(Path(repository), question, tuple(sorted({_target(repository, each) for each in given})))
-        super().__init__(task)
+        super().__init__([task])
         if not _is_of_depth(task, depth):
             raise UsageError(f"target {task.targets[0]!r} has depth {task.depth}: {_other_id(task.depth)}")
 
 
-class LabelFileTasks:
+class LabelFileTasks(ExploreTasks):
     """The labels of a file of the user's own, such as `natlang data label` writes, about one folder.
 
     Args:
@@ -231,27 +198,9 @@ class LabelFileTasks:
             for path in task.targets:
                 if known.kind(path) != "file":
                     raise UsageError(f"{labels}: {path}, which answers {task.id}, is no file of {repository}")
-        self._tasks = {task.id: task for task in tasks if _is_of_depth(task, depth)}
-        self._pool = tuple(sorted(self._tasks))
-        if not self._pool:
+        super().__init__(task for task in tasks if _is_of_depth(task, depth))
+        if not self.pool:
             raise UsageError(f"{labels} has no label{'' if depth is None else ' of this depth'}: choose another file")
-
-    def draw(self, uniform: Callable[[], float]) -> str:
-        """Return the id of a task, uniformly."""
-        return self._pool[int(uniform() * len(self._pool))]
-
-    def check(self, task_id: str) -> None:
-        """Raise `UsageError` unless a label has this id."""
-        if task_id not in self._tasks:
-            raise UsageError(f"unknown task {str(task_id)!a}: an id reads like {self._pool[0]!r}")
-
-    def ids(self) -> Iterator[str]:
-        """Yield the id of every label of the depth."""
-        yield from self._pool
-
-    def load(self, task_id: str) -> ExploreTask:
-        """Return a task."""
-        return self._tasks[task_id]
 
 
 def _task_of(label: Label, folder: Path, wording: Wording) -> ExploreTask:

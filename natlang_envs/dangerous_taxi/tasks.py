@@ -11,7 +11,7 @@ from typing import Literal
 
 from natlang_envs.dangerous_taxi.city import CLASSIC, GENERATED_CITIES, LANDMARKS, City, load_city
 from natlang_envs.errors import UsageError, one_of
-from natlang_envs.tasks import Shares, Split, check_split, split_of
+from natlang_envs.tasks import DrawnTasks, Shares, Split, check_split, split_of
 
 FAMILY = "dangerous-taxi"
 SHARES = Shares(train=0.5, validation=0.15)
@@ -56,7 +56,7 @@ def split_of_task(task_id: str) -> Split:
     return split_of(FAMILY, task_id if city == CLASSIC else city, SHARES)
 
 
-class TaxiTasks:
+class TaxiTasks(DrawnTasks):
     """The tasks of one kind of map in one split.
 
     Args:
@@ -83,15 +83,13 @@ class TaxiTasks:
         city = load_city(drawn)
         return task_id_of(city, city.starts[int(uniform() * len(city.starts))])
 
-    def check(self, task_id: str) -> None:
-        """Raise `UsageError` unless the task exists, on this kind of map and in this split."""
+    def split_of(self, task_id: str) -> str:
+        """Return the split of a task, or raise `UsageError` unless it exists, on this kind of map."""
         city, _ = parse_task_id(task_id)
         other = "generated" if self._classic else "classic"
         if (city.name == CLASSIC) != self._classic:
             raise UsageError(f"task {task_id!r} is on another kind of map: pass map={other!r}")
-        split = split_of_task(task_id)
-        if self.split not in ("all", split):
-            raise UsageError(f"task {task_id!r} is in the split {split!r}, not {self.split!r}: pass split={split!r}")
+        return split_of_task(task_id)
 
     def ids(self) -> Iterator[str]:
         """Yield every task id of the split; on generated maps there are millions."""

@@ -4,7 +4,7 @@ splits, size_limits        names of splits and task types; the largest game
 official                   the official games, read from `$ALFWORLD_DATA`
 folder, human_goals        games of a folder; sentences that people wrote
 floor_plans                rooms, and statistics of the official games
-drawn_tasks                tasks that are drawn and not listed
+made_games                 the base of sources that make a game when it is asked for
 game_builder               a game from what was drawn
 generated_tasks            the generated games of a split,
 generator, layout          each drawn from its id: an aim and a layout,

@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from natlang_envs.alfworld.engine.game import Game
 from natlang_envs.alfworld.engine.game_file import GameText
-from natlang_envs.alfworld.games.drawn_tasks import DrawnTasks
 from natlang_envs.alfworld.games.generator import (
     GAMES,
     aim_of,
@@ -18,6 +17,7 @@ from natlang_envs.alfworld.games.generator import (
     rooms_for,
     task_ids,
 )
+from natlang_envs.alfworld.games.made_games import MadeGames
 from natlang_envs.alfworld.games.splits import (
     UNSEEN_PLANS,
     GeneratedSplit,
@@ -35,14 +35,14 @@ _NUMBERS: dict[GeneratedSplit | None, range] = {
 }
 
 
-class GeneratedTasks(DrawnTasks):
+class GeneratedTasks(MadeGames):
     """The generated games of one split."""
 
     def _choose(self, split: str) -> None:
-        self._split = generated_split(split)
-        self._numbers = _NUMBERS[self._split]
+        known = generated_split(split)
+        self._numbers = _NUMBERS[known]
         # Which of the two kinds of rooms: True for the seen ones.
-        self._seen = {"train": (True,), "validation": (True,), "test": (False,), None: (True, False)}[self._split]
+        self._seen = {"train": (True,), "validation": (True,), "test": (False,), None: (True, False)}[known]
         self._pool = None if self._goal is None else _pool(self._seen, self._types, self._numbers, self._goal)
 
     def draw(self, uniform: Callable[[], float]) -> str:
@@ -54,12 +54,17 @@ class GeneratedTasks(DrawnTasks):
             seen = uniform() >= _share_of_unseen(self._types)
         return draw_task_id(uniform, seen, self._types, self._numbers)
 
+    def split_of(self, task_id: str) -> GeneratedSplit:
+        """Return the split of a game, by its room and its number."""
+        _, room, number = parse_task_id(task_id)[:3]
+        if room in UNSEEN_PLANS:
+            return "test"
+        return "train" if number in _NUMBERS["train"] else "validation"
+
     def check(self, task_id: str) -> None:
         """Raise `UsageError` unless the game exists, in this split and of this kind."""
+        super().check(task_id)
         task = parse_task_id(task_id)
-        split = _split_of(task.room, task.number)
-        if self._split not in (None, split):
-            raise UsageError(f"task {task_id!r} is in the split {split!r}, not {self._split!r}: pass split={split!r}")
         aim = aim_of(task)
         check_kind(task_id, task.task_type, self._types, f"{aim.object_type}-{aim.target_type}", self._goal)
 
@@ -78,12 +83,6 @@ class GeneratedTasks(DrawnTasks):
     @staticmethod
     def _make(task_id: str, grammar: str) -> Game:
         return generated_game(task_id).game(grammar)
-
-
-def _split_of(room: int, number: int) -> GeneratedSplit:
-    if room in UNSEEN_PLANS:
-        return "test"
-    return "train" if number in _NUMBERS["train"] else "validation"
 
 
 @lru_cache(maxsize=32)

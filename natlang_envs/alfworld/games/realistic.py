@@ -17,9 +17,9 @@ from typing import Literal, NamedTuple, get_args
 from natlang_envs.alfworld.engine.game import Game
 from natlang_envs.alfworld.engine.game_file import GameText
 from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, TASK_TYPES
-from natlang_envs.alfworld.games.drawn_tasks import DrawnTasks, Goals
 from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room, room_numbers
 from natlang_envs.alfworld.games.generator import GeneratedGame, is_possible
+from natlang_envs.alfworld.games.made_games import Goals, MadeGames
 from natlang_envs.alfworld.games.realistic_layout import lay_out_realistically, possible
 from natlang_envs.alfworld.games.room_habits import second_places
 from natlang_envs.alfworld.games.sentences import sentence
@@ -130,7 +130,7 @@ def _can_be(aim: Aim, here: Room) -> bool:
     return is_possible(aim, here) and possible(here.number, aim)
 
 
-class RealisticTasks(DrawnTasks):
+class RealisticTasks(MadeGames):
     """The realistic games of one split.
 
     There is also the split `"validation_unseen"`: eight of the seen rooms, two of each kind, of which neither train nor
@@ -138,10 +138,10 @@ class RealisticTasks(DrawnTasks):
     """
 
     def _choose(self, split: str) -> None:
-        self._split: _Split = VALIDATION_UNSEEN if split == VALIDATION_UNSEEN else generated_split(split)
+        known: _Split = VALIDATION_UNSEEN if split == VALIDATION_UNSEEN else generated_split(split)
         one_of("goals", self._goals, get_args(Goals))
-        self._numbers = _NUMBERS[self._split]
-        self._rooms = _rooms(self._split)
+        self._numbers = _NUMBERS[known]
+        self._rooms = _rooms(known)
         self._mix = _mix(self._types, self._rooms, self._goals, self._goal)
 
     def draw(self, uniform: Callable[[], float]) -> str:
@@ -151,11 +151,14 @@ class RealisticTasks(DrawnTasks):
         aim = _aims(task_type, number, self._goals, self._goal).at(uniform())
         return str(TaskId(aim, number, self._numbers[int(uniform() * len(self._numbers))]))
 
+    def split_of(self, task_id: str) -> str:
+        """Return the split of a game."""
+        return parse_task_id(task_id).split
+
     def check(self, task_id: str) -> None:
         """Raise `UsageError` unless the game exists, in this split and of this kind."""
+        super().check(task_id)
         task = parse_task_id(task_id)
-        if self._split not in (None, task.split):
-            raise UsageError(f"task {task_id!r} is in the split {task.split!r}: pass split={task.split!r}")
         task_type = task.aim.task_type
         check_kind(task_id, task_type, self._types, _name(task.aim), self._goal)
         if task.aim not in aims(task_type, task.room, self._goals).outcomes:

@@ -16,7 +16,6 @@ from typing import TypeVar
 
 from natlang_envs.alfworld.engine.game import Game, GameText
 from natlang_envs.alfworld.engine.grammar import GRAMMARS
-from natlang_envs.alfworld.games.drawn_tasks import DrawnTasks
 from natlang_envs.alfworld.games.floor_plans import Fixture, FloorPlanReceptacle, Room, room, room_numbers
 from natlang_envs.alfworld.games.generator import (
     GAMES,
@@ -27,6 +26,7 @@ from natlang_envs.alfworld.games.generator import (
     rooms_for,
     weighted_aims,
 )
+from natlang_envs.alfworld.games.made_games import MadeGames
 from natlang_envs.alfworld.games.pddl_writer import receptacle_id
 from natlang_envs.alfworld.games.size_limits import GAMES_KEPT
 from natlang_envs.alfworld.games.splits import GeneratedSplit, check_kind, generated_split
@@ -49,7 +49,7 @@ _MILLIMETRES = 250  # in a quarter
 _TRIES = 20  # rooms that are mixed at most until the task can be done in one
 
 
-class MixedTasks(DrawnTasks):
+class MixedTasks(MadeGames):
     """The games in made-up rooms of one split. The rooms of every split are mixed of the seen ones.
 
     They take no goal: what a game is about is not known before it is made.
@@ -58,7 +58,6 @@ class MixedTasks(DrawnTasks):
     def _choose(self, split: str) -> None:
         if self._goal is not None:
             raise UsageError(f"made-up rooms take no goal ({self._goal!r}): leave goal out, or pass source='generated'")
-        self._split = split
         self._numbers = _NUMBERS[generated_split(split)]
 
     def draw(self, uniform: Callable[[], float]) -> str:
@@ -66,12 +65,15 @@ class MixedTasks(DrawnTasks):
         drawn = parse_task_id(draw_task_id(uniform, True, self._types, self._numbers))
         return f"{PREFIX}/{drawn.task_type}/{drawn.room}/{drawn.number:03}"
 
+    def split_of(self, task_id: str) -> str:
+        """Return the split of a game, by its number."""
+        number = _parts(task_id)[2]
+        return next(str(split) for split, numbers in _NUMBERS.items() if number in numbers)
+
     def check(self, task_id: str) -> None:
         """Raise `UsageError` unless the game exists, in this split and of this kind."""
-        task_type, _, number = _parts(task_id)
-        if number not in self._numbers:
-            raise UsageError(f"task {task_id!r} is not in the split {self._split!r}: pass split='all'")
-        check_kind(task_id, task_type, self._types)
+        super().check(task_id)
+        check_kind(task_id, _parts(task_id)[0], self._types)
 
     def ids(self) -> Iterator[str]:
         """Yield every task id, by type, room and number."""

@@ -1,9 +1,9 @@
-"""The common base of tasks whose games are made when they are asked for."""
+"""The common base of sources that make a game when it is asked for."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -12,11 +12,12 @@ from natlang_envs.alfworld.engine.game_file import GameText
 from natlang_envs.alfworld.engine.grammar import GRAMMARS
 from natlang_envs.alfworld.games.size_limits import GAMES_KEPT
 from natlang_envs.alfworld.games.splits import check_task_types
+from natlang_envs.tasks import DrawnTasks
 
 Goals = Literal["official", "new", "all"]
 
 
-class DrawnTasks(ABC):
+class MadeGames(DrawnTasks):
     """The games of one split of a source that makes them.
 
     Args:
@@ -25,9 +26,6 @@ class DrawnTasks(ABC):
         goal: Only games for this object and this receptacle or lamp, such as `"Tomato-Microwave"`.
         grammar: One of `GRAMMARS`; the first by default.
         goals: Which pairs of an object and a receptacle there are; only realistic games have others than the official.
-
-    Raises:
-        UsageError: There is no such split or task type, or no game for this goal.
     """
 
     def __init__(
@@ -53,18 +51,6 @@ class DrawnTasks(ABC):
     @abstractmethod
     def _make(task_id: str, grammar: str) -> Game:
         """Return a game as it is played."""
-
-    @abstractmethod
-    def draw(self, uniform: Callable[[], float]) -> str:
-        """Return the id of a game, drawn with numbers in [0, 1)."""
-
-    @abstractmethod
-    def check(self, task_id: str) -> None:
-        """Raise `UsageError` unless the game exists, in this split and of this kind."""
-
-    @abstractmethod
-    def ids(self) -> Iterator[str]:
-        """Yield every task id, in a fixed order."""
 
     @abstractmethod
     def text(self, task_id: str) -> GameText:
