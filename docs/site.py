@@ -44,6 +44,10 @@ CONTENTS = {
 PICTURE = (860, 420)
 # The project's addresses, by their names in `[project.urls]`.
 ADDRESSES = dict(each.split(", ", 1) for each in metadata.metadata("natlang-envs").get_all("Project-URL") or ())
+SIDEBAR = ("brand", "search", "addresses", "scroll-start", "navigation", "scroll-end")
+LINKS = """<div class="addresses">{% for name, where in addresses.items() %}
+<a href="{{ where if "://" in where else pathto(where, resource=True) }}">{{ name }}</a>{% endfor %}</div>
+"""
 # A button that copies a block; of a console block only the commands, without their prompts.
 COPY = """document.querySelectorAll("div.highlight").forEach((block) => {
   if (block.closest(".highlight-text")) return;
@@ -59,7 +63,8 @@ COPY = """document.querySelectorAll("div.highlight").forEach((block) => {
   block.append(button);
 });
 """
-LOOK = """div.highlight { position: relative; }
+LOOK = """.addresses { padding: .5rem var(--sidebar-item-spacing-horizontal) 0; display: flex; gap: 1rem; }
+div.highlight { position: relative; }
 button.copy { position: absolute; top: .3rem; right: .3rem; padding: .1rem .5rem; border: 1px solid;
   border-radius: .2rem; font: inherit; font-size: .75rem; cursor: pointer;
   color: var(--color-foreground-muted); background: var(--color-code-background); }
@@ -83,9 +88,9 @@ def build(out: Path, board: str = "") -> None:
         for name, entries in GENERATED["families"]().items():
             _add_game(source / "docs" / f"{name}.md", entries)
         _write_api(source / "docs/api.md")
-        _index(source, board)
+        _index(source)
         app = Sphinx(
-            source, None, out, Path(temporary, "doctrees"), "html", _settings(), warningiserror=True, status=None
+            source, None, out, Path(temporary, "doctrees"), "html", _settings(board), warningiserror=True, status=None
         )
         app.connect("autodoc-process-docstring", _shorten)
         app.connect("autodoc-skip-member", _is_field)
@@ -94,7 +99,8 @@ def build(out: Path, board: str = "") -> None:
             raise SystemExit(app.statuscode)
 
 
-def _settings() -> dict[str, object]:
+def _settings(board: str) -> dict[str, object]:
+    addresses = {"Leaderboard": board, **ADDRESSES}
     return {
         "project": "natlang_envs",
         "version": metadata.version("natlang-envs"),
@@ -110,7 +116,10 @@ def _settings() -> dict[str, object]:
         "napoleon_use_ivar": True,
         "html_static_path": ["_static"],
         "html_js_files": ["copy.js"],
-        "html_css_files": ["copy.css"],
+        "html_css_files": ["look.css"],
+        "templates_path": ["_templates"],
+        "html_context": {"addresses": {name: where for name, where in addresses.items() if where}},
+        "html_sidebars": {"**": [f"sidebar/{each}.html" for each in SIDEBAR]},
         "html_theme_options": {"source_repository": ADDRESSES["Repository"], "source_branch": "main"}
         if "Repository" in ADDRESSES
         else {},
@@ -135,10 +144,13 @@ def _copy_pages(source: Path) -> None:
         target = source / ("index.md" if name == Path("README.md") else name)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(LINK.sub(partial(_link, name, names, source), text), encoding="utf-8")
-    static = source / "_static"
-    static.mkdir()
-    (static / "copy.js").write_text(COPY, encoding="utf-8")
-    (static / "copy.css").write_text(LOOK, encoding="utf-8")
+    for file, text in {
+        "static/copy.js": COPY,
+        "static/look.css": LOOK,
+        "templates/sidebar/addresses.html": LINKS,
+    }.items():
+        (source / f"_{file}").parent.mkdir(parents=True, exist_ok=True)
+        (source / f"_{file}").write_text(text, encoding="utf-8")
 
 
 def _link(page: Path, pages: set[Path], source: Path, found: re.Match[str]) -> str:
@@ -245,14 +257,12 @@ def _is_field(app: object, what: str, name: str, obj: object, skip: bool, option
     return True if (inspect.getdoc(obj) or "").startswith("Alias for field number") else None
 
 
-def _index(source: Path, board: str) -> None:
+def _index(source: Path) -> None:
     """Append the table of contents to the first page."""
     lines: list[str] = []
     for title, patterns in CONTENTS.items():
         found = [page for pattern in patterns for page in sorted(source.glob(f"{pattern}.md"))]
         names = list(dict.fromkeys(page.relative_to(source).with_suffix("").as_posix() for page in found))
-        if title == "Scores" and (address := ADDRESSES.get("Leaderboard", board)):
-            names = [f"Leaderboard <{address}>", *names]
         lines += ["", "```{toctree}", ":hidden:", f":caption: {title}", "", *names, "```"]
     index = source / "index.md"
     index.write_text(index.read_text(encoding="utf-8") + "\n".join(lines) + "\n", encoding="utf-8")

@@ -87,7 +87,9 @@ def test_the_sidebar_names_each_thing_once_and_links_to_the_board(site: Path) ->
     tree = page.partition('class="sidebar-tree"')[2].partition("</aside>")[0]
     named = re.findall(r'<a class="reference \w+" href="([^"]+)">(.*?)</a>', tree)
     assert len({where for where, _ in named}) == len({words for _, words in named}) == len(named) > 16
-    assert ("board/index.html", "Leaderboard") in named
+    for name, address in (("index", "board"), ("docs/dev/architecture", "../../board")):
+        text = (site / f"{name}.html").read_text(encoding="utf-8")
+        assert f'<a href="{address}/index.html">Leaderboard</a>' in text
 
 
 def test_the_api_has_signatures_arguments_results_errors_and_sources(site: Path) -> None:
