@@ -30,6 +30,7 @@ from natlang_envs import unwrap
 from natlang_envs.registration import Registration
 
 ROOT = Path(__file__).parents[1]
+BACK = re.compile(r'<a class="viewcode-back" href="[^"]*">\[docs\]</a>')
 LINK = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)")
 GENERATED = runpy.run_path(str(ROOT / "docs/generate.py"))
 CONTENTS = {
@@ -94,6 +95,7 @@ def build(out: Path, board: str = "") -> None:
         )
         app.connect("autodoc-process-docstring", _shorten)
         app.connect("autodoc-skip-member", _is_field)
+        app.connect("html-page-context", _without_ways_back)
         app.build()
         if app.statuscode:
             raise SystemExit(app.statuscode)
@@ -144,11 +146,8 @@ def _copy_pages(source: Path) -> None:
         target = source / ("index.md" if name == Path("README.md") else name)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(LINK.sub(partial(_link, name, names, source), text), encoding="utf-8")
-    for file, text in {
-        "static/copy.js": COPY,
-        "static/look.css": LOOK,
-        "templates/sidebar/addresses.html": LINKS,
-    }.items():
+    added = {"static/copy.js": COPY, "static/look.css": LOOK, "templates/sidebar/addresses.html": LINKS}
+    for file, text in added.items():
         (source / f"_{file}").parent.mkdir(parents=True, exist_ok=True)
         (source / f"_{file}").write_text(text, encoding="utf-8")
 
@@ -196,6 +195,8 @@ def _write_api(page: Path) -> None:
         lines += ["", f"## `{name}`", "", first, "", "```{eval-rst}"]
         for each in names:
             thing = getattr(module, each)
+            if id(thing) in shown:  # another package shows it too
+                continue
             kind = "class" if inspect.isclass(thing) else "function" if inspect.isfunction(thing) else "data"
             kind = "exception" if kind == "class" and issubclass(thing, BaseException) else kind
             lines += [f".. auto{kind}:: {name}.{each}"]
@@ -203,8 +204,7 @@ def _write_api(page: Path) -> None:
                 lines += ["   :members:"]
             if kind == "data":
                 lines += ["   :no-value:"]
-            # A name that two modules show is described once.
-            lines += ["   :no-index:", ""] if id(thing) in shown else [""]
+            lines += [""]
             shown.add(id(thing))
         lines += ["```"]
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -250,6 +250,12 @@ def _scores(ids: set[str]) -> Iterator[str]:
             low, high = (f"{100 * said[each]:.0f}" for each in ("low", "high"))
             rate = f"{100 * said['success_rate']:.0f}% ({low} to {high})"
             yield f"| {protocol} | {player} | {rate} | {said['mean_steps']:.1f} |"
+
+
+def _without_ways_back(app: object, name: str, template: str, context: dict[str, object], doctree: object) -> None:
+    """Take the links back out of the pages of sources: they guess the package that a name is described in."""
+    if name.startswith("_modules/"):
+        context["body"] = BACK.sub("", str(context["body"]))
 
 
 def _is_field(app: object, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
