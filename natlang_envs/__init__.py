@@ -1,5 +1,27 @@
 """Natural-language environments for Gymnasium and PettingZoo: text in, text out, deterministic, fast and offline.
 
+env                  the base class of every environment
+vector, episodes     its vector form, and the default one
+two_player           a reflector and a policy for any environment, over PettingZoo
+spaces               the text spaces
+tasks, task_random   tasks with stable ids, their splits, and random numbers keyed by a text
+prompt               the state of any environment as text, and labels for its commands
+registration         every id; registers them with Gymnasium and PettingZoo
+making               makes an environment by its id
+trajectory           recorded episodes, their hashes and their replay
+files                files written whole or not at all, locks, the cache folder
+errors               `UsageError`, and checks of names that callers give
+dangerous_taxi/      Gymnasium's Taxi told in words
+autoexplore/         find the file of a repository that answers a question; the labelled dataset
+alfworld/            household tasks
+learners/            wrappers, encoders, and adapters of other libraries
+evaluation/          agents play protocols; runs are kept and replayed
+conformance/         checks that any text environment can run
+repository/          a repository as AutoExplore sees it
+sandbox/             commands and programs over a repository that is never modified
+copilot/             a person or a model works in a sandbox
+cli/                 the `natlang` command
+
 >>> import gymnasium, natlang_envs
 >>> env = gymnasium.make("NatLang/DangerousTaxi-Pickup-v0")
 >>> observation, info = env.reset(seed=0, options={"task_id": "classic/2.3/red-green"})

@@ -30,13 +30,6 @@ def write_whole(path: Path, content: bytes) -> None:
 
     The unfinished file has a fresh name in the same folder, so nothing that lies there is followed or overwritten. What
     is at `path` is replaced, not followed: a link becomes a file, and its target stays as it is.
-
-    Args:
-        path: The file; its folder is made if it is missing.
-        content: All of its bytes.
-
-    Raises:
-        OSError: It cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished, opened = _begin(path.parent, lambda new: os.open(new, _NEW, 0o666))
@@ -104,9 +97,6 @@ def whole_folder(
         keep: Whether a folder that is there by the end is kept in its place: another process was quicker, and made the
             same.
         explain: Returns the message for an error of the system and the folder that `target` is in.
-
-    Raises:
-        UsageError: The folder is already there, or cannot be written.
     """
     former = target.with_name(f".{secrets.token_hex(8)}.former")
     unfinished, opened = None, -1
@@ -158,10 +148,6 @@ def run_python(
         *arguments: For example `"-m", "pip", "config", "list"`. Paths must be absolute.
         environment: The whole environment; None for that of this process.
         timeout: Seconds.
-
-    Raises:
-        OSError: It cannot be started.
-        subprocess.TimeoutExpired: It took too long.
     """
     return subprocess.run(
         [sys.executable, "-I", *arguments],
@@ -175,15 +161,7 @@ def run_python(
 
 
 def lock(descriptor: int, *, wait: bool = False) -> bool | None:
-    """Lock an open file or folder.
-
-    Args:
-        descriptor: It is held until this is closed.
-        wait: Whether to wait while another process holds it.
-
-    Returns:
-        Whether this process holds it now; None where the system locks no files, as Windows.
-    """
+    """Lock an open file or folder; return whether it is held now, or None where the system locks no files."""
     try:
         import fcntl
     except ImportError:
@@ -208,11 +186,7 @@ def alone(path: Path) -> Generator[None]:
 
 @contextmanager
 def only_process(folder: Path) -> Generator[None]:
-    """Hold a lock on a folder that exists, so that no other process works in it.
-
-    Raises:
-        UsageError: Another process holds it.
-    """
+    """Hold a lock on a folder that exists, so that no other process works in it."""
     with _opened(folder) as descriptor:
         if lock(descriptor) is False:
             raise UsageError(f"another process works in {folder}: wait for its end, or choose another --out")

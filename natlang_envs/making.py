@@ -24,10 +24,6 @@ def make_env(id: str, **kwargs: Any) -> NatLangEnv:
     Args:
         id: A registered id, or `module:id` for an environment of another package.
         **kwargs: For `gymnasium.make`.
-
-    Raises:
-        UsageError: There is no such id (the message names the closest ones), it is no environment of texts, or it
-            does not take one of the arguments.
     """
     if ":" not in id and id not in gymnasium.registry:
         one_of("environment", id, [name for name in gymnasium.registry if name.startswith("NatLang/")])

@@ -61,11 +61,7 @@ _MAKERS: dict[Backend, WorldMaker] = {"native": _native, "textworld": _textworld
 
 
 def world_maker(backend: Backend) -> WorldMaker:
-    """Return what makes a world at the start of a task.
-
-    Raises:
-        UsageError: There is no such backend.
-    """
+    """Return what makes a world at the start of a task."""
     one_of("backend", backend, _MAKERS)
     return _MAKERS[backend]
 

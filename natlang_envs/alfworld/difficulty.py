@@ -65,9 +65,6 @@ class TasksOfDifficulty:
     Args:
         tasks: The tasks to choose from.
         difficulty: The lowest and the highest value of any of `Measured`, such as `{"plan_length": (1, 8)}`.
-
-    Raises:
-        UsageError: There is no such measure, or a range is none.
     """
 
     def __init__(self, tasks: AlfredTasks, difficulty: Difficulty) -> None:
@@ -76,11 +73,7 @@ class TasksOfDifficulty:
         self._ranges = {name: _range(name, given) for name, given in difficulty.items()}
 
     def draw(self, uniform: Callable[[], float]) -> str:
-        """Return the id of a task: others are drawn until one is as difficult as asked.
-
-        Raises:
-            UsageError: None of many was.
-        """
+        """Return the id of a task: others are drawn until one is as difficult as asked."""
         for _ in range(_TRIES):
             task_id = self._tasks.draw(uniform)
             if not self._wrong(task_id):

@@ -269,11 +269,7 @@ class ExpertAgent:
     """
 
     def __call__(self, view: AgentInput) -> str:
-        """Return the next command.
-
-        Raises:
-            UsageError: The task is not one of ALFWorld's.
-        """
+        """Return the next command."""
         try:
             expert = Expert(view.task)
         except UsageError as error:

@@ -32,11 +32,7 @@ _CARRYING = re.compile(rf"You are carrying: an? (?P<object>{_NAME})\.")
 
 
 def read_goal(text: str) -> Goal:
-    """Return what a text with the words "Your task is to: ..." asks for.
-
-    Raises:
-        UsageError: There is no such sentence, or it is none of the official ones.
-    """
+    """Return what a text with the words "Your task is to: ..." asks for."""
     found = _TASK.search(text)
     if found is None:
         raise UsageError(f"the text does not say {TASK_PREFIX!r}: give the first observation of an ALFWorld game")
@@ -76,12 +72,6 @@ class Memory:
         opened: Those seen open that can be closed.
         held: What is held, or None.
         states: For each object, which of "clean", "heat" and "cool" it is.
-
-    Args:
-        first_observation: The text at the start of a game.
-
-    Raises:
-        UsageError: The text lists no receptacle.
     """
 
     def __init__(self, first_observation: str) -> None:

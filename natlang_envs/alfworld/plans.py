@@ -31,10 +31,6 @@ def reference(world: World) -> list[str]:
 
     Every way to use one thing (or two) and one receptacle of each kind is compared, so that a plan is longer than
     need be only where a detour pays that no such way has. A plan wins with its last command and not before.
-
-    Returns:
-        Commands; none if the game is won already, or if it cannot be won from here. From a state that is reached by
-        play that happens only where what is held fits nowhere, and is not itself what is wanted.
     """
     if world.won:
         return []

@@ -22,11 +22,7 @@ _HORIZON, _TOMATO_HORIZON = 50, 15
 
 
 def protocols(official: bool = True) -> Iterator[Protocol]:
-    """Yield the four protocols, or only the two whose games need no download.
-
-    Raises:
-        UsageError: The official games are asked for and are not here.
-    """
+    """Yield the four protocols, or only the two whose games need no download."""
     yield Protocol(
         "alfworld-tomato/v1",
         "NatLang/ALFWorld-TomatoMicrowave-v0",

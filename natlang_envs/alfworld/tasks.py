@@ -89,9 +89,6 @@ class OfficialTasks(ListedTasks):
         goal: Only games for this object and this receptacle, such as `"Tomato-Microwave"`.
         grammar: One of `GRAMMARS` in place of the one in the games' files.
         human_goals: Ask in a sentence that a person wrote for the game.
-
-    Raises:
-        UsageError: The games are not on this machine, or there is none of this kind.
     """
 
     def __init__(
@@ -137,9 +134,6 @@ class FolderTasks(ListedTasks):
         goal: Only games for this object and this receptacle or lamp, such as `"Tomato-Microwave"`.
         grammar: One of `GRAMMARS` in place of the one in the games' files.
         human_goals: Ask in a sentence that a person wrote for the game.
-
-    Raises:
-        UsageError: The folder holds no game of this kind, or one that is not ALFWorld's.
     """
 
     def __init__(
@@ -166,15 +160,7 @@ class FolderTasks(ListedTasks):
 
 
 class OwnGame(TaskList):
-    """One game from a file; its id depends on its content alone, so it is the same wherever the file is.
-
-    Args:
-        path: A `game.tw-pddl`.
-        grammar: One of `GRAMMARS` in place of the file's.
-
-    Raises:
-        UsageError: The file is missing or is no game.
-    """
+    """One game from a file; its id depends on its content alone, so it is the same wherever the file is."""
 
     def __init__(self, path: str, grammar: str | None = None) -> None:
         text = read_game_file(Path(path))
@@ -207,11 +193,7 @@ def make_tasks(
     goals: Goals = "official",
     difficulty: Difficulty | None = None,
 ) -> AlfredTasks:
-    """Return the tasks that the arguments of an environment describe.
-
-    Raises:
-        UsageError: One of them does not exist, or they do not fit together.
-    """
+    """Return the tasks that the arguments of an environment describe."""
     if difficulty is not None:
         tasks = make_tasks(split, task_types, goal, source, grammar, game, folder, human_goals, goals)
         return TasksOfDifficulty(tasks, difficulty)

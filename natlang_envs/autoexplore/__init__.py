@@ -1,16 +1,14 @@
-"""AutoExplore: find the file of a repository that answers a question; and a sandbox and a copilot over any repository.
+"""AutoExplore: find the file of a repository that answers a question.
 
 env, episode     the environment, and the rules of one episode
 tasks            questions and their answers: embedded, labelled, or your own
-search, baselines  what the baseline agents are made of: the walk of a search, and BM25
+search           the walk of a search, from which baseline agents are made
+baselines        BM25 and depth-first search
 protocols        writes the evaluation protocols
-repository/      a folder, indexed: its files, pages and words; nothing outside it is ever opened
-sandbox/         commands, edits and programs over a repository that is never modified
-copilot/         a person or a model works in a sandbox, one command at a time
-agent_driver     an agent of the suite in the person's place
+agent_driver     an agent of the suite in the place of the copilot's person
 dataset/         the labelled dataset: fetching, labels, checks
-explore_cli      `natlang explore`
-prompt_files     what models are asked, from `prompts/`
+
+The repository's index, the sandbox and the copilot are packages of their own; their public names stand here, too.
 """
 
 from __future__ import annotations
@@ -35,14 +33,20 @@ __all__ = [
     "open_repository",
 ]
 
-_HOMES = ("natlang_envs.autoexplore.env", "natlang_envs.repository", "natlang_envs.sandbox", "natlang_envs.copilot")
+_HOMES = {
+    "AutoExploreCopilot": "copilot",
+    "AutoExploreEnv": "autoexplore.env",
+    "AutoExploreSandbox": "sandbox",
+    "CommandResult": "sandbox",
+    "Limits": "sandbox",
+    "Repository": "repository",
+    "RepositoryChanged": "repository",
+    "open_repository": "repository",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name, importing its home at first use: an environment has no need of the sandbox."""
-    if name in __all__:
-        for home in _HOMES:
-            module = import_module(home)
-            if hasattr(module, name):
-                return getattr(module, name)
+    """Return a public name, importing its package at first use: an environment has no need of the sandbox."""
+    if name in _HOMES:
+        return getattr(import_module(f"natlang_envs.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

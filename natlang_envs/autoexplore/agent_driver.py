@@ -19,11 +19,6 @@ class OpenQuestionEnv(AutoExploreEnv):
     """A question whose answer nobody has told: what agents see of it is what AutoExplore shows.
 
     No `id` is right here, so rewards mean nothing.
-
-    Args:
-        repository: The index to walk through.
-        question: What is asked.
-        horizon: The largest number of steps.
     """
 
     def __init__(self, repository: Repository, question: str, horizon: int) -> None:
@@ -36,11 +31,7 @@ class OpenQuestionEnv(AutoExploreEnv):
         return self._episode.observe(self.horizon, "")
 
     def oracle(self) -> list[str]:
-        """Refuse: there is no plan to what is not known.
-
-        Raises:
-            UsageError: Always.
-        """
+        """Refuse: there is no plan to what is not known."""
         raise UsageError("agent 'oracle' has to be told the answer, which is not known here: choose another agent")
 
 
@@ -65,11 +56,7 @@ class AgentDriver:
         self.tokens = 0
 
     def reply(self, copilot: AutoExploreCopilot) -> str:
-        """Return the agent's command, and what it said before.
-
-        Raises:
-            UsageError: The copilot does not list choices, or the agent cannot play AutoExplore.
-        """
+        """Return the agent's command, and what it said before."""
         env = self._env
         if env is None:
             if not copilot.shown.choices:

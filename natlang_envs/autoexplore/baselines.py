@@ -63,9 +63,6 @@ class Bm25:
     """The word counts of every file of a repository, which all have to be read for it.
 
     The words of a file's first lines count twice.
-
-    Args:
-        repository: The repository.
     """
 
     def __init__(self, repository: Repository) -> None:

@@ -15,11 +15,7 @@ from natlang_envs.repository.tree import Repository
 
 
 def check_budget(file_budget: int) -> int:
-    """Return the largest number of characters of a file that is shown.
-
-    Raises:
-        UsageError: It is no whole number of at least 1.
-    """
+    """Return the largest number of characters of a file that is shown."""
     if not isinstance(file_budget, int) or file_budget < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UsageError(f"file_budget must be a whole number of at least 1, not {file_budget!r}")
     return file_budget

@@ -43,9 +43,6 @@ def own_protocol(labels: Path, repository: Path) -> Protocol:
     """Return the protocol that asks every label of a file about a folder of the user's own, in the order of the ids.
 
     Its name, and so its digest, holds the labels and the contents of the folder, wherever they lie.
-
-    Raises:
-        UsageError: The labels do not fit the folder, or one of the two cannot be read.
     """
     tasks = LabelFileTasks(labels, repository, None)
     contents = f"{hashlib.sha256(labels.read_bytes()).hexdigest()} {open_repository(repository).digest}"

@@ -79,9 +79,6 @@ class DepthFirstSearch:
 
     It names a file as soon as it holds enough of the question's words, or else, when the steps run out or everything is
     read, the best one.
-
-    Args:
-        question: What is asked.
     """
 
     def __init__(self, question: str) -> None:
@@ -161,11 +158,7 @@ def question_of(view: AgentInput) -> str:
 
 
 def steps_left(view: AgentInput, agent: str) -> int:
-    """Return how many commands may still be given.
-
-    Raises:
-        UsageError: It is no environment that this agent plays.
-    """
+    """Return how many commands may still be given."""
     try:
         return read_steps_left(view.observation)
     except ValueError:

@@ -85,9 +85,6 @@ class RepositoryTasks(ExploreTasks):
         dataset: `"embedded"`, `"labelled"`, or the name of a repository for its labels alone. None draws embedded tasks
             in the split `"all"`, where it accepts the ids of labels too, and labels in any other.
         wording: Of the labels' questions.
-
-    Raises:
-        UsageError: There is no such split, depth or dataset, or no task of this kind.
     """
 
     def __init__(
@@ -135,11 +132,7 @@ class RepositoryTasks(ExploreTasks):
         return found
 
     def load(self, task_id: str) -> ExploreTask:
-        """Return a task.
-
-        Raises:
-            UsageError: The files of its repository have not been fetched.
-        """
+        """Return a task."""
         task = self._find(task_id)[1]
         if task is None:
             raise KeyError(task_id)
@@ -159,10 +152,6 @@ class OwnTask(ExploreTasks):
         question: What is asked.
         target: The file that answers it, relative to the folder; or several of which any is right.
         depth: As in `RepositoryTasks`.
-
-    Raises:
-        UsageError: The folder cannot be used, the question is empty, a target is no file of the folder, or the depth
-            does not fit.
     """
 
     def __init__(self, repository: str, question: str, target: str | Sequence[str], depth: int | None) -> None:
@@ -184,10 +173,6 @@ class LabelFileTasks(ExploreTasks):
         repository: The folder; it may lie elsewhere than when the labels were made.
         depth: As in `RepositoryTasks`.
         wording: As in `RepositoryTasks`; a label without a natural wording is asked as it stands.
-
-    Raises:
-        UsageError: The file cannot be read, a line of it is no label, the folder cannot be used, no label fits the
-            depth, or a label's target is no file of the folder.
     """
 
     def __init__(self, labels: Path, repository: Path, depth: int | None, wording: Wording = "natural") -> None:
@@ -209,11 +194,7 @@ def _task_of(label: Label, folder: Path, wording: Wording) -> ExploreTask:
 
 @lru_cache(maxsize=256)  # one text and one path for all the environments that ask the same
 def own_task(folder: Path, question: str, targets: tuple[str, ...]) -> ExploreTask:
-    """Return a question about a folder of the user's own; without targets, nobody has told the answer.
-
-    Raises:
-        UsageError: The question is empty or too long.
-    """
+    """Return a question about a folder of the user's own; without targets, nobody has told the answer."""
     asked = clean_question(question)
     digest = hashlib.sha256("\n".join((asked, *targets)).encode()).hexdigest()
     return ExploreTask(f"own/{digest[:12]}", folder, asked, targets)
@@ -228,11 +209,7 @@ def make_tasks(
     target: str | Sequence[str] | None,
     wording: Wording = "natural",
 ) -> ExploreTasks:
-    """Return the tasks that the arguments of an environment describe.
-
-    Raises:
-        UsageError: They are incomplete or do not fit together; see `RepositoryTasks`, `OwnTask` and `LabelFileTasks`.
-    """
+    """Return the tasks that the arguments of an environment describe."""
     wording = wording_named(wording)
     if repository is None and question is None and target is None:
         return RepositoryTasks(split, depth, dataset, wording)
@@ -297,11 +274,7 @@ def _found(tables: dict[str, dict[str, ExploreTask]], task_id: str) -> tuple[str
 
 
 def _tables(dataset: str, wording: Wording) -> dict[str, dict[str, ExploreTask]]:
-    """Return the tasks of a dataset by split and id.
-
-    Raises:
-        UsageError: There is no such dataset.
-    """
+    """Return the tasks of a dataset by split and id."""
     if dataset == EMBEDDED:
         return _embedded_by_split()
     if dataset.endswith(".jsonl"):

@@ -1,1 +1,13 @@
-"""The `natlang` command."""
+"""The `natlang` command.
+
+main            the commands of the suite: envs, protocols, evaluate, replay; finds the others
+support         what all command lines share: one-line errors, safe printing, the extras
+play            `natlang play`
+serve           `natlang serve`
+explore         `natlang explore`
+data, labels    `natlang data`: repositories, and labels
+chosen          the labels that a command of `natlang data` is about
+alfworld        `natlang alfworld`
+doctor          `natlang doctor`
+check_sandbox   `natlang check-sandbox`
+"""

@@ -64,14 +64,7 @@ def _play_protocol(protocol: str, out: Path, name: str) -> None:
 
 
 def _play(env: gymnasium.Env[str, str], inner: NatLangEnv, hints: bool, **start: Any) -> bool:
-    """Play one episode; return whether it ended.
-
-    Args:
-        env: What is reset and stepped.
-        inner: The environment itself.
-        hints: Whether ? shows the plan.
-        start: For `reset`.
-    """
+    """Play one episode; return whether it ended."""
     observation, info = env.reset(**start)
     plan = len(inner.reference())
     # Nothing is shown twice: ALFWorld's first observation tells the task, and each later one is the answer alone.

@@ -13,11 +13,7 @@ from natlang_envs.conformance.checks import CHECKS, Check
 
 
 def cases(config: pytest.Config) -> list[Case]:
-    """Return every environment of the command line with every set of arguments.
-
-    Raises:
-        pytest.UsageError: No environment is named, or one cannot be made.
-    """
+    """Return every environment of the command line with every set of arguments."""
     ids = _option(config, "natlang_env")
     if not ids:
         raise pytest.UsageError("say which environment to check: --natlang-env ID")

@@ -4,6 +4,7 @@ copilot          the loop: a prompt, an answer, the command in it, what the comm
 replies          finds the command in an answer
 listed_commands  the commands that are offered as choices
 drivers          who answers: a person or a chat model
+prompt_files     what models are asked, from `prompts/`
 """
 
 from __future__ import annotations

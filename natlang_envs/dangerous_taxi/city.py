@@ -146,11 +146,7 @@ def taxi_rules(rows: int, columns: int, landmarks: tuple[Cell, ...], walls: froz
 
 
 def load_city(name: str) -> City:
-    """Return the city of that name; the classic one and the most recently used others are kept in memory.
-
-    Raises:
-        UsageError: There is no such city.
-    """
+    """Return the city of that name; the classic one and the most recently used others are kept in memory."""
     if name == CLASSIC:
         return _classic_city()
     prefix, _, number = name.partition("-")

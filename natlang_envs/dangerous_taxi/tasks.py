@@ -28,11 +28,7 @@ def task_id_of(city: City, state: int) -> str:
 
 @lru_cache(maxsize=20_000)
 def parse_task_id(task_id: str) -> tuple[City, int]:
-    """Return the city and the starting state of a task.
-
-    Raises:
-        UsageError: No task has this id.
-    """
+    """Return the city and the starting state of a task."""
     problem = f"unknown task {task_id!r}: an id reads like 'classic/2.3/red-green' or 'map-0042/0.1/blue-yellow'"
     parts = str(task_id).split("/")
     if len(parts) != 3:
@@ -62,9 +58,6 @@ class TaxiTasks(DrawnTasks):
     Args:
         map_kind: `"classic"`: Gymnasium's map; `"generated"`: maps of 5 to 9 rows and columns.
         split: `"train"`, `"validation"`, `"test"` or `"all"`.
-
-    Raises:
-        UsageError: There is no such kind of map or split.
     """
 
     def __init__(self, map_kind: str, split: str) -> None:

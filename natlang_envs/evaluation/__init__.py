@@ -1,13 +1,14 @@
 """Evaluation: agents play protocols, and every run can be replayed.
 
-protocols   which episodes make a score, as data with a digest
-agents      what an agent is, the built-in ones, and how `--agent` is understood
-runner      plays a protocol with an agent and keeps the run
-playing     plays episodes: several in step, or by players in threads
-workers     players in other processes, or on a Ray cluster
-recording   an environment that a loop of one's own plays, and that writes the same run
-runs        a run on disk: run.json, the recording, the journal of an unfinished run
-statistics  scores, their 95% intervals, and paired tests
+protocols      which episodes make a score, as data with a digest
+agents         what an agent is, the built-in ones, and how `--agent` is understood
+runner         plays a protocol with an agent and keeps the run
+playing        plays episodes: several in step, or by players in threads
+workers        players in other processes, or on a Ray cluster
+recording      an environment that a loop of one's own plays, and that writes the same run
+runs           a run on disk: run.json, the recording, the journal of an unfinished run
+chat_endpoint  an OpenAI-compatible endpoint
+statistics     scores, their 95% intervals, and paired tests
 """
 
 from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, load_agent

@@ -82,11 +82,7 @@ Agent = Callable[[AgentInput], str | Decision] | BatchAgent
 
 
 def decide(agent: Agent, views: Sequence[AgentInput]) -> list[Decision]:
-    """Return what an agent of either kind decides.
-
-    Raises:
-        TypeError: A decision is neither a string nor a `Decision`.
-    """
+    """Return what an agent of either kind decides."""
     if isinstance(agent, BatchAgent):
         decisions: Sequence[object] = agent.act(views)
     else:
@@ -196,11 +192,7 @@ def load_agent(name: str) -> Agent:
 
 
 def find_agent(name: str) -> tuple[Agent, str]:
-    """Return an agent, and whether it is `built-in`, of an `entry point` or a `function` of a module.
-
-    Raises:
-        UsageError: There is no such agent, or it refuses its argument.
-    """
+    """Return an agent, and whether it is `built-in`, of an `entry point` or a `function` of a module."""
     kind, _, argument = name.partition(":")
     ours = {**BUILT_IN, **SPECIAL}
     if kind in ours:

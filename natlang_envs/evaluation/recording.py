@@ -71,11 +71,7 @@ class RecordedProtocol(gymnasium.Wrapper[str, str, str, str]):
         return len(self._todo)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin the next episode of the protocol.
-
-        Raises:
-            UsageError: None is left, or options are given.
-        """
+        """Begin the next episode of the protocol."""
         if options:
             raise UsageError(f"the protocol says which task is next: leave the options {options!r} out")
         if not self._todo:

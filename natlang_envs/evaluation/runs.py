@@ -114,11 +114,7 @@ def digest_of(path: Path) -> str:
 
 
 def prepare_folder(out: Path, *, resume: bool = False) -> None:
-    """Make the folder that a run is to be written to, before anything is played.
-
-    Raises:
-        UsageError: Without `resume`, it already holds a run or an unfinished one; or it cannot be made.
-    """
+    """Make the folder that a run is to be written to, before anything is played."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -135,11 +131,7 @@ def _refuse_finished(out: Path) -> None:
 
 
 def finished_run(out: Path, protocol: Protocol, agent: str, runs: int) -> tuple[Run, list[Trajectory]]:
-    """Return the run that `out` already holds, and remove the journal if the process was killed before it could.
-
-    Raises:
-        UsageError: It is of another protocol, agent or number of runs, or damaged.
-    """
+    """Return the run that `out` already holds, and remove the journal if the process was killed before it could."""
     run, trajectories = read_run(out)
     if (run.protocol_digest, run.agent, run.runs) != (protocol.digest, agent, runs):
         raise UsageError(
@@ -161,17 +153,8 @@ class Played:
 class Journal:
     """The episodes of a run that have ended, each appended to a file at once, so that no later failure loses one.
 
-    Args:
-        out: The run's folder; None keeps the episodes in memory only.
-        protocol: What is played.
-        agent: The agent's name.
-        runs: How often each episode is played.
-
     Attributes:
         seconds: Wall-clock time of the run so far: of this start until its newest episode, and of earlier starts.
-
-    Raises:
-        UsageError: The folder holds a finished run, or an unfinished one of something else.
     """
 
     def __init__(self, out: Path | None, protocol: Protocol, agent: str, runs: int) -> None:
@@ -268,11 +251,7 @@ def read_run(folder: Path) -> tuple[Run, list[Trajectory]]:
 
 
 def read_run_facts(folder: Path) -> Run:
-    """Read `run.json`.
-
-    Raises:
-        UsageError: The file is missing or is not what it should be.
-    """
+    """Read `run.json`."""
     path = folder / RUN_FILE
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8"))

@@ -48,11 +48,7 @@ class Score:
 
 
 def wilson(successes: int, trials: int) -> Interval:
-    """Return Wilson's score interval for a proportion.
-
-    Raises:
-        UsageError: There is no trial.
-    """
+    """Return Wilson's score interval for a proportion."""
     if trials < 1:
         raise UsageError("an interval needs at least one episode")
     rate = successes / trials
@@ -128,11 +124,7 @@ def paired_p(one: Mapping[str, Sequence[bool]], other: Mapping[str, Sequence[boo
 
 
 def over_seeds(rates: Sequence[float]) -> Interval:
-    """Return the 95% interval of the mean over 2 to 10 training seeds, by Student's t.
-
-    Raises:
-        UsageError: There are fewer or more seeds.
-    """
+    """Return the 95% interval of the mean over 2 to 10 training seeds, by Student's t."""
     if not 2 <= len(rates) <= 10:
         raise UsageError(f"an interval over seeds needs 2 to 10 of them, not {len(rates)}")
     half = _T_975[len(rates) - 2] * float(np.std(rates, ddof=1)) / sqrt(len(rates))

@@ -48,11 +48,7 @@ class Workers:
     agent: str | None = None
 
     def crew(self, agent: Agent, protocol: Protocol, slots: int) -> Crew:
-        """Return the players, which each play `slots` units at a time.
-
-        Raises:
-            UsageError: The cluster cannot be reached or has another version, or the agent cannot be pickled.
-        """
+        """Return the players, which each play `slots` units at a time."""
         one_of("backend", self.backend, ("processes", "ray"))
         if self.count < 1:
             raise UsageError(f"workers must be at least 1, not {self.count}")

@@ -58,11 +58,7 @@ class TaskState(State):
 
 
 class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
-    """One environment of the suite behind OpenEnv's interface.
-
-    Args:
-        make: Makes the environment.
-    """
+    """One environment of the suite behind OpenEnv's interface."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 

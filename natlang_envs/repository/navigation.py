@@ -79,12 +79,7 @@ def pages_of(folders: tuple[str, ...], files: tuple[str, ...]) -> list[Page]:
 
 
 class Navigation:
-    """The places of a repository; made by `navigation_of`.
-
-    Args:
-        repository: The repository.
-        budget: The largest number of characters of a file that `cat` shows.
-    """
+    """The places of a repository; made by `navigation_of`."""
 
     def __init__(self, repository: Repository, budget: int) -> None:
         self.repository = repository
@@ -98,11 +93,7 @@ class Navigation:
         return navigation_of, (self.repository, self._budget)
 
     def place(self, key: Key) -> Place:
-        """Return a place.
-
-        Raises:
-            KeyError: There is no such folder, or no such page of it.
-        """
+        """Return a place."""
         found = self._places.get(key)
         if found is None:
             found = self._places[key] = self._make(key)
@@ -114,9 +105,6 @@ class Navigation:
         Args:
             path: The file.
             before: How often the file was shown before: a long one is shown in parts.
-
-        Raises:
-            RepositoryChanged: The file is not what was indexed any more.
         """
         found = self._texts.get((path, before))
         if found is None:

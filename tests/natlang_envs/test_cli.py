@@ -268,7 +268,7 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: tuple[str, ...], says:
         ({"--agent": "random:3"}, "takes no argument"),
         (
             {"--protocol": "dangerous-taxi-pickup/v9"},
-            "one of dangerous-taxi-pickup-cities/v1, dangerous-taxi-pickup-cities/v1",
+            "one of dangerous-taxi-pickup/v1, dangerous-taxi-pickup-cities/v1",
         ),
         ({"--protocol": "../v1"}, "unknown protocol '../v1'"),
         ({"--batch": "0"}, "--batch"),

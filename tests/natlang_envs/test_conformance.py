@@ -16,7 +16,7 @@ from gymnasium.spaces import Text
 
 from natlang_envs import ENVIRONMENTS
 from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
-from tests.natlang_envs import broken
+from tests.support import broken
 
 GENERATED: dict[str, Any] = {"map": "generated"}
 EMBEDDED: dict[str, Any] = {"dataset": "embedded"}  # the labelled dataset needs a download

@@ -28,7 +28,7 @@ from natlang_envs.evaluation import Agent, evaluate
 from natlang_envs.evaluation.agents import RandomAgent, RandomLegalAgent
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from tests import strategies
-from tests.natlang_envs.taxi_truth import (
+from tests.support.taxi_truth import (
     DELIVERY,
     DROPOFF,
     GREEN,

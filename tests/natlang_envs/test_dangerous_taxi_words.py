@@ -13,8 +13,8 @@ import pytest
 from natlang_envs.dangerous_taxi.city import IN_TAXI, LANDMARKS, load_city
 from natlang_envs.dangerous_taxi.render import render_ansi, render_rgb
 from natlang_envs.dangerous_taxi.words import MAX_OBSERVATION, describe_state
-from tests.natlang_envs.taxi_truth import BLUE, DELIVERY, GREEN, IDS, RED, classic, make, place, reachable_states
 from tests.strategies import CITY_SAMPLE
+from tests.support.taxi_truth import BLUE, DELIVERY, GREEN, IDS, RED, classic, make, place, reachable_states
 
 # Words.
 

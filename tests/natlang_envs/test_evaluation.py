@@ -77,30 +77,17 @@ def test_a_protocol_holds_enough_held_out_tasks(name: str) -> None:
     protocol = load_protocol(name)
     tasks = [episode.task_id for episode in protocol.episodes]
     if name == "alfworld-tomato/v1":
-        assert (len(set(tasks)), protocol.runs) == (4, 25)
-        return
-    if name == "alfworld-tomato/v1":
         assert len(set(tasks)) == 38
         return
-    assert len(tasks) == len(set(tasks)) >= (44 if name.startswith("autoexplore") else 100)
+    assert len(tasks) == len(set(tasks)) >= 100
+    assert protocol.runs == 1
     if name.startswith("autoexplore"):
         assert {load_catalogue()[task.partition("/")[0]].split for task in tasks} == {"test"}
-        assert (len(tasks), protocol.runs) == (44, 10) if "/paper" in name else len(tasks) >= 100
-        return
     if name.startswith("dangerous-taxi"):
         assert {split_of_task(task) for task in tasks} == {"test"}
-        assert len(tasks) == (100 if name.endswith("/paper") else 200)
-        if not name.endswith("/paper"):
+        assert len(tasks) == (200 if "-cities" in name else 100)
+        if "-cities" in name:
             assert len({task.split("/")[0] for task in tasks}) == len(tasks), "one start in each city"
-
-
-@pytest.mark.parametrize("stage", ["pickup", "dropoff"])
-def test_no_city_of_the_fresh_protocol_was_seen_when_settings_were_chosen(stage: str) -> None:
-    chosen_on, fresh = (
-        {task.task_id.split("/")[0] for task in load_protocol(f"dangerous-taxi-{stage}/{version}").episodes}
-        for version in ("v1", "v2")
-    )
-    assert not chosen_on & fresh
 
 
 @pytest.mark.parametrize("name", PLAYABLE)
@@ -110,7 +97,7 @@ def test_the_oracle_is_perfect_on_every_protocol(name: str) -> None:
     found = score_run(protocol, trajectories)
     assert (found.success_rate, found.mean_regret, found.episodes) == (1.0, 0.0, len(protocol.episodes))
     assert found.interval.high == 1.0
-    assert found.interval.low > {4: 0.5, 38: 0.9, 44: 0.91}.get(len(protocol.episodes), 0.96)
+    assert found.interval.low > {38: 0.9}.get(len(protocol.episodes), 0.96)
     assert run.protocol_digest == protocol.digest
     env = protocol.make_env()
     for each in trajectories[:10]:

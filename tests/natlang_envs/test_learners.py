@@ -17,13 +17,7 @@ from hypothesis import strategies as st
 
 import natlang_envs
 from natlang_envs import UsageError, unwrap
-from natlang_envs.learners.encoders import (
-    EncodedObservations,
-    TextEncoder,
-    TransformerEncoder,
-    vector_wrappers,
-    wrappers,
-)
+from natlang_envs.learners import EncodedObservations, TextEncoder, TransformerEncoder, vector_wrappers, wrappers
 
 IDS = [entry.id for entry in natlang_envs.ENVIRONMENTS]
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"

@@ -10,7 +10,7 @@ import pytest
 from natlang_envs import ENVIRONMENTS, UsageError, record, unwrap
 from natlang_envs.evaluation import load_protocol
 from natlang_envs.two_player import aec_env, parallel_env
-from tests.natlang_envs.corridor import Corridor
+from tests.support.corridor import Corridor
 
 IDS = [entry.id for entry in ENVIRONMENTS]
 TAXI = "NatLang/DangerousTaxi-v0"

@@ -1,4 +1,4 @@
-"""`natlang_envs.learners.trl` without TRL: a real model, and of the trainer only the attributes that the rollout reads."""
+"""`learners.trl` without TRL: a real model, and of the trainer only the attributes that the rollout reads."""
 
 from __future__ import annotations
 

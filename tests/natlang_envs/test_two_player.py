@@ -17,7 +17,7 @@ from pettingzoo.test import api_test, parallel_api_test, render_test, seed_test
 from natlang_envs import ENVIRONMENTS, UsageError
 from natlang_envs.two_player import MAX_REFLECTION, POLICY, REFLECTOR, TwoPlayerEnv, aec_env, parallel_env
 from tests import strategies
-from tests.natlang_envs.corridor import Corridor
+from tests.support.corridor import Corridor
 
 IDS = [entry.id for entry in ENVIRONMENTS]
 DROPOFF = "NatLang/DangerousTaxi-Dropoff-v0"

@@ -17,7 +17,7 @@ from natlang_envs.evaluation.runner import Progress
 from natlang_envs.evaluation.runs import JOURNAL_FILE, TRAJECTORIES_FILE
 from natlang_envs.evaluation.workers import Workers
 
-AGENTS = "tests.natlang_envs.worker_agents"
+AGENTS = "tests.support.worker_agents"
 pytestmark = pytest.mark.timeout(120)
 PROTOCOL = "dangerous-taxi-pickup-cities/v1"
 

@@ -31,8 +31,8 @@ from reference_agent.run.config import (
 from reference_agent.run.config_file import load_config, parse_config
 from reference_agent.run.pipeline import check_environments
 from reference_agent.run.stages import stage_key
-from tests.natlang_envs.corridor import Corridor
 from tests.reference_agent.conftest import QUICK
+from tests.support.corridor import Corridor
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 walk_on = partial(Corridor, "train")

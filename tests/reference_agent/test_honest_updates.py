@@ -26,8 +26,8 @@ from reference_agent.players import decide
 from reference_agent.rollout import Episode
 from reference_agent.run.config import ModelConfig, PolicySFTConfig
 from reference_agent.sft import fine_tune_policy
-from tests.natlang_envs.corridor import Corridor
 from tests.reference_agent.test_algorithms import episode, learner_of
+from tests.support.corridor import Corridor
 
 SHAPED = [episode(*(("s", reward) for reward in order)) for order in permutations((0.1, 0.2, 0.3))]
 finite = st.floats(-1e3, 1e3, allow_nan=False).map(lambda value: round(value, 3))

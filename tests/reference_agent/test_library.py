@@ -50,7 +50,7 @@ from reference_agent.run.config_file import parse_config
 from reference_agent.teachers import choose
 from reference_agent.teachers.chat import described, load_prompts
 from reference_agent.teachers.choose import make_teacher
-from tests.natlang_envs.corridor import Corridor
+from tests.support.corridor import Corridor
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 FEW = CollectConfig(trajectories=4, policy_trajectories=4, negatives=2)

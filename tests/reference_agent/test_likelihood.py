@@ -22,7 +22,7 @@ from natlang_envs.prompt import PathStep
 from reference_agent.baselines.likelihood import LikelihoodAgent, load
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.run.config import ModelConfig
-from tests.natlang_envs.autoexplore.folders import write
+from tests.support.folders import write
 
 TINY = ModelConfig(layers=1, width=32, inner=64, heads=2, positions=4096)
 MANY = {f"note-{number:02d}.txt": "nothing" for number in range(40)}

@@ -29,8 +29,8 @@ from reference_agent.collection import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Reflector, decide, fitting_state
 from reference_agent.run.config import CollectConfig
-from tests.natlang_envs.corridor import Corridor
 from tests.reference_agent.conftest import WORDS, quick_config
+from tests.support.corridor import Corridor
 
 
 def prompts_of(model: LanguageModel, examples: list[Example]) -> tuple[list[str], list[list[str]]]:

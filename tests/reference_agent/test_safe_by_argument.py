@@ -25,8 +25,8 @@ from reference_agent.curriculum import for_learning, split_of
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Reflector
 from reference_agent.run.pipeline import collected, train
-from tests.natlang_envs.corridor import Corridor
 from tests.reference_agent.conftest import quick_config
+from tests.support.corridor import Corridor
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 FEW = CollectConfig(trajectories=3, policy_trajectories=3)

@@ -1,5 +1,9 @@
 """`AlfredTWEnv` as scripts for the alfworld package construct it, played by our own engine.
 
+batch          the batched environment
+config         the package's config, read and checked
+expert_plan    `extra.expert_plan`, planned when it is read
+
 Replace `from alfworld.agents.environment import get_environment` by
 `from natlang_envs.alfworld.compat import get_environment`. The config, the batched `reset` and `step`, the infos and
 the order of games after `seed` are the package's. These things differ:
@@ -47,11 +51,7 @@ _REMEDY = (
 
 
 def get_environment(env_type: str) -> type[AlfredTWEnv]:
-    """Return the class that a config's `env.type` names.
-
-    Raises:
-        UsageError: It names a visual environment, or none.
-    """
+    """Return the class that a config's `env.type` names."""
     if env_type in _VISUAL:
         raise UsageError(f"env.type {env_type!r} shows images, and here there are texts alone: set 'AlfredTWEnv'")
     one_of("env.type", env_type, ("AlfredTWEnv",))
@@ -63,9 +63,6 @@ def load_config() -> dict[str, Any]:
 
     `python script.py base_config.yaml -p general.training_method=dqn` changes a value. It is read as YAML, where the
     package takes it for a string.
-
-    Raises:
-        UsageError: PyYAML is missing, the file cannot be read, or the section of a changed value does not exist.
     """
     parser = argparse.ArgumentParser()
     parser.add_argument("config_file", help="a file such as alfworld's configs/base_config.yaml")
@@ -104,9 +101,6 @@ class AlfredTWEnv:
         grammar: As given.
         game_files: The paths of the games; `init_env` plays what it holds then.
         num_games: How many they are.
-
-    Raises:
-        UsageError: The config has values that do not exist, or names a folder without games to play.
     """
 
     grammar: str | None = None
@@ -128,9 +122,6 @@ class AlfredTWEnv:
 
         Args:
             verbose: Print how many they are.
-
-        Raises:
-            UsageError: There are none, or one is no game of ALFWorld.
         """
         folder = games_folder(self.config, self.train_eval)
         kinds = task_types(self.config)
@@ -158,20 +149,13 @@ class AlfredTWEnv:
         Args:
             batch_size: How many episodes are played at a time.
             group_size: How many neighbours of a batch start in the same game; the package has no such argument.
-
-        Raises:
-            UsageError: The config has values that do not exist, or a number is not one that a batch can have.
         """
         settings = settings_of(self.config, self.train_eval, self.grammar)
         return AlfredBatch(self.game_files, settings, batch_size, group_size)
 
 
 def _task_type(path: Path, checked: set[bytes]) -> str:
-    """Return the type of a game, officially the beginning of its folder's name.
-
-    Raises:
-        UsageError: The file is no game of ALFWorld.
-    """
+    """Return the type of a game, officially the beginning of its folder's name."""
     check_kind(path, checked)
     kind = path.parent.parent.name.partition("-")[0]
     return kind if kind in TASK_TYPES else parsed(str(path)).goal.task_type

@@ -123,11 +123,7 @@ class AlfredBatch:
         return self._observations(), self._infos()
 
     def step(self, commands: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...], tuple[bool, ...], Infos]:
-        """Apply a command to each episode; return observations, scores, whether they are over, and infos.
-
-        Raises:
-            UsageError: There is not one command, a string, for each episode, or `reset` was not called.
-        """
+        """Apply a command to each episode; return observations, scores, whether they are over, and infos."""
         if not self._episodes:
             raise UsageError("no game was started: call reset first")
         if isinstance(commands, str) or len(commands) != self.batch_size:
@@ -153,16 +149,7 @@ class AlfredBatch:
 
 
 def parsed(path: str, grammar: str | None = None, numbers: random.Random | None = None) -> Game:
-    """Return the game of a file.
-
-    Args:
-        path: The file.
-        grammar: One of `GRAMMARS` in place of the one in the file.
-        numbers: As `parse_game` takes it.
-
-    Raises:
-        UsageError: The file is no game of ALFWorld that can be won.
-    """
+    """Return the game of a file."""
     text = read_game_file(path)
     return parse_game(text if grammar is None else text._replace(grammar=grammar), numbers)
 

@@ -66,9 +66,6 @@ def settings_of(config: Config, train_eval: str, grammar: str | None = None) -> 
         config: The config.
         train_eval: The split; all but `"train"` are played without an expert and in the numbers of the files.
         grammar: As in the config's `env.grammar`; both may be given if they agree.
-
-    Raises:
-        UsageError: A value is missing or does not exist.
     """
     _warn_of_unknown_keys(config)
     training = train_eval == "train"
@@ -90,11 +87,7 @@ def settings_of(config: Config, train_eval: str, grammar: str | None = None) -> 
 
 
 def games_folder(config: Config, train_eval: str) -> Path:
-    """Return the folder of a split's games.
-
-    Raises:
-        UsageError: There is no such split, or the config names no folder for it.
-    """
+    """Return the folder of a split's games."""
     key = DATA[one_of("train_eval", train_eval, DATA)]
     given = value(config, "dataset", key)
     if not isinstance(given, str | os.PathLike):
@@ -106,11 +99,7 @@ def games_folder(config: Config, train_eval: str) -> Path:
 
 
 def task_types(config: Config) -> tuple[str, ...]:
-    """Return the task types that a config asks for by their numbers; others are left out, as the package does.
-
-    Raises:
-        UsageError: It asks for none.
-    """
+    """Return the task types that a config asks for by their numbers; others are left out, as the package does."""
     given = value(config, "env", "task_types")
     ids = list(cast("Iterable[object]", given)) if isinstance(given, Iterable) else []
     kinds = tuple(kind for number, kind in enumerate(TASK_TYPES, 1) if number in ids)
@@ -123,11 +112,7 @@ def task_types(config: Config) -> tuple[str, ...]:
 
 
 def number_of_games(config: Config, train_eval: str) -> int | None:
-    """Return how many games of a split are played; None for all.
-
-    Raises:
-        UsageError: The config does not say it in a number.
-    """
+    """Return how many games of a split are played; None for all."""
     key = f"num_{train_eval.partition('_')[0]}_games"
     count = value(config, "dataset", key)
     if not isinstance(count, int):
@@ -149,11 +134,7 @@ def warn_of_other_games(train_eval: str, folder: Path, paths: Iterable[Path]) ->
 
 
 def value(config: Config, *keys: str) -> Any:
-    """Return a value of a config, of dictionaries or of other mappings such as OmegaConf's.
-
-    Raises:
-        UsageError: The config does not have it.
-    """
+    """Return a value of a config, of dictionaries or of other mappings such as OmegaConf's."""
     found: Any = config
     for key in keys:
         if not isinstance(found, Mapping) or key not in found:

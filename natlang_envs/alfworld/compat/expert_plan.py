@@ -17,9 +17,6 @@ class ExpertPlan(list[str]):
 
     It is copied and pickled as a plain list. Code in C that reads a list's memory and skips its methods finds an
     object that it cannot take for a command.
-
-    Args:
-        plan: Returns the commands.
     """
 
     __slots__ = ("_plan",)

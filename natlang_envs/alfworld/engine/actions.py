@@ -164,20 +164,20 @@ def cut(world: World, thing: int, knife: int) -> str:
 # for each of the two things or receptacles that the command names.
 _BITS: Final = 16
 _MASK: Final = 0xFFFF
-LOOK: Final = 0 << 32
-INVENTORY: Final = 1 << 32
-HELP: Final = 2 << 32
-EXAMINE_RECEPTACLE: Final = 3 << 32
-EXAMINE_THING: Final = 4 << 32
-OPEN: Final = 5 << 32
-CLOSE: Final = 6 << 32
-TAKE: Final = 7 << 32
-PUT: Final = 8 << 32
-CLEAN: Final = 9 << 32
-HEAT: Final = 10 << 32
-COOL: Final = 11 << 32
-USE: Final = 12 << 32
-CUT: Final = 13 << 32
+DO_LOOK: Final = 0 << 32
+DO_INVENTORY: Final = 1 << 32
+DO_HELP: Final = 2 << 32
+DO_EXAMINE_RECEPTACLE: Final = 3 << 32
+DO_EXAMINE_THING: Final = 4 << 32
+DO_OPEN: Final = 5 << 32
+DO_CLOSE: Final = 6 << 32
+DO_TAKE: Final = 7 << 32
+DO_PUT: Final = 8 << 32
+DO_CLEAN: Final = 9 << 32
+DO_HEAT: Final = 10 << 32
+DO_COOL: Final = 11 << 32
+DO_USE: Final = 12 << 32
+DO_CUT: Final = 13 << 32
 _EFFECTS: Final[tuple[Effect, ...]] = (
     look,
     inventory,

@@ -6,33 +6,28 @@ from bisect import bisect
 from typing import TYPE_CHECKING, Any, Final
 
 from natlang_envs.alfworld.engine.actions import (
-    CLEAN,
-    CLOSE,
-    COOL,
-    CUT,
-    EXAMINE_RECEPTACLE,
-    EXAMINE_THING,
-    HEAT,
-    HELP,
-    INVENTORY,
-    LOOK,
-    OPEN,
-    PUT,
-    TAKE,
-    USE,
+    DO_CLEAN,
+    DO_CLOSE,
+    DO_COOL,
+    DO_CUT,
+    DO_EXAMINE_RECEPTACLE,
+    DO_EXAMINE_THING,
+    DO_HEAT,
+    DO_HELP,
+    DO_INVENTORY,
+    DO_LOOK,
+    DO_OPEN,
+    DO_PUT,
+    DO_TAKE,
+    DO_USE,
     action,
 )
-from natlang_envs.alfworld.engine.game import Game, Place, bits
+from natlang_envs.alfworld.engine.game import AvailableActions, Game, Place, bits
 
 if TYPE_CHECKING:
     from natlang_envs.alfworld.engine.world import World
 
 _GO: Final = "go to "
-
-
-# All commands of a situation, sorted, and what each of them does, without those that go elsewhere, which are the same
-# in all situations. Plain tuples and dictionaries of strings are left out by the garbage collector.
-AvailableActions = tuple[tuple[str, ...], dict[str, int]]
 
 
 def cache_key(world: World) -> tuple[Any, ...]:
@@ -62,12 +57,12 @@ def find_actions(world: World) -> AvailableActions:
         if openable:
             reachable = bool(world.opened >> number & 1)
             if reachable:
-                found[f"close {name}"] = action(CLOSE, number)
+                found[f"close {name}"] = action(DO_CLOSE, number)
             else:
-                found[f"open {name}"] = action(OPEN, number)
+                found[f"open {name}"] = action(DO_OPEN, number)
         if inside & game.toggleable:
             for thing in bits(inside & game.toggleable):
-                found[f"use {game.things[thing].name}"] = action(USE, thing)
+                found[f"use {game.things[thing].name}"] = action(DO_USE, thing)
         if held is not None:
             _add_work(found, world, held, number, name, kind, reachable)
         elif reachable:
@@ -75,7 +70,7 @@ def find_actions(world: World) -> AvailableActions:
             while rest:
                 thing = (rest & -rest).bit_length() - 1
                 rest &= rest - 1
-                found[f"take {game.things[thing].name} from {name}"] = action(TAKE, thing, number)
+                found[f"take {game.things[thing].name} from {name}"] = action(DO_TAKE, thing, number)
     if held is not None:
         _add_handling(found, world, held)
     commands = sorted(found)
@@ -86,11 +81,11 @@ def find_actions(world: World) -> AvailableActions:
 
 def _always(game: Game, place: Place) -> dict[str, int]:
     """Return what can be done at a place whatever lies there and is held."""
-    found = {"look": LOOK, "inventory": INVENTORY}
+    found = {"look": DO_LOOK, "inventory": DO_INVENTORY}
     if game.grammar.help:
-        found["help"] = HELP
+        found["help"] = DO_HELP
     for number in place.receptacles:
-        found[f"examine {game.receptacles[number].name}"] = action(EXAMINE_RECEPTACLE, number)
+        found[f"examine {game.receptacles[number].name}"] = action(DO_EXAMINE_RECEPTACLE, number)
     return found
 
 
@@ -98,10 +93,10 @@ def _add_handling(found: dict[str, int], world: World, held: int) -> None:
     """Add what can be done anywhere with the thing in hand."""
     game = world.game
     name = game.things[held].name
-    found[f"examine {name}"] = action(EXAMINE_THING, held)
+    found[f"examine {name}"] = action(DO_EXAMINE_THING, held)
     if game.knives >> held & 1:
         for thing in bits(world.things_at[world.location] & game.sliceable):
-            found[f"slice {game.things[thing].name} with {name}"] = action(CUT, thing, held)
+            found[f"slice {game.things[thing].name} with {name}"] = action(DO_CUT, thing, held)
 
 
 def _add_work(
@@ -111,12 +106,12 @@ def _add_work(
     game, one = world.game, 1 << held
     thing, thing_kind = game.things[held]
     if reachable and (kind, thing_kind) in game.can_contain:
-        found[game.grammar.put.format(thing, name)] = action(PUT, held, number)
+        found[game.grammar.put.format(thing, name)] = action(DO_PUT, held, number)
     if kind in game.grammar.cleaners:
         if game.cleanable & one:
-            found[f"clean {thing} with {name}"] = action(CLEAN, held, number)
+            found[f"clean {thing} with {name}"] = action(DO_CLEAN, held, number)
     elif kind == "microwave":
         if game.heatable & one:
-            found[f"heat {thing} with {name}"] = action(HEAT, held, number)
+            found[f"heat {thing} with {name}"] = action(DO_HEAT, held, number)
     elif kind == "fridge" and game.coolable & one:
-        found[f"cool {thing} with {name}"] = action(COOL, held, number)
+        found[f"cool {thing} with {name}"] = action(DO_COOL, held, number)

@@ -18,11 +18,7 @@ def is_compiled() -> bool:
 
 
 def check_compiled() -> None:
-    """Compare a compiled engine with its sources.
-
-    Raises:
-        UsageError: It was compiled from others.
-    """
+    """Compare a compiled engine with its sources."""
     if not is_compiled():
         return
     listed = _LIST.read_text(encoding="ascii").splitlines() if _LIST.is_file() else [" alfworld/engine/world.py"]

@@ -11,16 +11,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import itemgetter
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
 from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, Goal, parse_goal
 from natlang_envs.alfworld.engine.grammar import BY_NAME, GRAMMARS, MIDDLE_OF_THE_ROOM, Grammar, listing
 from natlang_envs.alfworld.engine.pddl_facts import ProblemFacts, type_name
 from natlang_envs.errors import UsageError, one_of
-
-if TYPE_CHECKING:
-    from natlang_envs.alfworld.engine.available_actions import AvailableActions
 
 __all__ = ["GRAMMARS", "Game", "GameText", "Receptacle", "Thing", "bits", "parse_game", "read_game_file"]
 
@@ -39,6 +36,9 @@ MARKS = {
     "toggled": "istoggled",
     "sliced": "issliced",
 }
+# All commands of a situation, sorted, and what each of them does, without those that go elsewhere, which are the same
+# in all situations. Plain tuples and dictionaries of strings are left out by the garbage collector.
+AvailableActions = tuple[tuple[str, ...], dict[str, int]]
 _NEEDED = {CLEAN: {"sinkbasin"}, HEAT: {"microwave"}, COOL: {"fridge"}}
 
 
@@ -261,9 +261,6 @@ def assemble(
     """Return a game of its facts, which are named as the attributes of `Game`, with all that follows from them.
 
     `marks` holds the sets of things that `MARKS` names; those left out are empty.
-
-    Raises:
-        UsageError: The game cannot be solved.
     """
     at: list[tuple[int, ...]] = [()] * len(locations)
     doors = 0

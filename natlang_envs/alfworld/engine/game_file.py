@@ -77,9 +77,6 @@ def recognise(domain: str, texts: str) -> tuple[str, str]:
     Args:
         domain: The rules, in PDDL.
         texts: The texts, as in the alfworld package's `alfred.twl2`, with the task's sentence.
-
-    Raises:
-        UsageError: The rules or the texts are not ALFWorld's, or the texts have no words for a rule.
     """
     found = _TASK.search(texts)
     if found is None:

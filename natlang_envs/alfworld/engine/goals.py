@@ -80,11 +80,7 @@ _PATTERNS = {task_type: _pattern(form) for task_type, form in _FORMS.items()}
 
 
 def parse_goal(text: str) -> Goal:
-    """Return the goal that a problem's text, from `(:goal` on and in lower case, states.
-
-    Raises:
-        UsageError: It is the goal of none of the six task types.
-    """
+    """Return the goal that a problem's text, from `(:goal` on and in lower case, states."""
     dense = _dense(text)
     for task_type, pattern in _PATTERNS.items():
         found = pattern.fullmatch(dense)

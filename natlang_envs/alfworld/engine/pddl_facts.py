@@ -35,9 +35,6 @@ class ProblemFacts:
     Attributes:
         goal: The text of the goal, in lower case.
         names: The game's name of everything that a fact mentions, such as "apple 2".
-
-    Raises:
-        UsageError: The problem is truncated, or states what ALFWorld's domain does not know.
     """
 
     def __init__(self, problem: str, numbers: Random | None = None) -> None:

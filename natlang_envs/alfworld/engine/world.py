@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from natlang_envs.alfworld.engine import actions
-from natlang_envs.alfworld.engine.available_actions import AvailableActions, cache_key, find_actions
-from natlang_envs.alfworld.engine.game import Game
+from natlang_envs.alfworld.engine.available_actions import cache_key, find_actions
+from natlang_envs.alfworld.engine.game import AvailableActions, Game
 from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK
 from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS, WELCOME
 from natlang_envs.errors import UsageError

@@ -161,11 +161,7 @@ def room_numbers() -> tuple[int, ...]:
 
 @cache
 def room(number: int) -> Room:
-    """Return a floor plan.
-
-    Raises:
-        UsageError: There is no such floor plan.
-    """
+    """Return a floor plan."""
     content = cast("dict[str, Any] | None", _content()["rooms"].get(str(number)))
     if content is None:
         raise UsageError(f"there is no floor plan {number!r}: ALFWorld has 1 to 30, 201 to 230, 301 to 330, 401 to 430")

@@ -30,9 +30,6 @@ def folder_games(folder: Path) -> tuple[FolderGame, ...]:
 
     Every file is read once, so that a bad one is refused here. Left out is what the alfworld package leaves out too:
     files that do not say that they can be solved, tasks with movable receptacles or sliced objects.
-
-    Raises:
-        UsageError: The folder is missing or holds no game, or one of its games is not ALFWorld's.
     """
     return tuple(
         sorted(
@@ -43,11 +40,7 @@ def folder_games(folder: Path) -> tuple[FolderGame, ...]:
 
 
 def game_paths(folder: Path) -> list[Path]:
-    """Return the files of the games below a folder that the alfworld package plays too, sorted.
-
-    Raises:
-        UsageError: The folder is missing or holds no such game.
-    """
+    """Return the files of the games below a folder that the alfworld package plays too, sorted."""
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder: pass one that holds games, each in a {GAME}")
     paths = [Path(place, GAME) for place, _, names in os.walk(folder) if GAME in names]
@@ -59,11 +52,7 @@ def game_paths(folder: Path) -> list[Path]:
 
 
 def folder_text(folder: Path, task_id: str) -> GameText:
-    """Return a game that `folder_games` lists.
-
-    Raises:
-        UsageError: Its file is no game any more.
-    """
+    """Return a game that `folder_games` lists."""
     return read_game_file(folder / task_id.removeprefix(f"{PREFIX}/") / GAME)
 
 

@@ -105,15 +105,7 @@ class _Parts:
 
 
 def build_game(here: Room, layout: Layout, aim: Aim, task: str, grammar: str) -> Game:
-    """Return the game that a room, the layout of its objects and what the task is about make.
-
-    Args:
-        here: The room.
-        layout: Its objects.
-        aim: What the task is about.
-        task: The whole sentence that asks for it.
-        grammar: One of `GRAMMARS`.
-    """
+    """Return the game that a room, the layout of its objects and what the task is about make."""
     parts = _parts_of(here.number) if here is room(here.number) else _Parts(here)
     start = location_id(layout.start)
     names = {start, *parts.locations}

@@ -46,11 +46,7 @@ class TaskId(NamedTuple):
 
 
 def parse_task_id(task_id: str) -> TaskId:
-    """Return the parts of a task id.
-
-    Raises:
-        UsageError: No generated game has this id.
-    """
+    """Return the parts of a task id."""
     parts = _TASK_ID.fullmatch(str(task_id))
     if parts is None:
         raise UsageError(f"unknown task {str(task_id)[:200]!a}: the id of a generated game reads like {EXAMPLE!r}")
@@ -116,11 +112,7 @@ def _aim_random(task_id: str) -> TaskRandom:
 
 
 def generate(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
-    """Return the game of a task id, as it is written down.
-
-    Raises:
-        UsageError: No generated game has this id, or there is no such grammar.
-    """
+    """Return the game of a task id, as it is written down."""
     return generated_game(task_id).text(one_of("grammar", grammar, GRAMMARS))
 
 
@@ -142,11 +134,7 @@ class GeneratedGame(NamedTuple):
 
 
 def generated_game(task_id: str) -> GeneratedGame:
-    """Return the game of a task id.
-
-    Raises:
-        UsageError: No generated game has this id.
-    """
+    """Return the game of a task id."""
     task = parse_task_id(task_id)
     return game_in(room(task.room), aim_of(task), TaskRandom(f"alfworld/game/{task_id}"))
 

@@ -15,15 +15,7 @@ _UNSAID = re.compile(r'[#{}\[\]|"\\]')  # what TextWorld's grammar would take fo
 
 
 def human_sentence(path: Path, task_id: str) -> str:
-    """Return one of the sentences that people wrote for a game; which one depends on the task id alone.
-
-    Args:
-        path: The game's `traj_data.json`.
-        task_id: The game's task id.
-
-    Raises:
-        UsageError: The file is missing or truncated, or holds no sentence that a game can state.
-    """
+    """Return one of the sentences that people wrote for a game; which one depends on the task id alone."""
     try:
         notes = json.loads(path.read_text("utf-8"))["turk_annotations"]["anns"]
         written = [" ".join(note["task_desc"].split()) for note in notes]

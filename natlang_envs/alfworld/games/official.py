@@ -50,11 +50,7 @@ class _Compact(NamedTuple):
 
 
 def data_folder() -> Path:
-    """Return the folder of the official games: `$ALFWORLD_DATA`, else where `alfworld-download` puts them.
-
-    Raises:
-        UsageError: There is no such folder.
-    """
+    """Return the folder of the official games: `$ALFWORLD_DATA`, else where `alfworld-download` puts them."""
     given = os.environ.get(VARIABLE, "")
     folder = Path(given or "~/.cache/alfworld").expanduser().absolute()
     if not folder.is_dir():
@@ -65,15 +61,7 @@ def data_folder() -> Path:
 
 @lru_cache(maxsize=8)
 def official_ids(folder: Path, split: OfficialSplit) -> tuple[str, ...]:
-    """Return the task ids of an official list, sorted; only the names of files and their last bytes are read.
-
-    Args:
-        folder: See `data_folder`.
-        split: The official name of the list.
-
-    Raises:
-        UsageError: The games are not there, or not all of them.
-    """
+    """Return the task ids of an official list, sorted; only the names of files and their last bytes are read."""
     compact = _compact_file(folder, split)
     ids = tuple(sorted(_read_compact(compact).games)) if compact.is_file() else _tree_ids(folder, split)
     if not ids or len(ids) != COUNTS.get(split, len(ids)):
@@ -83,11 +71,7 @@ def official_ids(folder: Path, split: OfficialSplit) -> tuple[str, ...]:
 
 
 def official_text(folder: Path, task_id: str) -> GameText:
-    """Return a game that `official_ids` lists.
-
-    Raises:
-        UsageError: Its file is no game.
-    """
+    """Return a game that `official_ids` lists."""
     _, split, task, trial = task_id.split("/")
     compact = _compact_file(folder, cast("OfficialSplit", split))
     if not compact.is_file():
@@ -98,11 +82,7 @@ def official_text(folder: Path, task_id: str) -> GameText:
 
 
 def official_trajectory(folder: Path, task_id: str) -> Path:
-    """Return where a game's `traj_data.json` is, which holds the sentences that people wrote.
-
-    Raises:
-        UsageError: The games are in a compact file, which has no such sentences.
-    """
+    """Return where a game's `traj_data.json` is, which holds the sentences that people wrote."""
     _, split, task, trial = task_id.split("/")
     if _compact_file(folder, cast("OfficialSplit", split)).is_file():
         raise UsageError(f"{_compact_file(folder, cast('OfficialSplit', split))} has no human goals: {_REMEDY_HUMAN}")
@@ -129,11 +109,7 @@ def _tree_ids(folder: Path, split: OfficialSplit) -> tuple[str, ...]:
 
 
 def check_kind(path: Path, kinds: set[bytes]) -> None:
-    """Refuse a file with rules or texts of another game. Those that differ in the task's sentence only are read once.
-
-    Raises:
-        UsageError: The file is no game of ALFWorld.
-    """
+    """Refuse a file with rules or texts of another game; those that differ in the sentence only are read once."""
     with path.open("rb") as file:
         head, found, _ = file.read(_HEAD).partition(b'"pddl_problem"')
     kind = _SENTENCE.sub(b"", head) if found else b""

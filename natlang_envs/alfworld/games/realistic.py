@@ -76,11 +76,7 @@ _NUMBERS: dict[_Split, range] = {
 
 
 def parse_task_id(task_id: str) -> TaskId:
-    """Return the parts of a task id.
-
-    Raises:
-        UsageError: No realistic game has this id.
-    """
+    """Return the parts of a task id."""
     parts = _TASK_ID.fullmatch(str(task_id))
     if parts is None:
         raise UsageError(f"unknown task {str(task_id)[:200]!a}: the id of a realistic game reads like {EXAMPLE!r}")
@@ -182,11 +178,7 @@ class RealisticTasks(MadeGames):
 
 
 def realistic_game(task_id: str) -> GeneratedGame:
-    """Return the game of a task id.
-
-    Raises:
-        UsageError: No realistic game has this id.
-    """
+    """Return the game of a task id."""
     task = parse_task_id(task_id)
     random = TaskRandom(f"alfworld/{task}")
     words = sentence(task.aim, random.below(2))

@@ -39,11 +39,7 @@ def longest_text(game: Game) -> int:
 
 
 def within_limits(game: Game) -> Game:
-    """Return the game.
-
-    Raises:
-        UsageError: It is larger than the spaces allow.
-    """
+    """Return the game."""
     for what, found, allowed in (
         ("commands", most_commands(game), MAX_COMMANDS),
         ("characters of an observation", longest_text(game), MAX_OBSERVATION),

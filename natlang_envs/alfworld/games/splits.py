@@ -48,23 +48,14 @@ OFFICIAL_SPLITS: dict[str, OfficialSplit] = {
 
 
 def official_split(split: str) -> OfficialSplit | None:
-    """Return the official name of a split, or None for `"all"`.
-
-    Raises:
-        UsageError: There is no such split, or only the realistic games have it.
-    """
+    """Return the official name of a split, or None for `"all"`."""
     if split == VALIDATION_UNSEEN:
         raise UsageError(f"only the realistic games have the split {split!r}: pass source='realistic'")
     return OFFICIAL_SPLITS.get(one_of("split", split, (*OFFICIAL_SPLITS, "all")))
 
 
 def generated_split(split: str) -> GeneratedSplit | None:
-    """Return the name of a split that games other than the official ones have, or None for `"all"`.
-
-    Raises:
-        UsageError: There is no such split, or only the official games have it: no result on other games is to go by the
-            name of an official split.
-    """
+    """Return the name of a split that games other than the official ones have, or None for `"all"`."""
     name = official_split(split)
     known: tuple[GeneratedSplit, ...] = ("train", "validation", "test")
     for ours in known:
@@ -81,9 +72,6 @@ def check_task_types(task_types: Sequence[str | int] | None) -> tuple[TaskType, 
 
     Args:
         task_types: Names, or the numbers from 1 to 6 that the alfworld package gives them.
-
-    Raises:
-        UsageError: The list is empty, or one of them does not exist.
     """
     known = cast("tuple[TaskType, ...]", TASK_TYPES)
     if task_types is None:

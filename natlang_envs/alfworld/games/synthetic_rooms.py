@@ -91,11 +91,7 @@ class MixedTasks(MadeGames):
 
 
 def synthetic_game(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
-    """Return the game of a task id.
-
-    Raises:
-        UsageError: No such game has this id, or there is no such grammar.
-    """
+    """Return the game of a task id."""
     return _made(task_id, grammar)[0].text(grammar)
 
 

@@ -58,12 +58,6 @@ class TextWorldWorld:
     """A game in its beginning, played by TextWorld, with the interface of `engine.world.World`.
 
     TextWorld cannot copy a state, so a state is the commands that led to it, and to set one is to play them again.
-
-    Args:
-        text: The game.
-
-    Raises:
-        UsageError: The packages are missing, or cannot read the game.
     """
 
     def __init__(self, text: GameText) -> None:
@@ -108,11 +102,7 @@ class TextWorldWorld:
         return self._played
 
     def set_state(self, state: Sequence[str]) -> None:
-        """Go to the state that commands lead to from the beginning.
-
-        Raises:
-            UsageError: They are not what `state` returned for this game.
-        """
+        """Go to the state that commands lead to from the beginning."""
         wanted = tuple(state)
         if not all(isinstance(command, str) for command in cast("tuple[object, ...]", wanted)):
             raise UsageError("this state is not of the textworld backend: restore it with the backend that made it")

@@ -32,12 +32,6 @@ def export_game(text: GameText, folder: Path, overwrite: bool = False) -> Path:
         text: The game, in either grammar.
         folder: Where `game.tw-pddl` and `traj_data.json` go; made if missing.
         overwrite: Replace files that are there.
-
-    Returns:
-        The path of the game.
-
-    Raises:
-        UsageError: The alfworld package is missing, the game cannot be parsed, or a file is there already.
     """
     contents = {GAME: game_file(text), TRAJECTORY: _trajectory(text, folder.name)}
     for name in contents:
@@ -49,11 +43,7 @@ def export_game(text: GameText, folder: Path, overwrite: bool = False) -> Path:
 
 
 def game_of(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
-    """Return a generated or realistic game, or one in a synthetic room.
-
-    Raises:
-        UsageError: No such game has this id, or there is no such grammar.
-    """
+    """Return a generated or realistic game, or one in a synthetic room."""
     if task_id.startswith(f"{synthetic_rooms.PREFIX}/"):
         return synthetic_rooms.synthetic_game(task_id, grammar)
     if task_id.startswith(f"{realistic.PREFIX}/"):
@@ -65,9 +55,6 @@ def folder_of(task_id: str) -> Path:
     """Return the folder of a game in the package's layout, such as `TASK-Apple-None-Fridge-12/trial_345`.
 
     The number of a game in a synthetic room follows after `mixed_`, that of a realistic one after `realistic_`.
-
-    Raises:
-        UsageError: No generated game has this id.
     """
     parts = _parts(game_of(task_id))
     place, number = task_id.split("/")[-2:]

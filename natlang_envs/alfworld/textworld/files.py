@@ -33,11 +33,7 @@ class Rules(NamedTuple):
 
 
 def rules(grammar: str) -> Rules:
-    """Return the domain and the texts of one of `GRAMMARS`.
-
-    Raises:
-        UsageError: The alfworld package is missing, or not of a version whose texts are known.
-    """
+    """Return the domain and the texts of one of `GRAMMARS`."""
     wanted = BY_NAME[one_of("grammar", grammar, BY_NAME)]
     domain, texts = _package_files()
     if "sink" in wanted.cleaners:
@@ -56,11 +52,7 @@ def rules(grammar: str) -> Rules:
 
 
 def game_file(text: GameText) -> dict[str, str | bool]:
-    """Return the content of a `game.tw-pddl`, in JSON types.
-
-    Raises:
-        UsageError: As `rules`.
-    """
+    """Return the content of a `game.tw-pddl`, in JSON types."""
     domain, texts = rules(text.grammar)
     return {
         "pddl_domain": domain,

@@ -1,6 +1,5 @@
 """The labelled dataset of AutoExplore: questions about repositories, and the files that answer them.
 
-cli, label_cli     the commands of `natlang data`
 catalogue          the repositories, pinned
 locations          the folder of the dataset's own files
 repositories       where the repositories lie on this machine
@@ -9,7 +8,6 @@ fetch, unpack      fetches archives, and unpacks what nobody trusts
 labels             a question, its targets, and the evidence
 shipped            the dataset's own labels, a file for each split
 quotations         evidence that is not quoted but given by position and hash
-chosen             the labels that a command is about: the dataset's, or a user's own
 licences           files whose text may not be quoted
 checks             the rules that every label satisfies
 near_duplicates    questions that are nearly the same

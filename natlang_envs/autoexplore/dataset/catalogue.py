@@ -69,11 +69,7 @@ def catalogue() -> dict[str, Entry]:
 
 
 def read_catalogue(path: Path) -> dict[str, Entry]:
-    """Read a file such as `repositories.toml`.
-
-    Raises:
-        UsageError: It is missing, is no such file, or a repository in it lacks something.
-    """
+    """Read a file such as `repositories.toml`."""
     try:
         tables: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["repository"]
     except (OSError, ValueError, KeyError) as error:
@@ -89,9 +85,5 @@ def read_catalogue(path: Path) -> dict[str, Entry]:
 
 
 def entry_of(name: str) -> Entry:
-    """Return a repository of the dataset.
-
-    Raises:
-        UsageError: There is none of this name; the message names the closest ones.
-    """
+    """Return a repository of the dataset."""
     return catalogue()[one_of("repository", name, catalogue())]

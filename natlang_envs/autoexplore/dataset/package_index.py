@@ -91,14 +91,7 @@ def _pip_config() -> dict[str, dict[str, str]]:
 
 
 class Index:
-    """The packaging index that the settings describe.
-
-    Args:
-        settings: Where to look; by default, as the user's settings say.
-
-    Raises:
-        UsageError: The client library is not installed, or the settings cannot be used.
-    """
+    """The packaging index that the settings describe."""
 
     def __init__(self, settings: IndexSettings | None = None) -> None:
         try:
@@ -134,11 +127,7 @@ class Index:
         )
 
     def address(self, name: str, version: str) -> str:
-        """Return the address of a source distribution.
-
-        Raises:
-            Unreachable: The index cannot be reached, or has none of this version.
-        """
+        """Return the address of a source distribution."""
         try:
             found = [
                 package.link
@@ -158,12 +147,6 @@ class Index:
         Args:
             address: From `address`.
             start: The byte to begin at, if the index can.
-
-        Yields:
-            The byte it does begin at, the number of bytes from the first to the last or None, and the bytes.
-
-        Raises:
-            Unreachable: It cannot be had.
         """
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
         try:

@@ -9,11 +9,7 @@ from natlang_envs.errors import UsageError
 
 
 def repository_folder(name: str) -> Path:
-    """Return the folder with a repository's files; the Coffee Company is built when it is first asked for.
-
-    Raises:
-        UsageError: There is no such repository, or it has not been fetched.
-    """
+    """Return the folder with a repository's files; the Coffee Company is built when it is first asked for."""
     entry = entry_of(name)
     if not entry.is_cached:
         if name != COFFEE:

@@ -23,9 +23,9 @@ from natlang_envs.alfworld.plans import reference
 from natlang_envs.alfworld.textworld.backend import borrowed
 from natlang_envs.alfworld.textworld.export import export_game, folder_of, game_of
 from natlang_envs.errors import UsageError
-from tests.natlang_envs.alfworld.compat_games import CONFIG, config, lay_generated
-from tests.natlang_envs.alfworld.real import needs_textworld
 from tests.natlang_envs.alfworld.test_folder import IDS, put
+from tests.support.alfworld_real import needs_textworld
+from tests.support.compat_games import CONFIG, config, lay_generated
 from tools.alfworld.textworld_speed import faster
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*official games")

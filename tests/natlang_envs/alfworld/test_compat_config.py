@@ -15,8 +15,8 @@ from natlang_envs.alfworld import compat
 from natlang_envs.alfworld.compat import AlfredTWEnv, get_environment
 from natlang_envs.alfworld.engine.goals import TASK_TYPES
 from natlang_envs.errors import UsageError
-from tests.natlang_envs.alfworld.compat_games import CONFIG, config, lay_generated
 from tests.natlang_envs.alfworld.test_folder import IDS, put
+from tests.support.compat_games import CONFIG, config, lay_generated
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*official games")
 

@@ -17,8 +17,8 @@ from natlang_envs.alfworld.engine.game import parse_game, read_game_file
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.expert import Expert
 from natlang_envs.alfworld.plans import reference
-from tests.natlang_envs.alfworld.compat_games import as_downloaded, base_config
-from tests.natlang_envs.alfworld.samples import official_folder
+from tests.support.alfworld_samples import official_folder
+from tests.support.compat_games import as_downloaded, base_config
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*official games", "ignore:these keys")
 OFFICIAL = 134

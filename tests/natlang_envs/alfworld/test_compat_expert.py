@@ -18,7 +18,7 @@ from natlang_envs.alfworld.engine.game import parse_game, read_game_file
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.expert import Expert
 from natlang_envs.alfworld.plans import reference
-from tests.natlang_envs.alfworld.compat_games import config, lay_generated
+from tests.support.compat_games import config, lay_generated
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*official games")
 KEY = "extra.expert_plan"

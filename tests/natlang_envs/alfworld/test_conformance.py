@@ -17,8 +17,8 @@ from natlang_envs.alfworld.textworld import backend
 from natlang_envs.alfworld.textworld.backend import TextWorldWorld
 from natlang_envs.alfworld.textworld.export import export_game
 from natlang_envs.alfworld.textworld.files import UNKNOWN_TASK, game_file, rules
-from tests.natlang_envs.alfworld.real import needs_official, needs_textworld
-from tests.natlang_envs.alfworld.samples import official_folder
+from tests.support.alfworld_real import needs_official, needs_textworld
+from tests.support.alfworld_samples import official_folder
 from tools.alfworld.parity_recordings import (
     RANDOM_STEPS,
     Recording,

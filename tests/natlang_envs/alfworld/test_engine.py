@@ -13,9 +13,9 @@ from natlang_envs.alfworld.engine.game import GRAMMARS, bits, parse_game
 from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS, listing
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.errors import UsageError
-from tests.natlang_envs.alfworld.kitchen import GOALS, kitchen
-from tests.natlang_envs.alfworld.real import needs_textworld
-from tests.natlang_envs.alfworld.samples import games
+from tests.support.alfworld_real import needs_textworld
+from tests.support.alfworld_samples import games
+from tests.support.kitchen import GOALS, kitchen
 
 KITCHENS = {(goal, grammar): parse_game(kitchen(goal, grammar)) for goal in GOALS for grammar in GRAMMARS}
 ODDITIES = (

@@ -21,7 +21,7 @@ from natlang_envs.evaluation.runner import score_run
 from natlang_envs.learners.wrappers import ChatMessages, ChoiceIndexActions, ScaleReward
 from natlang_envs.prompt import PathStep, state_prompt
 from tests import strategies
-from tests.natlang_envs.transcript import transcript
+from tests.support.transcript import transcript
 
 ANY, TOMATO = "NatLang/ALFWorld-v0", "NatLang/ALFWorld-TomatoMicrowave-v0"
 TASK_TYPES = (

@@ -19,8 +19,8 @@ from natlang_envs.alfworld.usual_locations import UsualLocations, usual_location
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
 from natlang_envs.prompt import PathStep
-from tests.natlang_envs.alfworld.kitchen import GOALS, kitchen
-from tests.natlang_envs.alfworld.samples import games, wander
+from tests.support.alfworld_samples import games, wander
+from tests.support.kitchen import GOALS, kitchen
 
 HORIZON = 50
 ROOM = "You are in the middle of a room. Looking quickly around you, you see {}.\n\nYour task is to: {}"

@@ -16,7 +16,7 @@ from natlang_envs.alfworld.engine.game import GRAMMARS, read_game_file
 from natlang_envs.alfworld.games.generator import EXAMPLE, aim_of, generate, parse_task_id
 from natlang_envs.alfworld.textworld.export import GAME, TRAJECTORY, export_game, folder_of
 from natlang_envs.errors import UsageError
-from tests.natlang_envs.alfworld.real import needs_package
+from tests.support.alfworld_real import needs_package
 
 LAMP = "generated/unseen/look_at_obj_in_light/308/004"
 

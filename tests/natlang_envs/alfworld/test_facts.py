@@ -14,8 +14,8 @@ from natlang_envs.alfworld.games.generator import generate, task_ids
 from natlang_envs.alfworld.games.official import official_ids, official_text
 from natlang_envs.alfworld.games.splits import UNSEEN_PLANS
 from natlang_envs.errors import UsageError
-from tests.natlang_envs.alfworld.real import needs_official, needs_package
-from tests.natlang_envs.alfworld.samples import official_folder
+from tests.support.alfworld_real import needs_official, needs_package
+from tests.support.alfworld_samples import official_folder
 from tools.alfworld import make_floor_plans as make_facts
 from tools.alfworld.official_statistics import read_package, unmangled
 

@@ -19,7 +19,7 @@ from natlang_envs.alfworld.games.official import COUNTS
 from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
 from natlang_envs.evaluation.agents import AgentInput
 from natlang_envs.prompt import PathStep
-from tests.natlang_envs.alfworld.real import needs_textworld
+from tests.support.alfworld_real import needs_textworld
 
 FILE = json.loads(lzma.decompress(Path(__file__).with_name("release_2.1.2.json.xz").read_bytes()))
 SENTENCE = 'Your task is to: examine the alarmclock with the desklamp."'

@@ -19,9 +19,9 @@ from natlang_envs.alfworld.engine.goals import TASK_TYPES
 from natlang_envs.alfworld.engine.grammar import BY_NAME
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.errors import UsageError
-from tests.natlang_envs.alfworld.kitchen import GOALS, RECEPTACLES, THINGS, kitchen
-from tests.natlang_envs.alfworld.real import needs_official, needs_textworld
-from tests.natlang_envs.alfworld.samples import official_folder
+from tests.support.alfworld_real import needs_official, needs_textworld
+from tests.support.alfworld_samples import official_folder
+from tests.support.kitchen import GOALS, RECEPTACLES, THINGS, kitchen
 
 
 def without(text: GameText, pattern: str, put: str = "") -> GameText:

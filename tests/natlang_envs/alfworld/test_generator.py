@@ -34,7 +34,7 @@ from natlang_envs.alfworld.games.generator import (
 from natlang_envs.alfworld.observation_memory import read_goal
 from natlang_envs.alfworld.tasks import make_tasks
 from natlang_envs.errors import UsageError
-from tests.natlang_envs.alfworld.samples import win_by_the_plan
+from tests.support.alfworld_samples import win_by_the_plan
 
 FEW, MANY = 60, 2_000
 ROOT = Path(__file__).resolve().parents[3]

@@ -20,8 +20,8 @@ from natlang_envs.alfworld.games.synthetic_rooms import EXAMPLE, MixedTasks, mix
 from natlang_envs.alfworld.observation_memory import read_goal
 from natlang_envs.errors import UsageError
 from natlang_envs.task_random import TaskRandom
-from tests.natlang_envs.alfworld.real import needs_textworld
-from tests.natlang_envs.alfworld.samples import win_by_the_plan
+from tests.support.alfworld_real import needs_textworld
+from tests.support.alfworld_samples import win_by_the_plan
 from tools.alfworld.parity_recordings import play, replay
 
 TASKS = MixedTasks("all")
@@ -110,7 +110,7 @@ def test_splits_hold_other_games_and_draw_their_own() -> None:
     rng = random.Random(1)
     for tasks, known in zip(splits, map(set, ids), strict=True):
         assert {tasks.draw(rng.random) for _ in range(50)} <= known
-    with pytest.raises(UsageError, match="is in the split '[a-z]+', not 'train': pass split="):
+    with pytest.raises(UsageError, match=r"is in the split '[a-z]+', not 'train': pass split="):
         splits[0].check("mixed/pick_heat_then_place_in_recep/12/950")
 
 

@@ -16,7 +16,7 @@ from natlang_envs.alfworld.games import official
 from natlang_envs.alfworld.games.official import COUNTS, data_folder, official_ids, official_text
 from natlang_envs.alfworld.games.splits import UNSEEN_PLANS
 from natlang_envs.evaluation import evaluate, load_agent, load_protocol
-from tests.natlang_envs.alfworld.samples import official_folder
+from tests.support.alfworld_samples import official_folder
 
 FOLDER = official_folder()
 needs_games = pytest.mark.skipif(FOLDER is None, reason="the official games are not here: set $ALFWORLD_DATA")

@@ -10,8 +10,8 @@ import pytest
 from natlang_envs.alfworld.engine.game import GRAMMARS, parse_game
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.plans import reference
-from tests.natlang_envs.alfworld.kitchen import GOALS, kitchen
-from tests.natlang_envs.alfworld.samples import games, wander
+from tests.support.alfworld_samples import games, wander
+from tests.support.kitchen import GOALS, kitchen
 from tools.alfworld.shortest_plans import Search, shortest
 
 

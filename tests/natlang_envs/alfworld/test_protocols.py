@@ -1,4 +1,4 @@
-"""ALFWorld's protocols: the paper's numbers, held-out games, and agents that play them."""
+"""ALFWorld's protocols: held-out games, and agents that play them."""
 
 from __future__ import annotations
 
@@ -16,42 +16,31 @@ from natlang_envs.evaluation import evaluate, load_agent, load_protocol, read_ru
 from natlang_envs.evaluation.agents import baseline_names
 from natlang_envs.evaluation.runner import score_run
 from natlang_envs.trajectory import difference, replay
-from tests.natlang_envs.alfworld.samples import official_folder
+from tests.support.alfworld_samples import official_folder
 
 FOLDER = official_folder()
-PAPER, TOMATO_V1 = "alfworld-tomato/paper", "alfworld-tomato/v1"
-V1, V2 = "alfworld-generated/v1", "alfworld-generated/v2"
+TOMATO, GENERATED = "alfworld-tomato/v1", "alfworld-generated/v1"
 
 
 def test_the_files_are_what_the_module_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     if FOLDER is not None:
         monkeypatch.setenv("ALFWORLD_DATA", str(FOLDER))
     made = {protocol.name: protocol for protocol in protocols(official=FOLDER is not None)}
-    assert {PAPER, TOMATO_V1, V1, V2} <= set(made)
+    assert {TOMATO, GENERATED} <= set(made)
     for name, protocol in made.items():
         assert load_protocol(name) == protocol, f"{name}: run python -m natlang_envs.alfworld.protocols"
 
 
-def test_the_papers_numbers() -> None:
-    protocol = load_protocol(PAPER)
-    tasks = [parse_task_id(episode.task_id) for episode in protocol.episodes]
-    assert (protocol.env_id, protocol.horizon, protocol.runs) == ("NatLang/ALFWorld-TomatoMicrowave-v0", 15, 25)
-    assert [task.room for task in tasks] == [5, 6, 8, 13]
-    assert {aim_of(task)[1:] for task in tasks} == {("Tomato", "Microwave")}
-    assert protocol.kwargs == {"split": "validation"}, "no training split holds these games"
-
-
-def test_the_tomatos_v1_is_in_a_room_that_nobody_trained_in() -> None:
-    protocol = load_protocol(TOMATO_V1)
+def test_the_tomato_is_in_a_room_that_nobody_trained_in() -> None:
+    protocol = load_protocol(TOMATO)
     tasks = [parse_task_id(episode.task_id) for episode in protocol.episodes]
     assert (len(set(tasks)), protocol.horizon, protocol.runs) == (38, 15, 1)
     assert {task.room for task in tasks} == {10} <= set(UNSEEN_PLANS)
     assert {aim_of(task)[1:] for task in tasks} == {("Tomato", "Microwave")}
 
 
-@pytest.mark.parametrize("name", [V1, V2])
-def test_the_generated_games_are_in_unseen_rooms_and_of_all_types(name: str) -> None:
-    protocol = load_protocol(name)
+def test_the_generated_games_are_in_unseen_rooms_and_of_all_types() -> None:
+    protocol = load_protocol(GENERATED)
     tasks = [parse_task_id(episode.task_id) for episode in protocol.episodes]
     assert (len(tasks), len(set(tasks)), protocol.horizon) == (200, 200, 50)
     assert {task.room for task in tasks} == set(UNSEEN_PLANS)
@@ -60,12 +49,7 @@ def test_the_generated_games_are_in_unseen_rooms_and_of_all_types(name: str) -> 
     assert min(counts.values()) >= 5
 
 
-def test_no_game_of_the_fresh_protocol_was_played_when_settings_were_chosen() -> None:
-    chosen_on, fresh = ({each.task_id for each in load_protocol(name).episodes} for name in (V1, V2))
-    assert not chosen_on & fresh
-
-
-@pytest.mark.parametrize(("name", "count"), [("alfworld-seen/official", 140), ("alfworld-unseen/official", 134)])
+@pytest.mark.parametrize(("name", "count"), [("alfworld-seen/v1", 140), ("alfworld-unseen/v1", 134)])
 def test_the_official_lists_are_known_without_the_games(name: str, count: int) -> None:
     protocol = load_protocol(name)
     assert len(protocol.episodes) == len(set(protocol.episodes)) == count
@@ -73,11 +57,11 @@ def test_the_official_lists_are_known_without_the_games(name: str, count: int) -
 
 
 def test_every_agent_of_the_tables_plays_and_replays(tmp_path: Path) -> None:
-    protocol = load_protocol(PAPER)
+    protocol = load_protocol(TOMATO)
     rates: dict[str, float] = {}
     for name in baseline_names(protocol.env_id):
         run, trajectories = evaluate(load_agent(name), protocol, name=name, out=tmp_path / name)
-        assert len(trajectories) == (100 if name == "random" else 4)
+        assert len(trajectories) == 38
         env = protocol.make_env()
         assert all(difference(each, replay(env, each)) is None for each in trajectories[:5])
         assert read_run(tmp_path / name) == (run, trajectories)
@@ -89,7 +73,7 @@ def test_every_agent_of_the_tables_plays_and_replays(tmp_path: Path) -> None:
 
 
 def test_the_command_says_what_official_games_need(tmp_path: Path) -> None:
-    arguments = ["--agent", "random", "--protocol", "alfworld-seen/official", "--out", str(tmp_path / "run")]
+    arguments = ["--agent", "random", "--protocol", "alfworld-seen/v1", "--out", str(tmp_path / "run")]
     done = subprocess.run(
         [sys.executable, "-m", "natlang_envs.cli.main", "evaluate", *arguments],
         env={"PYTHONPATH": str(Path(__file__).parents[3]), "ALFWORLD_DATA": str(tmp_path)},

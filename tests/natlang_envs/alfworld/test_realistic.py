@@ -20,8 +20,8 @@ from natlang_envs.alfworld.games.realistic import EXAMPLE, RealisticTasks, reali
 from natlang_envs.alfworld.games.splits import HELD_OUT_PLANS, UNSEEN_PLANS
 from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
 from natlang_envs.errors import UsageError
-from tests.natlang_envs.alfworld.real import needs_textworld
-from tests.natlang_envs.alfworld.samples import win_by_the_plan
+from tests.support.alfworld_real import needs_textworld
+from tests.support.alfworld_samples import win_by_the_plan
 from tools.alfworld.parity_recordings import Recording, differences, play
 from tools.alfworld.textworld_speed import faster
 

@@ -17,7 +17,7 @@ from natlang_envs.alfworld.engine.game import GameText
 from natlang_envs.alfworld.games.generator import generate
 from natlang_envs.alfworld.textworld.backend import TextWorldWorld
 from natlang_envs.errors import UsageError
-from tests.natlang_envs.alfworld.real import needs_textworld
+from tests.support.alfworld_real import needs_textworld
 from tools.alfworld.parity_recordings import play, replay
 from tools.alfworld.textworld_speed import faster
 

@@ -16,7 +16,7 @@ from natlang_envs.conformance.case import Case
 from natlang_envs.conformance.vectors import vector_equals_sync
 from natlang_envs.episodes import EpisodesVectorEnv
 from natlang_envs.task_random import TaskRandom
-from tests.natlang_envs.alfworld.samples import official_folder
+from tests.support.alfworld_samples import official_folder
 
 ANY, TOMATO = "NatLang/ALFWorld-v0", "NatLang/ALFWorld-TomatoMicrowave-v0"
 EPISODES = 32

@@ -12,8 +12,8 @@ from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.repository.tree import Repository, open_repository
 from natlang_envs.sandbox.sandbox import AutoExploreSandbox
 from tests.natlang_envs.autoexplore.copilot.explore_command import FILES
-from tests.natlang_envs.autoexplore.folders import write
 from tests.natlang_envs.autoexplore.sandbox import hostile
+from tests.support.folders import write
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from natlang_envs.evaluation.agents import is_privileged, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.trajectory import Trajectory
-from tests.natlang_envs.autoexplore.folders import write
+from tests.support.folders import write
 
 IDS = tuple(RepositoryTasks("all", None).ids())
 EVERYTHING = Protocol(

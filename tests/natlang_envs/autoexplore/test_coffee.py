@@ -20,7 +20,7 @@ import pytest
 from natlang_envs.autoexplore.dataset.coffee_company.build import build_coffee
 from natlang_envs.autoexplore.dataset.locations import data_folder
 from natlang_envs.errors import UsageError
-from tests.natlang_envs.autoexplore.coffee_figures import figures, read
+from tests.support.coffee_figures import figures, read
 
 STATED = Path(__file__).with_name("coffee_stated.json")  # lines of documents, with the figures' names for the figures
 TABLES = "0142f58bbdc6be7fd1bb5b676213486de1d847c9e98ccc9f0e7e2f9377200182"

@@ -20,8 +20,8 @@ from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.package_index import Index, IndexSettings, read_settings
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.tasks import SPLITS
-from tests.natlang_envs.autoexplore import package_index
-from tests.natlang_envs.autoexplore.package_index import FILES, NAME, TOP, VERSION, Served, add, archive, sha256
+from tests.support import package_index
+from tests.support.package_index import FILES, NAME, TOP, VERSION, Served, add, archive, sha256
 
 pytest.importorskip("unearth")
 ROOT = Path(natlang_envs.__file__).parents[1]

@@ -44,7 +44,7 @@ from natlang_envs.autoexplore.dataset.labels import (
 from natlang_envs.autoexplore.dataset.near_duplicates import NEAR, letter_groups, near_pairs, share
 from natlang_envs.autoexplore.dataset.report import bm25_right, check, depth_first_right, leaks, rates
 from natlang_envs.repository.tree import Repository, open_repository
-from tests.natlang_envs.autoexplore.folders import write
+from tests.support.folders import write
 
 FILES = {
     "README.md": "# Teapots\nA shop that mends teapots of every size.\n",

@@ -12,9 +12,9 @@ from hypothesis import given
 from natlang_envs import NatLangEnv
 from natlang_envs.repository.texts import LAST_STEP, read_steps_left
 from tests import strategies
-from tests.natlang_envs.autoexplore.folders import write
-from tests.natlang_envs.autoexplore.games import IDS, begun, own, section
-from tests.natlang_envs.transcript import transcript
+from tests.support.explore_games import IDS, begun, own, section
+from tests.support.folders import write
+from tests.support.transcript import transcript
 
 # Rules and rewards.
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.conformance import CHECKS, Case, NotApplicable
-from tests.natlang_envs.autoexplore.folders import write
-from tests.natlang_envs.autoexplore.games import IDS, begun, make, own, section
+from tests.support.explore_games import IDS, begun, make, own, section
+from tests.support.folders import write
 
 # Files.
 
@@ -40,14 +40,16 @@ def test_contents_of_every_kind(tmp_path: Path) -> None:
     env = own(write(tmp_path, files), "text", file_budget=50, horizon=100)
     assert shown(env, "text") == "text reads:\none\ntwo\n"
     assert shown(env, "exact") == "exact reads:\n" + "x" * 50
-    assert shown(env, "long") == f"long begins:\n{'ä' * 50}\n[cut: the first 50 characters of a file of 102 bytes]"
+    shown_next = "the same command shows the next part]"
+    assert shown(env, "long") == f"long begins:\n{'ä' * 50}\n[characters 1 to 50 of a file of 102 bytes; {shown_next}"
     assert shown(env, "empty") == "empty is empty."
     assert shown(env, "latin") == "latin reads:\ncaf\\xe9"
     assert shown(env, "binary") == "binary is a binary file of 6 bytes and is not shown."
     assert (
-        shown(env, "huge") == f"huge begins:\n{'y' * 50}\n[cut: the first 50 characters of a file of 3,000,000 bytes]"
+        shown(env, "huge")
+        == f"huge begins:\n{'y' * 50}\n[characters 1 to 50 of a file of 3,000,000 bytes; {shown_next}"
     )
-    assert shown(env, "cut-in-a-letter").startswith(f"cut-in-a-letter begins:\n{'x' * 49}€\n[cut")
+    assert shown(env, "cut-in-a-letter").startswith(f"cut-in-a-letter begins:\n{'x' * 49}€\n[characters 1 to 50")
 
 
 def test_a_name_with_white_space_at_its_end_is_a_listed_command_and_taken_as_it_stands(tmp_path: Path) -> None:

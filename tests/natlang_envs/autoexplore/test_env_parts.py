@@ -14,9 +14,9 @@ from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.repository.texts import bytes_shown, contents
 from natlang_envs.two_player import aec_env
-from tests.natlang_envs.autoexplore.folders import write
-from tests.natlang_envs.autoexplore.games import begun, own
-from tests.natlang_envs.transcript import transcript
+from tests.support.explore_games import begun, own
+from tests.support.folders import write
+from tests.support.transcript import transcript
 
 ID = "NatLang/AutoExplore-v0"
 FILES = {"long": "abcdefghij" * 2 + "xyz", "short": "brief", "exact": "0123456789", "binary": b"a\0b" * 10, "empty": ""}

@@ -21,9 +21,9 @@ from natlang_envs.copilot.copilot import (
 from natlang_envs.evaluation.agents import AgentInput, agent_names, load_agent
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.sandbox.sandbox import CommandResult
-from tests.natlang_envs.autoexplore.folders import write
 from tests.natlang_envs.autoexplore.sandbox.hostile import tree_hash
 from tests.natlang_envs.chat_server import part
+from tests.support.folders import write
 
 FILES = {"README.md": "# Boats\n", "src/a b.py": "x = 1\n", "src/-n": "dash\n", "src/deep/c.txt": "silver whistle\n"}
 

@@ -20,9 +20,9 @@ from tests.natlang_envs.autoexplore.copilot.explore_command import (
     left_behind,
     refused,
 )
-from tests.natlang_envs.autoexplore.folders import write
 from tests.natlang_envs.autoexplore.sandbox.hostile import tree_hash
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import isolated
+from tests.support.folders import write
 
 
 def test_this_repository_is_explored() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from natlang_envs.repository.ignore import is_ignored, read_rules
 from natlang_envs.repository.tree import open_repository
-from tests.natlang_envs.autoexplore.folders import write
+from tests.support.folders import write
 
 FILES = {
     ".gitignore": "# comment\n\n*.log\n!keep.log\n/build\ncache/\ndocs/**/draft.md\nlogs/**\n\\#odd\nspace\\ \n"

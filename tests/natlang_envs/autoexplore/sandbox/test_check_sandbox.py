@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import typer
 
-from natlang_envs.cli.main import app
 from natlang_envs.cli import check_sandbox as cli
+from natlang_envs.cli.main import app
 from natlang_envs.sandbox.attacks.cases import ATTACKS, GROUPS
 from natlang_envs.sandbox.isolation.isolation import Unsafe
 from tests.natlang_envs.autoexplore.sandbox.isolation_here import needs_isolation

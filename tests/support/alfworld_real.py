@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from tests.natlang_envs.alfworld.samples import official_folder
+from tests.support.alfworld_samples import official_folder
 
 needs_textworld = pytest.mark.skipif(
     any(find_spec(package) is None for package in ("textworld", "alfworld", "fast_downward")),

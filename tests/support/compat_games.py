@@ -12,8 +12,8 @@ from natlang_envs.alfworld.engine.goals import TASK_TYPES
 from natlang_envs.alfworld.games.generator import generate, task_ids
 from natlang_envs.alfworld.games.official import official_ids, official_text
 from natlang_envs.alfworld.games.splits import OfficialSplit
-from tests.natlang_envs.alfworld.samples import official_folder
 from tests.natlang_envs.alfworld.test_folder import FILE, HUMAN, IDS, SENTENCE, put
+from tests.support.alfworld_samples import official_folder
 
 # What the package reads of its base_config.yaml, and some of what only its trainers do.
 CONFIG: dict[str, Any] = {

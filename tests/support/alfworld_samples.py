@@ -16,7 +16,7 @@ from natlang_envs.alfworld.games.splits import OfficialSplit
 from natlang_envs.alfworld.plans import reference
 
 COUNT = 510
-BESIDE = Path(__file__).resolve().parents[3].parent / "shared" / "alfworld" / "official"
+BESIDE = Path(__file__).resolve().parents[2].parent / "shared" / "alfworld" / "official"
 
 
 def official_folder() -> Path | None:

@@ -1,7 +1,7 @@
 """What becomes of an honest environment when one promise is broken: the conformance checks' own test.
 
 `EXPECTED` says which check has to catch each of them, and with which words. The classes are registered when this module
-is imported, so `tests.natlang_envs.broken:Broken/IgnoresSeed-v0` can be made in another process too.
+is imported, so `tests.support.broken:Broken/IgnoresSeed-v0` can be made in another process too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from natlang_envs.env import NatLangEnv, Outcome, Snapshot
 from natlang_envs.errors import UsageError
 from natlang_envs.tasks import Split
 from natlang_envs.trajectory import AsRecorded
-from tests.natlang_envs.corridor import Corridor, CorridorTasks
+from tests.support.corridor import Corridor, CorridorTasks
 
 
 class Expected(NamedTuple):
