@@ -25,8 +25,9 @@ from urllib.parse import unquote
 import gymnasium
 from PIL import Image, ImageDraw
 from sphinx.application import Sphinx
+from sphinx.util.inspect import signature, stringify_signature
 
-from natlang_envs import unwrap
+from natlang_envs import NatLangEnv, unwrap
 from natlang_envs.registration import Registration
 
 ROOT = Path(__file__).parents[1]
@@ -94,6 +95,7 @@ def build(out: Path, board: str = "") -> None:
             source, None, out, Path(temporary, "doctrees"), "html", _settings(board), warningiserror=True, status=None
         )
         app.connect("autodoc-process-docstring", _shorten)
+        app.connect("autodoc-process-signature", _of_init)
         app.connect("autodoc-skip-member", _is_field)
         app.connect("html-page-context", _without_ways_back)
         app.build()
@@ -212,6 +214,8 @@ def _write_api(page: Path) -> None:
 
 def _shorten(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
     """Keep of an environment's docstring what stands above its headings: the rest is the environment's page."""
+    if what == "data":  # else it would be that of its type
+        lines[:] = [f"A `{type(obj).__name__}`."]
     headings = [at for at, line in enumerate(lines) if line.startswith("## ")]
     if headings:
         del lines[headings[0] :]
@@ -250,6 +254,13 @@ def _scores(ids: set[str]) -> Iterator[str]:
             low, high = (f"{100 * said[each]:.0f}" for each in ("low", "high"))
             rate = f"{100 * said['success_rate']:.0f}% ({low} to {high})"
             yield f"| {protocol} | {player} | {rate} | {said['mean_steps']:.1f} |"
+
+
+def _of_init(app: object, what: str, name: str, obj: type, *_: object) -> tuple[str, None] | None:
+    """Return the signature of a class as `__init__` has it: `NatLangEnv.__new__` takes anything."""
+    if what != "class" or not issubclass(obj, NatLangEnv):
+        return None
+    return stringify_signature(signature(obj.__init__, bound_method=True), unqualified_typehints=True), None
 
 
 def _without_ways_back(app: object, name: str, template: str, context: dict[str, object], doctree: object) -> None:

@@ -97,6 +97,8 @@ def test_the_api_has_signatures_arguments_results_errors_and_sources(site: Path)
     entry = page.partition('id="natlang_envs.evaluation.evaluate"')[2].partition('<dl class="py')[0]
     for words in ("concurrency", "Parameters", "Returns", "Raises", "UsageError", "_modules/natlang_envs/evaluation/"):
         assert words in entry, words
+    signature = page.partition('id="natlang_envs.autoexplore.AutoExploreEnv"')[2].partition("</dt>")[0]
+    assert "wording" in signature
 
 
 def test_blocks_have_a_button_that_copies_them(site: Path) -> None:
