@@ -37,9 +37,10 @@ libraries:
 		LIBRARIES_TABLE=docs/libraries.md .venv-$$each/bin/python -m pytest -q -p no:cacheprovider tests/libraries || exit 1; \
 	done
 
-# The pages as a site that needs no server.
+# The pages as a site that needs no server, and the leaderboard's beside them.
 docs: $(INSTALLED)
-	$(BIN)/python docs/site.py build/docs
+	$(BIN)/python docs/site.py build/docs board/index.html
+	$(BIN)/natlang-leaderboard build --out build/docs/board
 	@echo "open build/docs/index.html"
 
 lint: $(INSTALLED)

@@ -1,4 +1,4 @@
-"""Writes docs/environments.md and docs/api.md from docstrings; a test compares the pages with them.
+"""Writes the parts of the pages that repeat a table or a docstring of the code; a test compares the pages with them.
 
 python docs/generate.py
 """
@@ -7,18 +7,26 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module, util
 from pathlib import Path
+from typing import Any
 
 from gymnasium.envs.registration import load_env_creator
+from typer.main import get_command
 
+from natlang_envs.cli.main import app
+from natlang_envs.cli.support import EXTRAS
+from natlang_envs.evaluation import load_protocol, protocol_names
 from natlang_envs.files import write_whole
 from natlang_envs.making import make_env
-from natlang_envs.registration import ENVIRONMENTS
+from natlang_envs.registration import ENVIRONMENTS, Registration
 
 HERE = Path(__file__).parent
-NOTICE = "Written by `python docs/generate.py` from the docstrings: change those, then run it again."
+# Between these two lines of a page stands what is made here.
+MADE = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 # Packages export their public names in `__all__`; of these modules every name without an underscore is public.
 PACKAGES = (
     "natlang_envs",
@@ -27,62 +35,87 @@ PACKAGES = (
     "natlang_envs.alfworld",
     "natlang_envs.evaluation",
     "natlang_envs.conformance",
+    "reference_agent",
 )
 MODULES = (
-    "env",
-    "tasks",
-    "task_random",
-    "vector",
-    "episodes",
-    "spaces",
-    "prompt",
-    "enumeration",
-    "two_player",
-    "wrappers",
-    "learners",
-    "vector_wrappers",
-    "trl",
-    "trajectory",
+    "natlang_envs.env",
+    "natlang_envs.tasks",
+    "natlang_envs.task_random",
+    "natlang_envs.vector",
+    "natlang_envs.episodes",
+    "natlang_envs.spaces",
+    "natlang_envs.prompt",
+    "natlang_envs.two_player",
+    "natlang_envs.learners.wrappers",
+    "natlang_envs.learners.encoders",
+    "natlang_envs.learners.vector_wrappers",
+    "natlang_envs.learners.trl",
+    "natlang_envs.trajectory",
 )
+# What maintainers change the suite with; `natlang doctor` says nothing of them.
+OWN_EXTRAS = {"docs": "building these pages: `make docs`", "dev": "linters and tests: `make test`"}
 
 
-def environments_page() -> str:
-    """Return the text of docs/environments.md."""
-    lines = [
-        "# Environments",
-        "",
-        NOTICE,
-        "",
-        "| id | horizon | commands | what it asks |",
-        "| --- | --- | --- | --- |",
-    ]
-    for entry in ENVIRONMENTS:
-        env = make_env(entry.id)
-        lines.append(f"| `{entry.id}` | {env.horizon} | at most {env.max_commands} | {entry.summary} |")
-    for entry_point in dict.fromkeys(entry.entry_point for entry in ENVIRONMENTS):
-        creator = load_env_creator(entry_point)
-        ids = [entry for entry in ENVIRONMENTS if entry.entry_point == entry_point]
-        lines += ["", f"## {getattr(creator, '__name__', entry_point)}", "", "Registered as", ""]
-        lines += [f"- `{entry.id}` with {_arguments(dict(entry.kwargs))}" for entry in ids]
-        docstring = inspect.getdoc(creator) or ""
-        lines += ["", docstring.replace("\n## ", "\n### ").rstrip()]
-    return "\n".join(lines) + "\n"
-
-
-def api_page() -> str:
-    """Return the text of docs/api.md: every public name with the first line of its docstring."""
-    lines = ["# Public names", "", NOTICE, "", "Everything else is internal and may change without notice.", ""]
+def public_names() -> Iterator[tuple[str, list[str]]]:
+    """Yield each module whose names are public, with the names."""
     for package in PACKAGES:
-        module = import_module(package)
-        lines += [f"## `{package}`", "", _first_line(module), "", "| name | |", "| --- | --- |"]
-        lines += [f"| `{name}` | {_describe(getattr(module, name))} |" for name in module.__all__]
-        lines.append("")
-    for name in MODULES:
-        module = import_module(f"natlang_envs.{name}")
-        lines += [f"## `{module.__name__}`", "", _first_line(module), "", "| name | |", "| --- | --- |"]
-        lines += [f"| `{each}` | {_describe(getattr(module, each))} |" for each in _defined(module.__name__)]
-        lines.append("")
-    return "\n".join(lines)
+        yield package, list(import_module(package).__all__)
+    for module in MODULES:
+        yield module, list(_defined(module))
+
+
+def table(head: str, rows: Iterable[Iterable[str]]) -> list[str]:
+    """Return a Markdown table's lines; the head is its first line."""
+    return [head, re.sub(r"[^|]+", " --- ", head), *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def environment(entries: list[Registration]) -> Iterator[str]:
+    """Yield the part of a family's page: its docstring, and its ids below the first line."""
+    creator: Any = load_env_creator(entries[0].entry_point)
+    head, _, rest = (inspect.getdoc(creator) or "").rstrip().partition("\n## ")
+    rows: list[list[str]] = []
+    for entry in entries:
+        env = make_env(entry.id)
+        rows.append([f"`{entry.id}`", entry.summary, str(env.horizon), str(env.max_commands), _arguments(entry)])
+    yield from [head.strip(), "", *table("| id | you are asked to | steps | commands | arguments |", rows), ""]
+    yield f"## {rest}"
+
+
+def commands() -> Iterator[str]:
+    """Yield the table of the commands of `natlang`."""
+    group: Any = get_command(app)
+    context = group.make_context("natlang", [], resilient_parsing=True)
+    found = {name: group.get_command(context, name) for name in group.list_commands(context)}
+    rows = ([f"`natlang {name}`", _sentence(command.help)] for name, command in found.items())
+    yield from table("| command | what it does |", rows)
+
+
+def extras() -> Iterator[str]:
+    """Yield the table of the extras, which are those of pyproject.toml."""
+    text = (HERE.parent / "pyproject.toml").read_text(encoding="utf-8")
+    known = {**EXTRAS, **OWN_EXTRAS}
+    rows = (
+        [f"`{extra}`", known[extra], ", ".join(re.match(r"[\w-]+", each)[0] for each in wanted)]  # pyright: ignore
+        for extra, wanted in tomllib.loads(text)["project"]["optional-dependencies"].items()
+    )
+    yield from table("| `pip install 'natlang-envs[…]'` | for | brings |", rows)
+
+
+def protocols() -> Iterator[str]:
+    """Yield the table of the protocols."""
+    rows = (
+        [f"`{each.name}`", str(len(each.episodes)), str(each.horizon), each.description.replace("|", "\\|")]
+        for each in map(load_protocol, protocol_names())
+    )
+    yield from table("| protocol | episodes | steps | which |", rows)
+
+
+def api() -> Iterator[str]:
+    """Yield the part of docs/api.md: every public name with the first line of its docstring."""
+    for module, names in public_names():
+        found = import_module(module)
+        rows = ([f"`{name}`", _describe(getattr(found, name))] for name in names)
+        yield from [f"## `{module}`", "", _first_line(found), "", *table("| name | what it is |", rows), ""]
 
 
 def _defined(module: str) -> Iterator[str]:
@@ -102,18 +135,53 @@ def _first_line(thing: object) -> str:
     return docstring.splitlines()[0]
 
 
+def _sentence(text: str) -> str:
+    return " ".join(text.partition("\n\n")[0].split()).replace("|", "\\|")
+
+
 def _describe(thing: object) -> str:
     if inspect.isclass(thing) or inspect.isfunction(thing):
         return _first_line(thing).replace("|", "\\|")
     return f"a `{type(thing).__name__}`"
 
 
-def _arguments(kwargs: dict[str, object]) -> str:
-    return ", ".join(f"`{name}={value!r}`" for name, value in kwargs.items())
+def _arguments(entry: Registration) -> str:
+    return ", ".join(f"`{name}={value!r}`" for name, value in entry.kwargs.items())
 
 
-PAGES = {"environments.md": environments_page, "api.md": api_page}
+def families() -> dict[str, list[Registration]]:
+    """Return the ids of the suite by the name of their page."""
+    found: dict[str, list[Registration]] = {}
+    for entry in ENVIRONMENTS:
+        name = entry.entry_point.split(".")[1]
+        found.setdefault(name, []).append(entry)
+    return found
+
+
+PARTS: dict[str, Callable[[], Iterable[str]]] = {
+    "commands": commands,
+    "extras": extras,
+    "protocols": protocols,
+    "api": api,
+    **{name: lambda entries=entries: environment(entries) for name, entries in families().items()},
+}
+
+
+def generated(page: str) -> str:
+    """Return a page with its made parts as the code now has them."""
+
+    def made(found: re.Match[str]) -> str:
+        text = "\n".join(PARTS[found[2]]()).rstrip()
+        return f"{found[1]}\n{text}\n\n{found[3]}"
+
+    return MADE.sub(made, page)
+
+
+def pages() -> list[Path]:
+    """Return the pages that have a made part."""
+    return [path for path in sorted(HERE.glob("*.md")) if MADE.search(path.read_text(encoding="utf-8"))]
+
 
 if __name__ == "__main__":
-    for name, page in PAGES.items():
-        write_whole(HERE / name, page().encode())
+    for path in pages():
+        write_whole(path, generated(path.read_text(encoding="utf-8")).encode())

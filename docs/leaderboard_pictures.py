@@ -11,8 +11,7 @@ from pathlib import Path
 from PIL import Image
 
 PAGES = {
-    "boards": "index.html",
-    "board": "boards/autoexplore-depth1/v1/index.html#compare=minilm-search&with=bm25",
+    "board": "boards/autoexplore/v1/index.html#compare=listing-search&with=bm25",
     "viewer": "entries/dangerous-taxi-pickup/v1/oracle/index.html#episode=3",
 }
 

@@ -1,8 +1,9 @@
-"""Build the documentation as a site that needs no server: `make docs`, or `python docs/site.py FOLDER`.
+"""Build the documentation as a site that needs no server: `make docs`, or `python docs/site.py FOLDER [BOARD]`.
 
-The pages are the Markdown files of the repository. What is made here: a page for each environment (its class docstring,
-a picture, a game, the scores of its baselines), the table of contents, and copies of the files that pages link to. A
-warning of Sphinx's ends the build.
+The pages are the Markdown files of the repository. What is made here: a picture, a game and the scores of the baselines
+for the page of each environment, signatures and sources of the public names, the table of contents, and copies of the
+files that pages link to. BOARD is the address of the leaderboard's site, as the folder's pages reach it. A warning of
+Sphinx's ends the build.
 """
 
 from __future__ import annotations
@@ -17,43 +18,67 @@ import tempfile
 import textwrap
 from collections.abc import Iterator
 from functools import partial
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 from urllib.parse import unquote
 
 import gymnasium
-from gymnasium.envs.registration import load_env_creator
 from PIL import Image, ImageDraw
 from sphinx.application import Sphinx
+from sphinx.util.inspect import signature, stringify_signature
 
-from natlang_envs import unwrap
-from natlang_envs.registration import ENVIRONMENTS
+from natlang_envs import NatLangEnv, unwrap
+from natlang_envs.registration import Registration
 
 ROOT = Path(__file__).parents[1]
+BACK = re.compile(r'<a class="viewcode-back" href="[^"]*">\[docs\]</a>')
 LINK = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)")
+GENERATED = runpy.run_path(str(ROOT / "docs/generate.py"))
 CONTENTS = {
-    "Tutorials": [
-        "docs/first_agent",
-        "docs/endpoint",
-        "docs/agent_library",
-        "docs/new_environment",
-        "docs/own_repository",
-        "docs/submit",
-        "docs/scale_out",
-        "docs/libraries",
-    ],
-    "Environments": ["docs/environments", "environments/*", "docs/autoexplore", "docs/alfworld", "docs/sandbox"],
-    "Guides": ["docs/contract", "docs/two_players", "docs/evaluation", "docs/faults", "datasets/autoexplore/README"],
-    "Leaderboard": ["docs/leaderboard", "docs/leaderboard_policy"],
-    "Reflect-RL": ["docs/algorithm", "docs/agent_*"],
-    "Results": ["benchmarks/results/*", "benchmarks/results/notes/*"],
-    "Reference": ["docs/api", "docs/walk", "CONTRIBUTING", "CHANGELOG"],
+    "Begin": ["docs/start", "docs/evaluate", "docs/submit", "docs/own_repository", "docs/new_environment"],
+    "Environments": ["docs/dangerous_taxi", "docs/autoexplore", "docs/alfworld", "docs/libraries", "docs/contract"],
+    "Scores": ["docs/protocols", "docs/leaderboard_policy", "datasets/autoexplore/README"],
+    "Reflect-RL": ["docs/reflect_rl", "docs/reflect_rl_library", "docs/algorithm"],
+    "Reference": ["docs/api", "CHANGELOG"],
+    "Results": ["benchmarks/results/README", "benchmarks/results/*"],
+    "Development": ["CONTRIBUTING", "docs/dev/*"],
 }
 PICTURE = (860, 420)
+# The project's addresses, by their names in `[project.urls]`.
+ADDRESSES = dict(each.split(", ", 1) for each in metadata.metadata("natlang-envs").get_all("Project-URL") or ())
+SIDEBAR = ("brand", "search", "addresses", "scroll-start", "navigation", "scroll-end")
+LINKS = """<div class="addresses">{% for name, where in addresses.items() %}
+<a href="{{ where if "://" in where else pathto(where, resource=True) }}">{{ name }}</a>{% endfor %}</div>
+"""
+# A button that copies a block; of a console block only the commands, without their prompts.
+COPY = """document.querySelectorAll("div.highlight").forEach((block) => {
+  if (block.closest(".highlight-text")) return;
+  const button = document.createElement("button");
+  button.className = "copy";
+  button.textContent = "copy";
+  button.onclick = async () => {
+    const lines = block.querySelector("pre").innerText.trimEnd().split("\\n");
+    await navigator.clipboard.writeText(lines.map((line) => line.replace(/^\\$ /, "")).join("\\n"));
+    button.textContent = "copied";
+    setTimeout(() => (button.textContent = "copy"), 1500);
+  };
+  block.append(button);
+});
+"""
+LOOK = """.addresses { padding: .5rem var(--sidebar-item-spacing-horizontal) 0; display: flex; gap: 1rem; }
+div.highlight { position: relative; }
+button.copy { position: absolute; top: .3rem; right: .3rem; padding: .1rem .5rem; border: 1px solid;
+  border-radius: .2rem; font: inherit; font-size: .75rem; cursor: pointer;
+  color: var(--color-foreground-muted); background: var(--color-code-background); }
+"""
 
 
-def build(out: Path) -> None:
+def build(out: Path, board: str = "") -> None:
     """Write the site into a folder; whatever lies there is replaced.
+
+    Args:
+        out: The folder.
+        board: The address of the leaderboard's site; empty where there is none.
 
     Raises:
         SystemExit: Sphinx warned or failed.
@@ -62,25 +87,46 @@ def build(out: Path) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         source = Path(temporary, "source")
         _copy_pages(source)
-        for name in dict.fromkeys(entry.entry_point for entry in ENVIRONMENTS):
-            _environment_page(source / "environments", name)
+        for name, entries in GENERATED["families"]().items():
+            _add_game(source / "docs" / f"{name}.md", entries)
+        _write_api(source / "docs/api.md")
         _index(source)
         app = Sphinx(
-            source, None, out, Path(temporary, "doctrees"), "html", _settings(), warningiserror=True, status=None
+            source, None, out, Path(temporary, "doctrees"), "html", _settings(board), warningiserror=True, status=None
         )
+        app.connect("autodoc-process-docstring", _shorten)
+        app.connect("autodoc-process-signature", _of_init)
+        app.connect("autodoc-skip-member", _is_field)
+        app.connect("html-page-context", _without_ways_back)
         app.build()
         if app.statuscode:
             raise SystemExit(app.statuscode)
 
 
-def _settings() -> dict[str, object]:
+def _settings(board: str) -> dict[str, object]:
+    addresses = {"Leaderboard": board, **ADDRESSES}
     return {
         "project": "natlang_envs",
         "version": metadata.version("natlang-envs"),
         "author": "natlang_envs",
         "language": "en",
         "smartquotes": False,
-        "extensions": ["myst_parser"],
+        "extensions": ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"],
+        "default_role": "code",  # our docstrings write names between single backquotes
+        "autodoc_member_order": "bysource",
+        "autodoc_typehints": "signature",
+        "autodoc_typehints_format": "short",
+        "napoleon_use_rtype": False,
+        "napoleon_use_ivar": True,
+        "html_static_path": ["_static"],
+        "html_js_files": ["copy.js"],
+        "html_css_files": ["look.css"],
+        "templates_path": ["_templates"],
+        "html_context": {"addresses": {name: where for name, where in addresses.items() if where}},
+        "html_sidebars": {"**": [f"sidebar/{each}.html" for each in SIDEBAR]},
+        "html_theme_options": {"source_repository": ADDRESSES["Repository"], "source_branch": "main"}
+        if "Repository" in ADDRESSES
+        else {},
         "myst_heading_anchors": 4,
         "suppress_warnings": ["misc.highlighting_failure"],
         "html_theme": "furo",
@@ -95,13 +141,17 @@ def _settings() -> dict[str, object]:
 def _copy_pages(source: Path) -> None:
     """Copy the pages, and the files that they link to."""
     wanted = [ROOT / name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "datasets/autoexplore/README.md")]
-    pages = [*wanted, *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks/results").rglob("*.md")]
+    pages = [*wanted, *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks/results").glob("*.md")]
     names = {path.relative_to(ROOT) for path in pages} | {Path("README.md")}
     for name in names:
         text = (ROOT / name).read_text(encoding="utf-8")
         target = source / ("index.md" if name == Path("README.md") else name)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(LINK.sub(partial(_link, name, names, source), text), encoding="utf-8")
+    added = {"static/copy.js": COPY, "static/look.css": LOOK, "templates/sidebar/addresses.html": LINKS}
+    for file, text in added.items():
+        (source / f"_{file}").parent.mkdir(parents=True, exist_ok=True)
+        (source / f"_{file}").write_text(text, encoding="utf-8")
 
 
 def _link(page: Path, pages: set[Path], source: Path, found: re.Match[str]) -> str:
@@ -125,22 +175,50 @@ def _link(page: Path, pages: set[Path], source: Path, found: re.Match[str]) -> s
     return f"]({'../' * len(page.parent.parts)}{copy.relative_to(source).as_posix()}"
 
 
-def _environment_page(folder: Path, entry_point: str) -> None:
-    """Write the page of a class: its docstring, a picture, a game and what the baselines score."""
-    folder.mkdir(exist_ok=True)
-    creator = load_env_creator(entry_point)
-    ids = [entry for entry in ENVIRONMENTS if entry.entry_point == entry_point]
-    name = ids[0].id.removeprefix("NatLang/").partition("-")[0]
-    docstring = (inspect.getdoc(creator) or "").rstrip()
-    head, _, rest = docstring.partition("\n## ")
-    env = unwrap(gymnasium.make(min((each.id for each in ids), key=len), disable_env_checker=True))
+def _add_game(page: Path, entries: list[Registration]) -> None:
+    """Add to the page of an environment a picture, a game and what the baselines score."""
+    env = unwrap(gymnasium.make(min((each.id for each in entries), key=len), disable_env_checker=True))
     transcript = list(_game(env))
-    _picture(folder / f"{name}.png", transcript)
-    lines = [f"# {name}", "", head.strip(), "", f"![The beginning of a game]({name}.png)", "", "Registered as", ""]
-    lines += [f"- `{each.id}`: {each.summary}" for each in ids]
-    lines += ["", f"## {rest}", "", "## A game", "", "The environment's own plan, step by step:", ""]
-    lines += ["```text", *transcript, "```", "", "## Baselines", "", *_scores({each.id for each in ids})]
-    (folder / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    _picture(page.with_suffix(".png"), transcript)
+    title, _, text = page.read_text(encoding="utf-8").partition("\n")
+    lines = [title, "", f"![The beginning of a game]({page.stem}.png)", text, "## A game", ""]
+    lines += ["The environment's own plan, step by step:", "", "```text", *transcript, "```"]
+    lines += ["", "## Baselines", "", *_scores({each.id for each in entries})]
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _write_api(page: Path) -> None:
+    """Write the page of the public names, for autodoc to fill."""
+    lines = ["# API", "", "Everything else is internal and may change without notice."]
+    shown: set[int] = set()
+    for name, names in GENERATED["public_names"]():
+        module = import_module(name)
+        first = (inspect.getdoc(module) or "").partition("\n")[0]
+        lines += ["", f"## `{name}`", "", first, "", "```{eval-rst}"]
+        for each in names:
+            thing = getattr(module, each)
+            if id(thing) in shown:  # another package shows it too
+                continue
+            kind = "class" if inspect.isclass(thing) else "function" if inspect.isfunction(thing) else "data"
+            kind = "exception" if kind == "class" and issubclass(thing, BaseException) else kind
+            lines += [f".. auto{kind}:: {name}.{each}"]
+            if kind in ("class", "exception"):
+                lines += ["   :members:"]
+            if kind == "data":
+                lines += ["   :no-value:"]
+            lines += [""]
+            shown.add(id(thing))
+        lines += ["```"]
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _shorten(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Keep of an environment's docstring what stands above its headings: the rest is the environment's page."""
+    if what == "data":  # else it would be that of its type
+        lines[:] = [f"A `{type(obj).__name__}`."]
+    headings = [at for at, line in enumerate(lines) if line.startswith("## ")]
+    if headings:
+        del lines[headings[0] :]
 
 
 def _game(env: object) -> Iterator[str]:
@@ -178,16 +256,34 @@ def _scores(ids: set[str]) -> Iterator[str]:
             yield f"| {protocol} | {player} | {rate} | {said['mean_steps']:.1f} |"
 
 
+def _of_init(app: object, what: str, name: str, obj: type, *_: object) -> tuple[str, None] | None:
+    """Return the signature of a class as `__init__` has it: `NatLangEnv.__new__` takes anything."""
+    if what != "class" or not issubclass(obj, NatLangEnv):
+        return None
+    return stringify_signature(signature(obj.__init__, bound_method=True), unqualified_typehints=True), None
+
+
+def _without_ways_back(app: object, name: str, template: str, context: dict[str, object], doctree: object) -> None:
+    """Take the links back out of the pages of sources: they guess the package that a name is described in."""
+    if name.startswith("_modules/"):
+        context["body"] = BACK.sub("", str(context["body"]))
+
+
+def _is_field(app: object, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
+    """Leave out a field of a named tuple, which the class describes; None leaves the choice to others."""
+    return True if (inspect.getdoc(obj) or "").startswith("Alias for field number") else None
+
+
 def _index(source: Path) -> None:
     """Append the table of contents to the first page."""
     lines: list[str] = []
     for title, patterns in CONTENTS.items():
         found = [page for pattern in patterns for page in sorted(source.glob(f"{pattern}.md"))]
-        names = dict.fromkeys(page.relative_to(source).with_suffix("").as_posix() for page in found)
+        names = list(dict.fromkeys(page.relative_to(source).with_suffix("").as_posix() for page in found))
         lines += ["", "```{toctree}", ":hidden:", f":caption: {title}", "", *names, "```"]
     index = source / "index.md"
     index.write_text(index.read_text(encoding="utf-8") + "\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    build(Path(sys.argv[1]))
+    build(Path(sys.argv[1]), *sys.argv[2:3])

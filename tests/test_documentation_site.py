@@ -24,11 +24,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("docs") / "site"
     begun = time.monotonic()
     done = subprocess.run(
-        [sys.executable, str(ROOT / "docs/site.py"), str(out)], capture_output=True, text=True, check=False
+        [sys.executable, str(ROOT / "docs/site.py"), str(out), "board/index.html"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stderr
     assert time.monotonic() - begun < 120
+    (out / "board").mkdir()
+    (out / "board/index.html").touch()  # `make docs` builds the leaderboard there
     return out
 
 
@@ -71,10 +76,34 @@ def test_no_link_is_broken(site: Path) -> None:
 
 
 def test_every_family_has_a_page_with_a_picture_a_game_and_scores(site: Path) -> None:
-    for name in ("DangerousTaxi", "AutoExplore", "ALFWorld"):
-        page = (site / f"environments/{name}.html").read_text(encoding="utf-8")
+    for name in ("dangerous_taxi", "autoexplore", "alfworld"):
+        page = (site / f"docs/{name}.html").read_text(encoding="utf-8")
         for words in ("The beginning of a game", "success: True", "Version History", "95% interval", ">random<"):
             assert words in page, (name, words)
+
+
+def test_the_sidebar_names_each_thing_once_and_links_to_the_board(site: Path) -> None:
+    page = (site / "index.html").read_text(encoding="utf-8")
+    tree = page.partition('class="sidebar-tree"')[2].partition("</aside>")[0]
+    named = re.findall(r'<a class="reference \w+" href="([^"]+)">(.*?)</a>', tree)
+    assert len({where for where, _ in named}) == len({words for _, words in named}) == len(named) > 16
+    for name, address in (("index", "board"), ("docs/dev/architecture", "../../board")):
+        text = (site / f"{name}.html").read_text(encoding="utf-8")
+        assert f'<a href="{address}/index.html">Leaderboard</a>' in text
+
+
+def test_the_api_has_signatures_arguments_results_errors_and_sources(site: Path) -> None:
+    page = (site / "docs/api.html").read_text(encoding="utf-8")
+    entry = page.partition('id="natlang_envs.evaluation.evaluate"')[2].partition('<dl class="py')[0]
+    for words in ("concurrency", "Parameters", "Returns", "Raises", "UsageError", "_modules/natlang_envs/evaluation/"):
+        assert words in entry, words
+    signature = page.partition('id="natlang_envs.autoexplore.AutoExploreEnv"')[2].partition("</dt>")[0]
+    assert "wording" in signature
+
+
+def test_blocks_have_a_button_that_copies_them(site: Path) -> None:
+    for page in ("index.html", "docs/start.html"):
+        assert "_static/copy.js" in (site / page).read_text(encoding="utf-8")
 
 
 def test_the_first_page_is_light_and_asks_nobody_else(site: Path) -> None:
@@ -89,6 +118,7 @@ def test_the_first_page_is_light_and_asks_nobody_else(site: Path) -> None:
 def test_a_browser_reads_and_searches_it_without_a_server(site: Path, tmp_path: Path) -> None:
     first = rendered(site / "index.html", tmp_path / "profile")
     assert "Text environments for reinforcement learning" in first
+    assert "copy</button>" in first
     assert "episode.gif" in first
     found = rendered(site / "search.html", tmp_path / "profile", "?q=bubblewrap", wait=4_000)
-    assert "docs/sandbox.html" in found
+    assert "docs/dev/sandbox.html" in found

@@ -25,7 +25,7 @@ from tests.natlang_envs.chat_server import serve
 from tests.pages import FILE, LANGUAGES, Reader, blocks
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 PROGRAMS = {
     "natlang": "natlang_envs.cli.main",
@@ -49,36 +49,31 @@ class Left(NamedTuple):
 
 
 NOT_RUN = (
-    Left("*", r"pip install|NATLANG_COMPILE=1 pip|natlang data fetch|reflect-rl (models fetch|data)", INSTALLS),
+    Left("*", r"git clone|pip install|NATLANG_COMPILE=1 pip|natlang data fetch|reflect-rl models fetch", INSTALLS),
     Left("*", r"accelerate|torchrun|vllm|python -m sglang", GPU),
     Left("*", r"reflect-rl reproduce|python benchmarks/|make (test|demo|conformance)", HOURS),
-    Left("agent_extend.md", r"reflect-rl train", HOURS),
-    Left(
-        "agent_gpu.md",
-        r"reflect-rl train|natlang evaluate",
-        "its dry run is in tests/reference_agent/test_gpu_recipe.py",
-    ),
-    Left("agent_use.md", r"reflect-rl train|natlang evaluate", HOURS),
+    Left("agent.md", r"reflect-rl|natlang evaluate", "tests/reference_agent/test_gpu_recipe.py runs it"),
     Left("alfworld.md", r"natlang play .* --(source official|game)", OWN),
     Left("alfworld.md", r"natlang (alfworld export|play .* --folder)", "needs the alfworld package"),
     Left("alfworld.md", r"# from alfworld", "tests/natlang_envs/alfworld has whole drivers"),
     Left("contract.md", r"pytest", OWN),
+    Left("evaluate.md", r".* --backend ray", GPU),
     Left("libraries.md", r"from openenv", "needs openenv, which `make libraries` installs"),
-    Left("scale_out.md", r".* --backend ray", GPU),
+    Left("reflect_rl.md", r"reflect-rl train|natlang evaluate", HOURS),
+    Left("reflect_rl_library.md", r"reflect-rl train", HOURS),
 )
 SLOW = {
-    "agent_extend.md": r"reflect-rl (collect|show)",
     "autoexplore.md": r"natlang data (verify|check|stats)$",
-    "endpoint.md": r".* --concurrency 16",
-    "scale_out.md": r".* --concurrency 16",
+    "evaluate.md": r".* --concurrency 16",
+    "reflect_rl_library.md": r"reflect-rl (collect|show)",
 }
 """Commands that take half a minute each: run by `make test-full`."""
 
-CHECKOUT = {"autoexplore.md": "natlang_envs", "own_repository.md": "natlang_envs", "new_environment.md": "examples"}
+CHECKOUT = {"own_repository.md": "natlang_envs", "new_environment.md": "examples"}
 """The folder of the checkout that a page's commands are about."""
-AFTER = {"scale_out.md": "first_agent.md"}
+AFTER = {"evaluate.md": "start.md"}
 """The page whose files a page's reader has."""
-TYPED = {"autoexplore.md": "cd evaluation\nid statistics.py\n"}
+TYPED = {"own_repository.md": "cd evaluation\nid statistics.py\n"}
 """What a page's reader types where a command asks."""
 REPLACED = {"MODEL": "a-model", " DIR": " exported", " RUN": " run"}
 LABELS = {

@@ -1,4 +1,4 @@
-"""The dry runs of docs/agent_gpu.md work on a CPU, word for word."""
+"""The dry runs of docs/dev/agent.md work on a CPU, word for word."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODULES = {
 
 
 def dry_runs() -> list[list[str]]:
-    text = (ROOT / "docs/agent_gpu.md").read_text(encoding="utf-8").partition("<!-- dry run -->")[2]
+    text = (ROOT / "docs/dev/agent.md").read_text(encoding="utf-8").partition("<!-- dry run -->")[2]
     commands = [shlex.split(line.removeprefix("$ ")) for line in text.splitlines() if line.startswith("$ ")]
     assert [each[0] for each in commands] == ["reflect-rl", "natlang", "torchrun", "reflect-rl", "reflect-rl"]
     return commands

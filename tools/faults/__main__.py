@@ -49,7 +49,7 @@ the most unfinished or temporary things that lay about afterwards. `-`: the comm
 {said}
 
 `python -m tools.faults` wrote this page on {date}: {machine}, where other programs ran besides, {minutes:.0f} minutes.
-[A test](../tests/test_faults.py) does a few of them, and holds what was mended.
+[A test](../../tests/test_faults.py) does a few of them, and holds what was mended.
 """
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -57,7 +57,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command()
 def faults(
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("docs/faults.md"),
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("docs/dev/faults.md"),
     kills: Annotated[int, typer.Option(min=1, help="Kills of each command.")] = 50,
     others: Annotated[
         int, typer.Option(min=1, help="How often each other fault is done; to quick ones twice that.")
