@@ -14,11 +14,9 @@ from pathlib import Path
 
 import torch
 
-from natlang_envs.enumeration import enumerate_actions
 from natlang_envs.env import NatLangEnv
-from natlang_envs.files import cache_folder
-from natlang_envs.locks import alone
-from natlang_envs.prompt import policy_prompt
+from natlang_envs.files import alone, cache_folder
+from natlang_envs.prompt import enumerate_actions, policy_prompt
 from reference_agent.collection import Report, gather
 from reference_agent.curriculum import Stage
 from reference_agent.families import FAMILIES, own, phrases

@@ -14,7 +14,7 @@ from typing import Any
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from natlang_envs.enumeration import LABELS
+from natlang_envs.prompt import LABELS
 from reference_agent.run.config import ModelConfig
 
 END = "<|end|>"
