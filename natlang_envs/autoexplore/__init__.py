@@ -10,7 +10,6 @@ copilot/         a person or a model works in a sandbox, one command at a time
 agent_driver     an agent of the suite in the person's place
 dataset/         the labelled dataset: fetching, labels, checks
 explore_cli      `natlang explore`
-prompt_files     what models are asked, from `prompts/`
 """
 
 from __future__ import annotations

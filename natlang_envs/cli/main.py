@@ -32,7 +32,7 @@ from natlang_envs.trajectory import Trajectory, difference, replay
 
 _SHOWN_PROBLEMS = 10
 LabelsOption = Annotated[Path | None, typer.Option("--labels", help="Of AutoExplore: labels of your own.")]
-RepositoryOption = Annotated[Path | None, typer.Option("--repository", help="The folder that --labels is about.")]
+RepositoryOption = Annotated[Path | None, typer.Option("--repo", help="The folder that --labels is about.")]
 
 # All commands, in the order of the help. Those of other modules stand here by name, so that the core imports no
 # environment's package, and are imported on first use, so that no other command waits for them.
@@ -47,7 +47,7 @@ _COMMANDS: dict[str, tuple[str, str] | None] = {
     "data": ("natlang_envs.cli.data", "data_app"),
     "alfworld": ("natlang_envs.alfworld.textworld.export", "export_app"),
     "doctor": ("natlang_envs.cli.doctor", "doctor_command"),
-    "check-sandbox": ("natlang_envs.sandbox.attacks.cli", "check_sandbox_command"),
+    "check-sandbox": ("natlang_envs.cli.check_sandbox", "check_sandbox_command"),
 }
 
 
@@ -81,6 +81,8 @@ app = typer.Typer(
     cls=_Commands,
     help="Natural-language environments: list them, play them, evaluate agents, replay runs, explore a repository.",
     add_completion=False,
+    # An earlier name of --repo, which the help does not show.
+    context_settings={"token_normalize_func": lambda token: "repo" if token == "repository" else token},
     pretty_exceptions_enable=False,
 )
 
@@ -196,7 +198,7 @@ def _protocol(name: str | None, labels: Path | None, repository: Path | None) ->
         return load_protocol(name)
     if name is None and labels is not None and repository is not None:
         return import_module("natlang_envs.autoexplore.protocols").own_protocol(labels, repository)
-    raise UsageError("say what is played: --protocol NAME, or --labels FILE and --repository FOLDER together")
+    raise UsageError("say what is played: --protocol NAME, or --labels FILE and --repo FOLDER together")
 
 
 def _print_score(run: Run, score: Score, out: Path) -> None:

@@ -2,6 +2,8 @@
 
 copilot          the loop: a prompt, an answer, the command in it, what the command did
 replies          finds the command in an answer
+command_text     commands as they stand in text: the first of several, tidied
+tool_calls       commands as JSON, tags and tool calls
 listed_commands  the commands that are offered as choices
 drivers          who answers: a person or a chat model
 """

@@ -32,7 +32,7 @@ from natlang_envs.copilot.command_text import (
 from natlang_envs.copilot.tool_calls import calls_in, command_of, python_call
 from natlang_envs.enumeration import Choice
 from natlang_envs.evaluation.model_text import json_values, split_thought
-from natlang_envs.sandbox.parser import document_end
+from natlang_envs.sandbox.commands.parser import document_end
 
 _FENCE_LINE = re.compile(r"^[ \t]*+(```++|~~~++)[ \t]*+([\w+.-]*+)[ \t]*+$", re.MULTILINE)
 _ACTION = re.compile(

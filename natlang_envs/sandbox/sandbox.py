@@ -12,8 +12,13 @@ from typing import Any, NamedTuple, TypeVar
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.tree import Repository, RepositoryChanged, open_repository
-from natlang_envs.sandbox.changes import ChangedFile, changed_files, check_outside, patch, write_patch
-from natlang_envs.sandbox.command_context import (
+from natlang_envs.sandbox.changes.entries import State
+from natlang_envs.sandbox.changes.installed import Installed, installed
+from natlang_envs.sandbox.changes.layered_folder import MANY, LayeredFolder
+from natlang_envs.sandbox.changes.overlay import NO_STATE, Overlay, judged_copy, parent_of
+from natlang_envs.sandbox.changes.patch import ChangedFile, changed_files, check_outside, patch, write_patch
+from natlang_envs.sandbox.changes.work_folder import TooMuch, WorkFolder
+from natlang_envs.sandbox.commands.context import (
     MISSING,
     CommandContext,
     CommandError,
@@ -21,17 +26,11 @@ from natlang_envs.sandbox.command_context import (
     Stopped,
     resolve_target,
 )
-from natlang_envs.sandbox.commands import COMMANDS
-from natlang_envs.sandbox.entries import State
-from natlang_envs.sandbox.grep import grep
-from natlang_envs.sandbox.installed import Installed, installed
+from natlang_envs.sandbox.commands.grep import grep
+from natlang_envs.sandbox.commands.native import COMMANDS
+from natlang_envs.sandbox.commands.parser import CommandLine, ParseError, parse
+from natlang_envs.sandbox.commands.search import SEARCH_COMMANDS
 from natlang_envs.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
-from natlang_envs.sandbox.judge import judged_copy
-from natlang_envs.sandbox.layered_folder import MANY, LayeredFolder
-from natlang_envs.sandbox.overlay import NO_STATE, Overlay, parent_of
-from natlang_envs.sandbox.parser import CommandLine, ParseError, parse
-from natlang_envs.sandbox.search_commands import SEARCH_COMMANDS
-from natlang_envs.sandbox.work_folder import TooMuch, WorkFolder
 from natlang_envs.spaces import escape_surrogates
 
 _T = TypeVar("_T")

@@ -16,7 +16,7 @@ from natlang_envs.autoexplore.dataset.blind_review import (
 )
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
 from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Wording
-from natlang_envs.autoexplore.dataset.licences import RESTRICTIONS
+from natlang_envs.autoexplore.dataset.quotations import RESTRICTIONS
 from natlang_envs.autoexplore.dataset.report import (
     DEPTHS,
     Parts,
@@ -83,7 +83,7 @@ def card(parts: Parts, source_digest: str, *, own: bool = False) -> str:
 
 
 def _filled(name: str, values: dict[str, str]) -> str:
-    text = resources.files("natlang_envs.autoexplore").joinpath(f"prompts/{name}").read_text(encoding="utf-8")
+    text = resources.files("natlang_envs.autoexplore.dataset").joinpath(name).read_text(encoding="utf-8")
     for key, value in values.items():
         text = text.replace("{" + key + "}", value)
     return text

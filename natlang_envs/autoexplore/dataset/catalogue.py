@@ -6,19 +6,41 @@ packaging adds to a distribution is left out, since it repeats files of the proj
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from natlang_envs.autoexplore.dataset.locations import coffee_sources, data_folder
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.files import cache_folder
 from natlang_envs.tasks import Split
 
 COFFEE = "coffee-company"  # the one that is built, not fetched
 _KEYS = {"name", "version", "licence", "split", "about", "sha256", "digest", "files"}
+
+
+def data_folder() -> Path:
+    """Return the folder of the dataset's own files: in the checkout, or where the wheel put them."""
+    checkout = Path(__file__).parents[3] / "datasets" / "autoexplore"
+    return checkout if checkout.is_dir() else Path(__file__).parent / "data"
+
+
+def coffee_files() -> list[Path]:
+    """Return the hand-written files of the Coffee Company, sorted; pip compiles Python files where it installs them."""
+    found = (data_folder() / "coffee_company").rglob("*")
+    return sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts)
+
+
+@cache
+def coffee_sources() -> str:
+    """Return a digest of what the Coffee Company is built from."""
+    total = hashlib.sha256()
+    for path in (*coffee_files(), *sorted(Path(__file__).parent.joinpath("coffee_company").glob("*.py"))):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        total.update(f"{content} {path.parent.name}/{path.name}\n".encode())
+    return total.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -95,3 +117,20 @@ def entry_of(name: str) -> Entry:
         UsageError: There is none of this name; the message names the closest ones.
     """
     return catalogue()[one_of("repository", name, catalogue())]
+
+
+def repository_folder(name: str) -> Path:
+    """Return the folder with a repository's files; the Coffee Company is built when it is first asked for.
+
+    Raises:
+        UsageError: There is no such repository, or it has not been fetched.
+    """
+    entry = entry_of(name)
+    if not entry.is_cached:
+        if name != COFFEE:
+            raise UsageError(f"the files of {name} are not here: run natlang data fetch, or natlang data fetch {name}")
+        # Imported here: few who ask for a repository build one.
+        from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
+
+        build_coffee_company(entry.folder)
+    return entry.folder

@@ -32,9 +32,8 @@ from natlang_envs.autoexplore.dataset.labels import (
     read_lines,
     write_labels,
 )
-from natlang_envs.autoexplore.prompt_files import prompt_texts
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.model_text import json_values, split_thought
+from natlang_envs.evaluation.model_text import json_values, prompt_texts, split_thought
 from natlang_envs.files import write_whole
 from natlang_envs.repository.tree import Repository
 
@@ -161,7 +160,7 @@ def _labels_of(
     repository: Repository, model: Model, path: str, count: int, before: list[Label]
 ) -> tuple[list[Label], list[str]]:
     """Return the labels of one file, and why other questions on it were dropped."""
-    words = prompt_texts("label")["ask"]
+    words = prompt_texts("natlang_envs.autoexplore.dataset")["ask"]
     system = words["role"].format(count=count, least=SHORTEST_EVIDENCE, most=LONGEST_EVIDENCE).strip()
     first = words["prompt"].format(files=_listing(repository), path=path, content=text_of(repository, path)).strip()
     prompt = first
@@ -263,7 +262,7 @@ def _compose(
 
 def _judge(repository: Repository, model: Model, path: str, question: str, answer: str) -> tuple[str, str] | None:
     """Return the span of a file that answers a question, "" where it does not, and why; None without a verdict."""
-    words = prompt_texts("label")["judge"]
+    words = prompt_texts("natlang_envs.autoexplore.dataset")["judge"]
     system = words["role"].format(least=SHORTEST_EVIDENCE, most=LONGEST_EVIDENCE).strip()
     text = text_of(repository, path)
     prompt = words["prompt"].format(question=question, answer=answer, path=path, content=text[:LARGEST_FILE]).strip()

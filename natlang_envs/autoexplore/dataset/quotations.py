@@ -1,12 +1,47 @@
-"""Evidence without its text: where a span stands that may not be quoted here, and its hash."""
+"""Evidence without its text: which files may not be quoted here, where a span of them stands, and its hash.
+
+A project's documentation may have another licence than its code. Who has the archive restores such spans.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from fnmatch import fnmatch
 from typing import NamedTuple, cast
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
 from natlang_envs.autoexplore.dataset.labels import Evidence, evidence_of, read_object
+
+
+class Restriction(NamedTuple):
+    """Files of a repository whose text is not quoted.
+
+    Attributes:
+        repository: Its name.
+        files: Patterns of paths; `*` matches folders too.
+        licence: The SPDX identifier.
+        holder: Whose they are.
+    """
+
+    repository: str
+    files: tuple[str, ...]
+    licence: str
+    holder: str
+
+    def covers(self, repository: str, path: str) -> bool:
+        """Return whether a file is one of these."""
+        return repository == self.repository and any(fnmatch(path, pattern) for pattern in self.files)
+
+
+RESTRICTIONS = (
+    Restriction("nltk", ("web/*", "nltk/test/*.doctest"), "CC-BY-NC-ND-3.0-US", "NLTK Project"),
+    Restriction("celery", ("docs/*",), "CC-BY-SA-4.0", "Ask Solem and the contributors of Celery"),
+)
+
+
+def licence_of_quotes(repository: str, path: str) -> str | None:
+    """Return the licence that keeps a file from being quoted; None where it may be."""
+    return next((each.licence for each in RESTRICTIONS if each.covers(repository, path)), None)
 
 
 class Quotation(NamedTuple):

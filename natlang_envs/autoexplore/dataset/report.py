@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue, repository_folder
 from natlang_envs.autoexplore.dataset.checks import (
     HORIZON,
     duplicate_problems,
@@ -21,7 +21,6 @@ from natlang_envs.autoexplore.dataset.checks import (
     text_of,
 )
 from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Part, Wording
-from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.episode import Episode
 from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.autoexplore.tasks import ExploreTask

@@ -12,10 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+from natlang_envs.autoexplore.dataset.catalogue import data_folder
 from natlang_envs.autoexplore.dataset.labels import PARTS, Evidence, Label, Part, parse, read_labels
-from natlang_envs.autoexplore.dataset.licences import licence_of_quotes
-from natlang_envs.autoexplore.dataset.locations import data_folder
-from natlang_envs.autoexplore.dataset.quotations import quotation_of, span_of, with_text
+from natlang_envs.autoexplore.dataset.quotations import licence_of_quotes, quotation_of, span_of, with_text
 from natlang_envs.errors import one_of
 
 

@@ -10,5 +10,4 @@ kernel_files  those through /proc
 attack        what an attack is, and the code that goes before each
 arena         the host that is attacked, and how each attempt is judged
 host_folder   a folder of the host as the files of a program
-cli           `natlang check-sandbox`
 """

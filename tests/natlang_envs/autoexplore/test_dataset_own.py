@@ -24,7 +24,7 @@ from natlang_envs.evaluation import read_run
 from natlang_envs.repository.tree import Repository, open_repository
 from tests.natlang_envs.autoexplore.folders import write
 from tests.natlang_envs.autoexplore.test_dataset_labels import FILES
-from tests.natlang_envs.chat_server import Body, Chat, completion, serve
+from tests.support.chat_server import Body, Chat, completion, serve
 
 ROOT = Path(natlang_envs.__file__).parents[1]
 GOOD = {
@@ -281,7 +281,7 @@ def test_labels_of_ones_own_are_played_checked_exported_and_evaluated(shop: Repo
             _, _, _, _, info = env.step(command)
         assert info["success"]
 
-    about = ("--labels", str(labels), "--repository", folder)
+    about = ("--labels", str(labels), "--repo", folder)
     assert "6 labels, nothing wrong. Digest" in natlang("data", "check", *about).stdout
     stats = natlang("data", "stats", *about).stdout
     assert "labels, hard wording, depth any: BM25's first file " in stats
@@ -299,7 +299,7 @@ def test_labels_of_ones_own_are_played_checked_exported_and_evaluated(shop: Repo
     assert "holds: 6 episodes" in natlang("replay", first, *about).stdout
     # Elsewhere on the machine it is the same protocol; with another file in the folder it is not.
     shutil.copytree(shop.path, tmp_path / "moved")
-    about = ("--labels", str(labels), "--repository", str(tmp_path / "moved"))
+    about = ("--labels", str(labels), "--repo", str(tmp_path / "moved"))
     natlang("evaluate", "--agent", "bm25", *about, "--out", second)
     assert read_run(Path(first))[0].protocol == read_run(Path(second))[0].protocol
     assert "holds: 6 episodes" in natlang("replay", first, *about).stdout
@@ -315,7 +315,7 @@ def test_labels_may_be_called_as_a_split_and_exports_load_whatever_they_are_call
     about = ("--labels", str(labels), "--repository", str(shop.path))
     assert "6 labels, nothing wrong" in natlang("data", "check", *about).stdout
     labels = labels.rename(tmp_path / "a: my-labels.jsonl")
-    about = ("--labels", str(labels), "--repository", str(shop.path))
+    about = ("--labels", str(labels), "--repo", str(shop.path))
     assert natlang("data", "export", str(tmp_path / "out"), *about).returncode == 0
     assert "split: labels\n" in (tmp_path / "out" / "README.md").read_text()
     labels.write_text("")
@@ -331,7 +331,7 @@ def test_evidence_of_a_file_that_is_gone_is_counted_as_unseen(shop: Repository, 
     content = json.loads(lines[0])
     content["evidence"][0]["path"] = "gone.py"
     labels.write_text("\n".join([json.dumps(content), *lines[1:]]) + "\n")
-    stats = natlang("data", "stats", "--labels", str(labels), "--repository", str(shop.path))
+    stats = natlang("data", "stats", "--labels", str(labels), "--repo", str(shop.path))
     assert stats.returncode == 0, stats.stderr
     assert "characters of a file: 83% of the labels" in stats.stdout
 
@@ -384,8 +384,8 @@ def test_wrong_labels_of_ones_own_are_named(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("data", "check", "--labels", "x"), "--labels and --repository belong together"),
-        (("evaluate", "--agent", "oracle", "--labels", "x", "--out", "y"), "--labels FILE and --repository FOLDER"),
+        (("data", "check", "--labels", "x"), "--labels and --repo belong together"),
+        (("evaluate", "--agent", "oracle", "--labels", "x", "--out", "y"), "--labels FILE and --repoory FOLDER"),
         (("evaluate", "--agent", "oracle", "--out", "y"), "say what is played: --protocol NAME, or"),
     ],
 )
