@@ -49,8 +49,7 @@ _BRACKETS = re.compile(r"\A([A-Za-z]+)\[([^\n]*)\]\Z")
 _FINAL = re.compile(r"^[ \t>*_#]*+Final Answer[ \t*_]*:[ \t*_]*", re.MULTILINE | re.IGNORECASE)
 _ANSWER = re.compile(r"^[ \t>*_#]*+(?:The[ \t]+)?Answer(?:[ \t]+is)?[ \t*_]*:[ \t*_]*", re.MULTILINE | re.IGNORECASE)
 _COMMAND_LINE = re.compile(
-    rf"^[^\S\n]*+{MARKS}?[`*]*+[^\S\n]*+({'|'.join(sorted(WORDS, key=len, reverse=True))})(?=[\s`*.]|\Z)",
-    re.MULTILINE,
+    rf"^[^\S\n]*+{MARKS}?[`*]*+[^\S\n]*+({'|'.join(sorted(WORDS, key=len, reverse=True))})(?=[\s`*.]|\Z)", re.MULTILINE
 )
 # Words in the sentence before a quoted command after which it is not meant to be done now.
 _NOT_NOW = re.compile(

@@ -58,9 +58,6 @@ def connect(timeout: float, agent: str, response_hook: Any) -> openai.OpenAI:
         timeout: Seconds for one piece of an answer.
         agent: What to call the agent in errors.
         response_hook: Called with each response before it is read.
-
-    Raises:
-        UsageError: The package is not installed, or the environment names no endpoint or what is none.
     """
     try:
         import openai

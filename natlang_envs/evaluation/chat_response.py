@@ -57,11 +57,7 @@ def plain(text: str) -> str:
 
 
 def unpacked(body: bytes, encoding: str) -> bytes:
-    """Return a body as it was before it was packed, up to `MAX_BODY` bytes and one more.
-
-    Raises:
-        Problem: It is packed in a way that is not read.
-    """
+    """Return a body as it was before it was packed, up to `MAX_BODY` bytes and one more."""
     encoding = encoding.strip().lower()
     if encoding in ("", "identity") and body[:2] != b"\x1f\x8b":
         return body
@@ -124,11 +120,7 @@ def _seconds(text: str) -> float | None:
 
 
 def completion_of(body: bytes) -> Completion:
-    """Return the answer that is in a body.
-
-    Raises:
-        Problem: There is none.
-    """
+    """Return the answer that is in a body."""
     done = _joined(body) if body.lstrip()[:1] in (b"d", b"e", b":", b"i") else _parsed(body)  # a stream of events
     choices = _member(done, "choices")
     error = _member(done, "error")

@@ -41,11 +41,7 @@ class Mark(NamedTuple):
 
 @contextmanager
 def open_beneath(root: int, parts: Sequence[bytes]) -> Generator[int]:
-    """Open the folder that `parts` lead to below the open folder `root`, following no symbolic link.
-
-    Raises:
-        OSError: A part is missing, is a symbolic link, or is no folder.
-    """
+    """Open the folder that `parts` lead to below the open folder `root`, following no symbolic link."""
     current = os.dup(root)
     try:
         for part in parts:

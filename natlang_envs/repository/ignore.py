@@ -84,11 +84,7 @@ def is_ignored(rules: Sequence[Rule], path: bytes, folder: bool) -> bool:
 
 
 def rules_in(folder: int, base: bytes) -> tuple[Rule, ...]:
-    """Return the rules of the `.gitignore` in an open folder, if there is one.
-
-    Raises:
-        UsageError: It is too large.
-    """
+    """Return the rules of the `.gitignore` in an open folder, if there is one."""
     return _rules_of(IGNORE_FILE, base, _NO_LINKS, folder)
 
 
@@ -111,9 +107,6 @@ def rules_above(repository: Path) -> tuple[tuple[Rule, ...], bytes]:
     """Return the rules that stand outside a folder, and its path from the top of the working tree it is in.
 
     Outside of a working tree there are none.
-
-    Raises:
-        UsageError: A file of rules is too large.
     """
     top = next((each for each in (repository, *repository.parents) if _git_folder(each) is not None), None)
     git = top and _git_folder(top)

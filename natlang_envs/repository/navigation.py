@@ -98,11 +98,7 @@ class Navigation:
         return navigation_of, (self.repository, self._budget)
 
     def place(self, key: Key) -> Place:
-        """Return a place.
-
-        Raises:
-            KeyError: There is no such folder, or no such page of it.
-        """
+        """Return a place."""
         found = self._places.get(key)
         if found is None:
             found = self._places[key] = self._make(key)
@@ -114,9 +110,6 @@ class Navigation:
         Args:
             path: The file.
             before: How often the file was shown before: a long one is shown in parts.
-
-        Raises:
-            RepositoryChanged: The file is not what was indexed any more.
         """
         found = self._texts.get((path, before))
         if found is None:

@@ -10,15 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Self
 
-from natlang_envs.repository.entries import (
-    FILE_FLAGS,
-    KEPT_BYTES,
-    NOT_REGULAR,
-    Folder,
-    Mark,
-    open_beneath,
-    open_folder,
-)
+from natlang_envs.repository.entries import FILE_FLAGS, KEPT_BYTES, NOT_REGULAR, Folder, Mark, open_beneath, open_folder
 from natlang_envs.repository.names import parts_of
 
 CHANGING = "It changes all the time"

@@ -43,11 +43,7 @@ def observation(task: str, place: str, steps_left: int, result: str) -> str:
 
 
 def read_steps_left(text: str) -> int:
-    """Return the steps left that an observation tells.
-
-    Raises:
-        ValueError: It is no observation of AutoExplore.
-    """
+    """Return the steps left that an observation tells."""
     found = _STEPS_LEFT.search(text)
     if found is None:
         raise ValueError("no steps left are told: this is no observation of AutoExplore")
@@ -115,11 +111,7 @@ def unknown_command(command: str) -> str:
 
 
 def clean_question(question: str) -> str:
-    """Return a question as one line of valid Unicode.
-
-    Raises:
-        UsageError: It is empty, too long, or not a string.
-    """
+    """Return a question as one line of valid Unicode."""
     if not isinstance(question, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UsageError(f"question must be a str, not {question!r}")
     line = escape_surrogates(" ".join(question.split()))

@@ -231,10 +231,7 @@ class Repository(Renewable):
             return
         name = needed[0][0]
         try:
-            with (
-                open_folder(self.path) as root,
-                open_beneath(root, parts_of(path)) as folder,
-            ):
+            with open_folder(self.path) as root, open_beneath(root, parts_of(path)) as folder:
                 for name, mark in needed:
                     self._contents[prefix + name] = self._read_in(folder, name, prefix + name, mark)
         except OSError:

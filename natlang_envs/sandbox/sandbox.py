@@ -18,14 +18,7 @@ from natlang_envs.sandbox.changes.layered_folder import MANY, LayeredFolder
 from natlang_envs.sandbox.changes.overlay import NO_STATE, Overlay, judged_copy, parent_of
 from natlang_envs.sandbox.changes.patch import ChangedFile, changed_files, check_outside, patch, write_patch
 from natlang_envs.sandbox.changes.work_folder import TooMuch, WorkFolder
-from natlang_envs.sandbox.commands.context import (
-    MISSING,
-    CommandContext,
-    CommandError,
-    Output,
-    Stopped,
-    resolve_target,
-)
+from natlang_envs.sandbox.commands.context import MISSING, CommandContext, CommandError, Output, Stopped, resolve_target
 from natlang_envs.sandbox.commands.grep import grep
 from natlang_envs.sandbox.commands.native import COMMANDS
 from natlang_envs.sandbox.commands.parser import CommandLine, ParseError, parse
@@ -86,11 +79,7 @@ class AutoExploreSandbox:
     """
 
     def __init__(
-        self,
-        repository: str | Path | Repository,
-        *,
-        limits: Limits | None = None,
-        unsafe: bool = False,
+        self, repository: str | Path | Repository, *, limits: Limits | None = None, unsafe: bool = False
     ) -> None:
         self.repository = repository if isinstance(repository, Repository) else open_repository(repository)
         self.limits = limits or Limits()
@@ -172,11 +161,7 @@ class AutoExploreSandbox:
         return CommandResult(_shown(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
 
     def _living(self, act: Callable[[], _T]) -> _T:
-        """Do something that reads the original; what changed in it meanwhile is taken as it is now, or left out.
-
-        Raises:
-            RepositoryChanged: Again and again another file changed.
-        """
+        """Do something that reads the original; what changed in it meanwhile is taken as it is now, or left out."""
         met: set[str] = set()
         twice: set[str] = set()
         for _ in range(_RENEWALS):

@@ -48,11 +48,7 @@ def write_readings(path: Path, readings: Iterable[Reading]) -> None:
 
 
 def read_readings(path: Path) -> list[Reading]:
-    """Return the readings of a file; none where it does not exist.
-
-    Raises:
-        UsageError: A line is no reading; the message names its number.
-    """
+    """Return the readings of a file; none where it does not exist."""
     return [reading for _, reading in read_lines(path, _parse)] if path.exists() else []
 
 
@@ -89,11 +85,7 @@ def fresh_reading_file() -> Path:
 
 
 def completeness(labels: Mapping[str, Label], path: Path | None = None) -> Completeness:
-    """Compare the committed readings of whole trees, or those of another file, with the labels.
-
-    Raises:
-        UsageError: A line is no such reading; the message names its number.
-    """
+    """Compare the committed readings of whole trees, or those of another file, with the labels."""
     path = path or data_folder() / "readings" / "full.jsonl"
     read = [each for _, each in read_lines(path, _parse_full) if each.id in labels]
     targets = [set(labels[each.id].targets) for each in read]

@@ -91,11 +91,7 @@ def catalogue() -> dict[str, Entry]:
 
 
 def read_catalogue(path: Path) -> dict[str, Entry]:
-    """Read a file such as `repositories.toml`.
-
-    Raises:
-        UsageError: It is missing, is no such file, or a repository in it lacks something.
-    """
+    """Read a file such as `repositories.toml`."""
     try:
         tables: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["repository"]
     except (OSError, ValueError, KeyError) as error:
@@ -111,20 +107,12 @@ def read_catalogue(path: Path) -> dict[str, Entry]:
 
 
 def entry_of(name: str) -> Entry:
-    """Return a repository of the dataset.
-
-    Raises:
-        UsageError: There is none of this name; the message names the closest ones.
-    """
+    """Return a repository of the dataset."""
     return catalogue()[one_of("repository", name, catalogue())]
 
 
 def repository_folder(name: str) -> Path:
-    """Return the folder with a repository's files; the Coffee Company is built when it is first asked for.
-
-    Raises:
-        UsageError: There is no such repository, or it has not been fetched.
-    """
+    """Return the folder with a repository's files; the Coffee Company is built when it is first asked for."""
     entry = entry_of(name)
     if not entry.is_cached:
         if name != COFFEE:

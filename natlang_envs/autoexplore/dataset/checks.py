@@ -20,11 +20,7 @@ _WORD = re.compile(r"[\w./-]+")
 
 
 def shortest_path(repository: Repository, targets: Sequence[str]) -> tuple[str, ...]:
-    """Return the fewest commands to the nearest target, with `cat` before `id`.
-
-    Raises:
-        KeyError: A target is no file of the repository.
-    """
+    """Return the fewest commands to the nearest target, with `cat` before `id`."""
     *moves, last = navigation_of(repository, FILE_BUDGET).route(("", 0), tuple(targets))
     return (*moves, f"cat {last.removeprefix('id ')}", last)
 

@@ -50,11 +50,7 @@ class StateAction(NamedTuple):
 
 
 def state_actions(labels: Iterable[Label], wording: Wording = "natural") -> Iterator[StateAction]:
-    """Yield the steps of each label's way, as the environment shows them with the question in this wording.
-
-    Raises:
-        UsageError: The files of a repository are not here.
-    """
+    """Yield the steps of each label's way, as the environment shows them with the question in this wording."""
     for label in labels:
         task = ExploreTask(label.id, repository_folder(label.repository), label.asked(wording), label.targets)
         episode = Episode(task, FILE_BUDGET)
@@ -85,10 +81,6 @@ def write_export(folder: Path, parts: Parts, digest: str, *, own: bool = False) 
         parts: The labels.
         digest: Of the files that the labels come from.
         own: Whether they are a user's own, whose evidence may be quoted.
-
-    Raises:
-        UsageError: pyarrow is not installed, the folder holds something, or files are not here that spans are to be
-            found in.
     """
     try:
         import pyarrow as arrow  # pyright: ignore[reportMissingImports, reportMissingTypeStubs]

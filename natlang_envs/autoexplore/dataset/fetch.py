@@ -29,12 +29,6 @@ def fetch(entry: Entry, index: Callable[[], Index], progress: Progress = lambda 
         entry: The repository.
         index: Returns the packaging index; called only when something is to be downloaded.
         progress: Told of each piece.
-
-    Returns:
-        The folder with the files.
-
-    Raises:
-        UsageError: The archive cannot be had, is not the pinned one, or cannot be unpacked; the cache is as before.
     """
     if entry.is_cached:
         return entry.folder

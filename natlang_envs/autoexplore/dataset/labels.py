@@ -107,20 +107,12 @@ class Label:
 
 
 def wording_named(name: str) -> Wording:
-    """Return a wording by name.
-
-    Raises:
-        UsageError: There is none.
-    """
+    """Return a wording by name."""
     return cast("Wording", one_of("wording", name, WORDINGS))
 
 
 def parse(value: object) -> Label:
-    """Return a label from the object of its line.
-
-    Raises:
-        ValueError: Something in it is missing, unknown, or of another type; the message names it.
-    """
+    """Return a label from the object of its line."""
     content = {"natural": "", "elsewhere": []} | read_object(value, (*WRITTEN, *MADE), "a label", optional=OPTIONAL)
     for name in ("repository", "question", "answer", "kind", "difficulty", "natural"):
         _check(content[name], str, name)
@@ -141,11 +133,7 @@ def parse(value: object) -> Label:
 
 
 def evidence_of(value: object) -> Evidence:
-    """Return a span from its object.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """Return a span from its object."""
     content = read_object(value, ("path", "text"), "evidence")
     return Evidence(_check(content["path"], str, "evidence's path"), _check(content["text"], str, "evidence's text"))
 
@@ -165,11 +153,7 @@ def _elsewhere(value: object) -> Elsewhere:
 
 
 def read_object(value: object, names: Iterable[str], what: str, optional: Iterable[str] = ()) -> dict[str, Any]:
-    """Return a JSON object that has exactly these keys.
-
-    Raises:
-        ValueError: It is none, or a key is missing or unknown; the message names it.
-    """
+    """Return a JSON object that has exactly these keys."""
     if not isinstance(value, dict):
         raise ValueError(f"{what} is a JSON object, not {json.dumps(value)[:60]}")
     content = dict(cast("dict[str, Any]", value))
@@ -197,11 +181,7 @@ def _member(value: str, known: tuple[str, ...], name: str) -> None:
 
 
 def read_lines(path: Path, parse_one: Callable[[object], T]) -> Iterator[tuple[int, T]]:
-    """Yield the number and the content of each line of a file of JSON objects.
-
-    Raises:
-        UsageError: The file cannot be read, or a line is no such object; the message names its number.
-    """
+    """Yield the number and the content of each line of a file of JSON objects."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -221,10 +201,6 @@ def read_labels(path: Path, parse_one: Callable[[object], Label] = parse) -> lis
     Args:
         path: The file.
         parse_one: Makes a label of the object of a line.
-
-    Raises:
-        UsageError: The file cannot be read, or a line is no label, or asks what an earlier one does; the message names
-            its number.
     """
     labels: dict[str, Label] = {}
     for number, label in read_lines(path, parse_one):

@@ -64,11 +64,7 @@ def journal_of(out: Path) -> Path:
 
 
 def resume(out: Path) -> tuple[list[Label], list[Done]]:
-    """Return what an earlier run finished: labels that the journal does not name are from a file that was not.
-
-    Raises:
-        UsageError: A file is there that no such run wrote.
-    """
+    """Return what an earlier run finished: labels that the journal does not name are from a file that was not."""
     journal = journal_of(out)
     if not journal.exists():
         if out.exists():
@@ -117,9 +113,6 @@ def make_labels(
         count: How many questions are asked for of each file.
         limit: The largest number of files; None for all.
         progress: Told how many files are done, of how many.
-
-    Raises:
-        UsageError: The endpoint fails, or a file cannot be written or read; what is finished is kept.
     """
     labels, done = resume(out)
     paths = files_to_ask(repository)[:limit]

@@ -95,9 +95,6 @@ class Index:
 
     Args:
         settings: Where to look; by default, as the user's settings say.
-
-    Raises:
-        UsageError: The client library is not installed, or the settings cannot be used.
     """
 
     def __init__(self, settings: IndexSettings | None = None) -> None:
@@ -134,11 +131,7 @@ class Index:
         )
 
     def address(self, name: str, version: str) -> str:
-        """Return the address of a source distribution.
-
-        Raises:
-            Unreachable: The index cannot be reached, or has none of this version.
-        """
+        """Return the address of a source distribution."""
         try:
             found = [
                 package.link
@@ -158,12 +151,6 @@ class Index:
         Args:
             address: From `address`.
             start: The byte to begin at, if the index can.
-
-        Yields:
-            The byte it does begin at, the number of bytes from the first to the last or None, and the bytes.
-
-        Raises:
-            Unreachable: It cannot be had.
         """
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
         try:

@@ -54,11 +54,7 @@ class Quotation(NamedTuple):
 
 
 def span_of(value: object) -> Evidence | Quotation:
-    """Return a span from its object, with or without its text.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """Return a span from its object, with or without its text."""
     if isinstance(value, dict) and "text" in value:
         return evidence_of(cast("object", value))
     content = read_object(cast("object", value), Quotation._fields, "evidence without text")
@@ -85,11 +81,7 @@ def restored(repository: str, quotation: Quotation) -> Evidence:
 
 
 def quotation_of(text: str, evidence: Evidence) -> Quotation:
-    """Return where a span of evidence stands in the text of its file.
-
-    Raises:
-        ValueError: It does not stand there.
-    """
+    """Return where a span of evidence stands in the text of its file."""
     start = text.index(evidence.text)
     digest = hashlib.sha256(evidence.text.encode()).hexdigest()
     return Quotation(evidence.path, start, len(evidence.text), digest)

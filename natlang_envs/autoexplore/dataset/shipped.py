@@ -28,19 +28,12 @@ def load_labels(part: Part) -> tuple[Label, ...]:
     """Return the labels of a part of the dataset.
 
     Evidence that may not be quoted has no text unless the files of its repository are here.
-
-    Raises:
-        UsageError: A line is no label; the message names the file and the line's number.
     """
     return tuple(read_labels(part_file(part), lambda value: parse(restored_line(value))))
 
 
 def part_named(name: str) -> Part:
-    """Return a part by name.
-
-    Raises:
-        UsageError: There is none.
-    """
+    """Return a part by name."""
     return cast("Part", one_of("split", name, PARTS))
 
 
@@ -53,11 +46,7 @@ def digest() -> str:
 
 
 def restored_line(value: object) -> object:
-    """Return the object of a line with the text of its evidence, as far as the repository is here.
-
-    Raises:
-        ValueError: A span has a hash and no position.
-    """
+    """Return the object of a line with the text of its evidence, as far as the repository is here."""
     content = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     spans = content.get("evidence")
     if not isinstance(spans, list):

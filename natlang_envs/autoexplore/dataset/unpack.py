@@ -24,10 +24,6 @@ def unpack(archive: Path, folder: Path) -> None:
     Args:
         archive: A gzipped tar file.
         folder: A folder that does not exist; it comes into being when all is there.
-
-    Raises:
-        UsageError: The archive is truncated or damaged, leads outside its top folder, holds links or devices, or is too
-            large, or there is no room for it.
     """
     with whole_folder(folder, keep=True, explain=told) as unfinished:
         try:

@@ -54,11 +54,7 @@ def to_change(path: str, entry: Entry | None) -> Change:
 
 
 def read_change(given: Any) -> tuple[str, Entry | None]:
-    """Return what `to_change` wrote.
-
-    Raises:
-        ValueError: It is something else. Also `TypeError`.
-    """
+    """Return what `to_change` wrote."""
     path, kind, text, mode = cast("tuple[object, ...]", given)
     if not isinstance(path, str) or not isinstance(text, str) or not is_path(path):
         raise ValueError(path)

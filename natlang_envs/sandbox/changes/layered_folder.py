@@ -45,13 +45,7 @@ os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_i
 
 
 def _shared_layer(repository: Repository, owner: int | None, seconds: float) -> Layer:
-    """Return the files of a repository as programs are shown them, which this process copies at the first call.
-
-    Raises:
-        OSError: There is no room.
-        TooMuch: It takes too long.
-        RepositoryChanged: The original changed before a file was first read.
-    """
+    """Return the files of a repository as programs are shown them, which this process copies at the first call."""
     with _lock:
         known = _shared.get(repository)
         # A forked process has its own: its parent's goes with the parent.
@@ -92,13 +86,7 @@ class LayeredFolder(WorkFolder):
         return sum(-(-size // PAGE) * PAGE for size in (*map(self._overlay.size, changed), *hidden))
 
     def layer(self, owner: int | None) -> Layer | None:
-        """Return the files of the repository, copied at the first call in this process; see `Files.layer`.
-
-        Raises:
-            OSError: There is no room.
-            TooMuch: It takes too long.
-            RepositoryChanged: The original changed before a file was first read.
-        """
+        """Return the files of the repository, copied at the first call in this process; see `Files.layer`."""
         return _shared_layer(self._overlay.repository, owner, self._seconds)
 
     def fill(self, root: int, owner: int | None) -> None:

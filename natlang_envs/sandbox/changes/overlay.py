@@ -91,11 +91,7 @@ class Overlay:
         return 0o755 if self.kind(path) == "folder" or self.repository.is_executable(path) else 0o644
 
     def folder(self, path: str) -> Folder:
-        """Return a folder.
-
-        Raises:
-            KeyError: There is none of this path.
-        """
+        """Return a folder."""
         known = self._folders.get(path)
         if known is not None:
             return known
@@ -119,21 +115,12 @@ class Overlay:
             waiting += inside
 
     def size(self, path: str) -> int:
-        """Return the number of bytes of a file.
-
-        Raises:
-            KeyError: There is none of this path.
-        """
+        """Return the number of bytes of a file."""
         entry = self._entries.get(path)
         return self.repository.mark(path).size if entry is None or entry.content is None else len(entry.content)
 
     def part(self, path: str, start: int, length: int) -> bytes:
-        """Return up to `length` bytes of a file, from `start`.
-
-        Raises:
-            KeyError: There is none of this path.
-            RepositoryChanged: The original changed before this file was first read.
-        """
+        """Return up to `length` bytes of a file, from `start`."""
         content = self.changed_content(path)
         if content is not None:
             return content[start : start + length]
@@ -142,12 +129,7 @@ class Overlay:
         return self.repository.part(path, start, length)
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file.
-
-        Raises:
-            KeyError: There is none of this path.
-            RepositoryChanged: The original changed before this file was first read.
-        """
+        """Return the content of a file."""
         content = self.changed_content(path)
         return self.repository.read(path) if content is None else content
 
@@ -157,22 +139,13 @@ class Overlay:
         return None if entry is None else entry.content
 
     def write(self, path: str, content: bytes) -> None:
-        """Make or replace a file in an existing folder; its permissions stay.
-
-        Raises:
-            KeyError: There is no such folder.
-            OSError: The changes would hold more than the limit.
-        """
+        """Make or replace a file in an existing folder; its permissions stay."""
         entry = self._entries.get(path)
         mode = entry.mode if entry is not None and entry.kind == "file" else None
         self.apply({path: Entry("file", content, mode=mode)})
 
     def check_room(self, path: str, size: int) -> None:
-        """Check that a file of `size` bytes may be written.
-
-        Raises:
-            OSError: The changes would hold more than the limit.
-        """
+        """Check that a file of `size` bytes may be written."""
         before = self._entries.get(path)
         self._check(self._used - (before.cost if before else 0) + size + FILE_COST)
 
@@ -196,10 +169,6 @@ class Overlay:
         Args:
             changes: What each path is from now on; None takes it away.
             hidden: What there is of the name `.git` from now on; None leaves it.
-
-        Raises:
-            KeyError: A folder is missing.
-            OSError: The changes would hold more than the limit.
         """
         used = self._used
         for path, entry in changes.items():
@@ -293,11 +262,7 @@ class Overlay:
         return self._state
 
     def restore(self, state: State | Sequence[Any]) -> None:
-        """Return to a state of an overlay over the same repository, also one that went through JSON.
-
-        Raises:
-            UsageError: It is no such state; nothing is changed then.
-        """
+        """Return to a state of an overlay over the same repository, also one that went through JSON."""
         fresh = Overlay(self.repository, self._limit)
         if not isinstance(state, list | tuple):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UsageError(NO_STATE)
@@ -351,9 +316,6 @@ def judged_copy(overlay: Overlay, limit: int, files: Mapping[str, bytes]) -> Ove
         overlay: The changes. It stays as it is.
         limit: The most bytes that changes may hold, beside `files`.
         files: Contents by path, which are put there whatever is in their place or on the way to it.
-
-    Raises:
-        UsageError: A path is none of a file in the repository.
     """
     fresh = Overlay(overlay.repository, limit + sum(len(each) + 2 * FILE_COST for each in files.values()))
     fresh.apply({path: entry for path, entry in overlay.changes.items() if not overlay.is_installed(path)})

@@ -58,11 +58,7 @@ class _Version(NamedTuple):
 
 
 def changed_files(overlay: Overlay) -> tuple[ChangedFile, ...]:
-    """Return the changed files and symbolic links of an overlay, sorted by path, without what `pip` installed.
-
-    Raises:
-        RepositoryChanged: One of them is not in the original any more as it was indexed.
-    """
+    """Return the changed files and symbolic links of an overlay, sorted by path, without what `pip` installed."""
     return tuple(_changed_files(overlay))
 
 
@@ -112,9 +108,6 @@ def patch(changes: Iterable[ChangedFile], *, whole_binaries: bool = True) -> Ite
         changes: The changed files.
         whole_binaries: Write the content of binary files as git does (`git apply` reads it, `patch` does not);
             otherwise they are only named.
-
-    Returns:
-        The diff, without the files whose original may not be read.
     """
     for change in changes:
         yield from _of_one_kind(change, whole_binaries)

@@ -16,13 +16,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from natlang_envs.repository.names import is_git, of_entry, on_disk, parts_of, shown
-from natlang_envs.repository.tree import (
-    FILE_FLAGS,
-    KEPT_BYTES,
-    MAX_DEPTH,
-    NOT_REGULAR,
-    open_beneath,
-)
+from natlang_envs.repository.tree import FILE_FLAGS, KEPT_BYTES, MAX_DEPTH, NOT_REGULAR, open_beneath
 from natlang_envs.sandbox.changes.entries import Entry
 from natlang_envs.sandbox.changes.overlay import Overlay
 from natlang_envs.sandbox.isolation.layers import Layer
@@ -94,11 +88,6 @@ class WorkFolder:
         Args:
             root: The folder. Folders that the program starts in may be there.
             owner: The user to give everything to, which needs root; None leaves it to this user.
-
-        Raises:
-            OSError: There is no room.
-            TooMuch: It takes too long.
-            RepositoryChanged: The original changed before a file was first read.
         """
         self._begin()
         overlay = self._overlay
@@ -214,11 +203,7 @@ class WorkFolder:
             raise TooMuch(f"{what} took longer than {self._seconds:g} seconds")
 
     def collect(self, root: int) -> None:
-        """Take over what programs did in the folder, in which nothing may be running any more.
-
-        Raises:
-            TooMuch: They left more than the limits allow, or what cannot be read; the overlay is as it was.
-        """
+        """Take over what programs did in the folder, in which nothing may be running any more."""
         self._begin()
         self._room = self._limit
         seen: set[str] = set()

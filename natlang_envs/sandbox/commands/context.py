@@ -48,11 +48,7 @@ class Output:
         self.deadline = time.monotonic() + self.seconds
 
     def write(self, content: bytes) -> None:
-        """Write to standard output.
-
-        Raises:
-            Stopped: There is no room for all of it; what fits is kept.
-        """
+        """Write to standard output."""
         self.chunks.append(content[: self.room])
         self.room -= len(content)
         if self.room < 0:
@@ -82,11 +78,7 @@ class CommandContext:
 
 
 def resolve(context: CommandContext, typed: str) -> tuple[str, Kind | None]:
-    """Return the path that a typed one leads to, and what is there (None: nothing, but its folder exists).
-
-    Raises:
-        CommandError: It leads out, through something that is no folder, or is too long; the message is the reason.
-    """
+    """Return the path that a typed one leads to, and what is there (None: nothing, but its folder exists)."""
     if not typed:
         raise CommandError(MISSING)
     if len(typed) > MAX_PATH:
@@ -124,11 +116,7 @@ def resolve(context: CommandContext, typed: str) -> tuple[str, Kind | None]:
 
 
 def resolve_target(context: CommandContext, typed: str) -> str:
-    """Return the path of a file that may be written.
-
-    Raises:
-        CommandError: It may not be; the message is the answer.
-    """
+    """Return the path of a file that may be written."""
     try:
         path, kind = resolve(context, typed)
     except CommandError as error:

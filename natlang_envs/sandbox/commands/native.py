@@ -99,11 +99,7 @@ def _listed(files: Overlay, name: str, path: str, flags: frozenset[str]) -> str:
 
 
 def readable(context: CommandContext, typed: str) -> Readable:
-    """Return a file that is to be read; `-` is standard input.
-
-    Raises:
-        CommandError: It cannot be; the message is the reason.
-    """
+    """Return a file that is to be read; `-` is standard input."""
     if typed == "-":
         return Readable(Given(context.given), "", len(context.given))
     path, kind = resolve(context, typed)
@@ -115,11 +111,7 @@ def readable(context: CommandContext, typed: str) -> Readable:
 
 
 def each_file(
-    name: str,
-    context: CommandContext,
-    operands: Sequence[str],
-    output: Output,
-    show: Callable[[str, Readable], None],
+    name: str, context: CommandContext, operands: Sequence[str], output: Output, show: Callable[[str, Readable], None]
 ) -> int:
     """Show each file; without any, standard input."""
     code = 0

@@ -64,11 +64,7 @@ class CommandLine(NamedTuple):
 
 
 def parse(line: str) -> CommandLine:
-    """Split a command line.
-
-    Raises:
-        ParseError: A quote is open, something is not allowed, or there is no command.
-    """
+    """Split a command line."""
     limit = MAX_DOCUMENT if _DOCUMENT.search(line.partition("\n")[0][:MAX_LINE]) else MAX_LINE
     if len(line) > limit:
         raise ParseError(f"the command line is longer than {limit} characters")

@@ -263,9 +263,6 @@ class Expression:
         kind: How it is read.
         ignore_case: Whether small and capital letters are the same.
         bound: What a match must be: a whole word, the whole line, or anything.
-
-    Raises:
-        ExpressionError: It is not understood, or too big.
     """
 
     def __init__(

@@ -36,11 +36,7 @@ class Found(NamedTuple):
 
 
 def walk(context: CommandContext, typed: str, output: Output) -> Iterator[Found]:
-    """Yield a file, or a folder and all that is in it, sorted.
-
-    Raises:
-        CommandError: There is nothing of this name.
-    """
+    """Yield a file, or a folder and all that is in it, sorted."""
     path, kind = resolve(context, typed)
     if kind is None:
         raise CommandError(MISSING)

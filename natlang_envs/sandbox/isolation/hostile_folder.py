@@ -16,11 +16,7 @@ _NO_LINK = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def enter(folder: int, name: str) -> int:
-    """Open a folder in a folder, if need be by giving its owner the right to.
-
-    Raises:
-        OSError: It is no folder (any more).
-    """
+    """Open a folder in a folder, if need be by giving its owner the right to."""
     try:
         return os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder)
     except PermissionError:

@@ -44,24 +44,11 @@ from natlang_envs.sandbox.isolation.child import (
 )
 from natlang_envs.sandbox.isolation.control_group import control_group
 from natlang_envs.sandbox.isolation.layers import LAYERS, UPPER, Layer, lay
-from natlang_envs.sandbox.isolation.namespaces import (
-    NOBODY,
-    OPEN_FILES,
-    Namespaces,
-    arguments,
-    limited,
-)
+from natlang_envs.sandbox.isolation.namespaces import NOBODY, OPEN_FILES, Namespaces, arguments, limited
 from natlang_envs.sandbox.isolation.probe import probe, probe_layers
 from natlang_envs.sandbox.isolation.processes import Processes
 from natlang_envs.sandbox.isolation.temporary_folders import OwnFolder
-from natlang_envs.sandbox.isolation.watch import (
-    Completed,
-    Gathered,
-    Limits,
-    Watch,
-    available_memory,
-    gather,
-)
+from natlang_envs.sandbox.isolation.watch import Completed, Gathered, Limits, Watch, available_memory, gather
 
 __all__ = ["PACKAGES", "Completed", "Files", "Isolation", "Limits", "find_isolation"]
 
@@ -85,9 +72,6 @@ class Files(Protocol):
         """Return files of `owner`'s that many runs share and that `fill` leaves out; None where it writes all.
 
         `fill` then makes, and `collect` reads, the upper layer of an overlay. Asked only where `Isolation.lays`.
-
-        Raises:
-            OSError: They cannot be made.
         """
         ...
 
@@ -124,12 +108,6 @@ class Isolation(Protocol):
             files: The files it may read and write, below /work inside.
             cwd: The folder it starts in, a POSIX path below /work; `""` is /work itself.
             limits: What it may use.
-
-        Returns:
-            Its output and exit status.
-
-        Raises:
-            UsageError: `argv` begins with another program, or there is no such folder.
         """
         ...
 
@@ -140,9 +118,6 @@ def find_isolation(unsafe: bool = False) -> Isolation:
     Args:
         unsafe: Where none works, run programs all the same, with resource limits but free to read, write and reach
             whatever the caller can. The `name` says so.
-
-    Raises:
-        UsageError: None works; the line says why and what to install.
     """
     found = _first_working(_candidates())
     if isinstance(found, Bubblewrap):

@@ -57,9 +57,6 @@ def lay(first: int) -> None:
 
     Args:
         first: The process.
-
-    Raises:
-        OSError: The kernel or this machine's rules do not allow it.
     """
     with ExitStack() as opened:
         names = ("ns/mnt", "ns/pid", "root")

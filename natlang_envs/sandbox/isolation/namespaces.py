@@ -17,13 +17,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from natlang_envs.sandbox.isolation.child import (
-    PACKAGES,
-    environment,
-    folders,
-    interpreter_mounts,
-    system_mounts,
-)
+from natlang_envs.sandbox.isolation.child import PACKAGES, environment, folders, interpreter_mounts, system_mounts
 from natlang_envs.sandbox.isolation.ends_with_caller import group
 from natlang_envs.sandbox.isolation.layers import LAYERS, Layer, layer_mounts
 from natlang_envs.sandbox.isolation.system_calls import system_call_filter
@@ -54,12 +48,7 @@ class Namespaces:
     """
 
     def __init__(self, program: Path, arguments: Sequence[str], command: Sequence[str]) -> None:
-        """Start bubblewrap, and return when the program's folder can be filled; `go` starts what waits in `command`.
-
-        Raises:
-            OSError: It could not be started, or failed; the message is its own.
-            ValueError: There is a NUL in the command.
-        """
+        """Start bubblewrap, and return when the program's folder can be filled; `go` starts what waits in `command`."""
         root = os.geteuid() == 0
         with ExitStack() as ours, ExitStack() as theirs:
             report, reported = _pipe(ours, theirs)

@@ -39,9 +39,6 @@ class Processes:
     Args:
         first: The first process there, which is waiting.
         root: The file system that the program will see.
-
-    Raises:
-        OSError: It has ended already.
     """
 
     def __init__(self, first: int, root: Path) -> None:

@@ -33,9 +33,6 @@ class OwnFolder:
 
     Args:
         place: The existing folder to make it in.
-
-    Raises:
-        UsageError: No folder can be made there.
     """
 
     def __init__(self, place: Path) -> None:

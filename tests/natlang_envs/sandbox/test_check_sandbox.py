@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import typer
 
-from natlang_envs.check_sandbox.main import app
 from natlang_envs.cli import check_sandbox
+from natlang_envs.cli.main import app
 from natlang_envs.sandbox.attacks.cases import ATTACKS, GROUPS
 from natlang_envs.sandbox.isolation.isolation import Unsafe
 from tests.support.isolation_here import needs_isolation
