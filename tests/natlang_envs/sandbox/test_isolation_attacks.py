@@ -76,7 +76,7 @@ def attacked_as_ordinary_user(*left_out: str) -> dict[str, Any]:
             path = Path(source.__file__ or "")
             target = top.joinpath(*source.__name__.split(".")[:-1])
             target.mkdir(parents=True, exist_ok=True)
-            for each in path.parent.glob("*.py"):
+            for each in (*path.parent.glob("*.py"), *path.parent.glob("*.toml")):
                 if each.name != "__init__.py":
                     shutil.copy(each, target)
         for package in [each for each in top.rglob("*") if each.is_dir()]:
