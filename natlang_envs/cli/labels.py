@@ -46,19 +46,12 @@ Out = Annotated[Path, typer.Option("-o", "--out", help="The file to write.")]
 
 @dataclass(frozen=True)
 class Chosen:
-    """Labels, and where the files that they are about lie.
+    """Labels, and where the files that they are about lie."""
 
-    Attributes:
-        parts: The labels by part.
-        folders: Where the files of a repository are.
-        own: Whether they are the user's own.
-        digest: Of the files that the labels come from.
-    """
-
-    parts: Parts
-    folders: Folders
-    own: bool
-    digest: str
+    parts: Parts  # the labels by part
+    folders: Folders  # where the files of a repository are
+    own: bool  # whether they are the user's own
+    digest: str  # of the files that the labels come from
 
     @property
     def explained(self) -> Callable[[Label], Collection[str]] | None:

@@ -68,26 +68,17 @@ _LABELLED = re.compile(r"\A(?:choice[ \t]*:?[ \t]*)?[(\[*`\"']*([A-Za-z]{1,2})[)
 
 
 class Reply(NamedTuple):
-    """The parts of an answer.
+    """The parts of an answer."""
 
-    Attributes:
-        command: The one command in it, or None where none can be found.
-        reasoning: The text around it.
-        left_over: How many further commands stand with it and are not run.
-    """
-
-    command: str | None
-    reasoning: str = ""
-    left_over: int = 0
+    command: str | None  # the one command in it, or None where none can be found
+    reasoning: str = ""  # the text around it
+    left_over: int = 0  # how many further commands stand with it and are not run
 
 
 def read_reply(text: str, choices: Sequence[Choice] = (), final: str = "answer") -> Reply:
-    """Find the command.
+    """Find the command; a label or the words of one of the choices stand for it.
 
-    Args:
-        text: The answer.
-        choices: The listed choices; a label or the words of one stand for it.
-        final: The command that a final answer stands for: `answer`, `id`, or `exit`, which takes no text.
+    `final` is the command that a final answer stands for: `answer`, `id`, or `exit`, which takes no text.
     """
     thought, said, finished = split_thought(text)
     if not finished:  # it was cut while it thought: only what stands last can be a command, and none that ends the work

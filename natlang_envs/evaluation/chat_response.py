@@ -24,13 +24,9 @@ IS_IT_ONE = "is it an OpenAI-compatible endpoint?"
 
 
 class Problem(Exception):  # noqa: N818 - becomes a UsageError with the address in front
-    """Why a request gave no answer, and how long to wait before the next.
+    """Why a request gave no answer, and how long to wait before the next: `pause` seconds; None: another is of no use.
 
-    Args:
-        why: The reason, in words that follow the address of the endpoint.
-        pause: Seconds; None: there is no use in another request.
-        asked: Whether the endpoint itself asked for the pause.
-        remedy: What to do.
+    `why` follows the address of the endpoint; `asked` says whether the endpoint itself asked for the pause.
     """
 
     def __init__(self, why: str, pause: float | None = 0.0, *, asked: bool = False, remedy: str = "") -> None:

@@ -28,21 +28,13 @@ _NO_LINKS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Rule(NamedTuple):
-    """One line of a file of rules.
+    """One line of a file of rules."""
 
-    Attributes:
-        pattern: What the path below `base`, or with `by_name` the name, is as a whole.
-        base: The folder with the file, as bytes with a slash at the end; empty for the top.
-        by_name: Whether it is about names at any depth.
-        folders_only: Whether it is about folders alone.
-        keeps: Whether it takes back what rules before it left out.
-    """
-
-    pattern: re.Pattern[bytes]
-    base: bytes
-    by_name: bool
-    folders_only: bool
-    keeps: bool
+    pattern: re.Pattern[bytes]  # what the path below `base`, or with `by_name` the name, is as a whole
+    base: bytes  # the folder with the file, as bytes with a slash at the end; empty for the top
+    by_name: bool  # whether it is about names at any depth
+    folders_only: bool  # whether it is about folders alone
+    keeps: bool  # whether it takes back what rules before it left out
 
 
 def read_rules(content: bytes, base: bytes = b"") -> tuple[Rule, ...]:

@@ -42,13 +42,7 @@ def is_about_project(label: Label) -> bool:
 
 
 def card(parts: Parts, source_digest: str, *, own: bool = False) -> str:
-    """Return the card of the dataset, or the shorter one of labels of a user's own.
-
-    Args:
-        parts: The labels.
-        source_digest: Of the files that the labels come from.
-        own: Whether they are a user's own.
-    """
+    """Return the card of the dataset, or the shorter one of labels of a user's own."""
     everything = {label.id: label for labels in parts.values() for label in labels}
     values = {
         "labels": f"{len(everything):,}",

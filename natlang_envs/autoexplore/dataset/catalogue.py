@@ -45,27 +45,16 @@ def coffee_sources() -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """A repository of the dataset.
+    """A repository of the dataset."""
 
-    Attributes:
-        name: Its name in the dataset, and in the packaging index.
-        version: The version that is pinned.
-        licence: Its SPDX identifier.
-        split: `train`, `validation` or `test`: declared, for ever.
-        about: A few words on what it is.
-        sha256: Of the archive; empty for the Coffee Company, which is built.
-        digest: Of the files' names and contents: see `tree.Repository.digest`.
-        files: How many they are.
-    """
-
-    name: str
-    version: str
-    licence: str
-    split: Split
-    about: str
-    sha256: str
-    digest: str
-    files: int
+    name: str  # its name in the dataset, and in the packaging index
+    version: str  # the version that is pinned
+    licence: str  # its SPDX identifier
+    split: Split  # `train`, `validation` or `test`: declared, for ever
+    about: str  # a few words on what it is
+    sha256: str  # of the archive; empty for the Coffee Company, which is built
+    digest: str  # of the files' names and contents: see `tree.Repository.digest`
+    files: int  # how many they are
 
     @property
     def archive(self) -> str:

@@ -20,15 +20,10 @@ Progress = Callable[[int, int | None], None]  # bytes that are here, bytes in al
 
 
 def fetch(entry: Entry, index: Callable[[], Index], progress: Progress = lambda done, total: None) -> Path:
-    """Bring a repository's files into the cache, unless they are there.
+    """Bring a repository's files into the cache, unless they are there, and return their folder.
 
-    A download that was interrupted goes on where it stopped. Only a verified archive is unpacked, and then deleted. One
-    process fetches at a time.
-
-    Args:
-        entry: The repository.
-        index: Returns the packaging index; called only when something is to be downloaded.
-        progress: Told of each piece.
+    A download that was interrupted goes on where it stopped. Only a verified archive is unpacked, and then deleted.
+    One process fetches at a time. `index` is called only when something is to be downloaded.
     """
     if entry.is_cached:
         return entry.folder

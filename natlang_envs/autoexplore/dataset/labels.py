@@ -196,12 +196,7 @@ def read_lines(path: Path, parse_one: Callable[[object], T]) -> Iterator[tuple[i
 
 
 def read_labels(path: Path, parse_one: Callable[[object], Label] = parse) -> list[Label]:
-    """Return the labels of a file.
-
-    Args:
-        path: The file.
-        parse_one: Makes a label of the object of a line.
-    """
+    """Return the labels of a file; a line that asks what an earlier one does is refused."""
     labels: dict[str, Label] = {}
     for number, label in read_lines(path, parse_one):
         if labels.setdefault(label.id, label) is not label:

@@ -106,13 +106,8 @@ def make_labels(
 ) -> tuple[list[Label], list[Done]]:
     """Ask a model for questions on each file, check them, and write what holds after each file.
 
-    Args:
-        repository: The repository.
-        model: Who is asked.
-        out: The file of labels; with a journal beside it, the run goes on where it was.
-        count: How many questions are asked for of each file.
-        limit: The largest number of files; None for all.
-        progress: Told how many files are done, of how many.
+    With a journal beside `out` the run goes on where it was; `count` questions are asked for of each of `limit`
+    files.
     """
     labels, done = resume(out)
     paths = files_to_ask(repository)[:limit]

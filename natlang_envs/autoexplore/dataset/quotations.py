@@ -14,19 +14,12 @@ from natlang_envs.autoexplore.dataset.labels import Evidence, evidence_of, read_
 
 
 class Restriction(NamedTuple):
-    """Files of a repository whose text is not quoted.
+    """Files of a repository whose text is not quoted."""
 
-    Attributes:
-        repository: Its name.
-        files: Patterns of paths; `*` matches folders too.
-        licence: The SPDX identifier.
-        holder: Whose they are.
-    """
-
-    repository: str
-    files: tuple[str, ...]
-    licence: str
-    holder: str
+    repository: str  # its name
+    files: tuple[str, ...]  # patterns of paths; `*` matches folders too
+    licence: str  # the SPDX identifier
+    holder: str  # whose they are
 
     def covers(self, repository: str, path: str) -> bool:
         """Return whether a file is one of these."""

@@ -34,14 +34,10 @@ DEPTHS = ("0-1", "2", "3+", "any")
 
 
 class Checked(NamedTuple):
-    """What checking found.
+    """What checking found."""
 
-    Attributes:
-        problems: One line each.
-        skipped: The repositories whose files are not here: for their labels, what needs files was not checked.
-    """
-
-    problems: tuple[str, ...]
+    problems: tuple[str, ...]  # one line each
+    # The repositories whose files are not here: for their labels, what needs files was not checked.
     skipped: tuple[str, ...]
 
 
@@ -60,11 +56,8 @@ def check(
 ) -> Checked:
     """Check every label of all parts, against the files as far as they are here.
 
-    Args:
-        parts: The labels.
-        progress: Told how many are done, of how many.
-        folders: Where the files of a repository are.
-        explained: Returns the files that may hold a label's evidence without being targets; None looks for none.
+    `explained` returns the files that may hold a label's evidence without being targets; without it none is looked
+    for.
     """
     everything = [(part, number, label) for part in parts for number, label in enumerate(parts[part], 1)]
     problems = leaks(parts)

@@ -62,12 +62,7 @@ def _with_text(repository: str, value: object) -> object:
 
 
 def withheld_line(label: Label, text_of: Callable[[str], str]) -> str:
-    """Return the line of a label, without text that may not be quoted.
-
-    Args:
-        label: The label.
-        text_of: Returns the text of a file of its repository.
-    """
+    """Return the line of a label, without text that may not be quoted; `text_of` reads a file of its repository."""
     content = json.loads(label.to_json())
     content["evidence"] = [_withheld(label.repository, each, text_of) for each in label.evidence]
     return json.dumps(content, ensure_ascii=False)

@@ -13,12 +13,7 @@ from natlang_envs.sandbox.isolation.layers import Layer
 
 
 class HostFolder:
-    """The files of a program, from a folder of the host and back to it.
-
-    Args:
-        folder: The folder.
-        layer: What is laid beneath it, if anything.
-    """
+    """The files of a program, from a folder of the host and back to it; `layer` is what is laid beneath them."""
 
     packages = PACKAGES
 

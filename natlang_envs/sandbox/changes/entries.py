@@ -20,21 +20,13 @@ State = tuple[Change, ...]
 
 
 class Entry(NamedTuple):
-    """One changed thing.
+    """One changed thing."""
 
-    Attributes:
-        kind: What it is now.
-        content: The content of a file; None: that of the original.
-        text: Where a symbolic link leads, or why something else cannot be read.
-        mode: The permissions of a file or folder; None for the usual ones.
-        link: Whether it is a symbolic link.
-    """
-
-    kind: Kind
-    content: bytes | None = None
-    text: str = ""
-    mode: int | None = None
-    link: bool = False
+    kind: Kind  # what it is now
+    content: bytes | None = None  # the content of a file; None: that of the original
+    text: str = ""  # where a symbolic link leads, or why something else cannot be read
+    mode: int | None = None  # the permissions of a file or folder; None for the usual ones
+    link: bool = False  # whether it is a symbolic link
 
     @property
     def cost(self) -> int:

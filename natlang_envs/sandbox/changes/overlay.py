@@ -166,9 +166,7 @@ class Overlay:
     def apply(self, changes: Mapping[str, Entry | None], hidden: Mapping[str, Entry] | None = None) -> None:
         """Make changes, all of them or none; what is in a removed folder is to be removed too.
 
-        Args:
-            changes: What each path is from now on; None takes it away.
-            hidden: What there is of the name `.git` from now on; None leaves it.
+        None takes a path away; `hidden` is what there is of the name `.git` from now on, where it is given.
         """
         used = self._used
         for path, entry in changes.items():
@@ -312,10 +310,7 @@ class Overlay:
 def judged_copy(overlay: Overlay, limit: int, files: Mapping[str, bytes]) -> Overlay:
     """Return the original with the changes of an overlay, without what was installed, and with files above all that.
 
-    Args:
-        overlay: The changes. It stays as it is.
-        limit: The most bytes that changes may hold, beside `files`.
-        files: Contents by path, which are put there whatever is in their place or on the way to it.
+    `files` are put there whatever is in their place or on the way to it, and have room beside `limit`.
     """
     fresh = Overlay(overlay.repository, limit + sum(len(each) + 2 * FILE_COST for each in files.values()))
     fresh.apply({path: entry for path, entry in overlay.changes.items() if not overlay.is_installed(path)})

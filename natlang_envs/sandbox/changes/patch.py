@@ -102,12 +102,9 @@ def _present(overlay: Overlay, path: str) -> _Version | None:
 
 
 def patch(changes: Iterable[ChangedFile], *, whole_binaries: bool = True) -> Iterator[bytes]:
-    """Yield changes as a unified diff, in pieces that end where lines do.
+    """Yield changes as a unified diff, in pieces that end where lines do, without files that may not be read.
 
-    Args:
-        changes: The changed files.
-        whole_binaries: Write the content of binary files as git does (`git apply` reads it, `patch` does not);
-            otherwise they are only named.
+    Binary files are written as git does (`git apply` reads that, `patch` does not), or are only named.
     """
     for change in changes:
         yield from _of_one_kind(change, whole_binaries)

@@ -83,11 +83,9 @@ class WorkFolder:
         return None
 
     def fill(self, root: int, owner: int | None) -> None:
-        """Copy all files into an open, empty folder.
+        """Copy all files into an open folder, in which there may be folders that the program starts in.
 
-        Args:
-            root: The folder. Folders that the program starts in may be there.
-            owner: The user to give everything to, which needs root; None leaves it to this user.
+        Everything is given to `owner`, which needs root, unless that is None.
         """
         self._begin()
         overlay = self._overlay

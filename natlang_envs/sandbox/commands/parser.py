@@ -44,23 +44,15 @@ class DocumentError(ParseError):
 
 
 class CommandLine(NamedTuple):
-    """A command line.
+    """A command line."""
 
-    Attributes:
-        words: The words of the command.
-        target: The file that standard output goes to, or None.
-        append: Whether it is added at its end, not put in its place.
-        errors: Whether standard error is left out (`2> /dev/null`) or joins standard output (`2>&1`).
-        given: A here-document, which is standard input.
-        then: The command that standard output goes to by a pipe.
-    """
-
-    words: tuple[str, ...]
-    target: str | None = None
-    append: bool = False
+    words: tuple[str, ...]  # the words of the command
+    target: str | None = None  # the file that standard output goes to, or None
+    append: bool = False  # whether it is added at its end, not put in its place
+    # Whether standard error is left out (`2> /dev/null`) or joins standard output (`2>&1`).
     errors: Literal["", "/dev/null", "&1"] = ""
-    given: str | None = None
-    then: CommandLine | None = None
+    given: str | None = None  # a here-document, which is standard input
+    then: CommandLine | None = None  # the command that standard output goes to by a pipe
 
 
 def parse(line: str) -> CommandLine:

@@ -256,13 +256,9 @@ class _State:
 
 
 class Expression:
-    """A compiled expression.
+    """A compiled expression; several lines are alternatives.
 
-    Args:
-        pattern: What it is made from; several lines are alternatives.
-        kind: How it is read.
-        ignore_case: Whether small and capital letters are the same.
-        bound: What a match must be: a whole word, the whole line, or anything.
+    A match must be a whole word (`bound` is `w`), the whole line (`x`), or anything.
     """
 
     def __init__(

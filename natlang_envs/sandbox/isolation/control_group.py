@@ -22,9 +22,7 @@ _numbers = count()
 class ControlGroup:
     """The group of one run.
 
-    Args:
-        folder: Its folder.
-        files: Open folders, each the top of a file system in memory: what is in those is limited by itself.
+    `files` are open folders, each the top of a file system in memory: what is in those is limited by itself.
     """
 
     def __init__(self, folder: Path, files: Iterable[int]) -> None:
@@ -59,9 +57,7 @@ class ControlGroup:
 def control_group(most: int, files: Iterable[int]) -> Generator[ControlGroup | None]:
     """Make a group for the time of a block; yield None where there can be none.
 
-    Args:
-        most: The bytes of memory that all in it may take, files included.
-        files: See `ControlGroup`.
+    `most` are the bytes of memory that all in it may take, files included; for `files` see `ControlGroup`.
     """
     place = groups_folder()
     if place is None:

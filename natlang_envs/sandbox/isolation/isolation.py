@@ -101,13 +101,9 @@ class Isolation(Protocol):
         ...
 
     def run(self, argv: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
-        """Run `python` or `pip` and wait for its end, and that of every process it has started.
+        """Run `python` or `pip` on files, and wait for its end, and that of every process it has started.
 
-        Args:
-            argv: `python` or `pip` and its arguments. No argument raises: what cannot be run ends with 126.
-            files: The files it may read and write, below /work inside.
-            cwd: The folder it starts in, a POSIX path below /work; `""` is /work itself.
-            limits: What it may use.
+        No argument raises: what cannot be run ends with 126. `cwd` is a POSIX path below /work; `""` is /work itself.
         """
         ...
 

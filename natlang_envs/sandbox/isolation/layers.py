@@ -35,15 +35,10 @@ _LAY = (
 
 
 class Layer(NamedTuple):
-    """Files that many runs share.
+    """Files that many runs share."""
 
-    Attributes:
-        folder: Where they are; nothing may change them.
-        names: How many files and folders these are: a run may hide them all, and each takes a place in its own layer.
-    """
-
-    folder: Path
-    names: int
+    folder: Path  # where they are; nothing may change them
+    names: int  # how many files and folders these are: a run may hide them all, and each takes a place in its own layer
 
 
 def layer_mounts(layer: Layer) -> list[str]:
@@ -53,11 +48,7 @@ def layer_mounts(layer: Layer) -> list[str]:
 
 
 def lay(first: int) -> None:
-    """Mount the overlay over /work in the namespaces of a process, before the program in them runs.
-
-    Args:
-        first: The process.
-    """
+    """Mount the overlay over /work in the namespaces of the process `first`, before the program in them runs."""
     with ExitStack() as opened:
         names = ("ns/mnt", "ns/pid", "root")
         mounts, processes, root = (opened.enter_context(_opened(f"/proc/{first}/{name}")) for name in names)

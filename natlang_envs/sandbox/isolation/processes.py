@@ -34,11 +34,9 @@ _DATAGRAM, _STREAMS = b"0002", 3  # a stream is sent once what its sender may ho
 
 
 class Processes:
-    """The processes of one pid namespace. Use it as a context manager.
+    """The processes of one pid namespace, as a context manager.
 
-    Args:
-        first: The first process there, which is waiting.
-        root: The file system that the program will see.
+    `first` is the first process there, which is waiting, and `root` the file system that the program will see.
     """
 
     def __init__(self, first: int, root: Path) -> None:
