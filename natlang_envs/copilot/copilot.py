@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 from natlang_envs.copilot.listed_commands import ListedCommands, list_commands
@@ -62,7 +61,6 @@ class Driver(Protocol):
 
     def reply(self, copilot: AutoExploreCopilot) -> str | None:
         """Return the answer to the present prompt; None: no more will come."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -134,9 +132,7 @@ class AutoExploreCopilot:
     def __enter__(self) -> AutoExploreCopilot:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -6,7 +6,6 @@ import codecs
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
 
 from natlang_envs.errors import UsageError
@@ -92,9 +91,7 @@ class AutoExploreSandbox:
     def __enter__(self) -> AutoExploreSandbox:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -6,8 +6,9 @@ import base64
 import binascii
 from typing import Any, NamedTuple, cast
 
+from natlang_envs.repository.entries import Kind
 from natlang_envs.repository.names import on_disk, same
-from natlang_envs.repository.tree import MAX_DEPTH, Kind
+from natlang_envs.repository.tree import MAX_DEPTH
 
 FILE_COST = 1024  # bytes that a change is charged beyond its content, so that many empty files have a limit too
 MAX_NAME = 255  # bytes, as in file systems

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+from natlang_envs.repository.entries import open_beneath, open_folder
 from natlang_envs.repository.names import on_disk, parts_of
-from natlang_envs.repository.tree import Repository, open_beneath, open_folder
+from natlang_envs.repository.tree import Repository
 from natlang_envs.sandbox.changes.entries import Entry
 from natlang_envs.sandbox.changes.overlay import Overlay, parent_of
 from natlang_envs.sandbox.changes.work_folder import PAGE, WorkFolder

@@ -10,8 +10,9 @@ from itertools import count
 from typing import Any
 
 from natlang_envs.errors import UsageError
+from natlang_envs.repository.entries import KEPT_BYTES, Folder, Kind
 from natlang_envs.repository.names import is_git
-from natlang_envs.repository.tree import KEPT_BYTES, LINK, Folder, Kind, Repository
+from natlang_envs.repository.tree import LINK, Repository
 from natlang_envs.sandbox.changes.entries import FILE_COST, Entry, State, is_path, read_change, to_change
 from natlang_envs.sandbox.isolation.child import PACKAGES
 

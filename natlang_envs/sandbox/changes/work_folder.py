@@ -15,8 +15,10 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
+from natlang_envs.files import opening
+from natlang_envs.repository.entries import FILE_FLAGS, KEPT_BYTES, NOT_REGULAR, open_beneath
 from natlang_envs.repository.names import is_git, of_entry, on_disk, parts_of, shown
-from natlang_envs.repository.tree import FILE_FLAGS, KEPT_BYTES, MAX_DEPTH, NOT_REGULAR, open_beneath
+from natlang_envs.repository.tree import MAX_DEPTH
 from natlang_envs.sandbox.changes.entries import Entry
 from natlang_envs.sandbox.changes.overlay import Overlay
 from natlang_envs.sandbox.isolation.layers import Layer
@@ -151,23 +153,17 @@ class WorkFolder:
     @staticmethod
     def _make_locked(folder: int, name: str, owner: int | None) -> None:
         """Make what stands for a file that we may not read: the program may neither, and sees when it puts another."""
-        opened = os.open(on_disk(name), _NEW_FILE, 0o600, dir_fd=folder)
-        try:
+        with opening(on_disk(name), _NEW_FILE, 0o600, dir_fd=folder) as opened:
             _finish(opened, 0, owner)
-        finally:
-            os.close(opened)
 
     def _make_file(self, folder: int, name: str, path: str, owner: int | None) -> None:
         overlay = self._overlay
-        opened = os.open(on_disk(name), _NEW_FILE, 0o600, dir_fd=folder)
-        try:
+        with opening(on_disk(name), _NEW_FILE, 0o600, dir_fd=folder) as opened:
             if overlay.changed_content(path) is not None or overlay.size(path) <= KEPT_BYTES:
                 _write(opened, overlay.read(path))
             else:
                 self._copy_large(path, opened)
             _finish(opened, overlay.mode(path), owner)
-        finally:
-            os.close(opened)
 
     def _make_hidden(self, root: int, path: str, entry: Entry, owner: int | None) -> None:
         *parts, name = parts_of(path)
@@ -177,12 +173,9 @@ class WorkFolder:
                 if owner is not None:
                     os.chown(name, owner, owner, dir_fd=folder, follow_symlinks=False)
             elif entry.kind == "file":
-                opened = os.open(name, _NEW_FILE, 0o600, dir_fd=folder)
-                try:
+                with opening(name, _NEW_FILE, 0o600, dir_fd=folder) as opened:
                     _write(opened, entry.content or b"")
                     _finish(opened, 0o644 if entry.mode is None else entry.mode, owner)
-                finally:
-                    os.close(opened)
             elif entry.link:
                 self._make_link(folder, os.fsdecode(name), entry.text, owner)
 

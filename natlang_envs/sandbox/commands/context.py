@@ -7,8 +7,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from natlang_envs.repository.entries import Kind
 from natlang_envs.repository.names import is_git, on_disk, same
-from natlang_envs.repository.tree import Kind
 from natlang_envs.sandbox.changes.entries import MAX_NAME
 from natlang_envs.sandbox.changes.overlay import Overlay
 

@@ -15,7 +15,6 @@ class Source(Protocol):
 
     def part(self, path: str, start: int, length: int) -> bytes:
         """Return up to `length` bytes from `start`."""
-        ...
 
 
 class Given(NamedTuple):

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from natlang_envs.repository.entries import Kind
 from natlang_envs.repository.names import on_disk
-from natlang_envs.repository.tree import Kind
 from natlang_envs.repository.wildmatch import wildmatch
 from natlang_envs.sandbox.commands.context import (
     MISSING,

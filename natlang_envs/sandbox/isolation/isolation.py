@@ -25,14 +25,15 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import opening
 from natlang_envs.sandbox.isolation.child import (
     OFFLINE,
     PACKAGES,
@@ -61,31 +62,25 @@ class Files(Protocol):
     @property
     def size(self) -> int:
         """The bytes that `fill` writes, in whole pages."""
-        ...
 
     @property
     def packages(self) -> str:
         """The folder that `pip` installs into, relative to the top."""
-        ...
 
     def layer(self, owner: int | None) -> Layer | None:
         """Return files of `owner`'s that many runs share and that `fill` leaves out; None where it writes all.
 
         `fill` then makes, and `collect` reads, the upper layer of an overlay. Asked only where `Isolation.lays`.
         """
-        ...
 
     def is_folder(self, path: str) -> bool:
         """Return whether a path below the top is a folder."""
-        ...
 
     def fill(self, root: int, owner: int | None) -> None:
         """Write all files into an open folder, and give them to `owner` if there is one."""
-        ...
 
     def collect(self, root: int) -> None:
         """Take over what the program did in the folder, when all of it has ended."""
-        ...
 
 
 class Isolation(Protocol):
@@ -94,18 +89,15 @@ class Isolation(Protocol):
     @property
     def name(self) -> str:
         """The name of the isolation, for people."""
-        ...
 
     def lays(self) -> bool:
         """Return whether it can put a program's files above those of a `Layer`; tried once per process."""
-        ...
 
     def run(self, argv: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
         """Run `python` or `pip` on files, and wait for its end, and that of every process it has started.
 
         No argument raises: what cannot be run ends with 126. `cwd` is a POSIX path below /work; `""` is /work itself.
         """
-        ...
 
 
 def find_isolation(unsafe: bool = False) -> Isolation:
@@ -213,7 +205,8 @@ class Bubblewrap:
             started = Namespaces(self.program, arguments(root, size, cwd, limits, layer, files.packages), command)
         except (OSError, ValueError) as error:
             return _not_started(argv, error)
-        with started, _opened(Path(f"{started.root}{LAYERS}/{UPPER}" if layer else started.root / "work")) as work:
+        place = Path(f"{started.root}{LAYERS}/{UPPER}") if layer else started.root / "work"
+        with started, opening(place, _FOLDER) as work:
             try:
                 files.fill(work, owner)
             except OSError as error:
@@ -244,15 +237,7 @@ def _why_no_layers(bubblewrap: Bubblewrap) -> str:
     return probe_layers(bubblewrap.run)
 
 
-@contextmanager
-def _opened(folder: Path) -> Generator[int]:
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        yield opened
-    finally:
-        os.close(opened)
-
-
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _LIMIT_AND_RUN = """
 import os, resource, sys
 for name, value in zip(("DATA", "AS", "FSIZE", "CPU", "NOFILE", "CORE"), map(int, sys.argv[1:7])):
@@ -289,7 +274,7 @@ class Unsafe:
         with closing(own):
             for path in (folder := own.path / "files", temporary := own.path / "tmp"):
                 path.mkdir()
-            with _opened(folder) as work:
+            with opening(folder, _FOLDER) as work:
                 files.fill(work, None)
                 try:
                     process = subprocess.Popen(

@@ -13,11 +13,11 @@ from __future__ import annotations
 import fcntl
 import os
 import subprocess
-from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+from natlang_envs.files import opening
 from natlang_envs.sandbox.isolation.child import folders
 
 LAYERS = "/opt/layers"
@@ -51,7 +51,9 @@ def lay(first: int) -> None:
     """Mount the overlay over /work in the namespaces of the process `first`, before the program in them runs."""
     with ExitStack() as opened:
         names = ("ns/mnt", "ns/pid", "root")
-        mounts, processes, root = (opened.enter_context(_opened(f"/proc/{first}/{name}")) for name in names)
+        mounts, processes, root = (
+            opened.enter_context(opening(f"/proc/{first}/{name}", os.O_RDONLY)) for name in names
+        )
         # Bubblewrap may have gone on to a second user namespace, which may not mount anything.
         users = fcntl.ioctl(mounts, _OWNER_OF_NAMESPACE)
         opened.callback(os.close, users)
@@ -74,12 +76,3 @@ def lay(first: int) -> None:
             raise OSError("mounting the overlay took too long") from None
     if done.returncode:
         raise OSError(done.stderr.decode(errors="replace").strip() or "the overlay cannot be mounted")
-
-
-@contextmanager
-def _opened(path: str) -> Generator[int]:
-    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        yield opened
-    finally:
-        os.close(opened)

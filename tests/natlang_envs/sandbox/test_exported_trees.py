@@ -15,8 +15,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from natlang_envs.repository.entries import open_folder
 from natlang_envs.repository.names import shown
-from natlang_envs.repository.tree import open_folder, open_repository
+from natlang_envs.repository.tree import open_repository
 from natlang_envs.sandbox.changes.overlay import Overlay
 from natlang_envs.sandbox.changes.patch import changed_files, write_patch
 from natlang_envs.sandbox.changes.work_folder import WorkFolder

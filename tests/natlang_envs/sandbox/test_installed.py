@@ -14,7 +14,8 @@ import pytest
 
 from natlang_envs.copilot.copilot import AutoExploreCopilot
 from natlang_envs.errors import UsageError
-from natlang_envs.repository.tree import open_folder, open_repository
+from natlang_envs.repository.entries import open_folder
+from natlang_envs.repository.tree import open_repository
 from natlang_envs.sandbox.changes.entries import Entry
 from natlang_envs.sandbox.changes.overlay import Overlay
 from natlang_envs.sandbox.changes.patch import changed_files, patch

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.repository.tree import KEPT_BYTES, open_repository
+from natlang_envs.repository.entries import KEPT_BYTES
+from natlang_envs.repository.tree import open_repository
 from natlang_envs.sandbox import AutoExploreSandbox
 from natlang_envs.sandbox.sandbox import NATIVE
 from tests.natlang_envs.autoexplore.folders import write
