@@ -44,7 +44,7 @@ def coffee_sources() -> str:
 
 
 @dataclass(frozen=True)
-class Entry:
+class PinnedRepository:
     """A repository of the dataset."""
 
     name: str  # its name in the dataset, and in the packaging index
@@ -74,35 +74,35 @@ class Entry:
 
 
 @cache
-def catalogue() -> dict[str, Entry]:
+def catalogue() -> dict[str, PinnedRepository]:
     """Return the repositories that labels are about, by name, in the order of the file."""
     return read_catalogue(data_folder() / "repositories.toml")
 
 
-def read_catalogue(path: Path) -> dict[str, Entry]:
+def read_catalogue(path: Path) -> dict[str, PinnedRepository]:
     """Read a file such as `repositories.toml`."""
     try:
         tables: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["repository"]
     except (OSError, ValueError, KeyError) as error:
         raise UsageError(f"{path} is no list of repositories ({error}): install natlang_envs again") from None
-    entries: dict[str, Entry] = {}
+    entries: dict[str, PinnedRepository] = {}
     for table in tables:
         if set(table) != _KEYS:
             raise UsageError(
                 f"{path}: repository {table.get('name')!r} has the keys {sorted(table)}, not {sorted(_KEYS)}"
             )
-        entries[table["name"]] = Entry(**table)
+        entries[table["name"]] = PinnedRepository(**table)
     return entries
 
 
-def entry_of(name: str) -> Entry:
+def pinned_repository(name: str) -> PinnedRepository:
     """Return a repository of the dataset."""
     return catalogue()[one_of("repository", name, catalogue())]
 
 
 def repository_folder(name: str) -> Path:
     """Return the folder with a repository's files; the Coffee Company is built when it is first asked for."""
-    entry = entry_of(name)
+    entry = pinned_repository(name)
     if not entry.is_cached:
         if name != COFFEE:
             raise UsageError(f"the files of {name} are not here: run natlang data fetch, or natlang data fetch {name}")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 from fnmatch import fnmatch
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
-from natlang_envs.autoexplore.dataset.labels import Evidence, evidence_of, read_object
+from natlang_envs.autoexplore.dataset.labels import Evidence, read_object
 
 
 class Restriction(NamedTuple):
@@ -46,19 +46,12 @@ class Quotation(NamedTuple):
     sha256: str
 
 
-def span_of(value: object) -> Evidence | Quotation:
-    """Return a span from its object, with or without its text."""
-    if isinstance(value, dict) and "text" in value:
-        return evidence_of(cast("object", value))
-    content = read_object(cast("object", value), Quotation._fields, "evidence without text")
+def quotation_from(value: object) -> Quotation:
+    """Return a quotation from its object."""
+    content = read_object(value, Quotation._fields, "evidence without text")
     if [type(content[name]) for name in Quotation._fields] != [str, int, int, str]:
         raise ValueError("evidence without text has a path, start and length as whole numbers, and a sha256")
     return Quotation(**content)
-
-
-def with_text(repository: str, span: Evidence | Quotation) -> Evidence:
-    """Return a span with its text; it is empty where it may not be quoted and the repository is not fetched."""
-    return span if isinstance(span, Evidence) else restored(repository, span)
 
 
 def restored(repository: str, quotation: Quotation) -> Evidence:

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from natlang_envs.autoexplore.dataset.catalogue import data_folder
 from natlang_envs.autoexplore.dataset.labels import PARTS, Evidence, Label, Part, parse, read_labels
-from natlang_envs.autoexplore.dataset.quotations import licence_of_quotes, quotation_of, span_of, with_text
+from natlang_envs.autoexplore.dataset.quotations import licence_of_quotes, quotation_from, quotation_of, restored
 from natlang_envs.errors import one_of
 
 
@@ -58,7 +58,7 @@ def restored_line(value: object) -> object:
 def _with_text(repository: str, value: object) -> object:
     if not isinstance(value, dict) or "sha256" not in value:
         return cast("object", value)
-    return with_text(repository, span_of(cast("object", value)))._asdict()
+    return restored(repository, quotation_from(cast("object", value)))._asdict()
 
 
 def withheld_line(label: Label, text_of: Callable[[str], str]) -> str:

@@ -12,7 +12,7 @@ from natlang_envs.repository.wildmatch import wildmatch
 from natlang_envs.sandbox.commands.context import ROOT, CommandContext, CommandError, Output, resolve
 from natlang_envs.sandbox.commands.file_parts import Readable
 from natlang_envs.sandbox.commands.native import readable
-from natlang_envs.sandbox.commands.regular_expression import Expression, ExpressionError, Kind
+from natlang_envs.sandbox.commands.regular_expression import Expression, ExpressionError, Syntax
 from natlang_envs.sandbox.commands.search import walk
 
 _SNIFFED = 1 << 15  # bytes in which a NUL makes a file binary
@@ -124,9 +124,9 @@ def grep(context: CommandContext, words: Sequence[str], output: Output) -> int:
     """Show lines that a regular expression is found in."""
     asked = _grep_options(words)
     flags = asked.flags
-    syntax: Kind = "basic"
+    syntax: Syntax = "basic"
     for flag in flags:
-        kinds: dict[str, Kind] = {"E": "extended", "F": "fixed", "P": "perl", "G": "basic"}
+        kinds: dict[str, Syntax] = {"E": "extended", "F": "fixed", "P": "perl", "G": "basic"}
         syntax = kinds.get(flag, syntax)
     bound: Literal["", "w", "x"] = "x" if "x" in flags else "w" if "w" in flags else ""
     try:

@@ -221,5 +221,5 @@ def _unescape(content: bytes) -> tuple[bytes, bool]:
     return ("".join(parts) + text[done:]).encode("latin-1"), False
 
 
-Command = Callable[[CommandContext, Sequence[str], Output], int]
-COMMANDS: dict[str, Command] = {"cat": cat, "cd": cd, "echo": echo, "head": head, "ls": ls, "tail": tail}
+Native = Callable[[CommandContext, Sequence[str], Output], int]
+COMMANDS: dict[str, Native] = {"cat": cat, "cd": cd, "echo": echo, "head": head, "ls": ls, "tail": tail}

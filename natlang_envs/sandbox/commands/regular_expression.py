@@ -39,7 +39,7 @@ _ASSERTIONS: dict[str, Callable[[int, int], bool]] = {
     "not after a word": lambda before, after: before != _WORD,
     "not before a word": lambda before, after: after != _WORD,
 }
-Kind = Literal["basic", "extended", "perl", "fixed"]
+Syntax = Literal["basic", "extended", "perl", "fixed"]
 Fits = Callable[[str], bool]
 
 
@@ -79,7 +79,7 @@ def _any(character: str) -> bool:
 class _Reader:
     """Reads an expression into parts."""
 
-    def __init__(self, text: str, kind: Kind, ignore_case: bool) -> None:
+    def __init__(self, text: str, kind: Syntax, ignore_case: bool) -> None:
         self._text = text
         self._basic = kind == "basic"
         self._perl = kind == "perl"
@@ -262,7 +262,7 @@ class Expression:
     """
 
     def __init__(
-        self, pattern: str, *, kind: Kind = "basic", ignore_case: bool = False, bound: Literal["", "w", "x"] = ""
+        self, pattern: str, *, kind: Syntax = "basic", ignore_case: bool = False, bound: Literal["", "w", "x"] = ""
     ) -> None:
         branches = tuple(_read(line, kind, ignore_case) for line in pattern.split("\n"))
         whole = branches[0] if len(branches) == 1 else _Node("any", branches)
@@ -363,7 +363,7 @@ class Expression:
         return after
 
 
-def _read(text: str, kind: Kind, ignore_case: bool) -> _Node:
+def _read(text: str, kind: Syntax, ignore_case: bool) -> _Node:
     if kind == "fixed":
         escaped = "".join(f"[{each}]" if each not in "^\\" else f"\\{each}" for each in text)
         return _Reader(escaped, "basic", ignore_case).read()

@@ -23,7 +23,7 @@ from natlang_envs.sandbox.commands.context import (
     resolve,
 )
 from natlang_envs.sandbox.commands.file_parts import Readable
-from natlang_envs.sandbox.commands.native import Command, each_file, readable
+from natlang_envs.sandbox.commands.native import Native, each_file, readable
 
 
 class Found(NamedTuple):
@@ -201,4 +201,4 @@ def _find_test(context: CommandContext, word: str, given: str) -> Callable[[Foun
     return named
 
 
-SEARCH_COMMANDS: dict[str, Command] = {"find": find, "pwd": pwd, "sed": sed, "wc": wc}
+SEARCH_COMMANDS: dict[str, Native] = {"find": find, "pwd": pwd, "sed": sed, "wc": wc}

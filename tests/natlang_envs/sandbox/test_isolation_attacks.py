@@ -18,7 +18,7 @@ import pytest
 import natlang_envs.errors
 from natlang_envs.sandbox.attacks import arena as arena_module
 from natlang_envs.sandbox.attacks import cases
-from natlang_envs.sandbox.attacks.arena import Arena, Outcome, verdict
+from natlang_envs.sandbox.attacks.arena import Arena, AttackResult, verdict
 from natlang_envs.sandbox.attacks.cases import ATTACKS
 from natlang_envs.sandbox.isolation import isolation
 from natlang_envs.sandbox.isolation.hostile_folder import remove_folder
@@ -107,7 +107,7 @@ def test_an_ordinary_users_are_held(left_out: tuple[str, ...]) -> None:
     # One test: divided among the workers of pytest-xdist the attacks would run once in each.
     found = attacked_as_ordinary_user(*left_out)
     assert found["user"] == ORDINARY
-    outcomes = {name: Outcome(**each) for name, each in found["outcomes"].items()}
+    outcomes = {name: AttackResult(**each) for name, each in found["outcomes"].items()}
     expected = {name for name in ATTACKS if name.partition(":")[0] not in left_out}
     assert set(outcomes) in (expected, {name for name in expected if not ATTACKS[name].layered})
     wrong = {name: verdict(ATTACKS[name], outcome) for name, outcome in outcomes.items()}
