@@ -73,9 +73,13 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> Problem:
     error = _member(error, "error") or error
     said = _words_of(error) or body.decode("utf-8", "backslashreplace")
     pause = None if _is_quota(error, said) else _pause_of(status)
+    return _problem(f"answers with status {status}", said, pause, headers)
+
+
+def _problem(why: str, said: str, pause: float | None, headers: Mapping[str, str]) -> Problem:
+    """Return a problem with the pause that the endpoint asks for, if it is of use to ask again at all."""
     asked = None if pause is None else pause_asked(headers, said)
-    pause = pause if asked is None else asked
-    return Problem(f"answers with status {status}: {_short(said)}", pause, asked=bool(asked))
+    return Problem(f"{why}: {_short(said)}", pause if asked is None else asked, asked=bool(asked))
 
 
 def pause_asked(headers: Mapping[str, str], said: str) -> float | None:
@@ -153,9 +157,7 @@ def _error(error: object) -> Problem:
     passing = _pause_of(status) is not None or (not status and bool(_PASSING.search(f"{code} {said}")))
     shown = f" ({plain(str(code))[:60]})" if code else ""
     pause = 0.0 if passing and not _is_quota(error, said) else None
-    asked = None if pause is None else pause_asked({}, said)
-    pause = pause if asked is None else asked
-    return Problem(f"answers with an error{shown}: {_short(said)}", pause, asked=bool(asked))
+    return _problem(f"answers with an error{shown}", said, pause, {})
 
 
 def _pause_of(status: int) -> float | None:

@@ -117,10 +117,8 @@ class AutoExploreSandbox:
         Raises:
             UsageError: The sandbox is closed.
         """
-        if self._closed:
-            raise UsageError("the sandbox is closed: make a new one")
         try:
-            line = parse(escape_surrogates(command_line))
+            line = self._parsed(command_line)
         except ParseError as error:
             return CommandResult("", f"{error}\n", 2)
         stages: list[CommandLine] = []
@@ -156,6 +154,11 @@ class AutoExploreSandbox:
         notes, self._notes = self._notes, []
         done = done._replace(stderr=done.stderr + "".join(notes).encode("utf-8", "backslashreplace"))
         return CommandResult(_shown(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
+
+    def _parsed(self, command_line: str) -> CommandLine:
+        if self._closed:
+            raise UsageError("the sandbox is closed: make a new one")
+        return parse(escape_surrogates(command_line))
 
     def _living(self, act: Callable[[], _T]) -> _T:
         """Do something that reads the original; what changed in it meanwhile is taken as it is now, or left out."""
@@ -264,10 +267,8 @@ class AutoExploreSandbox:
             RepositoryChanged: The original changed since it was indexed.
             UsageError: The line runs something else, there is no isolation here, or the sandbox is closed.
         """
-        if self._closed:
-            raise UsageError("the sandbox is closed: make a new one")
         try:
-            line = parse(escape_surrogates(command_line))
+            line = self._parsed(command_line)
         except ParseError as error:
             raise UsageError(f"the judge's command line is not understood: {error}") from None
         if PROGRAMS.get(line.words[0]) != "python" or line.target is not None:

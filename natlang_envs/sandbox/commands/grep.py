@@ -33,25 +33,17 @@ class _Grep(NamedTuple):
 
 _GREP_FLAGS = "rRnivlLcwxEFGPHhqsoIaz"
 _GREP_LONG = {
-    "--recursive": "r",
-    "--line-number": "n",
-    "--ignore-case": "i",
-    "--invert-match": "v",
-    "--files-with-matches": "l",
-    "--files-without-match": "L",
-    "--count": "c",
-    "--word-regexp": "w",
-    "--line-regexp": "x",
-    "--extended-regexp": "E",
-    "--fixed-strings": "F",
-    "--basic-regexp": "G",
-    "--perl-regexp": "P",
-    "--with-filename": "H",
-    "--no-filename": "h",
-    "--quiet": "q",
-    "--no-messages": "s",
-    "--color": "",
-    "--colour": "",
+    **{"--recursive": "r", "--line-number": "n", "--ignore-case": "i", "--invert-match": "v", "--count": "c"},
+    **{"--files-with-matches": "l", "--files-without-match": "L", "--word-regexp": "w", "--line-regexp": "x"},
+    **{"--extended-regexp": "E", "--fixed-strings": "F", "--basic-regexp": "G", "--perl-regexp": "P"},
+    **{
+        "--with-filename": "H",
+        "--no-filename": "h",
+        "--quiet": "q",
+        "--no-messages": "s",
+        "--color": "",
+        "--colour": "",
+    },
 }
 
 
