@@ -77,12 +77,16 @@ def _import_command(name: str, module: str, attribute: str) -> Any:
     return get_group(only).commands[name]
 
 
+def _present_name(option: str) -> str:
+    """Return what an option is called now: `--repository` was an earlier name, which the help does not show."""
+    return "repo" if option == "repository" else option
+
+
 app = typer.Typer(
     cls=_Commands,
     help="Natural-language environments: list them, play them, evaluate agents, replay runs, explore a repository.",
     add_completion=False,
-    # An earlier name of --repo, which the help does not show.
-    context_settings={"token_normalize_func": lambda token: "repo" if token == "repository" else token},
+    context_settings={"token_normalize_func": _present_name},
     pretty_exceptions_enable=False,
 )
 

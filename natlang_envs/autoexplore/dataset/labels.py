@@ -113,7 +113,8 @@ def wording_named(name: str) -> Wording:
 
 def parse(value: object) -> Label:
     """Return a label from the object of its line."""
-    content = {"natural": "", "elsewhere": []} | read_object(value, (*WRITTEN, *MADE), "a label", optional=OPTIONAL)
+    content: dict[str, Any] = {"natural": "", "elsewhere": []}
+    content |= read_object(value, (*WRITTEN, *MADE), "a label", optional=OPTIONAL)
     for name in ("repository", "question", "answer", "kind", "difficulty", "natural"):
         _check(content[name], str, name)
     for name in ("question", "natural") if content["natural"] else ("question",):

@@ -47,6 +47,7 @@ class Model(Protocol):
 
     def answer(self, system: str, prompt: str) -> str:
         """Return the answer to a prompt, below a system message."""
+        ...
 
 
 class Done(NamedTuple):

@@ -15,6 +15,7 @@ class Source(Protocol):
 
     def part(self, path: str, start: int, length: int) -> bytes:
         """Return up to `length` bytes from `start`."""
+        ...
 
 
 class Given(NamedTuple):

@@ -62,10 +62,12 @@ class Files(Protocol):
     @property
     def size(self) -> int:
         """The bytes that `fill` writes, in whole pages."""
+        ...
 
     @property
     def packages(self) -> str:
         """The folder that `pip` installs into, relative to the top."""
+        ...
 
     def layer(self, owner: int | None) -> Layer | None:
         """Return files of `owner`'s that many runs share and that `fill` leaves out; None where it writes all.
@@ -75,6 +77,7 @@ class Files(Protocol):
 
     def is_folder(self, path: str) -> bool:
         """Return whether a path below the top is a folder."""
+        ...
 
     def fill(self, root: int, owner: int | None) -> None:
         """Write all files into an open folder, and give them to `owner` if there is one."""
@@ -89,15 +92,18 @@ class Isolation(Protocol):
     @property
     def name(self) -> str:
         """The name of the isolation, for people."""
+        ...
 
     def lays(self) -> bool:
         """Return whether it can put a program's files above those of a `Layer`; tried once per process."""
+        ...
 
     def run(self, argv: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
         """Run `python` or `pip` on files, and wait for its end, and that of every process it has started.
 
         No argument raises: what cannot be run ends with 126. `cwd` is a POSIX path below /work; `""` is /work itself.
         """
+        ...
 
 
 def find_isolation(unsafe: bool = False) -> Isolation:

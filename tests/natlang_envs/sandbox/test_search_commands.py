@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from natlang_envs import UsageError
-from natlang_envs.sandbox.commands.regular_expression import Expression, ExpressionError, Kind
+from natlang_envs.sandbox.commands.regular_expression import Expression, ExpressionError, Syntax
 from natlang_envs.sandbox.isolation.isolation import Limits
 from natlang_envs.sandbox.sandbox import AutoExploreSandbox
 from tests.natlang_envs.autoexplore.folders import write
@@ -261,7 +261,7 @@ def test_expressions_mean_what_they_mean_to_python(pattern: str, lines: list[str
 
 
 @given(st.text("ab*+?|(){}[]^$\\.1,-:", max_size=12), st.sampled_from(["basic", "extended", "perl", "fixed"]))
-def test_whatever_is_given_is_an_expression_or_is_refused_in_words(pattern: str, kind: Kind) -> None:
+def test_whatever_is_given_is_an_expression_or_is_refused_in_words(pattern: str, kind: Syntax) -> None:
     try:
         expression = Expression(pattern, kind=kind)
     except ExpressionError as error:
