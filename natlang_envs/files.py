@@ -203,3 +203,13 @@ def _opened(path: Path) -> Generator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def opening(path: str | bytes | Path, flags: int, mode: int = 0o600, dir_fd: int | None = None) -> Generator[int]:
+    """Open a file or folder as `os.open` does, and close it at the end of a block."""
+    opened = os.open(path, flags, mode, dir_fd=dir_fd)
+    try:
+        yield opened
+    finally:
+        os.close(opened)

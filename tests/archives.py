@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from natlang_envs.autoexplore.dataset.catalogue import entry_of
+from natlang_envs.autoexplore.dataset.catalogue import pinned_repository
 from natlang_envs.evaluation import load_protocol
 
 
@@ -14,7 +14,7 @@ def repositories_missing(protocol: str) -> list[str]:
     if "dataset" not in chosen.kwargs:
         return []
     names = sorted({episode.task_id.partition("/")[0] for episode in chosen.episodes})
-    return [each for each in names if not entry_of(each).is_cached]
+    return [each for each in names if not pinned_repository(each).is_cached]
 
 
 def needs_repositories(*protocols: str) -> pytest.MarkDecorator:

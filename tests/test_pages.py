@@ -21,8 +21,8 @@ import pytest
 from typer.main import get_command
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
-from tests.natlang_envs.chat_server import serve
 from tests.pages import FILE, LANGUAGES, Reader, blocks
+from tests.support.chat_server import serve
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

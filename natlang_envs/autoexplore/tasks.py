@@ -13,9 +13,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from natlang_envs.autoexplore.dataset.catalogue import catalogue
+from natlang_envs.autoexplore.dataset.catalogue import catalogue, repository_folder
 from natlang_envs.autoexplore.dataset.labels import PARTS, Label, Part, Wording, read_labels, wording_named
-from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.dataset.shipped import load_labels
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.repository.names import same

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 from rich.table import Column, Table
 
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, Entry, catalogue, entry_of
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, PinnedRepository, catalogue, pinned_repository
 from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.package_index import Index
@@ -92,7 +92,7 @@ def verify_command(names: Names = None) -> None:
 @data_app.command("path")
 def path_command(name: Annotated[str, typer.Argument(help="The name of a repository.")]) -> None:
     """Print the folder of a repository's files, which has to be in the cache."""
-    entry = entry_of(name)
+    entry = pinned_repository(name)
     if not entry.is_cached and name != COFFEE:
         raise UsageError(f"the files of {name} {entry.version} are not here: run natlang data fetch {name}")
     typer.echo(str(fetch(entry, cache(Index))))
@@ -110,5 +110,5 @@ def coffee_command(
     typer.echo(str(folder))
 
 
-def _entries(names: list[str] | None) -> list[Entry]:
-    return [entry_of(name) for name in names] if names else list(catalogue().values())
+def _entries(names: list[str] | None) -> list[PinnedRepository]:
+    return [pinned_repository(name) for name in names] if names else list(catalogue().values())

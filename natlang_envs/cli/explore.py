@@ -11,22 +11,13 @@ from rich.text import Text
 
 from natlang_envs.autoexplore.agent_driver import AgentDriver
 from natlang_envs.cli.support import printable
-from natlang_envs.copilot.copilot import (
-    MODES,
-    AutoExploreCopilot,
-    Driver,
-    Ending,
-    Mode,
-    Shown,
-    Turn,
-    describe,
-)
+from natlang_envs.copilot.copilot import MODES, AutoExploreCopilot, Driver, Ending, Mode, Shown, Turn, describe
 from natlang_envs.copilot.drivers import HumanDriver, ModelDriver
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import agent_names, load_agent
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.repository.tree import Repository, open_repository
-from natlang_envs.sandbox.changes import check_outside
+from natlang_envs.sandbox.changes.patch import check_outside
 
 _SHOWN_CHARACTERS = 4_000  # of what one command printed
 _SHOWN_LINES = 5_000  # of the changes

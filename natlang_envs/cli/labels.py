@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,29 +14,60 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from natlang_envs.autoexplore.dataset.blind_review import agreement, read_readings, readings_file
 from natlang_envs.autoexplore.dataset.export import write_export, write_state_actions
-from natlang_envs.autoexplore.dataset.labels import WORDINGS, wording_named
+from natlang_envs.autoexplore.dataset.labels import WORDINGS, Label, read_labels, wording_named
 from natlang_envs.autoexplore.dataset.llm_labels import journal_of, make_labels
 from natlang_envs.autoexplore.dataset.report import (
     DEPTHS,
     Checked,
+    Folders,
     Parts,
+    all_parts,
     bm25_right,
     check,
     counts,
     depth_first_right,
     depth_group,
+    folder_here,
     rates,
     seen_by_players,
 )
-from natlang_envs.autoexplore.dataset.shipped import load_labels, part_named
-from natlang_envs.cli.chosen import chosen_labels
+from natlang_envs.autoexplore.dataset.shipped import digest, load_labels, part_named
 from natlang_envs.cli.support import LabelsOption, RepositoryOption, printable
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.repository.tree import open_repository
 
 _SHOWN_PROBLEMS = 50
+OWN = "labels"  # the part, and the exported split, of a user's own labels
 Out = Annotated[Path, typer.Option("-o", "--out", help="The file to write.")]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Labels, and where the files that they are about lie."""
+
+    parts: Parts  # the labels by part
+    folders: Folders  # where the files of a repository are
+    own: bool  # whether they are the user's own
+    digest: str  # of the files that the labels come from
+
+    @property
+    def explained(self) -> Callable[[Label], Collection[str]] | None:
+        """Which files may hold a label's evidence without being targets; None where nobody has looked."""
+        return None if self.own else lambda label: [each.path for each in label.elsewhere]
+
+
+def chosen_labels(labels: Path | None, repository: Path | None) -> Chosen:
+    """Return the labels that the options of a command name."""
+    if (labels is None) != (repository is None):
+        raise UsageError("--labels and --repo belong together: name the file and the folder that it is about")
+    if labels is not None and repository is not None:
+        folder = open_repository(repository).path
+        parts = {OWN: read_labels(labels)}
+        if not parts[OWN]:
+            raise UsageError(f"{labels} holds no label: make some with natlang data label")
+        return Chosen(parts, lambda name: folder, True, hashlib.sha256(labels.read_bytes()).hexdigest())
+    return Chosen(all_parts(load_labels), folder_here, False, digest())
 
 
 def add_commands(app: typer.Typer) -> None:

@@ -2,11 +2,10 @@
 
 copilot          the loop: a prompt, an answer, the command in it, what the command did
 replies          finds the command in an answer
-command_text     what the text of a command may look like
-tool_calls       calls of tools, as families of models write them
+command_text     commands as they stand in text: the first of several, tidied
+tool_calls       commands as JSON, tags and tool calls
 listed_commands  the commands that are offered as choices
 drivers          who answers: a person or a chat model
-prompt_files     what models are asked, from `prompts/`
 """
 
 from __future__ import annotations

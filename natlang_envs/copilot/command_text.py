@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from natlang_envs.sandbox.parser import ParseError, document_end, parse
+from natlang_envs.sandbox.commands.parser import ParseError, document_end, parse
 from natlang_envs.sandbox.sandbox import NATIVE, PROGRAMS
 
 ENDS = ("id", "answer", "exit")

@@ -8,19 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 from natlang_envs.copilot.listed_commands import ListedCommands, list_commands
-from natlang_envs.copilot.prompt_files import prompt_texts
 from natlang_envs.copilot.replies import ENDS, Reply, read_reply
 from natlang_envs.errors import UsageError, one_of
+from natlang_envs.evaluation.model_text import prompt_texts
 from natlang_envs.prompt import Choice, enumerate_actions
 from natlang_envs.repository.texts import NEXT, PREVIOUS, clean_question, turned
 from natlang_envs.repository.tree import Repository
-from natlang_envs.sandbox.command_context import ROOT, CommandContext, CommandError, resolve
+from natlang_envs.sandbox.commands.context import ROOT, CommandContext, CommandError, resolve
+from natlang_envs.sandbox.commands.parser import ParseError, parse
 from natlang_envs.sandbox.isolation.isolation import Limits
-from natlang_envs.sandbox.parser import ParseError, parse
 from natlang_envs.sandbox.sandbox import AutoExploreSandbox, CommandResult
 from natlang_envs.spaces import escape_surrogates
 
@@ -62,7 +61,6 @@ class Driver(Protocol):
 
     def reply(self, copilot: AutoExploreCopilot) -> str | None:
         """Return the answer to the present prompt; None: no more will come."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -134,9 +132,7 @@ class AutoExploreCopilot:
     def __enter__(self) -> AutoExploreCopilot:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -146,7 +142,7 @@ class AutoExploreCopilot:
     @property
     def task(self) -> str:
         """The question or task, in words."""
-        return prompt_texts("copilot")[self.mode]["task"].format(question=self.question)
+        return _words()[self.mode]["task"].format(question=self.question)
 
     @property
     def steps_left(self) -> int:
@@ -161,7 +157,7 @@ class AutoExploreCopilot:
     @property
     def instructions(self) -> str:
         """The part of a prompt that never changes: the commands, and how to end."""
-        words = prompt_texts("copilot")
+        words = _words()
         return words["role"].strip().replace("{ends}", words[self.mode]["ends"].strip())
 
     def listed(self) -> ListedCommands:
@@ -176,7 +172,7 @@ class AutoExploreCopilot:
 
     def prompt(self) -> str:
         """Return the prompt of this turn, without the instructions."""
-        words = prompt_texts("copilot")
+        words = _words()
         folder = self.sandbox.cwd
         lines = ["# Task", self.task, "# Current folder", f"{ROOT}/{folder}" if folder else ROOT]
         if self.shown.files:
@@ -209,7 +205,7 @@ class AutoExploreCopilot:
         reply = read_reply(escape_surrogates(answer[:MAX_REPLY]), self.choices(), FINAL[self.mode])
         result = self._execute(reply)
         if reply.left_over:
-            note = prompt_texts("copilot")["left_over"].format(count=reply.left_over)
+            note = _words()["left_over"].format(count=reply.left_over)
             result = result._replace(stderr=f"{result.stderr}{note}\n")
         turn = Turn(reply.command, reply.reasoning, result)
         self.turns.append(turn)
@@ -244,7 +240,7 @@ class AutoExploreCopilot:
         return Ending(kind, value, self.sandbox.left_out())
 
     def _execute(self, reply: Reply) -> CommandResult:
-        words = prompt_texts("copilot")
+        words = _words()
         if reply.command is None:
             return _answer(words["unreadable"], 2)
         line = (self.listed().lines.get(reply.command) if self.shown.choices else None) or reply.command.strip()
@@ -286,8 +282,12 @@ class AutoExploreCopilot:
                 self.ending = self._ended("identified", path)
                 return CommandResult("", "", 0)
             if kind == "folder":
-                return _answer(prompt_texts("copilot")["a_folder"].format(name=name), 1)
-        return _answer(prompt_texts("copilot")["no_file"].format(name=typed or "id"), 1)
+                return _answer(_words()["a_folder"].format(name=name), 1)
+        return _answer(_words()["no_file"].format(name=typed or "id"), 1)
+
+
+def _words() -> dict[str, Any]:
+    return prompt_texts("natlang_envs.copilot")
 
 
 def describe(result: CommandResult, characters: int) -> str:
@@ -298,7 +298,7 @@ def describe(result: CommandResult, characters: int) -> str:
             continue
         parts.append(text[:characters].removesuffix("\n"))
         if len(text) > characters:
-            parts.append(prompt_texts("copilot")["cut"].format(shown=f"{characters:,}", total=f"{len(text):,}"))
+            parts.append(_words()["cut"].format(shown=f"{characters:,}", total=f"{len(text):,}"))
     if result.stopped is not None:
         parts.append(f"[stopped: {result.stopped}]")
     if result.exit_code:

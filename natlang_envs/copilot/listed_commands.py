@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from natlang_envs.repository.entries import Folder
 from natlang_envs.repository.navigation import pages_of
 from natlang_envs.repository.texts import EXIT, NEXT, PREVIOUS, UP
-from natlang_envs.repository.tree import Folder
-from natlang_envs.sandbox.parser import quote
+from natlang_envs.sandbox.commands.parser import quote
 
 
 class ListedCommands(NamedTuple):

@@ -32,7 +32,7 @@ from natlang_envs.copilot.command_text import (
 from natlang_envs.copilot.tool_calls import calls_in, command_of, python_call
 from natlang_envs.evaluation.model_text import json_values, split_thought
 from natlang_envs.prompt import Choice
-from natlang_envs.sandbox.parser import document_end
+from natlang_envs.sandbox.commands.parser import document_end
 
 _FENCE_LINE = re.compile(r"^[ \t]*+(```++|~~~++)[ \t]*+([\w+.-]*+)[ \t]*+$", re.MULTILINE)
 _ACTION = re.compile(
@@ -49,8 +49,7 @@ _BRACKETS = re.compile(r"\A([A-Za-z]+)\[([^\n]*)\]\Z")
 _FINAL = re.compile(r"^[ \t>*_#]*+Final Answer[ \t*_]*:[ \t*_]*", re.MULTILINE | re.IGNORECASE)
 _ANSWER = re.compile(r"^[ \t>*_#]*+(?:The[ \t]+)?Answer(?:[ \t]+is)?[ \t*_]*:[ \t*_]*", re.MULTILINE | re.IGNORECASE)
 _COMMAND_LINE = re.compile(
-    rf"^[^\S\n]*+{MARKS}?[`*]*+[^\S\n]*+({'|'.join(sorted(WORDS, key=len, reverse=True))})(?=[\s`*.]|\Z)",
-    re.MULTILINE,
+    rf"^[^\S\n]*+{MARKS}?[`*]*+[^\S\n]*+({'|'.join(sorted(WORDS, key=len, reverse=True))})(?=[\s`*.]|\Z)", re.MULTILINE
 )
 # Words in the sentence before a quoted command after which it is not meant to be done now.
 _NOT_NOW = re.compile(
@@ -69,26 +68,17 @@ _LABELLED = re.compile(r"\A(?:choice[ \t]*:?[ \t]*)?[(\[*`\"']*([A-Za-z]{1,2})[)
 
 
 class Reply(NamedTuple):
-    """The parts of an answer.
+    """The parts of an answer."""
 
-    Attributes:
-        command: The one command in it, or None where none can be found.
-        reasoning: The text around it.
-        left_over: How many further commands stand with it and are not run.
-    """
-
-    command: str | None
-    reasoning: str = ""
-    left_over: int = 0
+    command: str | None  # the one command in it, or None where none can be found
+    reasoning: str = ""  # the text around it
+    left_over: int = 0  # how many further commands stand with it and are not run
 
 
 def read_reply(text: str, choices: Sequence[Choice] = (), final: str = "answer") -> Reply:
-    """Find the command.
+    """Find the command; a label or the words of one of the choices stand for it.
 
-    Args:
-        text: The answer.
-        choices: The listed choices; a label or the words of one stand for it.
-        final: The command that a final answer stands for: `answer`, `id`, or `exit`, which takes no text.
+    `final` is the command that a final answer stands for: `answer`, `id`, or `exit`, which takes no text.
     """
     thought, said, finished = split_thought(text)
     if not finished:  # it was cut while it thought: only what stands last can be a command, and none that ends the work

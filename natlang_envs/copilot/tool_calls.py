@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from natlang_envs.copilot.command_text import WORDS
 from natlang_envs.evaluation.model_text import json_values
-from natlang_envs.sandbox.parser import quote
+from natlang_envs.sandbox.commands.parser import quote
 
 _MOST_TRIED = 50  # tags of one answer
 _DEEPEST = 6  # values in values

@@ -54,13 +54,8 @@ def proxy_of(address: str) -> tuple[str, str] | None:
 def connect(timeout: float, agent: str, response_hook: Any) -> openai.OpenAI:
     """Return a client of the endpoint that the environment names.
 
-    Args:
-        timeout: Seconds for one piece of an answer.
-        agent: What to call the agent in errors.
-        response_hook: Called with each response before it is read.
-
-    Raises:
-        UsageError: The package is not installed, or the environment names no endpoint or what is none.
+    `timeout` is in seconds for one piece of an answer; `response_hook` is called with each response before it is
+    read.
     """
     try:
         import openai

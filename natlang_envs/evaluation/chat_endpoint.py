@@ -58,9 +58,6 @@ class ChatEndpoint:
     Attributes:
         endpoint: The address, without a password or a query.
         tokens: What was read and written so far.
-
-    Raises:
-        UsageError: There is no model, the package is not installed, or the environment names no endpoint.
     """
 
     def __init__(
@@ -92,9 +89,6 @@ class ChatEndpoint:
 
         Tool calls come as text, `<tool_call>{...}</tool_call>`. Where there is no text, the answer holds what the
         endpoint gives in its place: a thought in `<think>` tags, a refusal, and the reason why it ended.
-
-        Raises:
-            UsageError: The endpoint does not answer, refuses, or answers with nothing that is a chat completion.
         """
         for attempt in range(1, self._attempts + 1):
             try:

@@ -24,13 +24,9 @@ IS_IT_ONE = "is it an OpenAI-compatible endpoint?"
 
 
 class Problem(Exception):  # noqa: N818 - becomes a UsageError with the address in front
-    """Why a request gave no answer, and how long to wait before the next.
+    """Why a request gave no answer, and how long to wait before the next: `pause` seconds; None: another is of no use.
 
-    Args:
-        why: The reason, in words that follow the address of the endpoint.
-        pause: Seconds; None: there is no use in another request.
-        asked: Whether the endpoint itself asked for the pause.
-        remedy: What to do.
+    `why` follows the address of the endpoint; `asked` says whether the endpoint itself asked for the pause.
     """
 
     def __init__(self, why: str, pause: float | None = 0.0, *, asked: bool = False, remedy: str = "") -> None:
@@ -57,11 +53,7 @@ def plain(text: str) -> str:
 
 
 def unpacked(body: bytes, encoding: str) -> bytes:
-    """Return a body as it was before it was packed, up to `MAX_BODY` bytes and one more.
-
-    Raises:
-        Problem: It is packed in a way that is not read.
-    """
+    """Return a body as it was before it was packed, up to `MAX_BODY` bytes and one more."""
     encoding = encoding.strip().lower()
     if encoding in ("", "identity") and body[:2] != b"\x1f\x8b":
         return body
@@ -81,9 +73,13 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> Problem:
     error = _member(error, "error") or error
     said = _words_of(error) or body.decode("utf-8", "backslashreplace")
     pause = None if _is_quota(error, said) else _pause_of(status)
+    return _problem(f"answers with status {status}", said, pause, headers)
+
+
+def _problem(why: str, said: str, pause: float | None, headers: Mapping[str, str]) -> Problem:
+    """Return a problem with the pause that the endpoint asks for, if it is of use to ask again at all."""
     asked = None if pause is None else pause_asked(headers, said)
-    pause = pause if asked is None else asked
-    return Problem(f"answers with status {status}: {_short(said)}", pause, asked=bool(asked))
+    return Problem(f"{why}: {_short(said)}", pause if asked is None else asked, asked=bool(asked))
 
 
 def pause_asked(headers: Mapping[str, str], said: str) -> float | None:
@@ -124,11 +120,7 @@ def _seconds(text: str) -> float | None:
 
 
 def completion_of(body: bytes) -> Completion:
-    """Return the answer that is in a body.
-
-    Raises:
-        Problem: There is none.
-    """
+    """Return the answer that is in a body."""
     done = _joined(body) if body.lstrip()[:1] in (b"d", b"e", b":", b"i") else _parsed(body)  # a stream of events
     choices = _member(done, "choices")
     error = _member(done, "error")
@@ -165,9 +157,7 @@ def _error(error: object) -> Problem:
     passing = _pause_of(status) is not None or (not status and bool(_PASSING.search(f"{code} {said}")))
     shown = f" ({plain(str(code))[:60]})" if code else ""
     pause = 0.0 if passing and not _is_quota(error, said) else None
-    asked = None if pause is None else pause_asked({}, said)
-    pause = pause if asked is None else asked
-    return Problem(f"answers with an error{shown}: {_short(said)}", pause, asked=bool(asked))
+    return _problem(f"answers with an error{shown}", said, pause, {})
 
 
 def _pause_of(status: int) -> float | None:

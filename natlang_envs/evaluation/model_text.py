@@ -1,14 +1,17 @@
-"""What models write around an answer: thoughts in tags, tokens of their templates, and JSON somewhere in the text.
+"""What models are asked, and what they write around an answer: thoughts, tokens of templates, JSON in the text.
 
-All of it takes time by the length of the text, whatever it holds.
+Reading takes time by the length of the text, whatever it holds.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
 
 _TAGS = "think(?:ing)?|thought|reasoning|analysis|scratchpad"
 _OPENS = re.compile(rf"\s*<({_TAGS})>", re.IGNORECASE)
@@ -26,6 +29,12 @@ _INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff"  # spaces of no width
 _OPENING = re.compile(r"[{\[]")
 _MOST_TRIED = 50  # places of one text that JSON is read from
 _DECODER = json.JSONDecoder(strict=False)  # models write line breaks into strings
+
+
+@cache
+def prompt_texts(package: str) -> dict[str, Any]:
+    """Return the texts of prompts that a package has in its `prompts.toml`."""
+    return tomllib.loads(resources.files(package).joinpath("prompts.toml").read_text(encoding="utf-8"))
 
 
 class Said(NamedTuple):

@@ -1,11 +1,11 @@
 """A repository as AutoExplore sees it.
 
 tree         the index of a folder: names, kinds, sizes, contents on demand; links are never followed
-entries      what stands in a folder, opened without following links
-renewal      a file that changed meanwhile is taken anew or left out
+entries      what is known of a file or folder, and how it is opened
+renewal      takes what changed since as it is now
 names        file names as text, and back to the bytes of the disk
-ignore       what git's ignore files leave out
-wildmatch    patterns of ignore files
+ignore       what `.gitignore` files leave out
+wildmatch    git's patterns of names
 navigation   the pages of every folder, their commands, and shortest routes
 texts        what a player reads: places, files, questions and answers in words
 """

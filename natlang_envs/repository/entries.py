@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
+
+from natlang_envs.files import opening
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: opening a FIFO that was put in a file's place must not wait for a writer.
@@ -41,11 +43,7 @@ class Mark(NamedTuple):
 
 @contextmanager
 def open_beneath(root: int, parts: Sequence[bytes]) -> Generator[int]:
-    """Open the folder that `parts` lead to below the open folder `root`, following no symbolic link.
-
-    Raises:
-        OSError: A part is missing, is a symbolic link, or is no folder.
-    """
+    """Open the folder that `parts` lead to below the open folder `root`, following no symbolic link."""
     current = os.dup(root)
     try:
         for part in parts:
@@ -57,11 +55,6 @@ def open_beneath(root: int, parts: Sequence[bytes]) -> Generator[int]:
         os.close(current)
 
 
-@contextmanager
-def open_folder(path: str | Path) -> Generator[int]:
+def open_folder(path: str | Path) -> AbstractContextManager[int]:
     """Open a folder that the caller trusts, whatever leads to it."""
-    opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield opened
-    finally:
-        os.close(opened)
+    return opening(path, os.O_RDONLY | os.O_DIRECTORY)

@@ -28,21 +28,13 @@ _NO_LINKS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Rule(NamedTuple):
-    """One line of a file of rules.
+    """One line of a file of rules."""
 
-    Attributes:
-        pattern: What the path below `base`, or with `by_name` the name, is as a whole.
-        base: The folder with the file, as bytes with a slash at the end; empty for the top.
-        by_name: Whether it is about names at any depth.
-        folders_only: Whether it is about folders alone.
-        keeps: Whether it takes back what rules before it left out.
-    """
-
-    pattern: re.Pattern[bytes]
-    base: bytes
-    by_name: bool
-    folders_only: bool
-    keeps: bool
+    pattern: re.Pattern[bytes]  # what the path below `base`, or with `by_name` the name, is as a whole
+    base: bytes  # the folder with the file, as bytes with a slash at the end; empty for the top
+    by_name: bool  # whether it is about names at any depth
+    folders_only: bool  # whether it is about folders alone
+    keeps: bool  # whether it takes back what rules before it left out
 
 
 def read_rules(content: bytes, base: bytes = b"") -> tuple[Rule, ...]:
@@ -84,11 +76,7 @@ def is_ignored(rules: Sequence[Rule], path: bytes, folder: bool) -> bool:
 
 
 def rules_in(folder: int, base: bytes) -> tuple[Rule, ...]:
-    """Return the rules of the `.gitignore` in an open folder, if there is one.
-
-    Raises:
-        UsageError: It is too large.
-    """
+    """Return the rules of the `.gitignore` in an open folder, if there is one."""
     return _rules_of(IGNORE_FILE, base, _NO_LINKS, folder)
 
 
@@ -111,9 +99,6 @@ def rules_above(repository: Path) -> tuple[tuple[Rule, ...], bytes]:
     """Return the rules that stand outside a folder, and its path from the top of the working tree it is in.
 
     Outside of a working tree there are none.
-
-    Raises:
-        UsageError: A file of rules is too large.
     """
     top = next((each for each in (repository, *repository.parents) if _git_folder(each) is not None), None)
     git = top and _git_folder(top)

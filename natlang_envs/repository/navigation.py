@@ -28,19 +28,12 @@ Key = tuple[str, int]  # a folder's path and a page of it, from 0
 
 
 class Move(NamedTuple):
-    """The effect of a command: goes to a place, shows or names a file, or leaves.
+    """The effect of a command: goes to a place, shows or names a file, or leaves."""
 
-    Attributes:
-        kind: What it is.
-        path: The file's path, or that of the folder gone to.
-        page: The page gone to.
-        feedback: The answer, where it is known beforehand.
-    """
-
-    kind: Literal["go", "cat", "id", "exit"]
-    path: str = ""
-    page: int = 0
-    feedback: str = ""
+    kind: Literal["go", "cat", "id", "exit"]  # what it is
+    path: str = ""  # the file's path, or that of the folder gone to
+    page: int = 0  # the page gone to
+    feedback: str = ""  # the answer, where it is known beforehand
 
 
 class Place(NamedTuple):
@@ -79,7 +72,7 @@ def pages_of(folders: tuple[str, ...], files: tuple[str, ...]) -> list[Page]:
 
 
 class Navigation:
-    """The places of a repository; made by `navigation_of`."""
+    """The places of a repository, made by `navigation_of`; `cat` shows `budget` characters of a file."""
 
     def __init__(self, repository: Repository, budget: int) -> None:
         self.repository = repository
@@ -100,12 +93,7 @@ class Navigation:
         return found
 
     def text(self, path: str, before: int = 0) -> str:
-        """Return the answer to `cat`.
-
-        Args:
-            path: The file.
-            before: How often the file was shown before: a long one is shown in parts.
-        """
+        """Return the answer to `cat`; a long file is shown in parts, and was shown `before` times."""
         found = self._texts.get((path, before))
         if found is None:
             head = self.repository.part(path, 0, bytes_shown(self._budget * (before + 1)))

@@ -10,15 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Self
 
-from natlang_envs.repository.entries import (
-    FILE_FLAGS,
-    KEPT_BYTES,
-    NOT_REGULAR,
-    Folder,
-    Mark,
-    open_beneath,
-    open_folder,
-)
+from natlang_envs.files import opening
+from natlang_envs.repository.entries import FILE_FLAGS, KEPT_BYTES, NOT_REGULAR, Folder, Mark, open_beneath, open_folder
 from natlang_envs.repository.names import parts_of
 
 CHANGING = "It changes all the time"
@@ -92,16 +85,13 @@ class Renewable:
             del self._marks[path]
             self._barred[path] = CHANGING if leave_out else NOT_REGULAR
             return f"{self._barred[path].lower()}: it is left out"
-        opened = os.open(parts_of(path)[-1], FILE_FLAGS, dir_fd=folder)
-        try:
+        with opening(parts_of(path)[-1], FILE_FLAGS, dir_fd=folder) as opened:
             found = os.fstat(opened)
             self._marks[path] = Mark.of(found)
             if found.st_size <= KEPT_BYTES:
                 content = os.read(opened, found.st_size)
                 self._marks[path] = self._marks[path]._replace(size=len(content))
                 self._contents[path] = content
-        finally:
-            os.close(opened)
         return ANEW
 
     def _list_again(self, folder: Folder) -> None:

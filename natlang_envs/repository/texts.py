@@ -72,12 +72,8 @@ def turned(page: int, pages: int) -> str:
 def contents(name: str, head: bytes, size: int, budget: int, number: int = 0) -> str:
     """Return the answer to a `cat`: a long file is shown in parts, and the first one again after the last.
 
-    Args:
-        name: The file's name.
-        head: Its first bytes, `bytes_shown(budget * (number + 1))` of them or all.
-        size: Its size in bytes.
-        budget: The largest number of characters of it to show.
-        number: How often the file was shown before.
+    `head` are its first bytes, `bytes_shown(budget * (number + 1))` of them or all; it was shown `number` times
+    before.
     """
     if not size:
         return f"{name} is empty."

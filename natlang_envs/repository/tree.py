@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import opening
 from natlang_envs.repository.entries import (
     FILE_FLAGS,
     KEPT_BYTES,
@@ -29,22 +30,6 @@ from natlang_envs.repository.entries import (
 from natlang_envs.repository.ignore import Rule, leaves_out, rules_above, rules_in
 from natlang_envs.repository.names import is_git, of_entry, on_disk, parts_of, shown
 from natlang_envs.repository.renewal import Renewable
-
-__all__ = [
-    "FILE_FLAGS",
-    "KEPT_BYTES",
-    "LINK",
-    "MAX_DEPTH",
-    "NOT_REGULAR",
-    "Folder",
-    "Kind",
-    "Mark",
-    "Repository",
-    "RepositoryChanged",
-    "open_beneath",
-    "open_folder",
-    "open_repository",
-]
 
 MAX_ENTRIES = 1_000_000  # a repository with more is refused: it is a disk, not a repository
 MAX_DEPTH = 128  # folders in folders; what is deeper is left out and named
@@ -231,25 +216,19 @@ class Repository(Renewable):
             return
         name = needed[0][0]
         try:
-            with (
-                open_folder(self.path) as root,
-                open_beneath(root, parts_of(path)) as folder,
-            ):
+            with open_folder(self.path) as root, open_beneath(root, parts_of(path)) as folder:
                 for name, mark in needed:
                     self._contents[prefix + name] = self._read_in(folder, name, prefix + name, mark)
         except OSError:
             raise self._changed(prefix + name) from None
 
     def _read_in(self, folder: int, name: str, path: str, mark: Mark) -> bytes:
-        opened = os.open(on_disk(name), FILE_FLAGS, dir_fd=folder)
-        try:
+        with opening(on_disk(name), FILE_FLAGS, dir_fd=folder) as opened:
             self._compare(path, mark, os.fstat(opened))
             content = os.read(opened, mark.size)
             while len(content) < mark.size and (more := os.read(opened, mark.size - len(content))):
                 content += more
             self._compare(path, mark, os.fstat(opened))
-        finally:
-            os.close(opened)
         return content
 
     @contextmanager

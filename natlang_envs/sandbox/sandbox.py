@@ -6,32 +6,23 @@ import codecs
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
 
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.tree import Repository, RepositoryChanged, open_repository
-from natlang_envs.sandbox.changes import ChangedFile, changed_files, check_outside, patch, write_patch
-from natlang_envs.sandbox.command_context import (
-    MISSING,
-    CommandContext,
-    CommandError,
-    Output,
-    Stopped,
-    resolve_target,
-)
-from natlang_envs.sandbox.commands import COMMANDS
-from natlang_envs.sandbox.entries import State
-from natlang_envs.sandbox.grep import grep
-from natlang_envs.sandbox.installed import Installed, installed
+from natlang_envs.sandbox.changes.entries import State
+from natlang_envs.sandbox.changes.installed import Installed, installed
+from natlang_envs.sandbox.changes.layered_folder import MANY, LayeredFolder
+from natlang_envs.sandbox.changes.overlay import NO_STATE, Overlay, judged_copy, parent_of
+from natlang_envs.sandbox.changes.patch import ChangedFile, changed_files, check_outside, patch, write_patch
+from natlang_envs.sandbox.changes.work_folder import TooMuch, WorkFolder
+from natlang_envs.sandbox.commands.context import MISSING, CommandContext, CommandError, Output, Stopped, resolve_target
+from natlang_envs.sandbox.commands.grep import grep
+from natlang_envs.sandbox.commands.native import COMMANDS
+from natlang_envs.sandbox.commands.parser import CommandLine, ParseError, parse
+from natlang_envs.sandbox.commands.search import SEARCH_COMMANDS
 from natlang_envs.sandbox.isolation.isolation import Completed, Isolation, Limits, find_isolation
-from natlang_envs.sandbox.judge import judged_copy
-from natlang_envs.sandbox.layered_folder import MANY, LayeredFolder
-from natlang_envs.sandbox.overlay import NO_STATE, Overlay, parent_of
-from natlang_envs.sandbox.parser import CommandLine, ParseError, parse
-from natlang_envs.sandbox.search_commands import SEARCH_COMMANDS
-from natlang_envs.sandbox.work_folder import TooMuch, WorkFolder
 from natlang_envs.spaces import escape_surrogates
 
 _T = TypeVar("_T")
@@ -87,11 +78,7 @@ class AutoExploreSandbox:
     """
 
     def __init__(
-        self,
-        repository: str | Path | Repository,
-        *,
-        limits: Limits | None = None,
-        unsafe: bool = False,
+        self, repository: str | Path | Repository, *, limits: Limits | None = None, unsafe: bool = False
     ) -> None:
         self.repository = repository if isinstance(repository, Repository) else open_repository(repository)
         self.limits = limits or Limits()
@@ -104,9 +91,7 @@ class AutoExploreSandbox:
     def __enter__(self) -> AutoExploreSandbox:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -132,10 +117,8 @@ class AutoExploreSandbox:
         Raises:
             UsageError: The sandbox is closed.
         """
-        if self._closed:
-            raise UsageError("the sandbox is closed: make a new one")
         try:
-            line = parse(escape_surrogates(command_line))
+            line = self._parsed(command_line)
         except ParseError as error:
             return CommandResult("", f"{error}\n", 2)
         stages: list[CommandLine] = []
@@ -172,12 +155,13 @@ class AutoExploreSandbox:
         done = done._replace(stderr=done.stderr + "".join(notes).encode("utf-8", "backslashreplace"))
         return CommandResult(_shown(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
 
-    def _living(self, act: Callable[[], _T]) -> _T:
-        """Do something that reads the original; what changed in it meanwhile is taken as it is now, or left out.
+    def _parsed(self, command_line: str) -> CommandLine:
+        if self._closed:
+            raise UsageError("the sandbox is closed: make a new one")
+        return parse(escape_surrogates(command_line))
 
-        Raises:
-            RepositoryChanged: Again and again another file changed.
-        """
+    def _living(self, act: Callable[[], _T]) -> _T:
+        """Do something that reads the original; what changed in it meanwhile is taken as it is now, or left out."""
         met: set[str] = set()
         twice: set[str] = set()
         for _ in range(_RENEWALS):
@@ -283,10 +267,8 @@ class AutoExploreSandbox:
             RepositoryChanged: The original changed since it was indexed.
             UsageError: The line runs something else, there is no isolation here, or the sandbox is closed.
         """
-        if self._closed:
-            raise UsageError("the sandbox is closed: make a new one")
         try:
-            line = parse(escape_surrogates(command_line))
+            line = self._parsed(command_line)
         except ParseError as error:
             raise UsageError(f"the judge's command line is not understood: {error}") from None
         if PROGRAMS.get(line.words[0]) != "python" or line.target is not None:

@@ -7,7 +7,7 @@ import pytest
 from examples import openai_loop
 from natlang_envs import unwrap
 from natlang_envs.making import make_env
-from tests.natlang_envs.chat_server import serve
+from tests.support.chat_server import serve
 
 
 def test_a_model_that_knows_the_plan_wins(capsys: pytest.CaptureFixture[str]) -> None:

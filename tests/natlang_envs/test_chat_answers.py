@@ -16,7 +16,7 @@ from natlang_envs import UsageError
 from natlang_envs.evaluation.chat_connection import connect
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.evaluation.chat_response import pause_asked
-from tests.natlang_envs.chat_server import Body, Chat, completion, serve
+from tests.support.chat_server import Body, Chat, completion, serve
 
 SECRET = "sk-abcdef123456"
 

@@ -13,7 +13,7 @@ import pytest
 
 from natlang_envs import UsageError
 from natlang_envs.evaluation.chat_endpoint import MAX_BODY, ChatEndpoint
-from tests.natlang_envs.chat_server import Body, Model, serve
+from tests.support.chat_server import Body, Model, serve
 
 HEADERS = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 

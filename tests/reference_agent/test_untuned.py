@@ -32,7 +32,7 @@ from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import SayCanPolicy
 from reference_agent.models.tokenizer import CHAT_ROLE
 from reference_agent.run.config_file import load_config
-from tests.natlang_envs.chat_server import Body, completion, serve
+from tests.support.chat_server import Body, completion, serve
 
 PICKUP = "dangerous-taxi-pickup/v1"
 COMMANDS = ("move south", "move north", "pick up passenger")

@@ -10,10 +10,8 @@ import typer
 
 from natlang_envs.autoexplore.dataset.blind_review import sample, write_readings
 from natlang_envs.autoexplore.dataset.card import card
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE
-from natlang_envs.autoexplore.dataset.locations import data_folder
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, data_folder, repository_folder
 from natlang_envs.autoexplore.dataset.report import all_parts
-from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.dataset.shipped import digest, load_labels
 from natlang_envs.cli.support import run_app
 from natlang_envs.errors import UsageError

@@ -1,21 +1,20 @@
 """The labelled dataset of AutoExplore: questions about repositories, and the files that answer them.
 
-catalogue          the repositories, pinned
-locations          the folder of the dataset's own files
-repositories       where the repositories lie on this machine
-package_index      a file from the packaging index that pip is set to
-fetch, unpack      fetches archives, and unpacks what nobody trusts
-labels             a question, its targets, and the evidence
-shipped            the dataset's own labels, a file for each split
-quotations         evidence that is not quoted but given by position and hash
-licences           files whose text may not be quoted
-checks             the rules that every label satisfies
-near_duplicates    questions that are nearly the same
-report             checks, counts and simple searchers over all labels
-blind_review       a second reading that does not know the answers
-export, card       state-action pairs, the published form, the dataset card
-llm_labels         labels of your own repository, by a model
-coffee_company/    builds the one repository that is not fetched
+catalogue        the repositories, pinned, and where their files lie on this machine
+package_index    a file from the packaging index that pip is set to
+fetch            brings a repository into the cache
+unpack           unpacks archives that nobody trusts
+labels           a question, its targets, and the evidence
+shipped          the dataset's own labels, a file for each split
+quotations       evidence that is not quoted but given by position and hash, for its licence
+checks           the rules that every label satisfies
+near_duplicates  questions that are nearly the same
+report           checks, counts and simple searchers over all labels
+blind_review     a second reading that does not know the answers
+export           state-action pairs, and the published form
+card             the dataset card
+llm_labels       labels of your own repository, by a model
+coffee_company/  builds the one repository that is not fetched
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from natlang_envs.autoexplore.dataset.catalogue import data_folder
 from natlang_envs.autoexplore.dataset.labels import Label, read_lines
-from natlang_envs.autoexplore.dataset.locations import data_folder
 from natlang_envs.autoexplore.dataset.report import Rate
 from natlang_envs.files import write_whole
 from natlang_envs.tasks import hash_fraction

@@ -16,7 +16,7 @@ from natlang_envs.autoexplore.dataset.blind_review import (
 )
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
 from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Wording
-from natlang_envs.autoexplore.dataset.licences import RESTRICTIONS
+from natlang_envs.autoexplore.dataset.quotations import RESTRICTIONS
 from natlang_envs.autoexplore.dataset.report import (
     DEPTHS,
     Parts,

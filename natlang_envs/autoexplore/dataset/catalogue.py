@@ -6,13 +6,13 @@ packaging adds to a distribution is left out, since it repeats files of the proj
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from natlang_envs.autoexplore.dataset.locations import coffee_sources, data_folder
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.files import cache_folder
 from natlang_envs.tasks import Split
@@ -21,29 +21,40 @@ COFFEE = "coffee-company"  # the one that is built, not fetched
 _KEYS = {"name", "version", "licence", "split", "about", "sha256", "digest", "files"}
 
 
+def data_folder() -> Path:
+    """Return the folder of the dataset's own files: in the checkout, or where the wheel put them."""
+    checkout = Path(__file__).parents[3] / "datasets" / "autoexplore"
+    return checkout if checkout.is_dir() else Path(__file__).parent / "data"
+
+
+def coffee_files() -> list[Path]:
+    """Return the hand-written files of the Coffee Company, sorted; pip compiles Python files where it installs them."""
+    found = (data_folder() / "coffee_company").rglob("*")
+    return sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts)
+
+
+@cache
+def coffee_sources() -> str:
+    """Return a digest of what the Coffee Company is built from."""
+    total = hashlib.sha256()
+    for path in (*coffee_files(), *sorted(Path(__file__).parent.joinpath("coffee_company").glob("*.py"))):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        total.update(f"{content} {path.parent.name}/{path.name}\n".encode())
+    return total.hexdigest()
+
+
 @dataclass(frozen=True)
-class Entry:
-    """A repository of the dataset.
+class PinnedRepository:
+    """A repository of the dataset."""
 
-    Attributes:
-        name: Its name in the dataset, and in the packaging index.
-        version: The version that is pinned.
-        licence: Its SPDX identifier.
-        split: `train`, `validation` or `test`: declared, for ever.
-        about: A few words on what it is.
-        sha256: Of the archive; empty for the Coffee Company, which is built.
-        digest: Of the files' names and contents: see `tree.Repository.digest`.
-        files: How many they are.
-    """
-
-    name: str
-    version: str
-    licence: str
-    split: Split
-    about: str
-    sha256: str
-    digest: str
-    files: int
+    name: str  # its name in the dataset, and in the packaging index
+    version: str  # the version that is pinned
+    licence: str  # its SPDX identifier
+    split: Split  # `train`, `validation` or `test`: declared, for ever
+    about: str  # a few words on what it is
+    sha256: str  # of the archive; empty for the Coffee Company, which is built
+    digest: str  # of the files' names and contents: see `tree.Repository.digest`
+    files: int  # how many they are
 
     @property
     def archive(self) -> str:
@@ -63,27 +74,40 @@ class Entry:
 
 
 @cache
-def catalogue() -> dict[str, Entry]:
+def catalogue() -> dict[str, PinnedRepository]:
     """Return the repositories that labels are about, by name, in the order of the file."""
     return read_catalogue(data_folder() / "repositories.toml")
 
 
-def read_catalogue(path: Path) -> dict[str, Entry]:
+def read_catalogue(path: Path) -> dict[str, PinnedRepository]:
     """Read a file such as `repositories.toml`."""
     try:
         tables: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["repository"]
     except (OSError, ValueError, KeyError) as error:
         raise UsageError(f"{path} is no list of repositories ({error}): install natlang_envs again") from None
-    entries: dict[str, Entry] = {}
+    entries: dict[str, PinnedRepository] = {}
     for table in tables:
         if set(table) != _KEYS:
             raise UsageError(
                 f"{path}: repository {table.get('name')!r} has the keys {sorted(table)}, not {sorted(_KEYS)}"
             )
-        entries[table["name"]] = Entry(**table)
+        entries[table["name"]] = PinnedRepository(**table)
     return entries
 
 
-def entry_of(name: str) -> Entry:
+def pinned_repository(name: str) -> PinnedRepository:
     """Return a repository of the dataset."""
     return catalogue()[one_of("repository", name, catalogue())]
+
+
+def repository_folder(name: str) -> Path:
+    """Return the folder with a repository's files; the Coffee Company is built when it is first asked for."""
+    entry = pinned_repository(name)
+    if not entry.is_cached:
+        if name != COFFEE:
+            raise UsageError(f"the files of {name} are not here: run natlang data fetch, or natlang data fetch {name}")
+        # Imported here: few who ask for a repository build one.
+        from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
+
+        build_coffee_company(entry.folder)
+    return entry.folder

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from natlang_envs.autoexplore.baselines import LARGEST, bm25_of, question_words, words_of
 from natlang_envs.autoexplore.dataset.labels import RANKED, Difficulty, Evidence, Label
-from natlang_envs.autoexplore.dataset.licences import licence_of_quotes
 from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
+from natlang_envs.autoexplore.dataset.quotations import licence_of_quotes
 from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET, MAX_QUESTION
 from natlang_envs.repository.tree import Repository

@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from natlang_envs.autoexplore.dataset.card import card
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue, data_folder, repository_folder
 from natlang_envs.autoexplore.dataset.checks import text_of
 from natlang_envs.autoexplore.dataset.labels import Label, Wording
-from natlang_envs.autoexplore.dataset.locations import data_folder
 from natlang_envs.autoexplore.dataset.report import Parts
-from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.dataset.shipped import withheld_line
 from natlang_envs.autoexplore.episode import Episode
 from natlang_envs.autoexplore.tasks import ExploreTask
@@ -34,21 +32,13 @@ _LICENCE_FILES = ("LICENSE", "LICENCE", "COPYING", "NOTICE")
 
 
 class StateAction(NamedTuple):
-    """A step of the shortest way: what the player is shown, p(s), the commands listed, and the right one.
+    """A step of the shortest way: what the player is shown, p(s), the commands listed, and the right one."""
 
-    Attributes:
-        id: The label's id.
-        step: From 0.
-        prompt: p(s) with the whole path.
-        commands: The admissible commands.
-        action: The next command of the way.
-    """
-
-    id: str
-    step: int
-    prompt: str
-    commands: tuple[str, ...]
-    action: str
+    id: str  # the label's id
+    step: int  # from 0
+    prompt: str  # p(s) with the whole path
+    commands: tuple[str, ...]  # the admissible commands
+    action: str  # the next command of the way
 
 
 def state_actions(labels: Iterable[Label], wording: Wording = "natural") -> Iterator[StateAction]:
@@ -76,7 +66,7 @@ def write_export(folder: Path, parts: Parts, digest: str, *, own: bool = False) 
     """Write the published form: a Parquet file and JSON lines for each part, the card, and all hashes.
 
     The dataset comes with its list of repositories, the licence texts of those that are here, the blind readings, and
-    the Coffee Company.
+    the Coffee Company; labels of a user's `own` may be quoted.
     """
     try:
         import pyarrow as arrow  # pyright: ignore[reportMissingImports, reportMissingTypeStubs]

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, Entry
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, PinnedRepository
 from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
 from natlang_envs.autoexplore.dataset.package_index import Index
 from natlang_envs.autoexplore.dataset.unpack import told, unpack
@@ -18,16 +18,11 @@ MAX_ARCHIVE = 128 << 20  # bytes
 Progress = Callable[[int, int | None], None]  # bytes that are here, bytes in all where that is known
 
 
-def fetch(entry: Entry, index: Callable[[], Index], progress: Progress = lambda done, total: None) -> Path:
-    """Bring a repository's files into the cache, unless they are there.
+def fetch(entry: PinnedRepository, index: Callable[[], Index], progress: Progress = lambda done, total: None) -> Path:
+    """Bring a repository's files into the cache, unless they are there, and return their folder.
 
-    A download that was interrupted goes on where it stopped. Only a verified archive is unpacked, and then deleted. One
-    process fetches at a time.
-
-    Args:
-        entry: The repository.
-        index: Returns the packaging index; called only when something is to be downloaded.
-        progress: Told of each piece.
+    A download that was interrupted goes on where it stopped. Only a verified archive is unpacked, and then deleted.
+    One process fetches at a time. `index` is called only when something is to be downloaded.
     """
     if entry.is_cached:
         return entry.folder
@@ -48,7 +43,7 @@ def fetch(entry: Entry, index: Callable[[], Index], progress: Progress = lambda 
     return entry.folder
 
 
-def _download(entry: Entry, archive: Path, index: Callable[[], Index], progress: Progress) -> None:
+def _download(entry: PinnedRepository, archive: Path, index: Callable[[], Index], progress: Progress) -> None:
     if archive.is_file() and _sha256(archive) == entry.sha256:
         return
     part = archive.with_name(f"{archive.name}.{entry.sha256[:12]}.part")
@@ -89,7 +84,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def problem_of(entry: Entry) -> str | None:
+def problem_of(entry: PinnedRepository) -> str | None:
     """Return in one line how the files in the cache differ from the pinned ones, or None."""
     repository = open_repository(entry.folder, again=True)
     if len(repository.files) != entry.files or repository.links or repository.barred:

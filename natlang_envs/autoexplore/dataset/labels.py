@@ -135,22 +135,20 @@ def parse(value: object) -> Label:
 
 def evidence_of(value: object) -> Evidence:
     """Return a span from its object."""
-    content = read_object(value, ("path", "text"), "evidence")
-    return Evidence(_check(content["path"], str, "evidence's path"), _check(content["text"], str, "evidence's text"))
+    return Evidence(**_checked(value, {"path": str, "text": str}, "evidence", "evidence's"))
 
 
 def _verdict(value: object) -> Verdict:
-    content = read_object(value, ("path", "answers", "why"), "a file of bm25")
-    return Verdict(
-        _check(content["path"], str, "bm25's path"),
-        _check(content["answers"], bool, "bm25's answers"),
-        _check(content["why"], str, "bm25's why"),
-    )
+    return Verdict(**_checked(value, {"path": str, "answers": bool, "why": str}, "a file of bm25", "bm25's"))
 
 
 def _elsewhere(value: object) -> Elsewhere:
-    content = read_object(value, Elsewhere._fields, "each of elsewhere")
-    return Elsewhere(*(_check(content[name], str, f"elsewhere's {name}") for name in Elsewhere._fields))
+    return Elsewhere(**_checked(value, {"path": str, "why": str}, "each of elsewhere", "elsewhere's"))
+
+
+def _checked(value: object, kinds: dict[str, type], what: str, of: str) -> dict[str, Any]:
+    content = read_object(value, kinds, what)
+    return {name: _check(content[name], kind, f"{of} {name}") for name, kind in kinds.items()}
 
 
 def read_object(value: object, names: Iterable[str], what: str, optional: Iterable[str] = ()) -> dict[str, Any]:
@@ -197,7 +195,7 @@ def read_lines(path: Path, parse_one: Callable[[object], T]) -> Iterator[tuple[i
 
 
 def read_labels(path: Path, parse_one: Callable[[object], Label] = parse) -> list[Label]:
-    """Return the labels of a file."""
+    """Return the labels of a file; a line that asks what an earlier one does is refused."""
     labels: dict[str, Label] = {}
     for number, label in read_lines(path, parse_one):
         if labels.setdefault(label.id, label) is not label:

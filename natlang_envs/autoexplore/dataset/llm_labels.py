@@ -32,9 +32,8 @@ from natlang_envs.autoexplore.dataset.labels import (
     read_lines,
     write_labels,
 )
-from natlang_envs.copilot.prompt_files import prompt_texts
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.model_text import json_values, split_thought
+from natlang_envs.evaluation.model_text import json_values, prompt_texts, split_thought
 from natlang_envs.files import write_whole
 from natlang_envs.repository.tree import Repository
 
@@ -65,11 +64,7 @@ def journal_of(out: Path) -> Path:
 
 
 def resume(out: Path) -> tuple[list[Label], list[Done]]:
-    """Return what an earlier run finished: labels that the journal does not name are from a file that was not.
-
-    Raises:
-        UsageError: A file is there that no such run wrote.
-    """
+    """Return what an earlier run finished: labels that the journal does not name are from a file that was not."""
     journal = journal_of(out)
     if not journal.exists():
         if out.exists():
@@ -111,16 +106,8 @@ def make_labels(
 ) -> tuple[list[Label], list[Done]]:
     """Ask a model for questions on each file, check them, and write what holds after each file.
 
-    Args:
-        repository: The repository.
-        model: Who is asked.
-        out: The file of labels; with a journal beside it, the run goes on where it was.
-        count: How many questions are asked for of each file.
-        limit: The largest number of files; None for all.
-        progress: Told how many files are done, of how many.
-
-    Raises:
-        UsageError: The endpoint fails, or a file cannot be written or read; what is finished is kept.
+    With a journal beside `out` the run goes on where it was; `count` questions are asked for of each of `limit`
+    files.
     """
     labels, done = resume(out)
     paths = files_to_ask(repository)[:limit]
@@ -161,7 +148,7 @@ def _labels_of(
     repository: Repository, model: Model, path: str, count: int, before: list[Label]
 ) -> tuple[list[Label], list[str]]:
     """Return the labels of one file, and why other questions on it were dropped."""
-    words = prompt_texts("label")["ask"]
+    words = prompt_texts("natlang_envs.autoexplore.dataset")["ask"]
     system = words["role"].format(count=count, least=SHORTEST_EVIDENCE, most=LONGEST_EVIDENCE).strip()
     first = words["prompt"].format(files=_listing(repository), path=path, content=text_of(repository, path)).strip()
     prompt = first
@@ -263,7 +250,7 @@ def _compose(
 
 def _judge(repository: Repository, model: Model, path: str, question: str, answer: str) -> tuple[str, str] | None:
     """Return the span of a file that answers a question, "" where it does not, and why; None without a verdict."""
-    words = prompt_texts("label")["judge"]
+    words = prompt_texts("natlang_envs.autoexplore.dataset")["judge"]
     system = words["role"].format(least=SHORTEST_EVIDENCE, most=LONGEST_EVIDENCE).strip()
     text = text_of(repository, path)
     prompt = words["prompt"].format(question=question, answer=answer, path=path, content=text[:LARGEST_FILE]).strip()

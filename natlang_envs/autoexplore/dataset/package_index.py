@@ -91,7 +91,7 @@ def _pip_config() -> dict[str, dict[str, str]]:
 
 
 class Index:
-    """The packaging index that the settings describe."""
+    """The packaging index that the settings describe; by default, the user's."""
 
     def __init__(self, settings: IndexSettings | None = None) -> None:
         try:
@@ -142,11 +142,9 @@ class Index:
 
     @contextmanager
     def open(self, address: str, start: int) -> Generator[tuple[int, int | None, Iterator[bytes]]]:
-        """Open a file of the index.
+        """Open a file of the index from the byte `start`, if the index can.
 
-        Args:
-            address: From `address`.
-            start: The byte to begin at, if the index can.
+        Yields the byte it does begin at, the number of bytes from the first to the last or None, and the bytes.
         """
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
         try:

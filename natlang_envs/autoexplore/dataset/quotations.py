@@ -1,12 +1,40 @@
-"""Evidence without its text: where a span stands that may not be quoted here, and its hash."""
+"""Evidence without its text: which files may not be quoted here, where a span of them stands, and its hash.
+
+A project's documentation may have another licence than its code. Who has the archive restores such spans.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple, cast
+from fnmatch import fnmatch
+from typing import NamedTuple
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
-from natlang_envs.autoexplore.dataset.labels import Evidence, evidence_of, read_object
+from natlang_envs.autoexplore.dataset.labels import Evidence, read_object
+
+
+class Restriction(NamedTuple):
+    """Files of a repository whose text is not quoted."""
+
+    repository: str  # its name
+    files: tuple[str, ...]  # patterns of paths; `*` matches folders too
+    licence: str  # the SPDX identifier
+    holder: str  # whose they are
+
+    def covers(self, repository: str, path: str) -> bool:
+        """Return whether a file is one of these."""
+        return repository == self.repository and any(fnmatch(path, pattern) for pattern in self.files)
+
+
+RESTRICTIONS = (
+    Restriction("nltk", ("web/*", "nltk/test/*.doctest"), "CC-BY-NC-ND-3.0-US", "NLTK Project"),
+    Restriction("celery", ("docs/*",), "CC-BY-SA-4.0", "Ask Solem and the contributors of Celery"),
+)
+
+
+def licence_of_quotes(repository: str, path: str) -> str | None:
+    """Return the licence that keeps a file from being quoted; None where it may be."""
+    return next((each.licence for each in RESTRICTIONS if each.covers(repository, path)), None)
 
 
 class Quotation(NamedTuple):
@@ -18,19 +46,12 @@ class Quotation(NamedTuple):
     sha256: str
 
 
-def span_of(value: object) -> Evidence | Quotation:
-    """Return a span from its object, with or without its text."""
-    if isinstance(value, dict) and "text" in value:
-        return evidence_of(cast("object", value))
-    content = read_object(cast("object", value), Quotation._fields, "evidence without text")
+def quotation_from(value: object) -> Quotation:
+    """Return a quotation from its object."""
+    content = read_object(value, Quotation._fields, "evidence without text")
     if [type(content[name]) for name in Quotation._fields] != [str, int, int, str]:
         raise ValueError("evidence without text has a path, start and length as whole numbers, and a sha256")
     return Quotation(**content)
-
-
-def with_text(repository: str, span: Evidence | Quotation) -> Evidence:
-    """Return a span with its text; it is empty where it may not be quoted and the repository is not fetched."""
-    return span if isinstance(span, Evidence) else restored(repository, span)
 
 
 def restored(repository: str, quotation: Quotation) -> Evidence:

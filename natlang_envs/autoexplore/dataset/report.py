@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue, repository_folder
 from natlang_envs.autoexplore.dataset.checks import (
     HORIZON,
     duplicate_problems,
@@ -21,7 +21,6 @@ from natlang_envs.autoexplore.dataset.checks import (
     text_of,
 )
 from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Part, Wording
-from natlang_envs.autoexplore.dataset.repositories import repository_folder
 from natlang_envs.autoexplore.episode import Episode
 from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.autoexplore.tasks import ExploreTask
@@ -35,14 +34,10 @@ DEPTHS = ("0-1", "2", "3+", "any")
 
 
 class Checked(NamedTuple):
-    """What checking found.
+    """What checking found."""
 
-    Attributes:
-        problems: One line each.
-        skipped: The repositories whose files are not here: for their labels, what needs files was not checked.
-    """
-
-    problems: tuple[str, ...]
+    problems: tuple[str, ...]  # one line each
+    # The repositories whose files are not here: for their labels, what needs files was not checked.
     skipped: tuple[str, ...]
 
 
@@ -61,11 +56,8 @@ def check(
 ) -> Checked:
     """Check every label of all parts, against the files as far as they are here.
 
-    Args:
-        parts: The labels.
-        progress: Told how many are done, of how many.
-        folders: Where the files of a repository are.
-        explained: Returns the files that may hold a label's evidence without being targets; None looks for none.
+    `explained` returns the files that may hold a label's evidence without being targets; without it none is looked
+    for.
     """
     everything = [(part, number, label) for part in parts for number, label in enumerate(parts[part], 1)]
     problems = leaks(parts)

@@ -12,10 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+from natlang_envs.autoexplore.dataset.catalogue import data_folder
 from natlang_envs.autoexplore.dataset.labels import PARTS, Evidence, Label, Part, parse, read_labels
-from natlang_envs.autoexplore.dataset.licences import licence_of_quotes
-from natlang_envs.autoexplore.dataset.locations import data_folder
-from natlang_envs.autoexplore.dataset.quotations import quotation_of, span_of, with_text
+from natlang_envs.autoexplore.dataset.quotations import licence_of_quotes, quotation_from, quotation_of, restored
 from natlang_envs.errors import one_of
 
 
@@ -59,11 +58,11 @@ def restored_line(value: object) -> object:
 def _with_text(repository: str, value: object) -> object:
     if not isinstance(value, dict) or "sha256" not in value:
         return cast("object", value)
-    return with_text(repository, span_of(cast("object", value)))._asdict()
+    return restored(repository, quotation_from(cast("object", value)))._asdict()
 
 
 def withheld_line(label: Label, text_of: Callable[[str], str]) -> str:
-    """Return the line of a label, without text that may not be quoted."""
+    """Return the line of a label, without text that may not be quoted; `text_of` reads a file of its repository."""
     content = json.loads(label.to_json())
     content["evidence"] = [_withheld(label.repository, each, text_of) for each in label.evidence]
     return json.dumps(content, ensure_ascii=False)

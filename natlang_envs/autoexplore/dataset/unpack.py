@@ -21,9 +21,7 @@ _CHUNK = 1 << 20
 def unpack(archive: Path, folder: Path) -> None:
     """Unpack the files of an archive's one top folder, without what packaging added.
 
-    Args:
-        archive: A gzipped tar file.
-        folder: A folder that does not exist; it comes into being when all is there.
+    The folder must not exist; it comes into being when all is there.
     """
     with whole_folder(folder, keep=True, explain=told) as unfinished:
         try:

@@ -28,7 +28,7 @@ from natlang_envs.sandbox.isolation.namespaces import NOBODY
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AttackResult:
     """The result of one attack; `damage` is what the host found, empty where all held."""
 
     stdout: str
@@ -106,7 +106,7 @@ class Arena:
             found[path.name] = (about.st_mode, about.st_uid, path.read_bytes() if path.is_file() else b"")
         return found
 
-    def attack(self, isolation: Isolation, attack: Attack) -> Outcome:
+    def attack(self, isolation: Isolation, attack: Attack) -> AttackResult:
         """Run one attack in a fresh folder, and look at the host afterwards."""
         work = Path(tempfile.mkdtemp(prefix="work-", dir=self.top))
         self.touched.clear()
@@ -140,7 +140,7 @@ class Arena:
             damage.append(f"beside the folder: {sorted(others)}")
             for name in others:
                 (self.top / name).unlink()
-        return Outcome(
+        return AttackResult(
             stdout, done.stderr.decode(errors="replace"), done.exit_code, done.stopped, seconds, tuple(damage)
         )
 
@@ -151,7 +151,7 @@ class Arena:
         assert self.state() == self.before
 
 
-def verdict(attack: Attack, outcome: Outcome) -> str:
+def verdict(attack: Attack, outcome: AttackResult) -> str:
     """Return what is wrong, or nothing."""
     late = outcome.seconds > attack.limits.seconds + ALLOWANCE
     output = len(outcome.stdout) + len(outcome.stderr) > attack.limits.output + 100

@@ -28,13 +28,8 @@ def quiet(call, *arguments):
     try: return call(*arguments)
     except Exception: return None
 """
-SELDOM = (
-    "ctypes",
-    "shutil",
-    "signal",
-    "socket",
-    "subprocess",
-)  # imported where used: most of an attack's time is start-up
+# Imported where used: most of an attack\'s time is start-up.
+SELDOM = ("ctypes", "shutil", "signal", "socket", "subprocess")
 LIBC = "import ctypes; libc = ctypes.CDLL(None, use_errno=True)\n"
 
 
@@ -54,13 +49,3 @@ class Attack:
     limits: Limits = LIMITS
     pip: tuple[str, ...] = ()  # then pip is what runs, and the code prepares
     layered: bool = False  # whether its files are above others that many runs share
-
-
-def blocked(code: str) -> Attack:
-    """Return an attack that needs rights or luck, so that it proves nothing unisolated."""
-    return Attack(code, control=False)
-
-
-def bomb(code: str, limits: Limits = SHORT) -> Attack:
-    """Return an attack on the machine's resources, never run unisolated."""
-    return Attack(code, control=False, limits=limits)

@@ -7,18 +7,14 @@ import shutil
 import stat
 from pathlib import Path
 
+from natlang_envs.files import opening
 from natlang_envs.sandbox.isolation.child import PACKAGES
 from natlang_envs.sandbox.isolation.hostile_folder import remove_folder
 from natlang_envs.sandbox.isolation.layers import Layer
 
 
 class HostFolder:
-    """The files of a program, from a folder of the host and back to it.
-
-    Args:
-        folder: The folder.
-        layer: What is laid beneath it, if anything.
-    """
+    """The files of a program, from a folder of the host and back to it; `layer` is what is laid beneath them."""
 
     packages = PACKAGES
 
@@ -67,11 +63,8 @@ def _copy(source: int, target: Path, depth: int) -> None:
         if stat.S_ISDIR(found.st_mode):
             (target / name).mkdir()
             os.chmod(name, 0o700, dir_fd=source)
-            inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=source)
-            try:
+            with opening(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=source) as inner:
                 _copy(inner, target / name, depth + 1)
-            finally:
-                os.close(inner)
         elif stat.S_ISREG(found.st_mode):
             if not found.st_mode & 0o400:
                 os.chmod(name, 0o600, dir_fd=source)

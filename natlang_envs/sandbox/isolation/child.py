@@ -98,12 +98,7 @@ def folders(*names: str) -> list[str]:
 
 
 def environment(packages: str, temporary: str) -> dict[str, str]:
-    """Return the whole environment of a program: the same on every machine, and nothing of the caller's.
-
-    Args:
-        packages: The folder that `pip` installs into.
-        temporary: The folder for temporary files.
-    """
+    """Return the whole environment of a program: the same on every machine, and nothing of the caller's."""
     return {
         "PATH": "/opt/bin:/usr/bin:/bin",
         "HOME": temporary,

@@ -22,9 +22,7 @@ _numbers = count()
 class ControlGroup:
     """The group of one run.
 
-    Args:
-        folder: Its folder.
-        files: Open folders, each the top of a file system in memory: what is in those is limited by itself.
+    `files` are open folders, each the top of a file system in memory: what is in those is limited by itself.
     """
 
     def __init__(self, folder: Path, files: Iterable[int]) -> None:
@@ -32,11 +30,7 @@ class ControlGroup:
         self._files = {each: _bytes_in(each) for each in files}
 
     def take(self, processes: Iterable[int]) -> None:
-        """Take in processes, with all that they will start.
-
-        Raises:
-            OSError: One of them has ended.
-        """
+        """Take in processes, with all that they will start."""
         for each in processes:
             (self._folder / "cgroup.procs").write_text(str(each), encoding="ascii")
 
@@ -63,9 +57,7 @@ class ControlGroup:
 def control_group(most: int, files: Iterable[int]) -> Generator[ControlGroup | None]:
     """Make a group for the time of a block; yield None where there can be none.
 
-    Args:
-        most: The bytes of memory that all in it may take, files included.
-        files: See `ControlGroup`.
+    `most` are the bytes of memory that all in it may take, files included; for `files` see `ControlGroup`.
     """
     place = groups_folder()
     if place is None:

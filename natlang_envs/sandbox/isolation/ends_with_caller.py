@@ -83,9 +83,5 @@ os.register_at_fork(after_in_child=_groups.forked)
 
 
 def group() -> int:
-    """Return the group, to start processes in.
-
-    Raises:
-        OSError: The shell could not be started.
-    """
+    """Return the group, to start processes in."""
     return _groups.get()

@@ -11,16 +11,14 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from natlang_envs.files import opening
+
 _OWNER = 0o700
 _NO_LINK = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def enter(folder: int, name: str) -> int:
-    """Open a folder in a folder, if need be by giving its owner the right to.
-
-    Raises:
-        OSError: It is no folder (any more).
-    """
+    """Open a folder in a folder, if need be by giving its owner the right to."""
     try:
         return os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder)
     except PermissionError:
@@ -30,12 +28,9 @@ def enter(folder: int, name: str) -> int:
 
 def _let_owner(folder: int, name: str) -> None:
     """Give the owner of a file or folder the right to use it."""
-    found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-    try:
+    with opening(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder) as found:
         if stat.S_ISREG(mode := os.fstat(found).st_mode) or stat.S_ISDIR(mode):
             Path(f"/proc/self/fd/{found}").chmod(_OWNER)  # by descriptor: the name may be a link to elsewhere by now
-    finally:
-        os.close(found)
 
 
 def remove_folder(folder: Path) -> None:
@@ -44,17 +39,13 @@ def remove_folder(folder: Path) -> None:
     `shutil.rmtree` fails at the first and the last. Nothing may be running in the folder. A folder that is not there
     is no error.
     """
-    with suppress(FileNotFoundError):
-        parent = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    with suppress(FileNotFoundError), opening(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) as parent:
+        top = enter(parent, folder.name)
         try:
-            top = enter(parent, folder.name)
-            try:
-                _empty(top)
-            finally:
-                os.close(top)
-            os.rmdir(folder.name, dir_fd=parent)
+            _empty(top)
         finally:
-            os.close(parent)
+            os.close(top)
+        os.rmdir(folder.name, dir_fd=parent)
 
 
 def _empty(top: int) -> None:

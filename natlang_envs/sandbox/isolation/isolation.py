@@ -25,14 +25,15 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import opening
 from natlang_envs.sandbox.isolation.child import (
     OFFLINE,
     PACKAGES,
@@ -44,24 +45,11 @@ from natlang_envs.sandbox.isolation.child import (
 )
 from natlang_envs.sandbox.isolation.control_group import control_group
 from natlang_envs.sandbox.isolation.layers import LAYERS, UPPER, Layer, lay
-from natlang_envs.sandbox.isolation.namespaces import (
-    NOBODY,
-    OPEN_FILES,
-    Namespaces,
-    arguments,
-    limited,
-)
+from natlang_envs.sandbox.isolation.namespaces import NOBODY, OPEN_FILES, Namespaces, arguments, limited
 from natlang_envs.sandbox.isolation.probe import probe, probe_layers
 from natlang_envs.sandbox.isolation.processes import Processes
 from natlang_envs.sandbox.isolation.temporary_folders import OwnFolder
-from natlang_envs.sandbox.isolation.watch import (
-    Completed,
-    Gathered,
-    Limits,
-    Watch,
-    available_memory,
-    gather,
-)
+from natlang_envs.sandbox.isolation.watch import Completed, Gathered, Limits, Watch, available_memory, gather
 
 __all__ = ["PACKAGES", "Completed", "Files", "Isolation", "Limits", "find_isolation"]
 
@@ -85,11 +73,7 @@ class Files(Protocol):
         """Return files of `owner`'s that many runs share and that `fill` leaves out; None where it writes all.
 
         `fill` then makes, and `collect` reads, the upper layer of an overlay. Asked only where `Isolation.lays`.
-
-        Raises:
-            OSError: They cannot be made.
         """
-        ...
 
     def is_folder(self, path: str) -> bool:
         """Return whether a path below the top is a folder."""
@@ -97,11 +81,9 @@ class Files(Protocol):
 
     def fill(self, root: int, owner: int | None) -> None:
         """Write all files into an open folder, and give them to `owner` if there is one."""
-        ...
 
     def collect(self, root: int) -> None:
         """Take over what the program did in the folder, when all of it has ended."""
-        ...
 
 
 class Isolation(Protocol):
@@ -117,19 +99,9 @@ class Isolation(Protocol):
         ...
 
     def run(self, argv: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
-        """Run `python` or `pip` and wait for its end, and that of every process it has started.
+        """Run `python` or `pip` on files, and wait for its end, and that of every process it has started.
 
-        Args:
-            argv: `python` or `pip` and its arguments. No argument raises: what cannot be run ends with 126.
-            files: The files it may read and write, below /work inside.
-            cwd: The folder it starts in, a POSIX path below /work; `""` is /work itself.
-            limits: What it may use.
-
-        Returns:
-            Its output and exit status.
-
-        Raises:
-            UsageError: `argv` begins with another program, or there is no such folder.
+        No argument raises: what cannot be run ends with 126. `cwd` is a POSIX path below /work; `""` is /work itself.
         """
         ...
 
@@ -140,9 +112,6 @@ def find_isolation(unsafe: bool = False) -> Isolation:
     Args:
         unsafe: Where none works, run programs all the same, with resource limits but free to read, write and reach
             whatever the caller can. The `name` says so.
-
-    Raises:
-        UsageError: None works; the line says why and what to install.
     """
     found = _first_working(_candidates())
     if isinstance(found, Bubblewrap):
@@ -242,7 +211,8 @@ class Bubblewrap:
             started = Namespaces(self.program, arguments(root, size, cwd, limits, layer, files.packages), command)
         except (OSError, ValueError) as error:
             return _not_started(argv, error)
-        with started, _opened(Path(f"{started.root}{LAYERS}/{UPPER}" if layer else started.root / "work")) as work:
+        place = Path(f"{started.root}{LAYERS}/{UPPER}") if layer else started.root / "work"
+        with started, opening(place, _FOLDER) as work:
             try:
                 files.fill(work, owner)
             except OSError as error:
@@ -273,15 +243,7 @@ def _why_no_layers(bubblewrap: Bubblewrap) -> str:
     return probe_layers(bubblewrap.run)
 
 
-@contextmanager
-def _opened(folder: Path) -> Generator[int]:
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        yield opened
-    finally:
-        os.close(opened)
-
-
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _LIMIT_AND_RUN = """
 import os, resource, sys
 for name, value in zip(("DATA", "AS", "FSIZE", "CPU", "NOFILE", "CORE"), map(int, sys.argv[1:7])):
@@ -318,7 +280,7 @@ class Unsafe:
         with closing(own):
             for path in (folder := own.path / "files", temporary := own.path / "tmp"):
                 path.mkdir()
-            with _opened(folder) as work:
+            with opening(folder, _FOLDER) as work:
                 files.fill(work, None)
                 try:
                     process = subprocess.Popen(

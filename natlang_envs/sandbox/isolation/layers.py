@@ -13,11 +13,11 @@ from __future__ import annotations
 import fcntl
 import os
 import subprocess
-from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+from natlang_envs.files import opening
 from natlang_envs.sandbox.isolation.child import folders
 
 LAYERS = "/opt/layers"
@@ -35,15 +35,10 @@ _LAY = (
 
 
 class Layer(NamedTuple):
-    """Files that many runs share.
+    """Files that many runs share."""
 
-    Attributes:
-        folder: Where they are; nothing may change them.
-        names: How many files and folders these are: a run may hide them all, and each takes a place in its own layer.
-    """
-
-    folder: Path
-    names: int
+    folder: Path  # where they are; nothing may change them
+    names: int  # how many files and folders these are: a run may hide them all, and each takes a place in its own layer
 
 
 def layer_mounts(layer: Layer) -> list[str]:
@@ -53,17 +48,12 @@ def layer_mounts(layer: Layer) -> list[str]:
 
 
 def lay(first: int) -> None:
-    """Mount the overlay over /work in the namespaces of a process, before the program in them runs.
-
-    Args:
-        first: The process.
-
-    Raises:
-        OSError: The kernel or this machine's rules do not allow it.
-    """
+    """Mount the overlay over /work in the namespaces of the process `first`, before the program in them runs."""
     with ExitStack() as opened:
         names = ("ns/mnt", "ns/pid", "root")
-        mounts, processes, root = (opened.enter_context(_opened(f"/proc/{first}/{name}")) for name in names)
+        mounts, processes, root = (
+            opened.enter_context(opening(f"/proc/{first}/{name}", os.O_RDONLY)) for name in names
+        )
         # Bubblewrap may have gone on to a second user namespace, which may not mount anything.
         users = fcntl.ioctl(mounts, _OWNER_OF_NAMESPACE)
         opened.callback(os.close, users)
@@ -86,12 +76,3 @@ def lay(first: int) -> None:
             raise OSError("mounting the overlay took too long") from None
     if done.returncode:
         raise OSError(done.stderr.decode(errors="replace").strip() or "the overlay cannot be mounted")
-
-
-@contextmanager
-def _opened(path: str) -> Generator[int]:
-    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        yield opened
-    finally:
-        os.close(opened)

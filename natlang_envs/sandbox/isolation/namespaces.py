@@ -17,13 +17,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from natlang_envs.sandbox.isolation.child import (
-    PACKAGES,
-    environment,
-    folders,
-    interpreter_mounts,
-    system_mounts,
-)
+from natlang_envs.sandbox.isolation.child import PACKAGES, environment, folders, interpreter_mounts, system_mounts
 from natlang_envs.sandbox.isolation.ends_with_caller import group
 from natlang_envs.sandbox.isolation.layers import LAYERS, Layer, layer_mounts
 from natlang_envs.sandbox.isolation.system_calls import system_call_filter
@@ -54,12 +48,7 @@ class Namespaces:
     """
 
     def __init__(self, program: Path, arguments: Sequence[str], command: Sequence[str]) -> None:
-        """Start bubblewrap, and return when the program's folder can be filled; `go` starts what waits in `command`.
-
-        Raises:
-            OSError: It could not be started, or failed; the message is its own.
-            ValueError: There is a NUL in the command.
-        """
+        """Start bubblewrap, and return when the program's folder can be filled; `go` starts what waits in `command`."""
         root = os.geteuid() == 0
         with ExitStack() as ours, ExitStack() as theirs:
             report, reported = _pipe(ours, theirs)
@@ -184,13 +173,7 @@ def arguments(
 ) -> list[str]:
     """Return what bubblewrap is told, but for the command.
 
-    Args:
-        root: Whether this user is root.
-        size: The bytes of the files that are there before the program.
-        start: The folder to start in, relative to /work.
-        limits: What the program may use.
-        layer: What is to be laid beneath its files.
-        packages: The folder that `pip` installs into, relative to /work.
+    `size` are the bytes of the files that are there before the program; `start` and `packages` are relative to /work.
     """
     sized = ["--perms", "0755", "--size", str(size + max(limits.disk, 4096)), "--tmpfs"]
     if layer is None:
@@ -234,10 +217,7 @@ def _mounts(limits: Limits, files: Sequence[str], packages: str) -> list[str]:
 def limited(limits: Limits, root: bool, start: str | None = None) -> list[str]:
     """Return the beginning of a command line that waits for the files, gives up rights and takes on limits, inside.
 
-    Args:
-        limits: What the program may use.
-        root: Whether this user is root.
-        start: The folder to start in, relative to /work, if it is not there yet.
+    `start` is the folder to start in, relative to /work, if it is not there yet.
     """
     seconds = math.ceil(limits.seconds)
     drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all"]

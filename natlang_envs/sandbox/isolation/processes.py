@@ -18,6 +18,8 @@ from contextlib import ExitStack, suppress
 from functools import lru_cache
 from pathlib import Path
 
+from natlang_envs.files import opening
+
 _SECONDS, _SECONDS_MORE = 0.01, 0.06  # of a look, for what the kernel holds; more where that was not enough
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -34,23 +36,18 @@ _DATAGRAM, _STREAMS = b"0002", 3  # a stream is sent once what its sender may ho
 
 
 class Processes:
-    """The processes of one pid namespace. Use it as a context manager.
+    """The processes of one pid namespace, as a context manager.
 
-    Args:
-        first: The first process there, which is waiting.
-        root: The file system that the program will see.
-
-    Raises:
-        OSError: It has ended already.
+    `first` is the first process there, which is waiting, and `root` the file system that the program will see.
     """
 
     def __init__(self, first: int, root: Path) -> None:
         with ExitStack() as opened:
-            self._proc = _opened(opened, root / "proc")
-            self._terminals = _opened(opened, root / "dev/pts")
-            self.temporary = tuple(_opened(opened, root / name) for name in ("tmp", "dev/shm"))
+            self._proc = opened.enter_context(opening(root / "proc", _FOLDER))
+            self._terminals = opened.enter_context(opening(root / "dev/pts", _FOLDER))
+            self.temporary = tuple(opened.enter_context(opening(root / name, _FOLDER)) for name in ("tmp", "dev/shm"))
             # Held open it goes on to list the sockets of this network, whoever of its processes ends.
-            self._sockets = _opened(opened, Path(f"/proc/{first}/net/unix"), os.O_RDONLY | os.O_CLOEXEC)
+            self._sockets = opened.enter_context(opening(f"/proc/{first}/net/unix", os.O_RDONLY))
             self._opened = opened.pop_all()
         self._kernel, self._counted, self._seconds = 0, 0, _SECONDS
         self._parts: Iterator[int] = iter(())
@@ -94,21 +91,13 @@ class Processes:
                 yield next((each for each in threads if self._resident(each)), name)
 
     def _listed(self, name: str) -> list[str]:
-        folder = os.open(name, _FOLDER, dir_fd=self._proc)
-        try:
-            with os.scandir(folder) as entries:
-                return [each.name for each in entries]
-        finally:
-            os.close(folder)
+        with opening(name, _FOLDER, dir_fd=self._proc) as folder, os.scandir(folder) as entries:
+            return [each.name for each in entries]
 
     def _blocks(self, name: str) -> Iterator[bytes]:
-        with suppress(OSError):
-            opened = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._proc)
-            try:
-                while block := os.read(opened, _BLOCK):
-                    yield block
-            finally:
-                os.close(opened)
+        with suppress(OSError), opening(name, os.O_RDONLY, dir_fd=self._proc) as opened:
+            while block := os.read(opened, _BLOCK):
+                yield block
 
     def _resident(self, process: str) -> int:
         fields = b"".join(self._blocks(f"{process}/statm")).split()
@@ -188,12 +177,6 @@ class Processes:
                     yield _PIPE
                 elif kind in (stat.S_IFREG, _NO_KIND):
                     yield from (block.count(b"\n") * _LINE for block in self._blocks(f"{process}/fdinfo/{name}"))
-
-
-def _opened(stack: ExitStack, path: Path, flags: int = _FOLDER) -> int:
-    descriptor = os.open(path, flags)
-    stack.callback(os.close, descriptor)
-    return descriptor
 
 
 @lru_cache

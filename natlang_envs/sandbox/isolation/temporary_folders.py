@@ -29,14 +29,7 @@ _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class OwnFolder:
-    """A new empty folder, removed by `close`, when this object is dropped, or after a crash by the next one.
-
-    Args:
-        place: The existing folder to make it in.
-
-    Raises:
-        UsageError: No folder can be made there.
-    """
+    """A new empty folder, removed by `close`, when this object is dropped, or after a crash by the next one."""
 
     def __init__(self, place: Path) -> None:
         for each in {place, MEMORY}:

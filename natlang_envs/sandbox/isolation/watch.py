@@ -53,30 +53,20 @@ class Gathered(NamedTuple):
 
 
 class Completed(NamedTuple):
-    """The result of a program.
+    """The result of a program."""
 
-    Attributes:
-        exit_code: Its exit status; 128 and the signal where a signal ended it; 126 where it could not be started.
-        stdout: Its standard output, as far as `Limits.output` allows.
-        stderr: Its standard error, likewise.
-        stopped: A sentence naming the limit that ended it, or None.
-    """
-
-    exit_code: int
-    stdout: bytes
-    stderr: bytes
-    stopped: str | None
+    exit_code: int  # its exit status; 128 and the signal where a signal ended it; 126 where it could not be started
+    stdout: bytes  # its standard output, as far as `Limits.output` allows
+    stderr: bytes  # its standard error, likewise
+    stopped: str | None  # a sentence naming the limit that ended it, or None
 
 
 class Watch:
     """Looks at a running program and says which limit it has passed.
 
-    Args:
-        limits: The limits.
-        folder: An open descriptor of the folder it works in, a file system of limited size; None where it is none.
-        processes: Its processes; None where they cannot be told from others.
-        below: How many files are in a layer below the folder: one that is removed takes a place in the folder.
-        group: Their control group, which counts their memory beside the watch: it leaves out locks on files.
+    `folder` is an open file system of limited size, with `below` files in a layer beneath: each takes a place in the
+    folder where it is removed. `processes` is None where they cannot be told from others. `group` counts memory
+    beside the watch, and leaves out locks on files.
     """
 
     def __init__(
@@ -156,14 +146,9 @@ def _entries(mount: int) -> int:
 def gather(
     process: subprocess.Popen[bytes], end: int | None, kill: Callable[[], None], limits: Limits, watch: Watch
 ) -> Gathered:
-    """Read what a program writes until it has ended, and end it where it passes a limit.
+    """Read what a program writes until it has ended, and end it by `kill` where it passes a limit.
 
-    Args:
-        process: The program, whose standard output and error are pipes.
-        end: A pidfd that becomes readable when all of it has ended; None to ask `process`.
-        kill: Ends all of it at once.
-        limits: What it may use; the time counts from now.
-        watch: Looks at memory, files and disk.
+    `end` is a pidfd that becomes readable when all of it has ended; None: `process` is asked.
     """
     assert process.stdout is not None
     assert process.stderr is not None

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from natlang_envs.autoexplore.dataset.catalogue import data_folder
 from natlang_envs.autoexplore.dataset.coffee_company.build import build_coffee
-from natlang_envs.autoexplore.dataset.locations import data_folder
 from natlang_envs.errors import UsageError
 from tests.support.coffee_figures import figures, read
 

@@ -15,7 +15,7 @@ import pytest
 
 import natlang_envs
 from natlang_envs import UsageError
-from natlang_envs.autoexplore.dataset.catalogue import Entry, catalogue, read_catalogue
+from natlang_envs.autoexplore.dataset.catalogue import PinnedRepository, catalogue, read_catalogue
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.package_index import Index, IndexSettings, read_settings
 from natlang_envs.repository.tree import open_repository
@@ -40,12 +40,12 @@ def served(cache: Path) -> Iterator[Served]:
         yield index
 
 
-def entry(content: bytes, **changes: str | int) -> Entry:
+def entry(content: bytes, **changes: str | int) -> PinnedRepository:
     values = {"name": NAME, "version": VERSION, "licence": "MIT", "split": "train", "about": "a teapot"}
-    return Entry(**{**values, "sha256": sha256(content), "digest": "", "files": len(KEPT), **changes})  # type: ignore[arg-type]
+    return PinnedRepository(**{**values, "sha256": sha256(content), "digest": "", "files": len(KEPT), **changes})  # type: ignore[arg-type]
 
 
-def fetched(served: Served, wanted: Entry) -> Path:
+def fetched(served: Served, wanted: PinnedRepository) -> Path:
     return fetch(wanted, lambda: Index(IndexSettings(indexes=(served.url,), timeout=5)))
 
 

@@ -23,7 +23,7 @@ from natlang_envs.env import unwrap
 from natlang_envs.evaluation import read_run
 from natlang_envs.repository.tree import Repository, open_repository
 from tests.natlang_envs.autoexplore.test_dataset_labels import FILES
-from tests.natlang_envs.chat_server import Body, Chat, completion, serve
+from tests.support.chat_server import Body, Chat, completion, serve
 from tests.support.folders import write
 
 ROOT = Path(natlang_envs.__file__).parents[1]

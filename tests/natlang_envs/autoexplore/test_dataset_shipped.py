@@ -13,16 +13,14 @@ import pytest
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.dataset import shipped
 from natlang_envs.autoexplore.dataset.blind_review import completeness, fresh_reading_file
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, entry_of
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, data_folder, pinned_repository
 from natlang_envs.autoexplore.dataset.checks import evidence_elsewhere, natural_problems
 from natlang_envs.autoexplore.dataset.labels import PARTS, Evidence
-from natlang_envs.autoexplore.dataset.licences import licence_of_quotes
-from natlang_envs.autoexplore.dataset.locations import data_folder
-from natlang_envs.autoexplore.dataset.quotations import quotation_of, restored
+from natlang_envs.autoexplore.dataset.quotations import licence_of_quotes, quotation_of, restored
 from natlang_envs.autoexplore.dataset.report import DEPTHS, all_parts, bm25_right, check, rates
 from natlang_envs.autoexplore.dataset.shipped import digest, load_labels, part_file
 from natlang_envs.autoexplore.tasks import LABELLED, RepositoryTasks
-from natlang_envs.cli.chosen import chosen_labels
+from natlang_envs.cli.labels import chosen_labels
 from natlang_envs.repository.tree import Repository
 
 
@@ -39,9 +37,9 @@ def test_wrong_datasets_are_named(arguments: dict[str, Any], words: str) -> None
         gymnasium.make("NatLang/AutoExplore-v0", **arguments)
 
 
-@pytest.mark.skipif(not entry_of(COFFEE).digest, reason="repositories.toml does not pin it yet")
+@pytest.mark.skipif(not pinned_repository(COFFEE).digest, reason="repositories.toml does not pin it yet")
 def test_the_coffee_company_is_the_same_on_every_machine(coffee: Repository) -> None:
-    assert (coffee.digest, len(coffee.files)) == (entry_of(COFFEE).digest, entry_of(COFFEE).files)
+    assert (coffee.digest, len(coffee.files)) == (pinned_repository(COFFEE).digest, pinned_repository(COFFEE).files)
 
 
 SHIPPED = all_parts(load_labels)

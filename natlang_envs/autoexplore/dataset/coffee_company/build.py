@@ -11,11 +11,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from natlang_envs.autoexplore.dataset.catalogue import coffee_files, data_folder
 from natlang_envs.autoexplore.dataset.coffee_company import books, work
 from natlang_envs.autoexplore.dataset.coffee_company import sales as shop
 from natlang_envs.autoexplore.dataset.coffee_company.reference import DAYS, Registers, read_registers, write_rows
 from natlang_envs.autoexplore.dataset.coffee_company.sales import Row
-from natlang_envs.autoexplore.dataset.locations import coffee_files, data_folder
 from natlang_envs.errors import UsageError
 from natlang_envs.files import whole_folder
 

@@ -1,0 +1,10 @@
+"""What was changed in a sandbox, from the memory of the process to a program's folder and to a patch.
+
+entries         one changed thing
+overlay         the changes, in memory, over the shared index; also without what was installed, for a judge
+work_folder     the files where a program finds them, and what it did to them
+layered_folder  the same for large repositories: the changes above files that all runs share
+installed       what was installed, which is in no patch
+patch           the changed files and links as a diff and as a patch
+line_diff       the lines of a diff
+"""

@@ -1,0 +1,181 @@
+"""The files of a sandbox for one run of a program, as the changes above unchanged files that all its runs share.
+
+Filling and reading then take time by what changed, not by what there is. The unchanged files are copied once in a
+process, for all sandboxes over a repository, and go with its index. The original itself cannot be the lower layer: it
+changes, its owners and permissions are not the sandbox's, and it holds what is not shown.
+
+Overlayfs refuses two things that a folder filled as a whole allows: renaming a folder of the original (EXDEV, as
+between two disks; `mv` and `shutil.move` then copy), and renaming a file onto its own hard link.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from natlang_envs.repository.entries import open_beneath, open_folder
+from natlang_envs.repository.names import on_disk, parts_of
+from natlang_envs.repository.tree import Repository
+from natlang_envs.sandbox.changes.entries import Entry
+from natlang_envs.sandbox.changes.overlay import Overlay, parent_of
+from natlang_envs.sandbox.changes.work_folder import PAGE, WorkFolder
+from natlang_envs.sandbox.isolation.layers import OPAQUE, Layer
+from natlang_envs.sandbox.isolation.temporary_folders import MEMORY, OwnFolder
+from natlang_envs.sandbox.isolation.watch import available_memory
+
+MANY = 5_000
+"""Files from which on a repository is laid beneath the changes: fewer are copied in a fifth of a second."""
+
+
+class _Shared(NamedTuple):
+    folder: OwnFolder
+    layer: Layer
+
+
+_shared: WeakKeyDictionary[Repository, _Shared] = WeakKeyDictionary()
+_lock = threading.Lock()
+# Held for as long as a copy takes: a process forked by another thread meanwhile would wait for it forever.
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+
+
+def _shared_layer(repository: Repository, owner: int | None, seconds: float) -> Layer:
+    """Return the files of a repository as programs are shown them, which this process copies at the first call."""
+    with _lock:
+        known = _shared.get(repository)
+        # A forked process has its own: its parent's goes with the parent.
+        if known is not None and known.folder.process == os.getpid():
+            return known.layer
+        files = WorkFolder(Overlay(repository, 0), 0, seconds)
+        own = OwnFolder(_place(files.size))
+        folder = own.path / "files"
+        try:
+            folder.mkdir()
+            with open_folder(folder) as opened:
+                files.fill(opened, owner)
+        except BaseException:
+            own.close()
+            raise
+        layer = Layer(folder, files.names)
+        _shared[repository] = _Shared(own, layer)
+        return layer
+
+
+def _place(size: int) -> Path:
+    """Return where so many bytes go: into memory if that leaves half of it free, for disks may be slow."""
+    with suppress(OSError):
+        room = os.statvfs(MEMORY)
+        if size < min(room.f_bavail * room.f_frsize, available_memory()) // 2 and os.access(MEMORY, os.W_OK):
+            return MEMORY
+    return Path(tempfile.gettempdir())
+
+
+class LayeredFolder(WorkFolder):
+    """The changes of an overlay for one run of a program, above the files of its repository."""
+
+    @property
+    def size(self) -> int:
+        """The bytes of memory that the changes take up, whole pages each."""
+        changed = (path for path, entry in self._overlay.changes.items() if entry is not None and entry.kind == "file")
+        hidden = (len(entry.content or b"") for entry in self._overlay.hidden.values())
+        return sum(-(-size // PAGE) * PAGE for size in (*map(self._overlay.size, changed), *hidden))
+
+    def layer(self, owner: int | None) -> Layer | None:
+        """Return the files of the repository, copied at the first call in this process; see `Files.layer`."""
+        return _shared_layer(self._overlay.repository, owner, self._seconds)
+
+    def fill(self, root: int, owner: int | None) -> None:
+        """Write the changes into an open, empty folder, as the upper layer of an overlay; see `WorkFolder.fill`."""
+        self._begin()
+        changes = self._overlay.changes
+        self._most = len(self._overlay.repository.files) + len(changes)
+        os.fchmod(root, 0o755)
+        if owner is not None:
+            os.fchown(root, owner, owner)
+        for path in sorted(changes):
+            entry, (parent, name) = changes[path], parent_of(path)
+            below = self._is_below(path)
+            if not _is_made(entry) and (not below or self._overlay.kind(parent) != "folder"):
+                continue  # there is nothing of this name, or nothing any more with its folder
+            self._make_parents(root, parent, owner)
+            with open_beneath(root, parts_of(parent)) as folder:
+                if entry is None or not _is_made(entry):
+                    os.mknod(on_disk(name), stat.S_IFCHR | 0o600, dir_fd=folder)  # what overlayfs takes for a whiteout
+                elif entry.kind == "folder":
+                    self._make_folder(folder, name)
+                    self._own(folder, name, owner)
+                elif entry.kind == "file":
+                    self._make_file(folder, name, path, owner)
+                else:
+                    self._make_link(folder, name, entry.text, owner)
+            self._check_time("writing the changes")
+        self._fill_rest(root, owner, [path for path, entry in changes.items() if entry and entry.kind == "folder"])
+
+    def _is_below(self, path: str) -> bool:
+        repository = self._overlay.repository
+        return repository.kind(path) is not None and (path not in repository.barred or repository.is_locked(path))
+
+    def _make_parents(self, root: int, path: str, owner: int | None) -> None:
+        """Make a folder and those on the way to it, which are all in the lower layer or made already."""
+        with suppress(FileNotFoundError), open_beneath(root, parts_of(path)):
+            return
+        parent, name = parent_of(path)
+        self._make_parents(root, parent, owner)
+        with open_beneath(root, parts_of(parent)) as folder:
+            self._make_folder(folder, name)
+            self._own(folder, name, owner)
+
+    @staticmethod
+    def _own(folder: int, name: str, owner: int | None) -> None:
+        with open_beneath(folder, [on_disk(name)]) as opened:
+            if owner is not None:
+                os.fchown(opened, owner, owner)
+            os.fchmod(opened, 0o755)
+
+    def _make_hidden(self, root: int, path: str, entry: Entry, owner: int | None) -> None:
+        self._make_parents(root, parent_of(path)[0], owner)
+        super()._make_hidden(root, path, entry, owner)
+
+    def collect(self, root: int) -> None:
+        """Take over what programs did, from the upper layer; see `WorkFolder.collect`."""
+        self._gone: set[str] = set()
+        self._opaque: set[str] = set()
+        super().collect(root)
+
+    def _changed(
+        self, folder: int, each: os.DirEntry[str], path: str, status: os.stat_result, *, anew: bool
+    ) -> Entry | None:
+        if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:  # a whiteout, which no program can make
+            self._gone.add(path)
+            return None
+        return super()._changed(folder, each, path, status, anew=anew)
+
+    def _enter(self, folder: int, path: str) -> None:
+        with suppress(OSError):
+            if self._overlay.kind(path) == "folder" and os.getxattr(folder, OPAQUE) == b"y":
+                self._opaque.add(path)
+
+    def _missing(self, seen: set[str], changes: Mapping[str, Entry | None]) -> Iterator[str]:
+        """Yield what is not there any more: hidden, or replaced with its folder, or taken out of the upper layer."""
+        overlay = self._overlay
+        for path in self._gone:
+            if overlay.kind(path) is not None:
+                yield path
+        for path, entry in overlay.changes.items():
+            if entry is not None and path not in seen:
+                yield path
+        replaced = {path for path in (*self._gone, *changes) if overlay.kind(path) == "folder"}
+        kept = {path for path in replaced if (entry := changes.get(path)) is not None and entry.kind == "folder"}
+        for top in (replaced - kept) | self._opaque:
+            yield from (path for path in overlay.inside(top) if path not in seen)
+
+
+def _is_made(entry: Entry | None) -> bool:
+    """Return whether something is made for an entry; sockets and the like last for one run only."""
+    return entry is not None and (entry.kind != "other" or entry.link)

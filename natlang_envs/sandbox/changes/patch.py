@@ -1,0 +1,199 @@
+"""The changes of a sandbox: file by file, as a unified diff, and as a patch for `git apply` and `patch -p1`."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
+from natlang_envs.repository.names import on_disk
+from natlang_envs.repository.tree import Repository
+from natlang_envs.sandbox.changes.line_diff import hunks
+from natlang_envs.sandbox.changes.overlay import Overlay
+
+
+class ChangedFile(NamedTuple):
+    """One file or symbolic link that differs from the original.
+
+    Attributes:
+        path: Its path below the root.
+        kind: `added`, `modified` or `deleted`.
+        before: The original's content, of a link where it leads; None if added, or if it may not be read.
+        after: The content now, of a link where it leads; None if deleted.
+        executable: Whether it may be run as a program; of a deleted file, whether it might.
+        was_executable: Whether the original may be run as a program.
+        link: Whether it is a symbolic link; of something deleted, whether it was one.
+        was_link: Whether the original is a symbolic link.
+        locked: Whether the original may not be read, so that no patch can have this change.
+    """
+
+    path: str
+    kind: Literal["added", "modified", "deleted"]
+    before: bytes | None
+    after: bytes | None
+    executable: bool = False
+    was_executable: bool = False
+    link: bool = False
+    was_link: bool = False
+    locked: bool = False
+
+    @property
+    def binary(self) -> bool:
+        """Whether a version holds NUL bytes, and so is no text."""
+        return b"\0" in (self.before or b"") or b"\0" in (self.after or b"")
+
+
+class _Version(NamedTuple):
+    """What there is of a path: its content (None: it may not be read), and what of its mode git keeps."""
+
+    content: bytes | None
+    executable: bool = False
+    link: bool = False
+
+
+def changed_files(overlay: Overlay) -> tuple[ChangedFile, ...]:
+    """Return the changed files and symbolic links of an overlay, sorted by path, without what `pip` installed."""
+    return tuple(_changed_files(overlay))
+
+
+def _changed_files(overlay: Overlay) -> Iterator[ChangedFile]:
+    for path in sorted(overlay.changes):
+        if overlay.is_installed(path):
+            continue
+        before, after = _original(overlay.repository, path), _present(overlay, path)
+        if before == after:
+            continue
+        kept = after or before
+        if kept is not None:
+            yield ChangedFile(
+                path,
+                "added" if before is None else "deleted" if after is None else "modified",
+                before and before.content,
+                after and after.content,
+                kept.executable,
+                (before or kept).executable,
+                kept.link,
+                (before or kept).link,
+                before is not None and before.content is None,
+            )
+
+
+def _original(repository: Repository, path: str) -> _Version | None:
+    kind = repository.kind(path)
+    if kind == "file":
+        repository.check(path)
+        return _Version(repository.read(path), repository.is_executable(path))
+    if kind == "other" and path in repository.links:
+        return _Version(on_disk(repository.links[path]), link=True)
+    return _Version(None) if repository.is_locked(path) else None
+
+
+def _present(overlay: Overlay, path: str) -> _Version | None:
+    if overlay.kind(path) == "file":
+        return _Version(overlay.read(path), bool(overlay.mode(path) & 0o100))
+    link = overlay.link(path)
+    return None if link is None else _Version(on_disk(link), link=True)
+
+
+def patch(changes: Iterable[ChangedFile], *, whole_binaries: bool = True) -> Iterator[bytes]:
+    """Yield changes as a unified diff, in pieces that end where lines do, without files that may not be read.
+
+    Binary files are written as git does (`git apply` reads that, `patch` does not), or are only named.
+    """
+    for change in changes:
+        yield from _of_one_kind(change, whole_binaries)
+
+
+def check_outside(path: str | Path, repository: Path) -> None:
+    """Raise `UsageError` if a file for a patch lies in the repository, by its name or by where links lead.
+
+    The original is never modified, and a hostile repository may hold links that lead elsewhere.
+    """
+    for place in (Path(os.path.abspath(path)), Path(os.path.realpath(path))):  # noqa: PTH100 - links are not followed
+        if place.is_relative_to(repository):
+            raise UsageError(f"{str(path)!r} lies in the repository, which is never changed: choose a place outside it")
+
+
+def write_patch(path: str | Path, changes: Iterable[ChangedFile]) -> None:
+    """Write a patch file; a killed write leaves the old one."""
+    write_whole(Path(path), b"".join(patch(changes)))
+
+
+def _quoted(prefix: bytes, path: str) -> bytes:
+    name = prefix + on_disk(path)
+    if all(32 <= byte < 127 and byte not in b'"\\' for byte in name):
+        return name
+    plain = b"".join(
+        b"\\" + bytes([byte]) if byte in b'"\\' else bytes([byte]) if 32 <= byte < 127 else b"\\%03o" % byte
+        for byte in name
+    )
+    return b'"' + plain + b'"'
+
+
+def _of_one_kind(change: ChangedFile, whole_binaries: bool) -> Iterator[bytes]:
+    """Yield the parts of a change; a file that became a link, or a link that became a file, goes and comes."""
+    if change.locked:
+        return
+    if change.link == change.was_link:
+        yield from _parts(change, whole_binaries)
+        return
+    gone = change._replace(kind="deleted", after=None, executable=change.was_executable, link=change.was_link)
+    yield from _parts(gone, whole_binaries)
+    yield from _parts(change._replace(kind="added", before=None), whole_binaries)
+
+
+def _parts(change: ChangedFile, whole_binaries: bool) -> Iterator[bytes]:
+    old, new = _quoted(b"a/", change.path), _quoted(b"b/", change.path)
+    mode = b"120000" if change.link else b"100755" if change.executable else b"100644"
+    yield b"diff --git %s %s\n" % (old, new)
+    if change.kind == "added":
+        yield b"new file mode %s\n" % mode
+    elif change.kind == "deleted":
+        yield b"deleted file mode %s\n" % mode
+    elif change.executable != change.was_executable:
+        yield b"old mode %s\nnew mode %s\n" % (b"100755" if change.was_executable else b"100644", mode)
+    before, after = change.before or b"", change.after or b""
+    if change.kind == "modified" and before == after:  # its permissions alone
+        return
+    if change.binary or before == after or change.link:  # an empty file has no lines to show
+        mode = b" 120000" if change.link and change.kind == "modified" else b""
+        yield b"index %s..%s%s\n" % (_blob(change.before), _blob(change.after), mode)
+    if before == after:
+        return
+    if change.binary:
+        if whole_binaries:
+            yield b"GIT binary patch\n%s\n%s\n" % (_literal(after), _literal(before))
+        else:
+            named = (b"/dev/null" if change.before is None else old, b"/dev/null" if change.after is None else new)
+            yield b"Binary files %s and %s differ\n" % named
+        return
+    # A tab ends a name that holds spaces.
+    end = b"\t" if " " in change.path else b""
+    yield b"--- %s\n" % (b"/dev/null" if change.before is None else old + end)
+    yield b"+++ %s\n" % (b"/dev/null" if change.after is None else new + end)
+    yield from hunks(before, after)
+
+
+def _blob(content: bytes | None) -> bytes:
+    """Return git's own name of a content."""
+    if content is None:
+        return b"0" * 40
+    named = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
+    return named.hexdigest().encode()
+
+
+def _literal(content: bytes) -> bytes:
+    """Return a content as git writes it into a binary patch: compressed, 52 bytes a line."""
+    packed = zlib.compress(content)
+    lines = [b"literal %d\n" % len(content)]
+    for start in range(0, len(packed), 52):
+        row = packed[start : start + 52]
+        length = b"%c" % (len(row) + (64 if len(row) <= 26 else 70))  # A to Z, then a to z
+        lines.append(length + base64.b85encode(row, pad=True) + b"\n")
+    return b"".join(lines)

@@ -1,0 +1,225 @@
+"""The commands that need no process: cd, ls, cat, head, tail and echo, as the programs of these names answer.
+
+They see files through the overlay and nothing else. The root of the repository is shown as `/work`; whatever would
+lead out of it is answered, never tried.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from natlang_envs.sandbox.changes.overlay import Overlay
+from natlang_envs.sandbox.commands.context import (
+    MISSING,
+    NO_FOLDER,
+    ROOT,
+    CommandContext,
+    CommandError,
+    Output,
+    read_options,
+    resolve,
+)
+from natlang_envs.sandbox.commands.file_parts import Given, Readable
+
+
+def cd(context: CommandContext, words: Sequence[str], output: Output) -> int:
+    """Change the current folder; without an argument, to the root."""
+    _, _, operands = read_options("cd", words, "", code=2)
+    if len(operands) > 1:
+        raise CommandError("cd: too many arguments")
+    typed = operands[0] if operands else ROOT
+    try:
+        path, kind = resolve(context, typed)
+    except CommandError as error:
+        raise CommandError(f"cd: {typed}: {error}") from None
+    if kind != "folder":
+        reason = {None: MISSING, "file": NO_FOLDER, "other": context.files.reason(path)}[kind]
+        raise CommandError(f"cd: {typed}: {reason}")
+    context.cwd = path
+    return 0
+
+
+def ls(context: CommandContext, words: Sequence[str], output: Output) -> int:
+    """List folders, one name a line, sorted by code points."""
+    given, _, operands = read_options("ls", words, "1aAFplR", code=2)
+    flags = frozenset(given)
+    code = 0
+    files: list[tuple[str, str]] = []
+    folders: list[tuple[str, str]] = []
+    for typed in operands or ["."]:
+        output.check_time()
+        try:
+            path, kind = resolve(context, typed)
+            problem = MISSING if kind is None else ""
+        except CommandError as error:
+            path, kind, problem = "", None, str(error)
+        if problem:
+            output.fail(f"ls: cannot access '{typed}': {problem}")
+            code = 2
+        else:
+            (folders if kind == "folder" else files).append((typed, path))
+    for typed, path in sorted(files):
+        output.line(_listed(context.files, typed, path, flags))
+    many = len(operands) > 1 or "R" in flags
+    first = not files
+    waiting = sorted(folders, reverse=True)
+    while waiting:
+        output.check_time()
+        typed, path = waiting.pop()
+        folder = context.files.folder(path)
+        if many:
+            output.line(f"{typed}:" if first else f"\n{typed}:")
+            first = False
+        every = "a" in flags or "A" in flags
+        if "a" in flags:
+            for name in (".", ".."):
+                output.line(_listed(context.files, name, "", flags))
+        prefix = f"{path}/" if path else ""
+        for name in sorted((*folder.folders, *folder.files, *context.files.others(path))):
+            if every or name[0] != ".":
+                output.line(_listed(context.files, name, prefix + name, flags))
+        if "R" in flags:
+            below = [name for name in folder.folders if every or name[0] != "."]
+            waiting.extend((f"{typed.rstrip('/')}/{name}", prefix + name) for name in reversed(below))
+    return code
+
+
+def _listed(files: Overlay, name: str, path: str, flags: frozenset[str]) -> str:
+    if flags.isdisjoint("Fpl"):
+        return name
+    kind = files.kind(path)
+    if kind == "folder" and not flags.isdisjoint("Fp"):
+        name += "/"
+    if "l" not in flags:
+        return name
+    # No owner and no time: they would differ from one machine to the next.
+    size = files.size(path) if kind == "file" else 0
+    return f"{ {'folder': 'd', 'file': '-'}.get(kind or '', '?') } {size:>10} {name}"
+
+
+def readable(context: CommandContext, typed: str) -> Readable:
+    """Return a file that is to be read; `-` is standard input."""
+    if typed == "-":
+        return Readable(Given(context.given), "", len(context.given))
+    path, kind = resolve(context, typed)
+    if kind == "file":
+        return Readable(context.files, path, context.files.size(path))
+    if kind == "folder":
+        raise CommandError("Is a directory")
+    raise CommandError(MISSING if kind is None else context.files.reason(path))
+
+
+def each_file(
+    name: str, context: CommandContext, operands: Sequence[str], output: Output, show: Callable[[str, Readable], None]
+) -> int:
+    """Show each file; without any, standard input."""
+    code = 0
+    for typed in operands or ["-"]:
+        output.check_time()
+        try:
+            file = readable(context, typed)
+        except CommandError as error:
+            opening = "cannot open '" if name in ("head", "tail") else ""
+            output.fail(f"{name}: {opening}{typed}{opening and chr(39)}: {error}")
+            code = 1
+        else:
+            show(typed, file)
+    return code
+
+
+def cat(context: CommandContext, words: Sequence[str], output: Output) -> int:
+    """Show files whole; `-n` numbers the lines."""
+    flags, _, operands = read_options("cat", words, "n")
+    number = 0
+
+    def show(typed: str, file: Readable) -> None:
+        nonlocal number
+        content = file.part(0, output.room + 1)
+        if not flags:
+            output.write(content)
+            return
+        for line in re.findall(rb"[^\n]*\n|[^\n]+", content):
+            number += 1
+            output.write(b"%6d\t%s" % (number, line))
+
+    return each_file("cat", context, operands, output, show)
+
+
+def head(context: CommandContext, words: Sequence[str], output: Output) -> int:
+    """Show the first lines (`-n`, 10 without it) or bytes (`-c`) of files."""
+    return _ends("head", context, words, output)
+
+
+def tail(context: CommandContext, words: Sequence[str], output: Output) -> int:
+    """Show the last lines (`-n`, 10 without it; `+N`: from line N) or bytes (`-c`) of files."""
+    return _ends("tail", context, words, output)
+
+
+def _ends(name: str, context: CommandContext, words: Sequence[str], output: Output) -> int:
+    flags, values, operands = read_options(name, words, "qv", "nc")
+    titled = flags[-1] == "v" if flags else len(operands) > 1
+    unit, text = next(iter(values.items()), ("n", "10"))
+    from_start = name == "tail" and text.startswith("+")
+    digits = text[1:] if from_start else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise CommandError(f"{name}: invalid number of {'lines' if unit == 'n' else 'bytes'}: '{text}'")
+    count = int(digits[:18])
+    shown = 0
+
+    def show(typed: str, file: Readable) -> None:
+        nonlocal shown
+        if titled:
+            output.line(f"{chr(10) if shown else ''}==> {'standard input' if typed == '-' else typed} <==")
+        shown += 1
+        if name == "head":
+            output.write(file.first(unit, count, output.room + 1))
+        elif from_start:
+            output.write(file.part(file.begin(unit, max(count, 1) - 1, output), output.room + 1))
+        else:
+            output.write(file.last(unit, count, output.room + 1))
+
+    return each_file(name, context, operands, output, show)
+
+
+_ECHO_OPTION = re.compile(r"-[neE]+")
+_ECHO_ESCAPE = re.compile(r"\\(?:([abefnrtv\\])|0([0-7]{0,3})|x([0-9a-fA-F]{1,2})|(c))")
+_ECHO_LETTERS = {"a": 7, "b": 8, "e": 27, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "\\": 92}
+
+
+def echo(context: CommandContext, words: Sequence[str], output: Output) -> int:
+    r"""Show its arguments; `-n` leaves the line break out, `-e` reads escapes such as `\n`."""
+    first = 0
+    options = ""
+    while first < len(words) and _ECHO_OPTION.fullmatch(words[first]):
+        options += words[first][1:]
+        first += 1
+    content = " ".join(words[first:]).encode("utf-8", "backslashreplace")
+    end = b"" if "n" in options else b"\n"
+    if options.rfind("e") > options.rfind("E"):
+        content, stopped = _unescape(content)
+        end = b"" if stopped else end
+    output.write(content + end)
+    return 0
+
+
+def _unescape(content: bytes) -> tuple[bytes, bool]:
+    r"""Return the bytes that `echo -e` shows, and whether a `\c` ended them."""
+    text = content.decode("latin-1")
+    parts: list[str] = []
+    done = 0
+    for match in _ECHO_ESCAPE.finditer(text):
+        parts.append(text[done : match.start()])
+        done = match.end()
+        letter, octal, hexadecimal, stop = match.groups()
+        if stop:
+            return "".join(parts).encode("latin-1"), True
+        if letter:
+            parts.append(chr(_ECHO_LETTERS[letter]))
+        else:
+            parts.append(chr((int(octal or "0", 8) if hexadecimal is None else int(hexadecimal, 16)) & 255))
+    return ("".join(parts) + text[done:]).encode("latin-1"), False
+
+
+Native = Callable[[CommandContext, Sequence[str], Output], int]
+COMMANDS: dict[str, Native] = {"cat": cat, "cd": cd, "echo": echo, "head": head, "ls": ls, "tail": tail}

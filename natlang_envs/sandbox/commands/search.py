@@ -1,0 +1,204 @@
+"""The commands that search and count without a process: find, wc, sed -n and pwd, as the programs answer.
+
+They see files through the overlay, follow no link, and have the limits of all commands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from natlang_envs.repository.entries import Kind
+from natlang_envs.repository.names import on_disk
+from natlang_envs.repository.wildmatch import wildmatch
+from natlang_envs.sandbox.commands.context import (
+    MISSING,
+    ROOT,
+    CommandContext,
+    CommandError,
+    Output,
+    read_options,
+    resolve,
+)
+from natlang_envs.sandbox.commands.file_parts import Readable
+from natlang_envs.sandbox.commands.native import Native, each_file, readable
+
+
+class Found(NamedTuple):
+    """Something in a tree: how it is called from where the search began, its path, what it is, and how deep."""
+
+    called: str
+    path: str
+    kind: Kind
+    depth: int
+
+
+def walk(context: CommandContext, typed: str, output: Output) -> Iterator[Found]:
+    """Yield a file, or a folder and all that is in it, sorted."""
+    path, kind = resolve(context, typed)
+    if kind is None:
+        raise CommandError(MISSING)
+    files = context.files
+    waiting = [Found(typed, path, kind, 0)]
+    while waiting:
+        output.check_time()
+        found = waiting.pop()
+        yield found
+        if found.kind != "folder":
+            continue
+        _, folders, plain = files.folder(found.path)
+        kinds: dict[str, Kind] = dict.fromkeys(plain, "file")
+        kinds.update(dict.fromkeys(files.others(found.path), "other"))
+        kinds.update(dict.fromkeys(folders, "folder"))
+        called = found.called if found.called.endswith("/") else f"{found.called}/"
+        prefix = f"{found.path}/" if found.path else ""
+        names = sorted(kinds, reverse=True)
+        waiting += [Found(called + name, prefix + name, kinds[name], found.depth + 1) for name in names]
+
+
+def pwd(context: CommandContext, words: Sequence[str], output: Output) -> int:
+    """Show the current folder."""
+    read_options("pwd", words, "LP")
+    output.line(f"{ROOT}/{context.cwd}" if context.cwd else ROOT)
+    return 0
+
+
+def wc(context: CommandContext, words: Sequence[str], output: Output) -> int:
+    """Count lines (`-l`), words (`-w`), characters (`-m`) and bytes (`-c`); without an option all but characters."""
+    flags, _, operands = read_options("wc", words, "lwmc")
+    units = [unit for unit in "lwmc" if unit in (flags or "lwc")]
+    rows: list[tuple[list[int], str]] = []
+
+    def show(typed: str, file: Readable) -> None:
+        counts = dict.fromkeys("lwmc", 0)
+        counts["c"] = file.size
+        open_word = False
+        for block in file.blocks(output) if units != ["c"] else ():
+            counts["l"] += block.count(b"\n")
+            counts["w"] += len(block.split()) - (open_word and not block[:1].isspace())
+            counts["m"] += len(block) - sum(block.count(byte) for byte in _CONTINUING) if "m" in units else 0
+            open_word = not block[-1:].isspace()
+        rows.append(([counts[unit] for unit in units], typed if operands else ""))
+
+    code = each_file("wc", context, operands, output, show)
+    if len(operands) > 1:
+        rows.append(([sum(column) for column in zip(*(counts for counts, _ in rows), strict=True)], "total"))
+    single = len(rows) * len(units) == 1
+    sizes = sum(_size(context, typed) for typed in operands)
+    width = 1 if single else len(str(sizes)) if operands and "-" not in operands else 7
+    for counts, name in rows:
+        output.line(f"{' '.join(f'{count:>{width}}' for count in counts)}{' ' if name else ''}{name}")
+    return code
+
+
+_CONTINUING = [bytes([byte]) for byte in range(0x80, 0xC0)]  # bytes of UTF-8 that begin no character
+
+
+def _size(context: CommandContext, typed: str) -> int:
+    try:
+        return readable(context, typed).size
+    except CommandError:
+        return 0
+
+
+_ADDRESS = re.compile(r"\s*(\d{1,18}|\$)(?:\s*,\s*(\+?\d{1,18}|\$))?\s*p\s*;?\s*", re.ASCII)
+_NO_SED = "only -n 'A,Bp' is here, which shows lines A to B; write files with echo or a here-document"
+
+
+def sed(context: CommandContext, words: Sequence[str], output: Output) -> int:
+    """Show lines A to B of a file (`-n 'A,Bp'`)."""
+    options = [word for word in words if word.startswith("-") and word != "-"]
+    script, *operands = [word for word in words if word not in options] or [""]
+    address = _ADDRESS.fullmatch(script)
+    if address is None or options not in (["-n"], ["-n", "-e"], ["-ne"]) or address[1] == "0":
+        raise CommandError(f"sed: {_NO_SED}")
+    if len(operands) > 1:
+        raise CommandError("sed: one file at a time")
+    first, last = address[1], address[2] or address[1]
+
+    def show(typed: str, file: Readable) -> None:
+        room = output.room + 1
+        if first == "$":
+            output.write(file.last("n", 1, room))
+            return
+        start = file.begin("n", int(first) - 1, output)
+        if last == "$":
+            output.write(file.part(start, room))
+            return
+        end = int(first) + int(last[1:]) if last.startswith("+") else int(last)
+        output.write(file.first("n", max(end - int(first), 0) + 1, room, start))
+
+    return 2 if each_file("sed", context, operands, output, show) else 0
+
+
+def find(context: CommandContext, words: Sequence[str], output: Output) -> int:
+    """Show what is in folders by its name (`-name`, `-iname`, `-path`), kind (`-type f|d|l`) and `-maxdepth`."""
+    places: list[str] = []
+    waiting = deque(words)
+    while waiting and not waiting[0].startswith(("-", "!")):
+        places.append(waiting.popleft())
+    tests, deepest = _find_tests(context, waiting)
+    code = 0
+    for typed in places or ["."]:
+        try:
+            for found in walk(context, typed, output):
+                if found.depth <= deepest and any(all(test(found) for test in group) for group in tests):
+                    output.line(found.called)
+        except CommandError as error:
+            output.fail(f"find: '{typed}': {error}")
+            code = 1
+    return code
+
+
+def _find_tests(context: CommandContext, words: deque[str]) -> tuple[list[list[Callable[[Found], bool]]], float]:
+    """Return alternatives of tests that hold together, and the largest depth."""
+    groups: list[list[Callable[[Found], bool]]] = [[]]
+    deepest = float("inf")
+    negated = False
+    while words:
+        word = words.popleft()
+        if word in ("-o", "-or") and groups[-1]:
+            groups.append([])
+        elif word in ("!", "-not"):
+            negated = not negated
+        elif word in ("-name", "-iname", "-path", "-wholename", "-type", "-maxdepth"):
+            if not words:
+                raise CommandError(f"find: missing argument to '{word}'")
+            given = words.popleft()
+            if word == "-maxdepth":
+                if not (given.isascii() and given.isdigit()):
+                    raise CommandError(f"find: '{given}' is no depth")
+                deepest = int(given[:9])
+                continue
+            test = _find_test(context, word, given)
+            groups[-1].append((lambda found, test=test: not test(found)) if negated else test)
+            negated = False
+        elif word not in ("-print", "-a", "-and"):
+            known = "-name, -iname, -path, -type, -maxdepth, !, -o"
+            raise CommandError(f"find: '{word}' is not here (there are {known})")
+    return groups, deepest
+
+
+def _find_test(context: CommandContext, word: str, given: str) -> Callable[[Found], bool]:
+    if word == "-type":
+        if given not in ("f", "d", "l"):
+            raise CommandError(f"find: Unknown argument to -type: {given}")
+        if given == "l":
+            return lambda found: context.files.link(found.path) is not None
+        return lambda found: found.kind == ("file" if given == "f" else "folder")
+    if word in ("-path", "-wholename"):  # unlike in a rule of git, a star stands for slashes too
+        whole = wildmatch(given.replace("/", "\x01").encode("utf-8", "backslashreplace"))
+        return lambda found: whole.fullmatch(on_disk(found.called).replace(b"/", b"\x01")) is not None
+    small = word == "-iname"
+    pattern = wildmatch((given.lower() if small else given).encode("utf-8", "backslashreplace"))
+
+    def named(found: Found) -> bool:
+        name = found.called.rstrip("/").rpartition("/")[2]
+        return pattern.fullmatch(on_disk(name.lower() if small else name)) is not None
+
+    return named
+
+
+SEARCH_COMMANDS: dict[str, Native] = {"find": find, "pwd": pwd, "sed": sed, "wc": wc}

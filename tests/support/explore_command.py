@@ -1,0 +1,94 @@
+"""`natlang explore`, run in this process or another, and the repository that it is run on."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import natlang_envs
+from natlang_envs.cli.main import main
+from natlang_envs.sandbox.isolation.temporary_folders import PREFIX
+from tests.support.chat_server import Chat
+
+ROOT = Path(natlang_envs.__file__).parents[1]
+COMMAND = [sys.executable, "-m", "natlang_envs.cli.main", "explore"]
+TEST = "from total import total\n\nassert total([1, 2, 3]) == 6\nprint('all is well')\n"
+CODE = """\
+def total(numbers):
+    result = 1
+    for each in numbers:
+        result += each
+    return result
+"""
+FILES = {
+    "README.md": "# Sums\n",
+    "src/total.py": CODE,
+    "src/test_total.py": TEST,
+}
+DIFF = """\
+diff --git a/src/total.py b/src/total.py
+--- a/src/total.py
++++ b/src/total.py
+@@ -1,5 +1,5 @@
+ def total(numbers):
+-    result = 1
++    result = 0
+     for each in numbers:
+         result += each
+     return result
+"""
+
+
+def environment(**changes: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if "OPENAI" not in name}
+    return {**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "80", "NO_COLOR": "1", **changes}
+
+
+def explore(*arguments: str, stdin: str = "", **changes: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments], input=stdin, capture_output=True, text=True, env=environment(**changes), timeout=90
+    )
+
+
+def explore_here(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in this process, which is quicker; for what reads no standard input and gets no signal."""
+    out, errors = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [each for each in os.environ if "OPENAI" in each]:
+            patch.delenv(name)
+        for name, value in {"COLUMNS": "80", "NO_COLOR": "1", **changes}.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "argv", ["natlang", "explore", *arguments])
+        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stderr", errors)
+        with pytest.raises(SystemExit) as left:
+            main()
+    assert isinstance(left.value.code, int)
+    return subprocess.CompletedProcess(arguments, left.value.code, out.getvalue(), errors.getvalue())
+
+
+def ask(chat: Chat, folder: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    """Run the command with the model of a server."""
+    given = ("--repo", str(folder), "--agent", "openai", "--model", "tiny", *arguments)
+    return explore_here(*given, **{"OPENAI_BASE_URL": chat.url, **changes})
+
+
+def refused(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the one line on standard error of a refused command."""
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("natlang: ")
+    return done.stderr
+
+
+def left_behind() -> set[str]:
+    """Return the sandboxes whose process, which their names tell, is gone; others are of tests that run beside."""
+    places = {Path(tempfile.gettempdir()), Path("/dev/shm")}
+    found = {each for place in places if place.is_dir() for each in place.glob(f"{PREFIX}*")}
+    return {str(each) for each in found if not Path("/proc", each.name.removeprefix(PREFIX).split("-")[0]).exists()}
