@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.natlang_envs import chat_server
-from tests.support import package_index
+from tests.support import chat_server, package_index
 
 ROOT = Path(__file__).parents[2]
 _PROGRAMS = {"natlang": "natlang_envs.cli.main", "natlang-leaderboard": "leaderboard", "reflect-rl": "reference_agent"}
