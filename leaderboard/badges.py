@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -71,6 +72,12 @@ def write_badges(path: Path, badges: Badges) -> None:
     """Write the badges, sorted."""
     ordered = Badges(rerun=dict(sorted(badges.rerun.items())), audited=dict(sorted(badges.audited.items())))
     write_whole(path, (ordered.model_dump_json(indent=2) + "\n").encode())
+
+
+def note_badge(path: Path, what: Literal["rerun", "audited"], entries: Mapping[str, str]) -> None:
+    """Note badges in the file: for each entry, the SHA-256 of the recording that it holds for."""
+    badges = read_badges(path)
+    write_badges(path, badges.model_copy(update={what: {**getattr(badges, what), **entries}}))
 
 
 def read_adjudications(path: Path) -> list[Adjudication]:

@@ -14,7 +14,7 @@ from natlang_envs.evaluation.protocols import load_protocol
 from natlang_envs.evaluation.runner import TRAJECTORIES_FILE
 from natlang_envs.trajectory import chain
 
-PROTOCOL = "dangerous-taxi-pickup/paper"
+PROTOCOL = "dangerous-taxi-pickup/v1"
 Episodes = list[dict[str, Any]]
 Facts = dict[str, Any]
 
@@ -212,7 +212,7 @@ def other_protocol(forged: Forged) -> None:
 
 def other_protocol_and_digest(forged: Forged) -> None:
     # The same tasks with twice the steps and another reward.
-    other = load_protocol("dangerous-taxi-dropoff/paper")
+    other = load_protocol("dangerous-taxi-dropoff/v1")
     forged.facts.update(protocol=other.name, protocol_digest=other.digest)
 
 
