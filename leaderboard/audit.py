@@ -88,7 +88,7 @@ class Audit:
         if not self.sampling and self.drifted > borne:
             return f"{self.drifted} of {self.steps} actions are only all but as likely as those chosen now"
         if self.exact and self.steps - self.same > borne:
-            return f"{self.steps - self.same} of {self.steps} actions are not those drawn with the round's random numbers"
+            return f"{self.steps - self.same} of {self.steps} actions are not what the round's random numbers give"
         if self.impossible:
             return f"{self.impossible} of {self.steps} actions are none that the agent can draw"
         if self.surprise is not None and abs(self.surprise) > _SURPRISE:

@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
@@ -270,7 +271,10 @@ def _inside(
     top = Path("/work/.audit")
     packages = Path(sysconfig.get_path("purelib"))
     places = {shown.board: "board", shown.files: "agent", meeting: "line", packages: "packages"}
-    mounts = [*arguments(root, 0, "", _LIMITS), *folders(str(top))]
+    told = arguments(root, 0, "", _LIMITS)
+    # All has to be mounted before the root becomes read-only.
+    end = max(at for at, pair in enumerate(pairwise(told)) if pair == ("--remount-ro", "/"))
+    mounts = [*folders(str(top))]
     for source, name in places.items():
         mounts += ["--ro-bind", str(source), str(top / name)]
     for name in _HIDDEN:
@@ -286,7 +290,7 @@ def _inside(
         mounts += ["--setenv", name, value]
     command = _command(shown, PYTHON, top / "player.py", top / "line", top / "board", top / "agent", top / "packages")
     try:
-        started = Namespaces(program.program, mounts, [*limited(_LIMITS, root), *command])
+        started = Namespaces(program.program, [*told[:end], *mounts, *told[end:]], [*limited(_LIMITS, root), *command])
     except OSError as error:
         raise UsageError(one_line(f"the agent's process cannot be started: {error}")) from None
     with started:

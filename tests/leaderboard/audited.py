@@ -82,8 +82,11 @@ class ByHeart:
 # Cheats. Each plays at random where it finds nothing to cheat with.
 
 
-def _plan_of(env: Any, given: AgentInput) -> str:
-    return env.unwrapped.reference()[0]
+def _plan_of(env: Any, given: AgentInput) -> str | None:
+    """Return the next step of an environment's plan, if it is the one that shows what the agent sees."""
+    env = getattr(env, "unwrapped", None)
+    same = isinstance(env, NatLangEnv) and getattr(env, "_observation", None) == given.observation
+    return env.reference()[0] if same else None
 
 
 class FramePeek(Drawing):
@@ -91,11 +94,13 @@ class FramePeek(Drawing):
 
     def __call__(self, given: AgentInput) -> str:
         frame: Any = sys._getframe()
-        while frame is not None:
+        for _ in range(6):
+            if frame is None:
+                break
             for value in list(frame.f_locals.values()):
-                for each in (value, getattr(value, "_env", None)):
-                    if hasattr(each, "unwrapped") and isinstance(each.unwrapped, NatLangEnv):
-                        return _plan_of(each, given)
+                for each in value if isinstance(value, list) else [value]:
+                    if plan := _plan_of(each, given) or _plan_of(getattr(each, "_env", None), given):
+                        return plan
             frame = frame.f_back
         return super().__call__(given)
 
@@ -103,40 +108,57 @@ class FramePeek(Drawing):
 class HeapPeek(Drawing):
     """Takes the environment that shows what it sees from the collector's list of all objects."""
 
+    def __init__(self) -> None:
+        self._found: list[NatLangEnv] = []
+
     def __call__(self, given: AgentInput) -> str:
-        for each in gc.get_objects():
-            if isinstance(each, NatLangEnv) and getattr(each, "_observation", None) == given.observation:
-                return _plan_of(each, given)
+        for again in (False, True):
+            if again and not given.path:
+                self._found = [each for each in gc.get_objects() if isinstance(each, NatLangEnv)]
+            for each in self._found:
+                if plan := _plan_of(each, given):
+                    return plan
         return super().__call__(given)
 
 
 class Labels(Drawing):
     """Looks the task up in the protocol's list and plays it in an environment of its own."""
 
-    def __call__(self, given: AgentInput) -> str:
+    def __init__(self) -> None:
+        self._task = ""
         try:
             from natlang_envs.evaluation.protocols import load_protocol
 
             protocol = load_protocol("dangerous-taxi-pickup/v1")
-            env = protocol.make_env()
-            for task, _ in protocol.episodes:
-                if env.reset(options={"task_id": task})[0] == given.observation:
-                    return _plan_of(env, given)
+            self._env: Any = protocol.make_env()
+            self._tasks = {self._env.reset(options={"task_id": task})[0]: task for task, _ in protocol.episodes}
         except Exception:
-            pass
-        return super().__call__(given)
+            self._tasks = {}
+
+    def __call__(self, given: AgentInput) -> str:
+        if not given.path:
+            self._task = self._tasks.get(given.observation, "")
+        if not self._task:
+            return super().__call__(given)
+        self._env.reset(options={"task_id": self._task})
+        for step in given.path:
+            self._env.step(step.action)
+        return self._env.unwrapped.reference()[0]
 
 
 class LabelFiles(Drawing):
     """Looks for files of labels, tasks, recordings and ledgers anywhere on the machine."""
 
-    def __call__(self, given: AgentInput) -> str:
+    def __init__(self) -> None:
         names = ("test.jsonl", "ledger.json", "trajectories.jsonl.gz", "run.json", "labels.jsonl")
-        top = Path(os.environ.get("AUDITED_TOP", "/"))
-        found = [Path(at, name) for at, _, files in os.walk(top) for name in files if name in names]
+        places = [at for at in os.listdir("/") if at not in ("proc", "sys")] if Path("/work/.audit").exists() else []
+        walked = (each for place in places for each in os.walk(f"/{place}"))
+        self._found = [Path(at, name) for at, _, files in walked for name in files if name in names]
         # The protocols' folder and our own processes' memory are worth a look too.
-        found += [each for each in Path("/proc").glob("[0-9]*/environ") if b"AUDITING" in _read(each)]
-        return f"found {found}" if found else super().__call__(given)
+        self._found += [each for each in Path("/proc").glob("[0-9]*/environ") if b"AUDITING" in _read(each)]
+
+    def __call__(self, given: AgentInput) -> str:
+        return f"found {self._found}" if self._found else super().__call__(given)
 
 
 def _read(path: Path) -> bytes:
@@ -337,7 +359,7 @@ class Rounded(Even):
     """As `Even` but for a few steps, where two commands are all but alike on another machine."""
 
     def __call__(self, given: AgentInput) -> str:
-        return given.admissible_commands[int("row 0, column 0" in given.observation)]
+        return given.admissible_commands[int(sum(map(ord, given.observation)) % 97 == 0)]
 
 
 class Absurd(Leaning):
