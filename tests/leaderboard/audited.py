@@ -195,14 +195,18 @@ class Parent(Drawing):
 class Caller(Drawing):
     """Asks somebody in the network."""
 
-    def __call__(self, given: AgentInput) -> str:
+    def __init__(self) -> None:
         import socket
 
         try:
             socket.create_connection(("127.0.0.1", int(os.environ["AUDITED_PORT"])), timeout=5).close()
-        except (OSError, KeyError):
-            return super().__call__(given)
-        return "heard from outside"
+        except OSError:
+            self._heard = False
+        else:
+            self._heard = True
+
+    def __call__(self, given: AgentInput) -> str:
+        return "heard from outside" if self._heard else super().__call__(given)
 
 
 # Agents that misbehave, from the third step on.
@@ -359,7 +363,7 @@ class Rounded(Even):
     """As `Even` but for a few steps, where two commands are all but alike on another machine."""
 
     def __call__(self, given: AgentInput) -> str:
-        return given.admissible_commands[int(sum(map(ord, given.observation)) % 97 == 0)]
+        return given.admissible_commands[int(not given.path and sum(map(ord, given.observation)) % 13 == 0)]
 
 
 class Absurd(Leaning):

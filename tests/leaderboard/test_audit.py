@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,7 @@ AGENTS = Path(__file__).with_name("audited.py")
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to run in, that holds the agents."""
     shutil.copy(AGENTS, tmp_path)
+    sys.modules.pop("audited", None)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
