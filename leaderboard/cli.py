@@ -140,12 +140,13 @@ def ledger_command(
 @app.command("check-changes")
 def check_changes_command(
     base: Annotated[str, typer.Argument(help="The commit that a pull request starts from, for example origin/main.")],
+    submitter: Annotated[str, typer.Option(help="The login of who proposes the entries.")] = "",
     report: Annotated[Path | None, typer.Option(help="Also write the report to this file, as Markdown.")] = None,
 ) -> None:
     """Verify the entries that differ from a commit; refuse changes of the files that belong to maintainers."""
     from leaderboard.changes import check_changes
 
-    checked = check_changes(base)
+    checked = check_changes(base, submitter=submitter)
     typer.echo(printable(checked.markdown))
     if report is not None:
         report.write_text(checked.markdown + "\n", encoding="utf-8")

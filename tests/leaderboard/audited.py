@@ -151,8 +151,8 @@ class LabelFiles(Drawing):
 
     def __init__(self) -> None:
         names = ("test.jsonl", "ledger.json", "trajectories.jsonl.gz", "run.json", "labels.jsonl")
-        places = [at for at in os.listdir("/") if at not in ("proc", "sys")] if Path("/work/.audit").exists() else []
-        walked = (each for place in places for each in os.walk(f"/{place}"))
+        places = list(Path("/").iterdir()) if Path("/work/.audit").exists() else []
+        walked = (each for place in places if place.name not in ("proc", "sys") for each in os.walk(place))
         self._found = [Path(at, name) for at, _, files in walked for name in files if name in names]
         # The protocols' folder and our own processes' memory are worth a look too.
         self._found += [each for each in Path("/proc").glob("[0-9]*/environ") if b"AUDITING" in _read(each)]

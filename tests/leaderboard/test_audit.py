@@ -128,9 +128,9 @@ def test_tasks_that_the_protocol_does_not_list_are_played_too(tmp_path: Path) ->
     for name in ("plans.json", "audited.py"):
         shutil.copy(tmp_path / name, tmp_path / "own")
     found = audit(entry, "audited:ByHeart", "beacon", files=tmp_path / "own")
-    assert found.recorded == found.again >= 195
+    assert found.recorded == found.again >= 150
     assert found.played_fresh == 200
-    assert found.fresh <= 10
+    assert found.fresh <= 20
     assert re.match(r"^tasks drawn afresh are won \d+ times in 200 \(p = ", found.problem)
 
 
