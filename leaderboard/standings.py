@@ -102,7 +102,7 @@ def replay_all(submissions: Path, folders: Sequence[Path] = ()) -> Iterator[tupl
     for folder in folders or every:
         name = folder.absolute().relative_to(submissions.absolute()).as_posix()
         try:
-            entry = verify(folder)
+            entry = verify(folder, copies=True)
         except MissingDataError as error:
             yield name, error
         except UsageError as error:
@@ -147,7 +147,7 @@ def _find(submissions: Path, folder: Path, ledger: dict[str, Result]) -> _Found:
     ):
         return _Found(folder, path, protocol, Verified(submission, protocol, result))
     try:
-        return _Found(folder, path, protocol, verify(folder))
+        return _Found(folder, path, protocol, verify(folder, copies=True))
     except MissingDataError as error:
         return _Found(folder, path, protocol, None, str(error))
     except UsageError as error:

@@ -11,7 +11,7 @@ import pytest
 from leaderboard.badges import OWNERS_FILE
 from leaderboard.changes import check_changes
 from leaderboard.pack import pack
-from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, look, make_submission, read_submission
+from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, look, read_submission
 from leaderboard.site import build
 from leaderboard.standings import standings
 from natlang_envs import UsageError
@@ -99,10 +99,13 @@ def test_doubled_keys_are_refused(entry: Path) -> None:
     + [("name", each) for each in ("r\u0435flect", "wanderer\u200b", "Upper")],
 )
 def test_days_and_texts_that_are_none_are_refused(entry: Path, field: str, value: str) -> None:
-    content = json.loads((entry / SUBMISSION_FILE).read_text())
-    with pytest.raises(UsageError, match=rf"^{field}: "):
-        make_submission({**content, field: value})
-    assert make_submission({**content, "model": "Zoë 北京"}).model == "Zoë 北京"
+    file = entry / SUBMISSION_FILE
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps({**content, field: value}))
+    with pytest.raises(UsageError, match=rf"^submission.json: {field}: "):
+        read_submission(file)
+    file.write_text(json.dumps({**content, "model": "Zoë 北京"}))
+    assert read_submission(file).model == "Zoë 北京"
 
 
 def test_names_that_look_alike_are_refused(checkout: Path, packed: Path, run_folder: Path) -> None:
