@@ -20,7 +20,7 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict, cast
 
 from leaderboard import player
 from leaderboard.schema import one_line
@@ -117,7 +117,7 @@ class Outside:
         try:
             said: Any = json.loads(raw)
             number = said["id"]
-            found = said["answer"] if "problem" not in said else None
+            found: Any = said["answer"] if "problem" not in said else None
         except (ValueError, TypeError, KeyError, RecursionError):
             raise self._no_answer() from None
         if number != self._asked:
@@ -126,7 +126,7 @@ class Outside:
             raise UsageError(one_line(f"the agent stopped: {said['problem']}"))
         if ask != "load" and (not isinstance(found, list) or len(found) != answers):  # pyright: ignore[reportUnknownArgumentType]
             raise self._no_answer()
-        return found
+        return found  # pyright: ignore[reportUnknownVariableType]
 
     def _no_answer(self) -> UsageError:
         return UsageError("the agent wrote something that is no answer: only the board's program writes to its line")
@@ -180,7 +180,7 @@ class Outside:
 def _are_chances(value: Any, commands: int) -> bool:
     if not isinstance(value, list) or len(value) != commands:  # pyright: ignore[reportUnknownArgumentType]
         return False
-    chances: list[Any] = value
+    chances = cast("list[Any]", value)
     return all(isinstance(each, float) and 0 <= each <= 1.001 for each in chances) and abs(sum(chances) - 1) < 0.01
 
 
