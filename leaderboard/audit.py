@@ -20,11 +20,12 @@ from leaderboard.schema import Submission
 from leaderboard.verify import verify
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.playing import bounded
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import paired_p
 from natlang_envs.prompt import PathStep
-from natlang_envs.trajectory import Trajectory, stream_trajectories
+from natlang_envs.trajectory import AsRecorded, Trajectory, stream_trajectories
 
 EPISODES = 200  # of the protocol, and as many on tasks that it does not list, where there are so many
 DRIFT = 0.05  # nats by which the recorded action may be less likely than the one chosen now, on another machine
@@ -270,7 +271,7 @@ class _Game:
             reflection=None,
         )
 
-    def step(self, action: str) -> None:
+    def step(self, action: AsRecorded) -> None:
         observation, _, terminated, truncated, info = self._env.step(action)
         self.ended, self.success = terminated or truncated, info["success"]
         self.view["path"] = (*self.view["path"], PathStep(action, info["feedback"]))
@@ -302,7 +303,7 @@ class _Table:
         for games in self._games(starts):
             while playing := [each for each in games if not each.ended]:
                 for game, action in zip(playing, self._agent.act([each.view for each in playing]), strict=True):
-                    game.step(action)
+                    game.step(bounded(action, None, game.view["admissible_commands"])[0])
             won += [each.success for each in games]
         return won
 
@@ -319,7 +320,7 @@ class _Table:
                     game.view["reflection"] = each.reflections[at]
                 self._compare([(game.view, each.actions[at], led) for game, each, led in now])
                 for game, each, _ in now:
-                    game.step(each.actions[at])
+                    game.step(AsRecorded(each.actions[at]))
         return every
 
     def _compare(self, now: Sequence[tuple[View, str, _Led]]) -> None:
@@ -327,7 +328,8 @@ class _Table:
         hidden = [View({**view, "reflection": None}) for view in views]
         chosen = self._agent.act(hidden)
         told = self._agent.chances(views) if self._tells else [None] * len(views)
-        for (view, action, led), choice, chances in zip(now, chosen, told, strict=True):
+        for (view, action, led), said, chances in zip(now, chosen, told, strict=True):
+            choice = said if said == action else bounded(said, None, view["admissible_commands"])[0]
             led.same += choice == action
             if chances is not None:
                 by_command = dict(zip(view["admissible_commands"], chances, strict=True))

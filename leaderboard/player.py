@@ -12,6 +12,8 @@ import socket
 import sys
 from typing import Any
 
+_SHORT = 256  # characters that need no cutting
+
 
 class Player:
     """An agent, and the random numbers of the episodes it is playing."""
@@ -34,11 +36,15 @@ class Player:
         }
 
     def act(self, views: list[dict[str, Any]]) -> list[str]:
-        """Return an action for each view, cut to the length that is played."""
+        """Return an action for each view; a long one as it is played, any other as it is said."""
         from natlang_envs.evaluation.agents import decide
         from natlang_envs.evaluation.playing import bounded
 
-        return [bounded(each.action, None)[0] for each in decide(self._agent, [self._given(view) for view in views])]
+        given = [self._given(view) for view in views]
+        return [
+            each.action if len(each.action) < _SHORT else bounded(each.action, None, seen.admissible_commands)[0]
+            for seen, each in zip(given, decide(self._agent, given), strict=True)
+        ]
 
     def chances(self, views: list[dict[str, Any]]) -> list[list[float]]:
         """Return how likely each listed command is in each view, after the reflection that was recorded."""

@@ -13,7 +13,7 @@ from reference_agent.curriculum import Stage
 from reference_agent.run.config import Config, TeacherConfig
 from reference_agent.run.idle import idle, refuse
 
-EXPERIMENTS = Path(__file__).resolve().parent / "experiments"
+EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 
 
 def load_config(
