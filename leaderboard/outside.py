@@ -25,13 +25,13 @@ from typing import Any, NamedTuple, TypedDict, cast
 from leaderboard import player
 from leaderboard.schema import one_line
 from leaderboard.shown import Shown, show
+from natlang_envs.errors import UsageError
+from natlang_envs.files import cache_folder
+from natlang_envs.prompt import PathStep
 from natlang_envs.sandbox.isolation import Limits, find_isolation
 from natlang_envs.sandbox.isolation.child import PYTHON, folders
 from natlang_envs.sandbox.isolation.isolation import Bubblewrap
 from natlang_envs.sandbox.isolation.namespaces import Namespaces, arguments, limited
-from natlang_envs.errors import UsageError
-from natlang_envs.files import cache_folder
-from natlang_envs.prompt import PathStep
 
 PATIENCE = 300.0  # seconds for one answer; making an agent loads its weights
 _STARTING = 60.0  # seconds in which Python must have started
@@ -290,7 +290,8 @@ def _inside(
         mounts += ["--setenv", name, value]
     command = _command(shown, PYTHON, top / "player.py", top / "line", top / "board", top / "agent", top / "packages")
     try:
-        started = Namespaces(program.program, [*told[:end], *mounts, *told[end:]], [*limited(_LIMITS, root), *command])
+        told[end:end] = mounts
+        started = Namespaces(program.program, told, [*limited(_LIMITS, root), *command], network=network)
     except OSError as error:
         raise UsageError(one_line(f"the agent's process cannot be started: {error}")) from None
     with started:

@@ -53,8 +53,16 @@ class Namespaces:
         root: The file system as the program will see it.
     """
 
-    def __init__(self, program: Path, arguments: Sequence[str], command: Sequence[str]) -> None:
+    def __init__(
+        self, program: Path, arguments: Sequence[str], command: Sequence[str], *, network: bool = False
+    ) -> None:
         """Start bubblewrap, and return when the program's folder can be filled; `go` starts what waits in `command`.
+
+        Args:
+            program: Bubblewrap.
+            arguments: What it is told; see `arguments`.
+            command: What it runs; see `limited`.
+            network: Whether the system calls of the network are allowed, where the arguments share it.
 
         Raises:
             OSError: It could not be started, or failed; the message is its own.
@@ -65,7 +73,7 @@ class Namespaces:
             report, reported = _pipe(ours, theirs)
             inherited = [reported, _holding(theirs, b"".join(os.fsencode(each) + b"\0" for each in arguments))]
             line = [str(program), "--info-fd", str(inherited[0]), "--args", str(inherited[1])]
-            calls = system_call_filter()
+            calls = system_call_filter(network)
             if calls is not None:
                 inherited.append(_holding(theirs, calls))
                 line += ["--seccomp", str(inherited[-1])]
