@@ -26,7 +26,7 @@ class Checked:
 
 
 def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checked:
-    """Verify the entries that differ between a commit and the working tree.
+    """Verify the entries that differ between a commit and the working tree, untracked ones included.
 
     Args:
         base: The commit that the pull request starts from.
@@ -107,4 +107,6 @@ def _changed(base: str, root: Path) -> list[tuple[str, str]]:
         problem = ran.stderr.strip().partition("\n")[0]
         raise UsageError(one_line(f"git cannot compare with {base!r} ({problem}): name a commit, such as origin/main"))
     fields = ran.stdout.split("\0")[:-1]
-    return list(zip(fields[::2], fields[1::2], strict=True))
+    untracked = ["git", "ls-files", "--others", "--exclude-standard", "-z", "--", SUBMISSIONS.parent.as_posix()]
+    found = subprocess.run(untracked, cwd=root, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
+    return [*zip(fields[::2], fields[1::2], strict=True), *(("A", each) for each in found)]

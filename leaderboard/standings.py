@@ -60,7 +60,7 @@ def standings(submissions: Path, *, replay: bool = False) -> list[Table]:
     beside = submissions.parent
     ledger = {} if replay else read_ledger(beside / LEDGER_FILE)
     log = read_adjudications(beside / ADJUDICATIONS_FILE)
-    removed = {each.entry for each in log if each.action == "remove"}
+    removed = _removed(log)
     every = [_find(submissions, folder, ledger) for folder in entry_folders(submissions)]
     found = [each for each in every if each.path not in removed]
     if not found:
@@ -77,6 +77,21 @@ def standings(submissions: Path, *, replay: bool = False) -> list[Table]:
         if each.protocol is not None:
             by_board.setdefault(each.protocol.name, []).append(each)
     return [_table(group, badges, log, submissions) for _, group in sorted(by_board.items())]
+
+
+def without_board(submissions: Path) -> list[tuple[str, str]]:
+    """Return the entries in folders of no board, with what is wrong: no table could say it."""
+    boards = protocol_names()
+    removed = _removed(read_adjudications(submissions.parent / ADJUDICATIONS_FILE))
+    lost = [
+        each for each in entry_folders(submissions) if each.parent.relative_to(submissions).as_posix() not in boards
+    ]
+    found = [_find(submissions, each, {}) for each in lost]
+    return [(each.path, each.problem) for each in found if each.path not in removed]
+
+
+def _removed(log: list[Adjudication]) -> set[str]:
+    return {each.entry for each in log if each.action == "remove"}
 
 
 def replay_all(submissions: Path, folders: Sequence[Path] = ()) -> Iterator[tuple[str, Verified | UsageError]]:

@@ -71,6 +71,8 @@ def test_a_broken_entry_is_left_out_and_the_site_is_built(
     (table,) = standings(submissions)
     assert [row.entry.submission.name for row in table.rows] == [NAME]
     assert len(table.left_out) == (what != "board")
+    first_page = (tmp_path / "site" / "index.html").read_text()
+    assert ("<b>no-board/v9/broken</b> is left out: " in first_page) == (what == "board")
 
 
 def test_optimal_play_without_a_word_is_no_copy(tmp_path: Path, submissions: Path) -> None:
