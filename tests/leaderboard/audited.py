@@ -24,6 +24,18 @@ def south(given: AgentInput) -> str:
     return "move south"
 
 
+def spaced(given: AgentInput) -> str:
+    return f"\t {given.admissible_commands[len(given.path) % len(given.admissible_commands)]} \n"
+
+
+def unknown(given: AgentInput) -> str:
+    return "sing"
+
+
+def unknown_spaced(given: AgentInput) -> str:
+    return " sing "
+
+
 class Drawing:
     """Draws like the random agent, from what it is given."""
 

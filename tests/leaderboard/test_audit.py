@@ -22,7 +22,7 @@ from leaderboard.shown import show
 from natlang_envs import UsageError, unwrap
 from natlang_envs.evaluation import evaluate, load_agent, load_protocol
 from tests.leaderboard.conftest import Finished
-from tests.leaderboard.forge import PROTOCOL
+from tests.leaderboard.forge import PROTOCOL, Forged
 
 AGENTS = Path(__file__).with_name("audited.py")
 
@@ -48,6 +48,24 @@ def test_honest_agents_pass(tmp_path: Path) -> None:
     # It draws from what the runner gives, and so the same again.
     assert drawn.same == drawn.steps
     assert drawn.problem == ""
+
+
+def test_white_space_around_a_command_is_nothing_to_the_audit(tmp_path: Path) -> None:
+    spaced = audit(entry_of("audited:spaced", tmp_path / "spaced", deterministic=True), "audited:spaced", "beacon")
+    assert (spaced.same, spaced.again, spaced.problem) == (spaced.steps, spaced.recorded, "")
+    assert spaced.recorded > 0
+
+
+def test_a_recording_from_before_white_space_was_taken_off_is_replayed_as_it_stands(tmp_path: Path) -> None:
+    entry = entry_of("audited:unknown", tmp_path, deterministic=True)
+    forged = Forged(entry)
+    for each in forged.episodes:
+        each["actions"] = [f" {action} " for action in each["actions"]]
+    forged.rehash()
+    forged.save(redigest=True)
+    found = audit(entry, "audited:unknown_spaced", "beacon")
+    assert (found.same, found.problem) == (found.steps, "")
+    assert audit(entry, "audited:unknown", "beacon").same == 0
 
 
 def test_best_of_many_tries_is_caught(tmp_path: Path) -> None:
@@ -128,7 +146,8 @@ def test_tasks_that_the_protocol_does_not_list_are_played_too(tmp_path: Path) ->
     for name in ("plans.json", "audited.py"):
         shutil.copy(tmp_path / name, tmp_path / "own")
     found = audit(entry, "audited:ByHeart", "beacon", files=tmp_path / "own")
-    assert found.recorded == found.again >= 150
+    # Tasks of one room and one goal begin alike, some 50 of the listed and 70 of the others: a plan wins some of these.
+    assert found.recorded == found.again >= len(plans)
     assert found.played_fresh == 200
     assert found.fresh <= 20
     assert re.match(r"^tasks drawn afresh are won \d+ times in 200 \(p = ", found.problem)
