@@ -1,31 +1,41 @@
-"""Runs an entry's agent again on episodes that nobody could foresee, and compares what it does with the recording."""
+"""Runs an entry's agent again on episodes that nobody could foresee, and compares what it does with the recording.
+
+The agent is in a process of its own that sees what a player sees, as text: see `leaderboard.outside`.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import comb, log, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
+import gymnasium
 import numpy as np
 
-from leaderboard.verify import opened
-from natlang_envs.env import unwrap, without_margins
+from leaderboard.outside import PATIENCE, Outside, View, outside
+from leaderboard.schema import Submission
+from leaderboard.verify import verify
+from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.agents import Agent, AgentInput, HasChances, decide, is_privileged
-from natlang_envs.evaluation.protocols import Protocol, load_protocol
+from natlang_envs.evaluation.playing import bounded
+from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import paired_p
 from natlang_envs.prompt import PathStep
 from natlang_envs.trajectory import AsRecorded, Trajectory, stream_trajectories
 
-EPISODES = 30  # of the protocol, and as many on tasks drawn again from its split, which are new on some boards only
+EPISODES = 200  # of the protocol, and as many on tasks that it does not list, where there are so many
 DRIFT = 0.05  # nats by which the recorded action may be less likely than the one chosen now, on another machine
+_MOST_DRIFT = 0.05  # of the steps: rounding seldom decides
+_FEWEST = 30  # unlisted tasks that say something
 _DOUBT = 0.05
 _FRESH_DOUBT = 0.01  # other tasks may be a little harder
 _SURPRISE = 4.0  # standard deviations
+_NEVER = 1e-9  # the chance of an action that an agent cannot have drawn
+_TOGETHER = 64  # episodes, of an agent that decides for many
 
 
 @dataclass(frozen=True)
@@ -33,86 +43,177 @@ class Audit:
     """What an audit found.
 
     Attributes:
-        same: Steps at which the agent chooses the recorded action, when it is led along the recorded episodes.
+        entry: The entry, `<protocol>/<name>`.
+        recording: The SHA-256 of its recording.
+        same: Steps at which the agent chooses the recorded action, when it is led along the recorded episodes with the
+            random numbers that the runner gives.
         drifted: Further steps at which the recorded action is all but as likely as the one chosen now.
+        impossible: Steps at which the agent never draws the recorded action.
         steps: The number of those steps.
         surprise: For an agent that draws and tells its chances: how much less likely the recorded actions are than
             draws are, in standard deviations; negative where they are more likely. None for others.
         recorded: Successes among the picked episodes in the recording.
         again: Successes when the agent plays them freely, with other random numbers.
         p: The p-value of both success rates being equal, by a paired test.
-        fresh: Successes on as many tasks drawn afresh from the same split.
+        fresh: Successes on tasks of the same split that the protocol does not list.
+        played_fresh: How many these are; 0 where hardly any are left, since the protocol lists the split.
         fresh_p: The probability of so few successes, if these tasks were won as often as the recorded ones.
-        sampling: Whether the entry says that its agent draws.
+        sampling: Whether the entry and its agent say that it draws.
+        exact: Whether the recorded draws must be those that the agent makes of the runner's random numbers.
+        open: What could not be shut off from the agent on this machine.
     """
 
+    entry: str
+    recording: str
     same: int
     drifted: int
+    impossible: int
     steps: int
     surprise: float | None
     recorded: int
     again: int
     p: float
     fresh: int
+    played_fresh: int
     fresh_p: float
     sampling: bool
+    exact: bool
+    open: tuple[str, ...]
 
     @property
     def problem(self) -> str:
         """Why the audit does not pass, or an empty string."""
-        other = self.steps - self.same - self.drifted
+        other, borne = self.steps - self.same - self.drifted, max(3, _MOST_DRIFT * self.steps)
         if not self.sampling and other:
             return f"{other} of {self.steps} actions of an agent that does not draw are other ones"
+        if not self.sampling and self.drifted > borne:
+            return f"{self.drifted} of {self.steps} actions are only all but as likely as those chosen now"
+        if self.exact and self.steps - self.same > borne:
+            return f"{self.steps - self.same} of {self.steps} actions are not what the round's random numbers give"
+        if self.impossible:
+            return f"{self.impossible} of {self.steps} actions are none that the agent can draw"
         if self.surprise is not None and abs(self.surprise) > _SURPRISE:
             how = "less" if self.surprise > 0 else "more"
             return f"the actions are {how} likely than draws are, by {abs(self.surprise):.1f} standard deviations"
         if self.p < _DOUBT and self.again < self.recorded:
             return f"the recording has {self.recorded} successes, and playing again has {self.again} (p = {self.p:.2g})"
         if self.fresh_p < _FRESH_DOUBT:
-            return f"tasks drawn afresh are won {self.fresh} times in {EPISODES} (p = {self.fresh_p:.2g})"
+            return f"tasks drawn afresh are won {self.fresh} times in {self.played_fresh} (p = {self.fresh_p:.2g})"
+        if self.open and self.open != ("the network",):
+            return f"open to the agent were {' and '.join(self.open)}: audit it on Linux, where bubblewrap works"
         return ""
 
+    @property
+    def said(self) -> str:
+        """The findings in one line."""
+        fresh = f"{self.fresh} of {self.played_fresh} on tasks drawn afresh (p = {self.fresh_p:.2g})"
+        return (
+            f"{self.same} of {self.steps} actions are the recorded ones, {self.drifted} more all but as likely; "
+            f"{self.recorded} successes in the recording, {self.again} again (p = {self.p:.2g}); "
+            f"{fresh if self.played_fresh else 'no tasks are left to draw afresh: the board lists them all'}"
+            f"{f'; open to the agent: {chr(44).join(self.open)}' if self.open else ''}"
+        )
 
-def audit(folder: Path, agent: Agent, beacon: str) -> Audit:
-    """Run an entry's agent again.
+
+def audit(
+    folder: Path,
+    agent: str,
+    beacon: str,
+    *,
+    files: Path | None = None,
+    patience: float = PATIENCE,
+    network: bool = False,
+    variables: Sequence[str] = (),
+    isolated: bool = True,
+) -> Audit:
+    """Run an entry's agent again, in a process of its own that sees what a player sees.
 
     Args:
         folder: The entry.
-        agent: Its agent, made of the published checkpoint or endpoint.
+        agent: Its agent, as `natlang evaluate --agent` takes it.
         beacon: A public text that was fixed only after the entry was committed, such as the digest of a later commit;
             with the recording's digest it picks the episodes and seeds the random numbers.
+        files: A folder with everything that the agent needs; without it, what `agent` names is shown to it alone.
+        patience: Seconds that it may take for one answer.
+        network: Let it use the network, as one that asks an endpoint must.
+        variables: Names of environment variables that it is shown.
+        isolated: Use bubblewrap where it works; without it no audit passes.
 
     Raises:
-        UsageError: It is no entry, or the agent asks for the environment itself.
+        UsageError: It is no entry; the agent asks for the environment itself, is not of the weights that the entry
+            names, or does not answer as it should.
     """
-    if is_privileged(agent):
-        raise UsageError("an agent that sees the environment itself is a reference line: there is nothing to audit")
-    submission = opened(folder)
-    protocol = load_protocol(submission.protocol)
+    entry = verify(folder)
+    submission, protocol = entry.submission, entry.protocol
     digest = hashlib.sha256(f"{beacon}\n{submission.trajectories_sha256}".encode()).digest()
     rng = np.random.default_rng(list(digest))
     total = len(protocol.episodes) * submission.run.runs
     picked = {int(each) for each in rng.choice(total, size=min(EPISODES, total), replace=False)}
-    recorded = [each for number, each in enumerate(stream_trajectories(folder / TRAJECTORIES_FILE)) if number in picked]
-    led = [_led(protocol, agent, each, rng.spawn(1)[0]) for each in recorded]
-    again = [_free(protocol, agent, each.task_id, each.seed, rng.spawn(1)[0]) for each in recorded]
-    tasks = unwrap(protocol.make_env()).tasks
-    drawn = [(tasks.draw(rng.random), int(rng.integers(2**31))) for _ in range(EPISODES)]
-    fresh = sum(_free(protocol, agent, task_id, seed, rng.spawn(1)[0]) for task_id, seed in drawn)
-    won = sum(each.success for each in stream_trajectories(folder / TRAJECTORIES_FILE))
-    sampling = not submission.deterministic if submission.run.sampling is None else submission.run.sampling
+    every = list(stream_trajectories(folder / TRAJECTORIES_FILE))
+    recorded = [each for number, each in enumerate(every) if number in picked]
+    fresh = unlisted(protocol, rng)
+    starting = outside(agent, files=files, patience=patience, network=network, variables=variables, isolated=isolated)
+    with starting as player, _Table(protocol, player) as table:
+        check_agent(submission, player)
+        stated = not submission.deterministic if submission.run.sampling is None else submission.run.sampling
+        sampling = stated and player.facts.sampling
+        led = table.led(recorded)
+        again = table.free([(each.task_id, each.seed, _seed(rng)) for each in recorded])
+        won_fresh = sum(table.free([(task_id, int(rng.integers(2**31)), _seed(rng)) for task_id in fresh]))
+        open_ = player.open
     return Audit(
+        entry=f"{protocol.name}/{submission.name}",
+        recording=submission.trajectories_sha256,
         same=sum(each.same for each in led),
         drifted=sum(each.drifted for each in led),
+        impossible=sum(told.chance < _NEVER for each in led for told in each.told),
         surprise=_surprise([step for each in led for step in each.told]) if sampling else None,
-        fresh=fresh,
-        fresh_p=_so_few(fresh, EPISODES, won, total),
+        fresh=won_fresh,
+        played_fresh=len(fresh),
+        fresh_p=_so_few(won_fresh, len(fresh), sum(each.success for each in every), total),
         steps=sum(len(each.actions) for each in recorded),
         recorded=sum(each.success for each in recorded),
         again=sum(again),
         p=paired_p(_by_episode([each.success for each in recorded]), _by_episode(again)),
         sampling=sampling,
+        exact=False,
+        open=open_,
     )
+
+
+def check_agent(submission: Submission, player: Outside) -> None:
+    """Check that an agent can be audited, and is of the weights that an entry names.
+
+    Raises:
+        UsageError: It is not.
+    """
+    if player.facts.privileged:
+        raise UsageError("an agent that sees the environment itself is a reference line: there is nothing to audit")
+    stated = submission.run.provenance.checkpoint if submission.run.provenance is not None else ""
+    found = player.shown.checkpoint
+    if stated != found:
+        of_entry, of_agent = (f"SHA-256 {each[:12]}…" if each else "none" for each in (stated, found))
+        raise UsageError(
+            f"the entry played the checkpoint {of_entry}, and this agent has {of_agent}: "
+            "audit the weights that were committed, as `natlang evaluate --agent name:PATH` played them"
+        )
+
+
+def unlisted(protocol: Protocol, rng: np.random.Generator) -> list[str]:
+    """Return different tasks of a protocol's split that it does not list; none where there are hardly any."""
+    listed = {each.task_id for each in protocol.episodes}
+    tasks = unwrap(protocol.make_env()).tasks
+    found: dict[str, None] = {}
+    for _ in range(20 * EPISODES):
+        if (drawn := tasks.draw(rng.random)) not in listed:
+            found[drawn] = None
+        if len(found) == EPISODES:
+            break
+    return list(found) if len(found) >= _FEWEST else []
+
+
+def _seed(rng: np.random.Generator) -> list[int]:
+    return [int(each) for each in rng.integers(2**31, size=4)]
 
 
 def _by_episode(successes: Sequence[bool]) -> dict[str, list[bool]]:
@@ -133,12 +234,13 @@ class _Told(NamedTuple):
     chance: float
 
 
-class _Led(NamedTuple):
+@dataclass
+class _Led:
     """What an agent does along a recorded episode."""
 
     same: int
     drifted: int
-    told: tuple[_Told, ...]
+    told: list[_Told]
 
 
 def _surprise(steps: Sequence[_Told]) -> float | None:
@@ -152,45 +254,93 @@ def _surprise(steps: Sequence[_Told]) -> float | None:
     return excess / sqrt(variance) if variance > 0 else None
 
 
-def _teller(agent: object) -> HasChances | None:
-    return agent if isinstance(agent, HasChances) else None
+class _Game:
+    """An episode in play, and what its player sees next."""
+
+    def __init__(self, env: gymnasium.Env[str, str], number: int, task_id: str, seed: int, own: list[int]) -> None:
+        self._env = env
+        observation, info = env.reset(seed=seed, options={"task_id": task_id})
+        self.ended = self.success = False
+        self.view = View(
+            episode=number,
+            seed=own,
+            task=info["task"],
+            path=(),
+            observation=observation,
+            admissible_commands=info["admissible_commands"],
+            reflection=None,
+        )
+
+    def step(self, action: AsRecorded) -> None:
+        observation, _, terminated, truncated, info = self._env.step(action)
+        self.ended, self.success = terminated or truncated, info["success"]
+        self.view["path"] = (*self.view["path"], PathStep(action, info["feedback"]))
+        self.view["observation"], self.view["admissible_commands"] = observation, info["admissible_commands"]
 
 
-def _led(protocol: Protocol, agent: Agent, recorded: Trajectory, rng: np.random.Generator) -> _Led:
-    """Lead an agent along a recorded episode, and compare what it would do with what was done."""
-    env = protocol.make_env()
-    observation, info = env.reset(seed=recorded.seed, options={"task_id": recorded.task_id})
-    given = AgentInput(info["task"], (), observation, info["admissible_commands"], rng)
-    same = drifted = 0
-    told: list[_Told] = []
-    teller = _teller(agent)
-    for action, reflection in zip(recorded.actions, recorded.reflections, strict=True):
-        said = decide(agent, [given])[0].action
-        chosen = said if said == action else without_margins(said, given.admissible_commands)
-        same += chosen == action
-        if teller is not None:
-            chances = dict(zip(given.admissible_commands, teller.chances(given, reflection), strict=True))
-            chance = chances.get(action, 0.0)
-            told.append(_Told(tuple(chances.values()), chance))
-            drifted += chosen != action and chance > 0 and log(chances.get(chosen, 1.0) / chance) <= DRIFT
-        observation, _, _, _, info = env.step(AsRecorded(action))
-        path = (*given.path, PathStep(action, info["feedback"]))
-        given = AgentInput(given.task, path, observation, info["admissible_commands"], rng)
-    env.close()
-    return _Led(same, drifted, tuple(told))
+_Start = tuple[str, int, list[int]]  # the task, the seed of its reset, and that of the player's random numbers
 
 
-def _free(protocol: Protocol, agent: Agent, task_id: str, seed: int, rng: np.random.Generator) -> bool:
-    """Let an agent play a task; return whether it succeeds."""
-    env = protocol.make_env()
-    observation, info = env.reset(seed=seed, options={"task_id": task_id})
-    given = AgentInput(info["task"], (), observation, info["admissible_commands"], rng)
-    ended = False
-    while not ended:
-        action = without_margins(decide(agent, [given])[0].action, given.admissible_commands)
-        observation, _, terminated, truncated, info = env.step(action)
-        ended = terminated or truncated
-        path = (*given.path, PathStep(action, info["feedback"]))
-        given = AgentInput(given.task, path, observation, info["admissible_commands"], rng)
-    env.close()
-    return info["success"]
+class _Table:
+    """Where an agent plays; an agent that decides for many plays several episodes at a time."""
+
+    def __init__(self, protocol: Protocol, agent: Outside) -> None:
+        self._agent = agent
+        self._envs = [protocol.make_env() for _ in range(_TOGETHER if agent.facts.batch else 1)]
+        self._begun = 0
+        self._tells = agent.facts.chances and agent.shown.own_loader
+
+    def __enter__(self) -> _Table:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for each in self._envs:
+            each.close()
+
+    def free(self, starts: Sequence[_Start]) -> list[bool]:
+        """Let the agent play; return whether each episode is a success."""
+        won: list[bool] = []
+        for games in self._games(starts):
+            while playing := [each for each in games if not each.ended]:
+                for game, action in zip(playing, self._agent.act([each.view for each in playing]), strict=True):
+                    game.step(bounded(action, None, game.view["admissible_commands"])[0])
+            won += [each.success for each in games]
+        return won
+
+    def led(self, recorded: Sequence[Trajectory]) -> list[_Led]:
+        """Lead the agent along recorded episodes, and compare what it would do with what was done."""
+        every: list[_Led] = []
+        starts = [(each.task_id, each.seed, [each.seed, each.run]) for each in recorded]
+        for games in self._games(starts):
+            those = recorded[len(every) : len(every) + len(games)]
+            every += (found := [_Led(0, 0, []) for _ in games])
+            for at in range(max(len(each.actions) for each in those)):
+                now = [each for each in zip(games, those, found, strict=True) if at < len(each[1].actions)]
+                for game, each, _ in now:
+                    game.view["reflection"] = each.reflections[at]
+                self._compare([(game.view, each.actions[at], led) for game, each, led in now])
+                for game, each, _ in now:
+                    game.step(AsRecorded(each.actions[at]))
+        return every
+
+    def _compare(self, now: Sequence[tuple[View, str, _Led]]) -> None:
+        views = [view for view, _, _ in now]
+        hidden = [View({**view, "reflection": None}) for view in views]
+        chosen = self._agent.act(hidden)
+        told = self._agent.chances(views) if self._tells else [None] * len(views)
+        for (view, action, led), said, chances in zip(now, chosen, told, strict=True):
+            choice = said if said == action else bounded(said, None, view["admissible_commands"])[0]
+            led.same += choice == action
+            if chances is not None:
+                by_command = dict(zip(view["admissible_commands"], chances, strict=True))
+                chance = by_command.get(action, 0.0)
+                led.told.append(_Told(tuple(chances), chance))
+                led.drifted += choice != action and chance > 0 and log(by_command.get(choice, 1.0) / chance) <= DRIFT
+
+    def _games(self, starts: Sequence[_Start]) -> Iterator[list[_Game]]:
+        together = len(self._envs)
+        for first in range(0, len(starts), together):
+            part = starts[first : first + together]
+            numbers = range(self._begun, self._begun + len(part))
+            self._begun += len(part)
+            yield [_Game(env, number, *start) for env, number, start in zip(self._envs, numbers, part, strict=False)]

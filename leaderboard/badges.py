@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from leaderboard.schema import Digest, Line, first_problem, one_line, read_bounded
+from leaderboard.schema import Day, Digest, Line, first_problem, one_line, read_bounded, refuse_doubled_keys
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 
 BADGES_FILE = "badges.json"
 ADJUDICATIONS_FILE = "adjudications.json"
 _MAX_BYTES = 4 * 1024 * 1024
+OWNERS_FILE = "owners.json"
 _STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
@@ -44,13 +46,19 @@ class Adjudication(BaseModel):
 
     model_config = _STRICT
 
-    date: Annotated[str, Field(pattern=r"^20\d\d-[01]\d-[0-3]\d$")]
+    date: Day
     entry: Line
     action: Literal["sampling", "unrank", "remove"]
     reason: Annotated[Line, Field(min_length=10)]
 
 
 _ADJUDICATIONS: TypeAdapter[list[Adjudication]] = TypeAdapter(list[Adjudication])
+
+
+def _content(path: Path) -> bytes:
+    content = read_bounded(path, _MAX_BYTES)
+    refuse_doubled_keys(path, content)
+    return content
 
 
 def read_badges(path: Path) -> Badges:
@@ -62,7 +70,7 @@ def read_badges(path: Path) -> Badges:
     if not path.exists():
         return Badges()
     try:
-        return Badges.model_validate_json(read_bounded(path, _MAX_BYTES))
+        return Badges.model_validate_json(_content(path))
     except ValidationError as error:
         raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None
 
@@ -71,6 +79,29 @@ def write_badges(path: Path, badges: Badges) -> None:
     """Write the badges, sorted."""
     ordered = Badges(rerun=dict(sorted(badges.rerun.items())), audited=dict(sorted(badges.audited.items())))
     write_whole(path, (ordered.model_dump_json(indent=2) + "\n").encode())
+
+
+_OWNERS: TypeAdapter[dict[str, Line]] = TypeAdapter(dict[str, Line])
+
+
+def read_owners(path: Path) -> dict[str, str]:
+    """Return who began each name, as logins; a series of seeds is one name. None if there is no such file.
+
+    Raises:
+        UsageError: The file is not what it should be.
+    """
+    if not path.exists():
+        return {}
+    try:
+        return _OWNERS.validate_json(_content(path))
+    except ValidationError as error:
+        raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None
+
+
+def note_badge(path: Path, what: Literal["rerun", "audited"], entries: Mapping[str, str]) -> None:
+    """Note badges in the file: for each entry, the SHA-256 of the recording that it holds for."""
+    badges = read_badges(path)
+    write_badges(path, badges.model_copy(update={what: {**getattr(badges, what), **entries}}))
 
 
 def read_adjudications(path: Path) -> list[Adjudication]:
@@ -82,6 +113,6 @@ def read_adjudications(path: Path) -> list[Adjudication]:
     if not path.exists():
         return []
     try:
-        return _ADJUDICATIONS.validate_json(read_bounded(path, _MAX_BYTES))
+        return _ADJUDICATIONS.validate_json(_content(path))
     except ValidationError as error:
         raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None

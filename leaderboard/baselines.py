@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
-from leaderboard.badges import BADGES_FILE, Badges, read_badges, write_badges
+from leaderboard.badges import BADGES_FILE, note_badge
 from leaderboard.pack import pack
 from leaderboard.verify import sha256
 from natlang_envs.errors import UsageError
@@ -85,12 +85,10 @@ def pack_baseline(run: Path, name: str, agent: Agent, submissions: Path) -> Path
 
 
 def _note_rerun(submissions: Path, entries: list[Path]) -> None:
-    path = submissions.parent / BADGES_FILE
-    badges = read_badges(path)
     noted = {
         entry.relative_to(submissions).as_posix(): sha256((entry / TRAJECTORIES_FILE).read_bytes()) for entry in entries
     }
-    write_badges(path, Badges(rerun={**badges.rerun, **noted}, audited=badges.audited))
+    note_badge(submissions.parent / BADGES_FILE, "rerun", noted)
 
 
 def main() -> None:

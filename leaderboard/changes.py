@@ -6,13 +6,15 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from leaderboard.badges import ADJUDICATIONS_FILE, BADGES_FILE
+from leaderboard.badges import ADJUDICATIONS_FILE, BADGES_FILE, OWNERS_FILE, read_owners
+from leaderboard.copies import refuse_look_alike
 from leaderboard.result import LEDGER_FILE
 from leaderboard.schema import SUBMISSIONS, one_line
+from leaderboard.series import series_name
 from leaderboard.verify import MissingDataError, verify
 from natlang_envs.errors import UsageError
 
-PROTECTED = (BADGES_FILE, ADJUDICATIONS_FILE, LEDGER_FILE)
+PROTECTED = (BADGES_FILE, ADJUDICATIONS_FILE, LEDGER_FILE, OWNERS_FILE)
 
 
 @dataclass(frozen=True)
@@ -23,20 +25,25 @@ class Checked:
     holds: bool
 
 
-def check_changes(base: str, root: Path = Path()) -> Checked:
-    """Verify the entries that differ between a commit and the working tree.
+def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checked:
+    """Verify the entries that differ between a commit and the working tree, untracked ones included.
 
     Args:
         base: The commit that the pull request starts from.
         root: The folder of the checkout.
+        submitter: The login of who proposes the entries; empty on a machine that does not know it.
 
     Raises:
         UsageError: Git does not know the commit.
     """
+    changed = _changed(base, root)
+    path = SUBMISSIONS.parent / OWNERS_FILE
+    # A proposed change of the owners counts for nothing, and is refused below.
+    owners = {} if path.as_posix() in [name for _, name in changed] else read_owners(root / path)
     lines: list[str] = []
     holds = True
     entries: set[str] = set()
-    for status, name in _changed(base, root):
+    for status, name in changed:
         parts = PurePosixPath(name).parts
         if parts[:1] == (SUBMISSIONS.parent.name,) and parts[1:] and parts[1] in PROTECTED:
             lines.append(f"- ❌ `{one_line(name)}` is changed by maintainers only: take the change back")
@@ -52,6 +59,8 @@ def check_changes(base: str, root: Path = Path()) -> Checked:
             continue
         try:
             found = verify(root / entry)
+            _refuse_stranger(owners, root, PurePosixPath(entry), submitter, entries)
+            refuse_look_alike(root / SUBMISSIONS, found.protocol.name, found.submission.name)
         except MissingDataError as error:
             lines.append(f"- ⚠️ {_quoted(error, root)}; maintainers replay it where the data are")
         except UsageError as error:
@@ -64,6 +73,24 @@ def check_changes(base: str, root: Path = Path()) -> Checked:
                 f"{found.score.episodes} episodes replayed; unranked until it is audited"
             )
     return Checked("\n".join(lines or ["No entry is changed."]), holds)
+
+
+def _refuse_stranger(
+    owners: dict[str, str], root: Path, entry: PurePosixPath, submitter: str, proposed: set[str]
+) -> None:
+    """Refuse an entry under a name, or in a series, that another one began."""
+    name = series_name(entry.name)
+    owner = owners.get(name)
+    if owner is not None and submitter and owner != submitter:
+        raise UsageError(f"{entry.name}: the name {name} was begun by {owner}: choose another name")
+    if owner is None:
+        others = sorted(each.name for each in (root / entry).parent.iterdir() if series_name(each.name) == name)
+        before = [each for each in others if entry.with_name(each).as_posix() not in proposed]
+        if before:
+            raise UsageError(
+                f"{entry.name} would join {before[0]}, and {OWNERS_FILE} does not say whose it is: choose another "
+                "name, or ask the maintainers to note who began it"
+            )
 
 
 def _quoted(error: UsageError, root: Path) -> str:
@@ -80,4 +107,6 @@ def _changed(base: str, root: Path) -> list[tuple[str, str]]:
         problem = ran.stderr.strip().partition("\n")[0]
         raise UsageError(one_line(f"git cannot compare with {base!r} ({problem}): name a commit, such as origin/main"))
     fields = ran.stdout.split("\0")[:-1]
-    return list(zip(fields[::2], fields[1::2], strict=True))
+    untracked = ["git", "ls-files", "--others", "--exclude-standard", "-z", "--", SUBMISSIONS.parent.as_posix()]
+    found = subprocess.run(untracked, cwd=root, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
+    return [*zip(fields[::2], fields[1::2], strict=True), *(("A", each) for each in found)]

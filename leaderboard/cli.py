@@ -140,12 +140,13 @@ def ledger_command(
 @app.command("check-changes")
 def check_changes_command(
     base: Annotated[str, typer.Argument(help="The commit that a pull request starts from, for example origin/main.")],
+    submitter: Annotated[str, typer.Option(help="The login of who proposes the entries.")] = "",
     report: Annotated[Path | None, typer.Option(help="Also write the report to this file, as Markdown.")] = None,
 ) -> None:
     """Verify the entries that differ from a commit; refuse changes of the files that belong to maintainers."""
     from leaderboard.changes import check_changes
 
-    checked = check_changes(base)
+    checked = check_changes(base, submitter=submitter)
     typer.echo(printable(checked.markdown))
     if report is not None:
         report.write_text(checked.markdown + "\n", encoding="utf-8")
@@ -158,20 +159,25 @@ def audit_command(
     folder: Annotated[Path, typer.Argument(help="The folder of an entry.")],
     agent: Annotated[str, typer.Option(help="Its agent, as natlang evaluate --agent takes it.")],
     beacon: Annotated[str, typer.Option(help="A public text fixed after the entry, such as a later commit's digest.")],
+    files: Annotated[Path | None, typer.Option(help="A folder with all that the agent needs.")] = None,
+    network: Annotated[bool, typer.Option("--network", help="Let it use the network, to ask its endpoint.")] = False,
+    variable: Annotated[list[str] | None, typer.Option(help="An environment variable to show to it.")] = None,
+    patience: Annotated[float, typer.Option(min=1, help="Seconds it may take for one answer.")] = 300.0,
+    note: Annotated[bool, typer.Option("--note", help="Note the badge in badges.json if it passes.")] = False,
 ) -> None:
-    """Run an entry's agent again on episodes that the beacon picks, and compare; exit code 2 if it does not pass."""
+    """Run an entry's agent again, outside this process, on episodes that the beacon picks; exit code 2 if it fails."""
     from leaderboard.audit import audit
-    from natlang_envs.evaluation.agents import load_agent
+    from leaderboard.badges import BADGES_FILE, note_badge
 
-    found = audit(folder, load_agent(agent), beacon)
-    typer.echo(
-        f"{found.same} of {found.steps} actions are the recorded ones, {found.drifted} more all but as likely; "
-        f"{found.recorded} successes in the recording, {found.again} again (p = {found.p:.2g}); "
-        f"{found.fresh} on tasks drawn afresh (p = {found.fresh_p:.2g})"
-    )
+    found = audit(folder, agent, beacon, files=files, patience=patience, network=network, variables=variable or ())
+    typer.echo(printable(found.said))
     if found.problem:
         typer.echo(printable(f"{_NAME}: {folder} does not pass: {found.problem}"), err=True)
         raise typer.Exit(2)
+    if note:
+        badges = folder.absolute().parents[found.entry.count("/") + 1] / BADGES_FILE
+        note_badge(badges, "audited", {found.entry: found.recording})
+        typer.echo(printable(f"{badges} says that {found.entry} was audited"))
 
 
 @app.command("build")

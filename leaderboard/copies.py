@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 
 from leaderboard.result import Result
-from leaderboard.schema import SUBMISSION_FILE, Submission, read_submission
+from leaderboard.schema import SUBMISSION_FILE, Submission, look, read_submission
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
-from natlang_envs.trajectory import stream_lines
+from natlang_envs.trajectory import stream_lines, stream_trajectories
 
 
 class CopiedEntry(UsageError):  # noqa: N818 - a UsageError that says what happened
@@ -35,10 +35,31 @@ def refuse_copies(submissions: Path, submission: Submission, result: Result, rec
         # The end of a gzip file holds the checksum and the length of its content: most others differ there already.
         if _end(theirs) != _end(recording):
             continue
-        if episodes_digest(theirs) == result.episodes_sha256 and not _is_reference(other):
+        if episodes_digest(theirs) != result.episodes_sha256 or _is_reference(other):
+            continue
+        if not is_optimal_and_silent(result, recording):
             raise CopiedEntry(
                 f"its episodes are those of the entry {submission.protocol}/{other.name}: an entry is a run of its own"
             )
+
+
+def is_optimal_and_silent(result: Result, recording: Path) -> bool:
+    """Return whether a run plays every plan of the environment's without a word: two agents may well do the same."""
+    if result.success_rate < 1 or result.mean_regret is None or result.mean_regret > 0:
+        return False
+    return all(said is None for each in stream_trajectories(recording) for said in each.reflections)
+
+
+def refuse_look_alike(submissions: Path, protocol: str, name: str) -> None:
+    """Refuse a new entry whose name is easily taken for that of another one of its protocol.
+
+    Raises:
+        UsageError: There is such a name.
+    """
+    board = submissions / protocol
+    for other in sorted(each.name for each in board.iterdir()) if board.is_dir() else ():
+        if other != name and look(other) == look(name):
+            raise UsageError(f"the name {name} is easily taken for {other}: choose another --name")
 
 
 def _end(recording: Path) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from leaderboard.copies import refuse_copies
+from leaderboard.copies import refuse_copies, refuse_look_alike
 from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, first_problem, make_submission, one_line, read_bounded
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Recording, check, sha256
 from natlang_envs.errors import UsageError
@@ -107,6 +107,7 @@ def pack(
         recording = run_folder / TRAJECTORIES_FILE
         verified = check(submission, load_protocol(submission.protocol), Recording(recording))
         refuse_copies(out, submission, verified.result, recording)
+        refuse_look_alike(out, submission.protocol, submission.name)
     except UsageError as error:
         raise type(error)(one_line(f"{run_folder}: {error}")) from None
     entry = out / submission.protocol / submission.name

@@ -76,11 +76,13 @@ class Table:
         protocol: The protocol.
         rows: Its rows.
         missing: Entries that no ledger knows and that cannot be replayed on this machine, with what is missing.
+        left_out: Entries that are broken or those of others again, with what is wrong.
     """
 
     protocol: Protocol
     rows: tuple[Row, ...]
     missing: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
 
     @property
     def entries(self) -> tuple[Row, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -22,11 +24,17 @@ _REFERENCE_AGENTS = ("random", "random-legal", "oracle", "reference")
 # Characters that turn the direction of the text after them: a name could read as another one on the page.
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
+# Controls, and characters that nobody sees: zero-width ones, tags, private and unassigned ones; and blank letters.
+_UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+_BLANK = frozenset("\u115f\u1160\u3164\uffa0")
+
 
 def _plain(text: str) -> str:
     for character in text:
-        if character in _TURNING or unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp"):
+        if character in _TURNING or unicodedata.category(character) in _UNSEEN or character in _BLANK:
             raise ValueError(f"must be text without control characters, not with U+{ord(character):04X}")
+    if "xxx" in "".join("x" if unicodedata.category(each) in ("Mn", "Me") else " " for each in text):
+        raise ValueError("must be text without piles of marks on one letter")
     return text
 
 
@@ -55,6 +63,17 @@ def _portable(name: str) -> str:
     return name
 
 
+def _of_the_calendar(text: str) -> str:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        raise ValueError("must be a day of the calendar, YYYY-MM-DD") from None
+    if day > datetime.now(UTC).date() + timedelta(days=1):
+        raise ValueError("must not lie in the future")
+    return text
+
+
+Day = Annotated[str, Field(pattern=r"^20\d\d-[01]\d-[0-3]\d$"), AfterValidator(_of_the_calendar)]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$"), AfterValidator(_portable)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Line = Annotated[str, Field(max_length=300), AfterValidator(_plain)]
@@ -180,7 +199,7 @@ class Submission(_Strict):
     trajectories_sha256: Digest
     reference: bool = False
     track: Track | None = None
-    date: Annotated[str, Field(pattern=r"^20\d\d-[01]\d-[0-3]\d$")] | None = None
+    date: Day | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -224,6 +243,7 @@ def read_submission(path: Path) -> Submission:
         UsageError: The file is missing, too large or not a submission.
     """
     content = read_bounded(path, MAX_SUBMISSION_BYTES)
+    refuse_doubled_keys(path, content)
     try:
         return Submission.model_validate_json(content)
     except ValidationError as error:
@@ -243,6 +263,31 @@ def read_bounded(path: Path, limit: int) -> bytes:
     if len(content) > limit:
         raise UsageError(f"{path.name} is larger than {limit} bytes: an entry is made by `natlang-leaderboard pack`")
     return content
+
+
+def refuse_doubled_keys(path: Path, content: bytes) -> None:
+    """Raise `UsageError` if an object of a JSON file names a key twice; text that is no JSON is left to its reader."""
+
+    def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        for name in names:
+            if names.count(name) > 1:
+                raise UsageError(one_line(f"{path.name} says {name!r} twice: delete one"))
+        return dict(pairs)
+
+    try:
+        json.loads(content, object_pairs_hook=checked)
+    except UsageError:
+        raise
+    except (ValueError, RecursionError):
+        return
+
+
+def look(name: str) -> str:
+    """Return what a name looks like: names that are easily taken for each other look alike."""
+    for alike, letter in (("rn", "m"), ("vv", "w"), ("cl", "d")):
+        name = name.replace(alike, letter)
+    return name.translate(str.maketrans("01i5_.", "olls--"))
 
 
 def one_line(text: str) -> str:

@@ -19,8 +19,8 @@ _SEED = re.compile(r"-seed-?\d+$")
 def folded(rows: Sequence[Row]) -> list[Row]:
     """Return the rows with each series in one, in the place of its best recording.
 
-    A series is told by names, and nobody can add a seed to the agent of somebody else: authors, contact, link, model
-    and size must be the same, and so must the group (ranked, unranked or reference).
+    A series is told by names, and a seed is added only by who began it (`leaderboard.changes`). Authors, contact, link,
+    model and size must be the same, and so must the group (ranked, unranked or reference).
     """
     names = {row.entry.submission.name for row in rows}
     by_series = {key: [*members] for key, members in groupby(sorted(rows, key=_key), key=_key)}
@@ -34,8 +34,13 @@ def folded(rows: Sequence[Row]) -> list[Row]:
     return found
 
 
+def series_name(name: str) -> str:
+    """Return an entry's name without the seed at its end."""
+    return _SEED.sub("", name)
+
+
 def _name(row: Row) -> str:
-    return _SEED.sub("", row.entry.submission.name)
+    return series_name(row.entry.submission.name)
 
 
 def _key(row: Row) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from leaderboard.references import with_references
 from leaderboard.result import KindScore, by_kind
 from leaderboard.rows import Row, Table
 from leaderboard.schema import SUBMISSION_FILE, one_line, read_bounded
-from leaderboard.standings import standings
+from leaderboard.standings import standings, without_board
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Verified, sha256
 from natlang_envs.env import NatLangEnv, unwrap
 from natlang_envs.errors import UsageError
@@ -58,21 +58,28 @@ def build(submissions: Path, out: Path, *, replay: bool = False, references: boo
         The path of the index page.
 
     Raises:
-        UsageError: An entry is broken, or `out` is something else than a site. Nothing was written then.
+        UsageError: There is no entry, a file of the maintainers is out of date, or `out` is something else than a
+            site. Nothing was written then. A broken entry is left out, and the site says so.
     """
     _check_out(out)
     tables = standings(submissions, replay=replay)
     with TemporaryDirectory() as played:
         if references:
             tables = with_references(tables, Path(played))
-        _write(tables, out)
+        _write(tables, without_board(submissions), out)
     return out / INDEX_FILE
 
 
-def _write(tables: list[Table], out: Path) -> None:
+def _write(tables: list[Table], left_out: list[tuple[str, str]], out: Path) -> None:
     templates = _templates()
     with whole_folder(out, replace=True) as folder:
-        page = _render(templates, "index.html.j2", scripts=("sort.js",), boards=[_Board(each) for each in tables])
+        page = _render(
+            templates,
+            "index.html.j2",
+            scripts=("sort.js",),
+            boards=[_Board(each) for each in tables],
+            left_out=left_out,
+        )
         write_whole(folder / INDEX_FILE, page.encode())
         write_whole(folder / "leaderboard.json", as_json(tables))
         write_whole(folder / "leaderboard.csv", as_csv(tables))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
 
 from leaderboard.badges import (
@@ -16,13 +16,15 @@ from leaderboard.badges import (
     read_adjudications,
     read_badges,
 )
+from leaderboard.copies import is_optimal_and_silent
 from leaderboard.result import LEDGER_FILE, Result, read_ledger, write_ledger
 from leaderboard.rows import Row, Table
 from leaderboard.schema import one_line
 from leaderboard.series import folded
 from leaderboard.verify import MissingDataError, Verified, check_protocol, opened, verify
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.protocols import Protocol, load_protocol
+from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
+from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import paired_p
 
 _TIED = 0.05
@@ -34,9 +36,10 @@ class _Found:
 
     folder: Path
     path: str
-    protocol: Protocol
+    protocol: Protocol | None
     entry: Verified | None
     problem: str = ""
+    broken: bool = False
 
 
 def standings(submissions: Path, *, replay: bool = False) -> list[Table]:
@@ -51,13 +54,13 @@ def standings(submissions: Path, *, replay: bool = False) -> list[Table]:
         One table a protocol that has an entry, sorted by name.
 
     Raises:
-        UsageError: An entry is broken, in the wrong folder or a copy of another, or a file of the maintainers is out
-            of date.
+        UsageError: There is no entry, or a file of the maintainers is out of date. An entry that is broken, in the
+            wrong folder or a copy of an earlier one is left out, and the table says so.
     """
     beside = submissions.parent
     ledger = {} if replay else read_ledger(beside / LEDGER_FILE)
     log = read_adjudications(beside / ADJUDICATIONS_FILE)
-    removed = {each.entry for each in log if each.action == "remove"}
+    removed = _removed(log)
     every = [_find(submissions, folder, ledger) for folder in entry_folders(submissions)]
     found = [each for each in every if each.path not in removed]
     if not found:
@@ -69,8 +72,26 @@ def standings(submissions: Path, *, replay: bool = False) -> list[Table]:
     for each in log:
         if each.entry not in known and each.action != "remove":
             raise UsageError(one_line(f"{beside / ADJUDICATIONS_FILE}: there is no entry {each.entry!r}"))
-    found.sort(key=lambda each: each.path.rpartition("/"))
-    return [_table([*group], badges, log) for _, group in groupby(found, key=lambda each: each.path.rpartition("/")[0])]
+    by_board: dict[str, list[_Found]] = {}
+    for each in sorted(found, key=lambda each: each.path.rpartition("/")):
+        if each.protocol is not None:
+            by_board.setdefault(each.protocol.name, []).append(each)
+    return [_table(group, badges, log, submissions) for _, group in sorted(by_board.items())]
+
+
+def without_board(submissions: Path) -> list[tuple[str, str]]:
+    """Return the entries in folders of no board, with what is wrong: no table could say it."""
+    boards = protocol_names()
+    removed = _removed(read_adjudications(submissions.parent / ADJUDICATIONS_FILE))
+    lost = [
+        each for each in entry_folders(submissions) if each.parent.relative_to(submissions).as_posix() not in boards
+    ]
+    found = [_find(submissions, each, {}) for each in lost]
+    return [(each.path, each.problem) for each in found if each.path not in removed]
+
+
+def _removed(log: list[Adjudication]) -> set[str]:
+    return {each.entry for each in log if each.action == "remove"}
 
 
 def replay_all(submissions: Path, folders: Sequence[Path] = ()) -> Iterator[tuple[str, Verified | UsageError]]:
@@ -96,7 +117,7 @@ def replay_all(submissions: Path, folders: Sequence[Path] = ()) -> Iterator[tupl
     for folder in folders or every:
         name = folder.absolute().relative_to(submissions.absolute()).as_posix()
         try:
-            entry = verify(folder)
+            entry = verify(folder, copies=True)
         except MissingDataError as error:
             yield name, error
         except UsageError as error:
@@ -131,7 +152,7 @@ def _find(submissions: Path, folder: Path, ledger: dict[str, Result]) -> _Found:
             raise UsageError(f"its submission.json says {submission.protocol}/{submission.name}: move it there")  # noqa: TRY301
         check_protocol(submission, protocol)
     except UsageError as error:
-        raise UsageError(one_line(f"{folder}: {str(error).removeprefix(f'{folder}: ')}")) from None
+        return _left_out(folder, path, error)
     result = ledger.get(path)
     if (
         result is not None
@@ -141,9 +162,18 @@ def _find(submissions: Path, folder: Path, ledger: dict[str, Result]) -> _Found:
     ):
         return _Found(folder, path, protocol, Verified(submission, protocol, result))
     try:
-        return _Found(folder, path, protocol, verify(folder))
+        return _Found(folder, path, protocol, verify(folder, copies=True))
     except MissingDataError as error:
         return _Found(folder, path, protocol, None, str(error))
+    except UsageError as error:
+        return _left_out(folder, path, error)
+
+
+def _left_out(folder: Path, path: str, error: UsageError) -> _Found:
+    """Return a broken entry, on the board whose folder it lies in, or on none if there is no such board."""
+    board = "/".join(path.split("/")[:2])
+    protocol = load_protocol(board) if board in protocol_names() else None
+    return _Found(folder, path, protocol, None, one_line(str(error).removeprefix(f"{folder}: ")), broken=True)
 
 
 def _check_current(path: Path, what: str, digests: dict[str, str], known: dict[str, Verified | None]) -> None:
@@ -157,31 +187,58 @@ def _check_current(path: Path, what: str, digests: dict[str, str], known: dict[s
             )
 
 
-def _table(found: list[_Found], badges: Badges, log: list[Adjudication]) -> Table:
+def _table(found: list[_Found], badges: Badges, log: list[Adjudication], submissions: Path) -> Table:
     protocol = found[0].protocol
+    assert protocol is not None
+    found = _without_copies(found, submissions)
     held = [(each, each.entry) for each in found if each.entry is not None]
     held.sort(key=lambda each: _order(each[1]))
-    _refuse_copies([each for each, _ in held])
     rows = [_row(each, entry, badges, log, found) for each, entry in held]
     rows = sorted(folded(rows), key=lambda row: _order(row.entry))
     groups = {name: [row for row in rows if row.group == name] for name in ("ranked", "unranked", "reference")}
     ranked = list(_ranked(groups["ranked"]))
-    missing = tuple((each.path, each.problem) for each in found if each.entry is None)
-    return Table(protocol, (*ranked, *groups["unranked"], *groups["reference"]), missing)
+    missing, left_out = (
+        tuple((each.path, each.problem) for each in found if each.entry is None and each.broken == broken)
+        for broken in (False, True)
+    )
+    return Table(protocol, (*ranked, *groups["unranked"], *groups["reference"]), missing, left_out)
 
 
 def _order(entry: Verified) -> tuple[float, float, str]:
     return (-entry.result.success_rate, -entry.result.mean_return, entry.submission.name)
 
 
-def _refuse_copies(found: list[_Found]) -> None:
-    seen: dict[str, _Found] = {}
-    for each in sorted(found, key=lambda each: each.path):
-        if each.entry is None or each.entry.submission.is_reference:
-            continue
-        other = seen.setdefault(each.entry.result.episodes_sha256, each)
-        if other is not each:
-            raise UsageError(one_line(f"{each.folder}: its episodes are those of the entry {other.path}: delete one"))
+def _without_copies(found: list[_Found], submissions: Path) -> list[_Found]:
+    """Return the entries; one whose episodes are those of an entry that was committed earlier is left out."""
+    groups: dict[str, list[_Found]] = {}
+    for each in found:
+        if each.entry is not None and not each.entry.submission.is_reference:
+            groups.setdefault(each.entry.result.episodes_sha256, []).append(each)
+    copies: dict[str, _Found] = {}
+    for group in (each for each in groups.values() if len(each) > 1):
+        first, *others = sorted(group, key=lambda each: _age(each, submissions))
+        for each in others:
+            assert each.entry is not None
+            if not is_optimal_and_silent(each.entry.result, each.folder / TRAJECTORIES_FILE):
+                problem = f"its episodes are those of the entry {first.path}, which was there before"
+                copies[each.path] = replace(each, entry=None, problem=problem, broken=True)
+    return [copies.get(each.path, each) for each in found]
+
+
+def _age(found: _Found, submissions: Path) -> tuple[int, str, str]:
+    """Return what sorts entries by the commit that added them; by their dates where Git does not know."""
+    command = ["git", "rev-list", "--count", "HEAD", "--not"]
+    ask = ["git", "log", "--diff-filter=A", "--format=%H", "--reverse", "--", str(found.folder.absolute())]
+    added = _git(ask, submissions).partition("\n")[0]
+    ahead = _git([*command, added], submissions) if added else ""
+    stated = (found.entry.submission.date if found.entry is not None else None) or "9999"
+    # The more commits there are after it, the earlier it was.
+    return (-int(ahead) if ahead else 1, stated, found.path)
+
+
+def _git(command: list[str], where: Path) -> str:
+    ran = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
+    return ran.stdout.strip() if ran.returncode == 0 else ""
 
 
 def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication], board: list[_Found]) -> Row:

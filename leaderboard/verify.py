@@ -65,11 +65,12 @@ class Verified:
         return self.result.score(self.protocol)
 
 
-def verify(folder: Path) -> Verified:
+def verify(folder: Path, *, copies: bool = False) -> Verified:
     """Verify an entry.
 
     Args:
         folder: Holds `submission.json` and `trajectories.jsonl.gz` and nothing else.
+        copies: Accept episodes that another entry has too; `standings` decides which of them was there first.
 
     Returns:
         The entry, with what replay derived.
@@ -83,7 +84,7 @@ def verify(folder: Path) -> Verified:
         recording = folder / TRAJECTORIES_FILE
         _check_head(recording)
         found = check(submission, load_protocol(submission.protocol), Recording(recording))
-        if (submissions := _submissions_of(folder)) is not None:
+        if not copies and (submissions := _submissions_of(folder)) is not None:
             refuse_copies(submissions, submission, found.result, recording)
     except UsageError as error:
         said = str(error).removeprefix(f"{folder}/")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,152 +15,150 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.audit import EPISODES, _so_few, audit
+from leaderboard.audit import _so_few, audit, unlisted
+from leaderboard.badges import BADGES_FILE, read_badges
 from leaderboard.pack import pack
+from leaderboard.shown import show
 from natlang_envs import UsageError, unwrap
-from natlang_envs.evaluation import AgentInput, evaluate, load_agent, load_protocol
-from natlang_envs.evaluation.agents import Agent, RandomAgent
+from natlang_envs.evaluation import evaluate, load_agent, load_protocol
 from tests.leaderboard.conftest import Finished
-from tests.leaderboard.forge import PROTOCOL
+from tests.leaderboard.forge import PROTOCOL, Forged
+
+AGENTS = Path(__file__).with_name("audited.py")
 
 
-class Drawing:
-    """Draws like the random agent, from what it is given."""
-
-    sampling = True
-
-    def __call__(self, given: AgentInput) -> str:
-        return RandomAgent()(given)
-
-
-class BestOfMany:
-    """Tries many games in its head with an environment of its own, and plays the best."""
-
-    def __init__(self, tries: int, sampling: bool) -> None:
-        self.sampling = sampling
-        self._tries = tries
-        self._env = load_protocol(PROTOCOL).make_env()
-        self._tasks = {
-            self._env.reset(options={"task_id": each.task_id})[0]: each.task_id
-            for each in load_protocol(PROTOCOL).episodes
-        }
-        self._plan: list[str] = []
-
-    def __call__(self, given: AgentInput) -> str:
-        if not given.path:
-            self._plan = max((self._game(given, seed) for seed in range(self._tries)), key=lambda game: game[0])[1]
-        return self._plan[len(given.path)]
-
-    def _game(self, given: AgentInput, seed: int) -> tuple[bool, list[str]]:
-        rng = np.random.default_rng(seed)
-        _, info = self._env.reset(options={"task_id": self._tasks[given.observation]})
-        actions: list[str] = []
-        ended = False
-        while not ended:
-            actions.append(str(rng.choice(info["admissible_commands"][:5])))
-            _, _, terminated, truncated, info = self._env.step(actions[-1])
-            ended = terminated or truncated
-        return info["success"], actions
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to run in, that holds the agents."""
+    shutil.copy(AGENTS, tmp_path)
+    sys.modules.pop("audited", None)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-def entry_of(agent: Agent, folder: Path, *, deterministic: bool = False) -> Path:
-    evaluate(agent, PROTOCOL, out=folder / "run", batch=1)
+def entry_of(agent: str, folder: Path, *, deterministic: bool = False, protocol: str = PROTOCOL) -> Path:
+    evaluate(load_agent(agent), protocol, out=folder / "run", batch=1)
     return pack(folder / "run", name="agent", out=folder / "submissions", deterministic=deterministic)
 
 
 def test_honest_agents_pass(tmp_path: Path) -> None:
-    def south(given: AgentInput) -> str:
-        return "move south"
-
-    fixed = audit(entry_of(south, tmp_path / "fixed", deterministic=True), south, "beacon")
-    assert (fixed.same, fixed.problem) == (fixed.steps, "")
-    drawn = audit(entry_of(Drawing(), tmp_path / "drawn"), Drawing(), "beacon")
-    assert drawn.same < drawn.steps
+    fixed = audit(entry_of("audited:south", tmp_path / "fixed", deterministic=True), "audited:south", "beacon")
+    assert (fixed.same, fixed.problem, fixed.open) == (fixed.steps, "", ())
+    drawn = audit(entry_of("audited:Drawing", tmp_path / "drawn"), "audited:Drawing", "beacon")
+    # It draws from what the runner gives, and so the same again.
+    assert drawn.same == drawn.steps
     assert drawn.problem == ""
 
 
+def test_white_space_around_a_command_is_nothing_to_the_audit(tmp_path: Path) -> None:
+    spaced = audit(entry_of("audited:spaced", tmp_path / "spaced", deterministic=True), "audited:spaced", "beacon")
+    assert (spaced.same, spaced.again, spaced.problem) == (spaced.steps, spaced.recorded, "")
+    assert spaced.recorded > 0
+
+
+def test_a_recording_from_before_white_space_was_taken_off_is_replayed_as_it_stands(tmp_path: Path) -> None:
+    entry = entry_of("audited:unknown", tmp_path, deterministic=True)
+    forged = Forged(entry)
+    for each in forged.episodes:
+        each["actions"] = [f" {action} " for action in each["actions"]]
+    forged.rehash()
+    forged.save(redigest=True)
+    found = audit(entry, "audited:unknown_spaced", "beacon")
+    assert (found.same, found.problem) == (found.steps, "")
+    assert audit(entry, "audited:unknown", "beacon").same == 0
+
+
 def test_best_of_many_tries_is_caught(tmp_path: Path) -> None:
-    entry = entry_of(BestOfMany(150, sampling=True), tmp_path)
-    found = audit(entry, Drawing(), "beacon")
+    found = audit(entry_of("audited:BestOfMany", tmp_path), "audited:Drawing", "beacon")
     assert found.recorded >= found.again + 5
     assert "playing again has" in found.problem
 
 
-def test_a_run_of_a_sampler_that_is_called_deterministic_is_caught(tmp_path: Path) -> None:
-    def drawing(given: AgentInput) -> str:  # it does not say that it samples
-        return RandomAgent()(given)
-
-    found = audit(entry_of(drawing, tmp_path, deterministic=True), drawing, "beacon")
+@pytest.mark.parametrize("said", ["audited:drawing_unsaid", "audited:Drawing"])
+def test_a_run_of_a_sampler_that_is_called_deterministic_is_caught(tmp_path: Path, said: str) -> None:
+    entry = entry_of("audited:Likely", tmp_path)
+    content = json.loads((entry / "submission.json").read_text())
+    content.update(deterministic=True)
+    content["run"]["sampling"] = False
+    (entry / "submission.json").write_text(json.dumps(content))
+    found = audit(entry, said, "beacon")
     assert "of an agent that does not draw are other ones" in found.problem
 
 
-class Leaning(Drawing):
-    """Draws one of the listed commands, the first three more often, and tells how often."""
-
-    def __init__(self, weights: tuple[float, ...] = (0.3, 0.3, 0.3, 0.05, 0.04, 0.01), sampling: bool = True) -> None:
-        self.sampling = sampling
-        self._weights = np.array(weights)
-
-    def __call__(self, given: AgentInput) -> str:
-        at = given.rng.choice(6, p=self._weights) if self.sampling else self._weights.argmax()
-        return given.admissible_commands[int(at)]
-
-    def chances(self, view: AgentInput, reflection: str | None) -> list[float]:
-        return self._weights.tolist()
+def test_calling_an_agent_that_does_not_draw_a_sampler_switches_no_check_off(tmp_path: Path) -> None:
+    # The entry says that it draws; the agent does not, and is held to its word.
+    found = audit(entry_of("audited:Drawing", tmp_path), "audited:south", "beacon")
+    assert "of an agent that does not draw are other ones" in found.problem
 
 
-class Likely(Leaning):
-    """Draws a hundred times and keeps the likeliest, as one may who looks for a good game."""
-
-    def __call__(self, given: AgentInput) -> str:
-        draws = given.rng.choice(6, p=self._weights, size=100)
-        return given.admissible_commands[int(draws[self._weights[draws].argmax()])]
+@pytest.fixture
+def of_the_board(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the agents of the tests be made by the board's own loader."""
+    monkeypatch.setattr("leaderboard.outside.show", lambda *given: replace(show(*given), own_loader=True))
 
 
+@pytest.mark.usefixtures("of_the_board")
 def test_draws_are_as_likely_as_the_agent_says(tmp_path: Path) -> None:
-    uneven = (0.5, 0.2, 0.15, 0.1, 0.04, 0.01)
-    honest = audit(entry_of(Leaning(uneven), tmp_path / "honest"), Leaning(uneven), "beacon")
+    honest = audit(entry_of("audited:Leaning", tmp_path / "honest"), "audited:Leaning", "beacon")
     assert honest.surprise is not None
     assert abs(honest.surprise) < 3
     assert honest.problem == ""
-    kept = audit(entry_of(Likely(uneven), tmp_path / "kept"), Leaning(uneven), "beacon")
+    kept = audit(entry_of("audited:Likely", tmp_path / "kept"), "audited:Leaning", "beacon")
     assert "more likely than draws are" in kept.problem
-    other = audit(entry_of(Leaning((0.01, 0.04, 0.1, 0.15, 0.2, 0.5)), tmp_path / "other"), Leaning(uneven), "beacon")
+    other = audit(entry_of("audited:LeaningOtherwise", tmp_path / "other"), "audited:Leaning", "beacon")
     assert "less likely than draws are" in other.problem
+    never = audit(tmp_path / "other" / "submissions" / PROTOCOL / "agent", "audited:Certain", "beacon")
+    assert "are none that the agent can draw" in never.problem
 
 
-def test_an_action_may_differ_where_two_are_all_but_alike(tmp_path: Path) -> None:
-    # On another machine the second of two equal commands comes first.
-    one, rounded, far = ((0.3001, 0.2999), (0.2999, 0.3001), (0.2, 0.4))
-    entry = entry_of(Leaning((*one, 0.2, 0.1, 0.05, 0.05), sampling=False), tmp_path, deterministic=True)
-    drift = audit(entry, Leaning((*rounded, 0.2, 0.1, 0.05, 0.05), sampling=False), "beacon")
-    assert (drift.same, drift.drifted, drift.problem) == (0, drift.steps, "")
-    found = audit(entry, Leaning((*far, 0.2, 0.1, 0.05, 0.05), sampling=False), "beacon")
-    assert "of an agent that does not draw are other ones" in found.problem
+def test_chances_of_an_agent_that_the_board_did_not_make_count_for_nothing(tmp_path: Path) -> None:
+    found = audit(entry_of("audited:Leaning", tmp_path), "audited:Leaning", "beacon")
+    assert found.surprise is None
+    # A cheat that finds all actions alike would excuse any other action.
+    entry = entry_of("audited:EvenSecond", tmp_path / "second", deterministic=True)
+    excused = audit(entry, "audited:Even", "beacon")
+    assert (excused.same, excused.drifted) == (0, 0)
+    assert "of an agent that does not draw are other ones" in excused.problem
 
 
-def test_tasks_drawn_afresh_are_played_too(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("of_the_board")
+def test_an_action_may_differ_at_few_steps_where_two_are_all_but_alike(tmp_path: Path) -> None:
+    entry = entry_of("audited:Even", tmp_path, deterministic=True)
+    few = audit(entry, "audited:Rounded", "beacon")
+    assert 0 < few.drifted <= 0.05 * few.steps
+    assert (few.same + few.drifted, few.problem) == (few.steps, "")
+    all_ = audit(entry, "audited:EvenSecond", "beacon")
+    assert (all_.same, all_.drifted) == (0, all_.steps)
+    assert "are only all but as likely as those chosen now" in all_.problem
+    with pytest.raises(UsageError, match="are no probabilities of the listed commands"):
+        audit(entry, "audited:Absurd", "beacon")
+
+
+def test_tasks_that_the_protocol_does_not_list_are_played_too(tmp_path: Path) -> None:
     protocol = load_protocol("alfworld-generated/v1")
     env = unwrap(protocol.make_env())
-    plans = {env.reset(options={"task_id": each.task_id})[0]: tuple(env.reference()) for each in protocol.episodes}
+    plans = {env.reset(options={"task_id": each.task_id})[0]: env.reference() for each in protocol.episodes}
+    (tmp_path / "plans.json").write_text(json.dumps(plans))
+    entry = entry_of("audited:ByHeart", tmp_path, deterministic=True, protocol=protocol.name)
+    with pytest.raises(UsageError, match=r"the agent stopped: FileNotFoundError"):
+        audit(entry, "audited:ByHeart", "beacon")
+    (tmp_path / "own").mkdir()
+    for name in ("plans.json", "audited.py"):
+        shutil.copy(tmp_path / name, tmp_path / "own")
+    found = audit(entry, "audited:ByHeart", "beacon", files=tmp_path / "own")
+    # Tasks of one room and one goal begin alike, some 50 of the listed and 70 of the others: a plan wins some of these.
+    assert found.recorded == found.again >= len(plans)
+    assert found.played_fresh == 200
+    assert found.fresh <= 20
+    assert re.match(r"^tasks drawn afresh are won \d+ times in 200 \(p = ", found.problem)
 
-    class ByHeart:
-        """Knows the protocol's own tasks by heart, and nothing else."""
 
-        def __init__(self) -> None:
-            self._plan: tuple[str, ...] = ()
-
-        def __call__(self, given: AgentInput) -> str:
-            if not given.path:
-                self._plan = plans.get(given.observation, ())
-            return self._plan[len(given.path)] if len(given.path) < len(self._plan) else "look"
-
-    evaluate(ByHeart(), protocol, out=tmp_path / "run", batch=1)
-    entry = pack(tmp_path / "run", name="agent", out=tmp_path / "submissions", deterministic=True)
-    found = audit(entry, ByHeart(), "beacon")
-    assert found.recorded == found.again >= 25
-    assert found.fresh <= 3
-    assert re.match(r"^tasks drawn afresh are won \d times in 30 \(p = ", found.problem)
+def test_fresh_tasks_are_none_that_the_board_lists() -> None:
+    cities = load_protocol("dangerous-taxi-pickup-cities/v1")
+    drawn = unlisted(cities, np.random.default_rng(0))
+    assert len(set(drawn)) == 200
+    assert not set(drawn) & {each.task_id for each in cities.episodes}
+    assert unlisted(load_protocol(PROTOCOL), np.random.default_rng(0)) == []
 
 
 @given(st.integers(0, 30), st.integers(0, 200))
@@ -167,33 +169,24 @@ def test_so_few_is_fishers_test(won: int, others: int) -> None:
     assert won == 0 or _so_few(won - 1, 30, others, 200) <= p
 
 
-def test_another_beacon_picks_other_episodes(tmp_path: Path) -> None:
-    entry = entry_of(Drawing(), tmp_path)
-    assert audit(entry, Drawing(), "one") == audit(entry, Drawing(), "one")
-    assert len({audit(entry, Drawing(), beacon).steps for beacon in "abcd"}) > 1
+def test_another_beacon_gives_other_random_numbers(tmp_path: Path) -> None:
+    entry = entry_of("audited:Drawing", tmp_path, protocol="alfworld-tomato/v1")
+    assert audit(entry, "audited:Drawing", "one") == audit(entry, "audited:Drawing", "one")
 
 
-def test_the_command_says_what_was_found(entry: Path, command: Callable[..., Finished]) -> None:
-    caught = command("audit", entry, "--agent", "random", "--beacon", "x")
+def test_the_command_says_what_was_found_and_notes_the_badge(tmp_path: Path, command: Callable[..., Finished]) -> None:
+    entry = entry_of("audited:Drawing", tmp_path)
+    caught = command("audit", entry, "--agent", "audited:south", "--beacon", "x", "--note")
     assert caught.code == 2
     assert "does not pass" in caught.err[0]
+    assert not (tmp_path / BADGES_FILE).exists()
+    passed = command("audit", entry, "--agent", "audited:Drawing", "--beacon", "x", "--note")
+    assert passed.code == 0
+    assert "no tasks are left to draw afresh" in passed.out[0]
+    assert list(read_badges(tmp_path / BADGES_FILE).audited) == [f"{PROTOCOL}/agent"]
     with pytest.raises(UsageError, match="nothing to audit"):
-        audit(entry, load_agent("oracle"), "x")
-
-
-@pytest.mark.parametrize(
-    ("protocol", "least", "most"),
-    [
-        ("dangerous-taxi-pickup-cities/v1", 0, 0),
-        ("dangerous-taxi-dropoff-cities/v1", 0, 0),
-        ("alfworld-generated/v1", 0, 5),
-        ("alfworld-tomato/v1", 0, 5),
-        ("alfworld-tomato/v1", 30, 30),
-        ("dangerous-taxi-pickup/v1", 25, 30),
-    ],
-)
-def test_an_audits_tasks_are_new_on_the_boards_that_the_policy_names(protocol: str, least: int, most: int) -> None:
-    board = load_protocol(protocol)
-    listed = {episode.task_id for episode in board.episodes}
-    tasks, rng = unwrap(board.make_env()).tasks, np.random.default_rng(0)
-    assert least <= sum(tasks.draw(rng.random) in listed for _ in range(EPISODES)) <= most
+        audit(entry, "oracle", "x")
+    with pytest.raises(UsageError, match="there is no agent and no module 'nowhere' here"):
+        audit(entry, "nowhere:agent", "x")
+    with pytest.raises(UsageError, match="the environment variable NOT_SET is not set"):
+        audit(entry, "audited:south", "x", variables=["NOT_SET"])

@@ -62,6 +62,13 @@ def test_a_new_entry_is_verified_and_reported(proposed: Path) -> None:
     assert check_changes("HEAD", proposed).markdown == "No entry is changed."
 
 
+def test_an_entry_that_git_does_not_know_yet_is_verified(checkout: Path, packed: Path) -> None:
+    entry = shutil.copytree(packed, checkout / SUBMISSIONS / PROTOCOL / NAME)
+    assert f"✅ `{entry.relative_to(checkout).as_posix()}`: success " in check_changes("HEAD", checkout).markdown
+    (entry / TRAJECTORIES_FILE).write_bytes(b"")
+    assert not check_changes("HEAD", checkout).holds
+
+
 @pytest.mark.parametrize("name", PROTECTED)
 def test_files_of_maintainers_cannot_be_changed(name: str, proposed: Path) -> None:
     (proposed / SUBMISSIONS.parent / name).write_text('{"mine": 1}')

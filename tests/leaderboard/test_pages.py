@@ -24,6 +24,7 @@ from tests.chromium import needs_chromium, rendered
 from tests.leaderboard.conftest import NAME, Finished
 from tests.leaderboard.forge import PROTOCOL
 
+REPOSITORIES = ("nltk", "pytest", "scrapy", "streamlink", "structlog", "xarray")
 LEDGER = Path(__file__).parents[2] / "leaderboard" / LEDGER_FILE
 BOARD = f"boards/{PROTOCOL}/index.html"
 
@@ -100,8 +101,8 @@ def test_a_series_is_ranked_once_when_every_seed_was_checked(submissions: Path, 
 @pytest.mark.parametrize(
     ("entry", "headings"),
     [
-        ("autoexplore/v1/bm25", {"Depth": "01234", "Repository": ("nltk", "pytest", "scrapy", "xarray")}),
-        ("autoexplore-depth2/v1/oracle", {"Repository": ("nltk", "pytest", "scrapy", "xarray")}),
+        ("autoexplore/v1/bm25", {"Depth": "01234", "Repository": REPOSITORIES}),
+        ("autoexplore-depth2/v1/oracle", {"Repository": REPOSITORIES}),
         ("dangerous-taxi-pickup-cities/v1/oracle", {}),
     ],
 )

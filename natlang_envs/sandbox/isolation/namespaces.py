@@ -47,14 +47,19 @@ class Namespaces:
         root: The file system as the program will see it.
     """
 
-    def __init__(self, program: Path, arguments: Sequence[str], command: Sequence[str]) -> None:
-        """Start bubblewrap, and return when the program's folder can be filled; `go` starts what waits in `command`."""
+    def __init__(
+        self, program: Path, arguments: Sequence[str], command: Sequence[str], *, network: bool = False
+    ) -> None:
+        """Start bubblewrap, and return when the program's folder can be filled; `go` starts what waits in `command`.
+
+        `network` allows the system calls of the network, where the arguments share it.
+        """
         root = os.geteuid() == 0
         with ExitStack() as ours, ExitStack() as theirs:
             report, reported = _pipe(ours, theirs)
             inherited = [reported, _holding(theirs, b"".join(os.fsencode(each) + b"\0" for each in arguments))]
             line = [str(program), "--info-fd", str(inherited[0]), "--args", str(inherited[1])]
-            calls = system_call_filter()
+            calls = system_call_filter(network)
             if calls is not None:
                 inherited.append(_holding(theirs, calls))
                 line += ["--seccomp", str(inherited[-1])]

@@ -29,6 +29,7 @@ _F_SETPIPE_SZ, _PIPE = 1031, 1 << 16  # and the size that every pipe begins with
 _NEW_NAMESPACE = 0x7E020000  # every CLONE_NEW… flag
 _CLONE_FILES, _CLONE_THREAD = 0x400, 0x10000
 _AF_UNIX, _SOL_SOCKET = 1, 1
+_AF_INTERNET = (2, 10)  # of both versions of its protocol
 # SO_SNDBUF, SO_RCVBUF, SO_ATTACH_FILTER, SO_SNDBUFFORCE, SO_RCVBUFFORCE, SO_ATTACH_BPF and its two for SO_REUSEPORT
 _HOLD_MEMORY = (7, 8, 26, 32, 33, 50, 51, 52)
 _MAP_SHARED_ANONYMOUS = 0x21
@@ -86,12 +87,16 @@ def allowed_calls() -> Ranges:
     return machine.allowed if machine else ()
 
 
-def system_call_filter() -> bytes | None:
-    """Return the compiled program for this machine's processor, or None where its call numbers are not known here."""
+def system_call_filter(network: bool = False) -> bytes | None:
+    """Return the compiled program for this machine's processor, or None where its call numbers are not known here.
+
+    Args:
+        network: Allow sockets of the Internet too.
+    """
     machine = _MACHINES.get(platform.machine())
     if machine is None:
         return None
-    return b"".join(struct.pack("=HBBI", *each) for each in _instructions(machine))
+    return b"".join(struct.pack("=HBBI", *each) for each in _instructions(machine, network))
 
 
 Instruction = tuple[int, int, int, int]
@@ -100,12 +105,12 @@ _DENY: Instruction = (_RETURN, 0, 0, _REFUSE | errno.EPERM)
 _PERMIT: Instruction = (_RETURN, 0, 0, _ALLOW)
 
 
-def _instructions(machine: _Machine) -> Iterator[Instruction]:
+def _instructions(machine: _Machine, network: bool) -> Iterator[Instruction]:
     yield (_LOAD, 0, 0, _ARCHITECTURE)
     yield (_EQUAL, 1, 0, machine.audit)
     yield _DENY  # 32-bit calls have numbers of their own
     yield (_LOAD, 0, 0, _NUMBER)
-    for number, checks in _checked(machine).items():
+    for number, checks in _checked(machine, network).items():
         yield (_EQUAL, 0, len(checks), number)
         yield from checks
     for first, last in machine.allowed:
@@ -119,12 +124,13 @@ def _instructions(machine: _Machine) -> Iterator[Instruction]:
     yield (_RETURN, 0, 0, _REFUSE | errno.ENOSYS)
 
 
-def _checked(machine: _Machine) -> dict[int, list[Instruction]]:
+def _checked(machine: _Machine, network: bool) -> dict[int, list[Instruction]]:
     """Return for each call that is allowed by its arguments what decides about it."""
     alike = _CLONE_FILES | _CLONE_THREAD
+    families = (_AF_UNIX, *(_AF_INTERNET if network else ()))
     family = [
         (_LOAD, 0, 0, _ARGUMENTS[0]),
-        (_EQUAL, 1, 0, _AF_UNIX),
+        *((_EQUAL, len(families) - at, 0, each) for at, each in enumerate(families)),
         (_RETURN, 0, 0, _REFUSE | errno.EAFNOSUPPORT),
         _PERMIT,
     ]

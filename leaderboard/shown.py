@@ -1,0 +1,111 @@
+"""What an audited agent is shown of this machine: copies of its own files and of our code without environments."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import natlang_envs
+from leaderboard.schema import one_line
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.agents import BUILT_IN, ENTRY_POINTS, SPECIAL
+from natlang_envs.evaluation.runs import digest_of
+
+_PACKAGES = ("natlang_envs", "reference_agent")
+_OURS = "natlang-envs"
+_DATA = ("protocols", "repositories", "__pycache__")  # folders with tasks and answers
+_ENVIRONMENTS = ("dangerous_taxi", "alfworld", "autoexplore")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Copies for one audit; nothing of them changes while it runs.
+
+    Attributes:
+        board: The folder of our packages.
+        files: The folder of the agent's own files.
+        kind: What stands before the colon of `--agent`.
+        argument: What stands behind it; below `files` if it is a path.
+        checkpoint: The SHA-256 of that path, or an empty string.
+        own_loader: Whether code of this project makes the agent, from weights alone: what it says of its chances is
+            then what the weights say.
+    """
+
+    board: Path
+    files: Path
+    kind: str
+    argument: str | Path
+    checkpoint: str
+    own_loader: bool
+
+
+def show(spec: str, folder: Path, files: Path | None = None) -> Shown:
+    """Copy what an agent needs into an empty folder.
+
+    Args:
+        spec: The agent, as `natlang evaluate --agent` takes it.
+        folder: Where the copies go.
+        files: A folder with everything that the agent needs. Without it a module is shown alone, and of a checkpoint
+            the file or folder behind the colon.
+
+    Raises:
+        UsageError: There is no such agent here, or its files hold links or our own checkout.
+    """
+    kind, _, argument = spec.partition(":")
+    built_in = kind in {**BUILT_IN, **SPECIAL}
+    board, own = folder / "board", folder / "agent"
+    own.mkdir()
+    for name in _PACKAGES:
+        found = importlib.util.find_spec(name)
+        if found is not None and found.origin is not None:
+            hidden = shutil.ignore_patterns(*_DATA, *(() if built_in else _ENVIRONMENTS))
+            shutil.copytree(Path(found.origin).parent, board / name, ignore=hidden)
+    makers = [each.dist.name if each.dist else "" for each in entry_points(group=ENTRY_POINTS, name=kind)]
+    path = Path(argument).absolute()
+    given: str | Path = argument
+    checkpoint = ""
+    if makers and argument and path.exists():
+        source = (files or path).absolute()
+        if not path.is_relative_to(source):
+            raise UsageError(one_line(f"{argument} is not in {files}: name the folder that holds it by --files"))
+        _copy(source, own / source.name)
+        given = own / source.name / path.relative_to(source)
+        checkpoint = digest_of(given)
+    elif files is not None:
+        _copy(files.absolute(), own, into=True)
+    elif not makers and not built_in:
+        _copy_module(kind.partition(".")[0], own)
+    for each in (board, own):
+        _let_read(each)
+    return Shown(board, own, kind, given, checkpoint, makers == [_OURS])
+
+
+def _copy_module(top: str, own: Path) -> None:
+    source = next((each for each in (Path(f"{top}.py"), Path(top)) if each.exists()), None)
+    if source is not None:
+        _copy(source.absolute(), own / source.name)
+    elif not top.isidentifier() or importlib.util.find_spec(top) is None:
+        raise UsageError(one_line(f"there is no agent and no module {top!r} here: name its folder by --files"))
+
+
+def _copy(source: Path, target: Path, *, into: bool = False) -> None:
+    if source.is_dir() and Path(natlang_envs.__file__).resolve().is_relative_to(source.resolve()):
+        raise UsageError(
+            one_line(f"{source} holds natlang_envs itself, labels included: name a folder with the agent's files alone")
+        )
+    for each in (source, *(source.rglob("*") if source.is_dir() else ())):
+        if each.is_symlink() and not each.resolve().is_relative_to(source.resolve()):
+            raise UsageError(one_line(f"{each} is a link to elsewhere: an agent's files are shown to it as they are"))
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=into, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        shutil.copy(source, target)
+
+
+def _let_read(folder: Path) -> None:
+    """Let the user without rights that the agent runs as read the copies."""
+    for each in (folder, *folder.rglob("*")):
+        each.chmod(0o755 if each.is_dir() else 0o644)
