@@ -6,7 +6,6 @@ play            `natlang play`
 serve           `natlang serve`
 explore         `natlang explore`
 data, labels    `natlang data`: repositories, and labels
-chosen          the labels that a command of `natlang data` is about
 alfworld        `natlang alfworld`
 doctor          `natlang doctor`
 check_sandbox   `natlang check-sandbox`

@@ -1,14 +1,17 @@
 """Evaluation: agents play protocols, and every run can be replayed.
 
-protocols      which episodes make a score, as data with a digest
-agents         what an agent is, the built-in ones, and how `--agent` is understood
-runner         plays a protocol with an agent and keeps the run
-playing        plays episodes: several in step, or by players in threads
-workers        players in other processes, or on a Ray cluster
-recording      an environment that a loop of one's own plays, and that writes the same run
-runs           a run on disk: run.json, the recording, the journal of an unfinished run
-chat_endpoint  an OpenAI-compatible endpoint
-statistics     scores, their 95% intervals, and paired tests
+protocols        which episodes make a score, as data with a digest
+agents           what an agent is, the built-in ones, and how `--agent` is understood
+runner           plays a protocol with an agent and keeps the run
+playing          plays episodes: several in step, or by players in threads
+workers          players in other processes, or on a Ray cluster
+recording        an environment that a loop of one's own plays, and that writes the same run
+runs             a run on disk: run.json, the recording, the journal of an unfinished run
+chat_endpoint    an OpenAI-compatible endpoint: asks, waits and tries again
+chat_connection  where it is and how it is reached, by environment variables
+chat_response    reads what it answers
+model_text       reads what models write, and the texts that they are asked with
+statistics       scores, their 95% intervals, and paired tests
 """
 
 from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, load_agent
