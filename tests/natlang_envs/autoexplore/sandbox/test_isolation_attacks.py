@@ -116,4 +116,4 @@ def test_an_ordinary_users_are_held(left_out: tuple[str, ...]) -> None:
 
 def test_no_attack_is_there_twice() -> None:
     assert len(ATTACKS) >= 400
-    assert len({(attack.code, attack.pip) for attack in ATTACKS.values()}) == len(ATTACKS)
+    assert len({(attack.code, attack.pip, attack.layered) for attack in ATTACKS.values()}) == len(ATTACKS)
