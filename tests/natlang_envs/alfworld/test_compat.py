@@ -25,10 +25,10 @@ from natlang_envs.alfworld.textworld.export import export_game, folder_of, game_
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.alfworld.test_folder import IDS, put
 from tests.support.alfworld_real import needs_textworld
-from tests.support.compat_games import CONFIG, config, lay_generated
+from tests.support.compat_games import CONFIG, config
 from tools.alfworld.textworld_speed import faster
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*official games")
+pytestmark = [pytest.mark.filterwarnings("ignore:.*official games"), pytest.mark.usefixtures("generated_games")]
 
 # A script of the kind that the ReAct paper published, but for its import.
 SCRIPT = """
@@ -49,15 +49,6 @@ for _ in range(2):
             break
     print(json.dumps([name, text, observation[0], won, over]))
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _games(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder = tmp_path_factory.mktemp("games")
-    lay_generated(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GAMES", str(folder))
-        yield
 
 
 def test_a_batch_plays_as_a_batch_of_textworld_does() -> None:

@@ -16,18 +16,9 @@ from natlang_envs.alfworld.compat import AlfredTWEnv, get_environment
 from natlang_envs.alfworld.engine.goals import TASK_TYPES
 from natlang_envs.errors import UsageError
 from tests.natlang_envs.alfworld.test_folder import IDS, put
-from tests.support.compat_games import CONFIG, config, lay_generated
+from tests.support.compat_games import CONFIG, config
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*official games")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _games(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder = tmp_path_factory.mktemp("games")
-    lay_generated(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GAMES", str(folder))
-        yield
+pytestmark = [pytest.mark.filterwarnings("ignore:.*official games"), pytest.mark.usefixtures("generated_games")]
 
 
 class Section(Mapping[str, Any]):

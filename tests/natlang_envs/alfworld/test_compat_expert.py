@@ -18,19 +18,10 @@ from natlang_envs.alfworld.engine.game import parse_game, read_game_file
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.expert import Expert
 from natlang_envs.alfworld.plans import reference
-from tests.support.compat_games import config, lay_generated
+from tests.support.compat_games import config
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*official games")
+pytestmark = [pytest.mark.filterwarnings("ignore:.*official games"), pytest.mark.usefixtures("generated_games")]
 KEY = "extra.expert_plan"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _games(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder = tmp_path_factory.mktemp("games")
-    lay_generated(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GAMES", str(folder))
-        yield
 
 
 @pytest.mark.parametrize("expert", ["handcoded", "planner"])
