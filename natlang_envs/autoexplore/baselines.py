@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -81,11 +82,15 @@ class Bm25:
         return len(self._counts)
 
     def rank(self, question: str) -> list[Ranked]:
-        """Return every file with its score, best first, ties in the order of paths."""
+        """Return every file with its score for a question, best first, ties in the order of paths."""
+        return self.rank_words(question_words(question))
+
+    def rank_words(self, words: Iterable[str]) -> list[Ranked]:
+        """Return every file with its score for some words, best first, ties in the order of paths."""
         mean = sum(self._lengths.values()) / len(self._lengths) or 1.0
         total = len(self._counts)
         scores = dict.fromkeys(self._counts, 0.0)
-        for word in question_words(question):
+        for word in sorted(words):
             found = self._found_in[word]
             weight = math.log(1 + (total - found + 0.5) / (found + 0.5))
             for path, counts in self._counts.items():

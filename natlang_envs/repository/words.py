@@ -38,6 +38,12 @@ def question_words(question: str) -> tuple[str, ...]:
     return tuple(sorted({stem(word) for word in distinct - _COMMON or distinct}))
 
 
+def content_words(text: str) -> tuple[str, ...]:
+    """Return the distinct words of a text that say something and have two letters or more, in its order."""
+    words = _WORD.findall(_SHORTENED.sub("", text.lower()))
+    return tuple(dict.fromkeys(stem(word) for word in words if word not in _COMMON and len(word) > 1))
+
+
 def telling_words(question: str) -> tuple[str, ...]:
     """Return the distinct words of a question that say something, in its order, and pieces of camelCase."""
     words = _WORD.findall(_SHORTENED.sub("", question))
