@@ -8,15 +8,16 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
-from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
+from natlang_envs.repository.texts import EXIT
 from natlang_envs.repository.tree import Repository
 
 LARGEST = 1 << 20  # bytes of a file that are looked at
 _SATURATION, _LENGTH = 1.5, 0.75  # BM25's k1 and b
+_TRIED = 20  # files that are named if there is a way to them
 _OPENING = 5  # lines with something on them, at the top of a file, whose words count twice: they say what it is about
 _WORD = re.compile(r"[^\W_]+")
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|e|s)$")  # crude, and the same for questions and files
@@ -109,6 +110,25 @@ def bm25_of(repository: Repository) -> Bm25:
     return Bm25(repository)
 
 
+@runtime_checkable
+class Routed(Protocol):
+    """An environment that knows the way to every file."""
+
+    @property
+    def repository(self) -> Repository:
+        """Where the question is asked."""
+        ...
+
+    @property
+    def question(self) -> str:
+        """What is asked."""
+        ...
+
+    def route(self, path: str) -> list[str]:
+        """Return the fewest commands to the `id` of a file; none where there is no way."""
+        ...
+
+
 class Bm25Agent:
     """Names the file that BM25 ranks first for the question.
 
@@ -120,14 +140,13 @@ class Bm25Agent:
 
     def __call__(self, view: AgentInput) -> Decision:
         """Return the next command of the way to the best file."""
-        env = _explored(view)
+        env = view.env
+        if not isinstance(env, Routed):
+            raise UsageError("agent 'bm25' reads the files of a repository: give it an AutoExplore environment")
         index = bm25_of(env.repository)
-        best = index.rank(env.question)[0]
-        said = f"Of {index.files_read} files read, {best.path} fits best (score {best.score:.2f})."
-        return Decision(env.route(best.path)[0], reflection=None if view.path else said)
-
-
-def _explored(view: AgentInput) -> AutoExploreEnv:
-    if not isinstance(view.env, AutoExploreEnv):
-        raise UsageError("agent 'bm25' reads the files of a repository: give it an AutoExplore environment")
-    return view.env
+        for best in index.rank(env.question)[:_TRIED]:
+            way = env.route(best.path)
+            if way:
+                said = f"Of {index.files_read} files read, {best.path} fits best (score {best.score:.2f})."
+                return Decision(way[0], reflection=None if view.path else said)
+        return Decision(EXIT)

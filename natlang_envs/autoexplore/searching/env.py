@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from natlang_envs.autoexplore.dataset.labels import Wording
@@ -27,9 +27,9 @@ class AutoExploreSearchEnv(NatLangEnv):
 
     ## Observation Space
     `UnicodeText`: the task, the list of the last search, the steps left and what the last command showed, each below a
-    heading. Of a search it is told how many lines match in how many of all files, and of at most ten files the path,
-    the number of lines that match, and the first of them, cut to 100 characters. `cat` shows a file as in AutoExplore:
-    the first `file_budget` characters, and the next ones when it is given again.
+    heading; right after a search, that is the list. A list tells how many lines match in how many of all files, and of
+    at most ten files the path, the number of lines that match, and the first of them, cut to 100 characters. `cat`
+    shows a file as in AutoExplore: the first `file_budget` characters, and the next ones when it is given again.
 
     ## Action Space
     `CommandText`, in this order, never more than 40: `search WORD` for each word of the question that says something,
@@ -154,12 +154,16 @@ class AutoExploreSearchEnv(NatLangEnv):
 
     def reference(self) -> list[str]:
         """Return the oracle's plan, or with `order="ranked"` a short one; `exit` alone where none is found."""
-        if self._ended:
-            return []
+        return [] if self._ended else self._plan(self._episode.goal.targets) or [EXIT]
+
+    def route(self, path: str) -> list[str]:
+        """Return few commands from here to the `id` of any file, none where there is no way (privileged knowledge)."""
+        return self._plan({path})
+
+    def _plan(self, targets: Collection[str]) -> list[str]:
         episode = self._episode
         find = shortest_plan if self._order == "lines" else ranked_plan
-        plan = find(episode.board, episode.words, episode.shown, episode.goal.targets, self.steps_left)
-        return plan or [EXIT]
+        return find(episode.board, episode.words, episode.shown, targets, self.steps_left) or []
 
     def demonstration(self) -> list[str]:
         """Return the plan with `cat` before `id`, so that evidence is read, where it is not yet and fits."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from natlang_envs.autoexplore.episode import GOAL_REWARD, STEP_REWARD
-from natlang_envs.autoexplore.searching.listing import Board, Move, Order, Words, board_of
+from natlang_envs.autoexplore.searching.listing import SEE_RESULT, Board, Move, Order, Words, board_of
 from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
@@ -54,7 +54,7 @@ class SearchEpisode:
     def _search(self, word: str) -> str:
         kept = self.words if word and self.board.order == "ranked" else ()
         self.words = (*kept, word) if word else ()
-        return f"You searched for {word}." if word else "You search anew."
+        return self.board.describe(self.words)
 
     def _read(self, path: str) -> str:
         text = self.board.navigation.text(path, self.shown.count(path))
@@ -63,7 +63,9 @@ class SearchEpisode:
 
     def observe(self, steps_left: int, feedback: str) -> str:
         """Return the observation after a command that showed `feedback`, `""` at the start."""
-        return observation(self.task, self.board.describe(self.words), steps_left, feedback)
+        listed = self.board.describe(self.words)
+        place = f"# Hits\n{SEE_RESULT if feedback == listed else listed}"
+        return observation(self.task, place, steps_left, feedback)
 
     def state(self) -> tuple[Any, ...]:
         """Return the words searched for and the files shown, each time that one was."""

@@ -16,6 +16,8 @@ Order = Literal["lines", "ranked"]
 ORDERS: tuple[Order, ...] = ("lines", "ranked")
 MAX_COMMANDS = 40
 AGAIN = "search again"
+NO_SEARCH = "(nothing is searched for)"
+SEE_RESULT = "(the last result)"
 _KEPT = 1_000  # of the states of a question whose commands are remembered
 _MAX_WORDS = 1_000  # characters of the words of one search
 MAX_LIST = 2_000 + _MAX_WORDS + HITS * (4 * 4_096 + 200)  # characters of a list
@@ -53,10 +55,13 @@ class Board:
         self._moves: dict[tuple[Words, tuple[str, ...]], tuple[dict[str, Move], tuple[str, ...]]] = {}
 
     def hits(self, words: Words) -> Hits:
-        """Return what a search for some words finds."""
+        """Return what a search for some words finds, in whatever order they were searched for."""
         found = self._hits.get(words)
         if found is None:
-            found = self._hits[words] = self._search(words)
+            ordered = tuple(sorted(words))
+            if ordered not in self._hits:
+                self._hits[ordered] = self._search(ordered)
+            found = self._hits[words] = self._hits[ordered]
         return found
 
     def _search(self, words: Words) -> Hits:
@@ -120,11 +125,10 @@ class Board:
 
 def _describe(words: Words, hits: Hits, files: int) -> str:
     if not words:
-        return "# Search\n(none yet)\n# Hits\n(none)"
-    asked = ", ".join(words)
-    head = f"{asked}: {hits.lines:,} lines in {hits.files:,} of all {files:,} files"
+        return NO_SEARCH
+    head = f"{', '.join(words)}: {hits.lines:,} lines in {hits.files:,} of all {files:,} files"
     rows = [f"{hit.path} ({_lines(hit.lines)}): {hit.first or '(in its path)'}" for hit in hits.best]
-    return "\n".join(["# Search", head, "# Hits", *(rows or ["(none)"])])
+    return "\n".join([head, *rows])
 
 
 def _lines(count: int) -> str:
