@@ -38,10 +38,18 @@ def question_words(question: str) -> tuple[str, ...]:
     return tuple(sorted({stem(word) for word in distinct - _COMMON or distinct}))
 
 
-def content_words(text: str) -> tuple[str, ...]:
-    """Return the distinct words of a text that say something and have two letters or more, in its order."""
-    words = _WORD.findall(_SHORTENED.sub("", text.lower()))
-    return tuple(dict.fromkeys(stem(word) for word in words if word not in _COMMON and len(word) > 1))
+def content_words(text: str) -> dict[str, str]:
+    """Return the words of a text that say something and have two letters or more, by their stems, in its order."""
+    found: dict[str, str] = {}
+    for word in _WORD.findall(_SHORTENED.sub("", text.lower())):
+        if word not in _COMMON and len(word) > 1:
+            found.setdefault(stem(word), word)
+    return found
+
+
+def forms_of(word: str) -> tuple[str, ...]:
+    """Return the words that `stem` makes the same of, as far as they are in use."""
+    return (word, *(word + ending for ending in ("s", "e", "es", "ed", "ing")))
 
 
 def telling_words(question: str) -> tuple[str, ...]:

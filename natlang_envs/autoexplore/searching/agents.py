@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from natlang_envs.autoexplore.search import question_of, steps_left
 from natlang_envs.autoexplore.searching.line_index import matches
+from natlang_envs.autoexplore.searching.offers import asked_words
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from natlang_envs.repository.texts import EXIT
-from natlang_envs.repository.words import content_words
+from natlang_envs.repository.words import content_words, stem
 
 _ROW = re.compile(r"(.+?) \((\d[\d,]*) lines?\): (.*)")
 _SATURATION = 3  # matching lines at which a further one counts half
@@ -29,9 +30,9 @@ def _known() -> tuple[int, dict[str, int]]:
 
 
 def general_rarity(word: str) -> float:
-    """Return how rare a word is in the training repositories: the logarithm of files by those that have it."""
+    """Return how rare a word is in the training repositories: the logarithm of files by those that have its stem."""
     files, words = _known()
-    return math.log((files + 1) / (words.get(word, 0) + 1))
+    return math.log((files + 1) / (words.get(stem(word), 0) + 1))
 
 
 class ListedFile(NamedTuple):
@@ -59,7 +60,7 @@ class Notes:
 
     def __init__(self, view: AgentInput) -> None:
         self.question = question_of(view)
-        self.asked = content_words(self.question)
+        self.asked = [stem(word) for word in asked_words(self.question)]
         self.lists: dict[str, dict[str, ListedFile]] = {}
         self.texts: dict[str, str] = {}
         self.add_up = False
@@ -105,7 +106,7 @@ class FirstHitAgent:
         notes = Notes(view)
         if any(command.startswith("cd ") for command in view.admissible_commands):
             raise UsageError(f"agent {self.name!r} searches: give it NatLang/AutoExplore-Search-v0")
-        wanted = sorted(notes.asked, key=lambda word: -general_rarity(word))[: self.searches]
+        wanted = sorted(asked_words(notes.question), key=lambda word: -general_rarity(word))[: self.searches]
         for word in wanted:
             if word not in notes.lists and f"search {word}" in view.admissible_commands:
                 return Decision(f"search {word}")

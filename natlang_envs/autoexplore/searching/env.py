@@ -33,14 +33,15 @@ class AutoExploreSearchEnv(NatLangEnv):
 
     ## Action Space
     `CommandText`, in this order, never more than 40: `search WORD` for each word of the question that says something,
-    without its ending, at most ten, in the question's order; `search WORD` for at most six words that stand, in the
-    text that `cat` showed last, on the same lines as the question's words, those first that are rare in the repository
-    and stand beside rare ones; `cat PATH` and `id PATH` for each file of the list; `id PATH` for files that were read
+    at most ten, in the question's order; `search WORD` for at most six words that stand, in the text that `cat` showed
+    last, on the same lines as the question's words, those first that are rare in the repository and stand beside rare
+    ones; `cat PATH` and `id PATH` for each file of the list; `id PATH` for files that were read
     and are not in the list, the last read first, as far as there is room; `exit`. A word that is searched for already
     is not offered.
 
-    A search finds the lines with a word that contains WORD, in any case, or that is WORD, where it has fewer than four
-    letters; a path counts as a line of its file. All files are searched, up to their first MB; binary ones by path.
+    A search finds the lines with a word that contains the stem of WORD, in any case, or has this stem, where it has
+    fewer than four letters; a stem is without the ending s, e, es, ed or ing. A path counts as a line of its file. All
+    files are searched, up to their first MB; binary ones by path.
 
     ## Rewards
     - -1 for each step, also for any other text, which does nothing;

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from natlang_envs.repository.tree import Repository
-from natlang_envs.repository.words import stem
+from natlang_envs.repository.words import forms_of, stem
 
 HITS = 10  # files of a list
 LARGEST = 1 << 20  # bytes of a file that are looked at
@@ -23,8 +23,8 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def matches(word: str, found: str) -> bool:
-    """Return whether a search for a word finds another: one that contains it, if it has four letters or more."""
-    return word in found if len(word) >= _SHORT else word == found
+    """Return whether a search for a stem finds a word or stem: one that contains it, if it has four letters or more."""
+    return word in found if len(word) >= _SHORT else word in (found, stem(found))
 
 
 class Hit(NamedTuple):
@@ -88,14 +88,14 @@ class LineIndex:
         self._found: dict[str, Hits] = {}
 
     def rarity(self, word: str) -> float:
-        """Return how rare a word is: the logarithm of the number of files by those that have it."""
+        """Return how rare a stem is: the logarithm of the number of files by those that have it."""
         return math.log((len(self.files) + 1) / (self._in_files[word] + 0.5))
 
     def search(self, word: str) -> Hits:
-        """Return the files with a word that contains this one, or is it, where it has fewer than four letters."""
+        """Return the files with a word that contains the stem of this one, or has it, if it is below four letters."""
         found = self._found.get(word)
         if found is None:
-            found = self._found[word] = self._search(word)
+            found = self._found[word] = self._search(stem(word))
         return found
 
     def _search(self, word: str) -> Hits:
@@ -107,7 +107,7 @@ class LineIndex:
             for file, start, count in zip(owners, first, counts, strict=True)
         }
         for file, path in enumerate(self._paths):
-            if word in (path if len(word) >= _SHORT else _WORD.findall(path)):
+            if word in path and (len(word) >= _SHORT or any(matches(word, each) for each in _WORD.findall(path))):
                 found.setdefault(file, [0, -1])[0] += 1
         best = sorted(found, key=lambda file: (-found[file][0], self.files[file]))[:HITS]
         hits = (Hit(self.files[file], found[file][0], self._line(file, found[file][1])) for file in best)
@@ -115,10 +115,11 @@ class LineIndex:
 
     def look(self, path: str, words: tuple[str, ...]) -> Hit:
         """Return a file with the lines that one of some words matches, and the first of those with most of them."""
+        stems = [stem(word) for word in words]
         best, most, count = "", 0, 0
         for line in self._lines(path):
             found = _WORD.findall(line.lower())
-            here = sum(any(matches(word, each) for each in found) for word in words)
+            here = sum(any(matches(word, each) for each in found) for word in stems)
             count += here > 0
             if here > most:
                 best, most = line, here
@@ -126,7 +127,7 @@ class LineIndex:
 
     def _words_with(self, word: str) -> list[str]:
         if len(word) < _SHORT:
-            return [word] if word in self._postings else []
+            return [each for each in forms_of(word) if each in self._postings]
         found: list[str] = []
         at = self._vocabulary.find(word)
         while at >= 0:

@@ -11,6 +11,7 @@ from natlang_envs.autoexplore.searching.offers import asked_words, near_words
 from natlang_envs.repository.navigation import Navigation, navigation_of
 from natlang_envs.repository.texts import EXIT
 from natlang_envs.repository.tree import Repository
+from natlang_envs.repository.words import stem
 
 Order = Literal["lines", "ranked"]
 ORDERS: tuple[Order, ...] = ("lines", "ranked")
@@ -69,7 +70,7 @@ class Board:
             return Hits(0, 0, ())
         if self.order == "lines":
             return self.index.search(words[0])
-        ranked = [each for each in bm25_of(self.index.repository).rank_words(words) if each.score > 0]
+        ranked = [each for each in bm25_of(self.index.repository).rank_words(map(stem, words)) if each.score > 0]
         best = tuple(self.index.look(each.path, words) for each in ranked[:HITS])
         return Hits(sum(self.index.search(word).lines for word in words), len(ranked), best)
 
@@ -86,8 +87,6 @@ class Board:
 
     def near_text(self, text: Text) -> Words:
         """Return the words that are offered after a text was shown."""
-        path, before = text
-        text = (path, before % self.parts(path))
         found = self._near.get(text)
         if found is None:
             found = self._near[text] = near_words(self.navigation.text(*text), self.question, self.index)
