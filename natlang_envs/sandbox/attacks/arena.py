@@ -18,8 +18,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from natlang_envs.sandbox.attacks.attack import ALLOWANCE, SECRET, Attack, script
-from natlang_envs.sandbox.attacks.cases import ATTACKS
+from natlang_envs.sandbox.attacks.cases import ALLOWANCE, ATTACKS, SECRET, Attack, script
 from natlang_envs.sandbox.attacks.host_folder import HostFolder
 from natlang_envs.sandbox.isolation.hostile_folder import remove_folder
 from natlang_envs.sandbox.isolation.isolation import Isolation, find_isolation
