@@ -26,6 +26,7 @@ from natlang_envs.repository.entries import (
     Mark,
     open_beneath,
     open_folder,
+    read_part,
 )
 from natlang_envs.repository.ignore import Rule, leaves_out, rules_above, rules_in
 from natlang_envs.repository.names import is_git, of_entry, on_disk, parts_of, shown
@@ -198,9 +199,8 @@ class Repository(Renewable):
         kept = self._contents.get(path)
         if kept is not None:
             return kept[start : start + length]
-        with self.opened(path) as opened, os.fdopen(os.dup(opened), "rb") as file:
-            file.seek(start)
-            return file.read(max(0, min(length, self._marks[path].size - start)))
+        with self.opened(path) as opened:
+            return read_part(opened, start, max(0, min(length, self._marks[path].size - start)))
 
     def read_folder(self, path: str, names: Sequence[str]) -> None:
         """Read files of one folder, as `read` does one: opening their folder for each takes five times as long.
@@ -225,9 +225,7 @@ class Repository(Renewable):
     def _read_in(self, folder: int, name: str, path: str, mark: Mark) -> bytes:
         with opening(on_disk(name), FILE_FLAGS, dir_fd=folder) as opened:
             self._compare(path, mark, os.fstat(opened))
-            content = os.read(opened, mark.size)
-            while len(content) < mark.size and (more := os.read(opened, mark.size - len(content))):
-                content += more
+            content = read_part(opened, 0, mark.size)
             self._compare(path, mark, os.fstat(opened))
         return content
 

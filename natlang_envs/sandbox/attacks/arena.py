@@ -19,11 +19,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from natlang_envs.sandbox.attacks.cases import ALLOWANCE, ATTACKS, SECRET, Attack, script
-from natlang_envs.sandbox.attacks.host_folder import HostFolder
-from natlang_envs.sandbox.isolation.hostile_folder import remove_folder
+from natlang_envs.sandbox.isolation.files import HostFolder
 from natlang_envs.sandbox.isolation.isolation import Isolation, find_isolation
 from natlang_envs.sandbox.isolation.layers import Layer
 from natlang_envs.sandbox.isolation.namespaces import NOBODY
+from natlang_envs.sandbox.isolation.temporary_folders import remove_folder
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from natlang_envs.repository.tree import open_repository
 from natlang_envs.sandbox.changes.overlay import Overlay
 from natlang_envs.sandbox.changes.patch import changed_files, write_patch
 from natlang_envs.sandbox.changes.work_folder import WorkFolder
+from natlang_envs.sandbox.isolation.files import NO_OWNER
 from natlang_envs.sandbox.sandbox import AutoExploreSandbox
 from tests.support.isolation_here import isolation_or_skip, needs_isolation
 
@@ -195,7 +196,7 @@ def test_any_tree_becomes_any_other_by_its_patch(before: Tree, after: Tree) -> N
         overlay = Overlay(open_repository(Path(top, "source")), 1 << 20)
         files = WorkFolder(overlay, 1 << 20, 60)
         with open_folder(Path(top, "work")) as work:
-            files.fill(work, None)
+            files.fill(work, NO_OWNER)
             assert tree_of(os.fsencode(Path(top, "work"))) == before
             assume(not goes_in_circles(f"{top}/work"))
             emptied(work)
