@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from natlang_envs.repository.entries import Kind
@@ -30,6 +31,15 @@ class CommandError(Exception):
 
 class Stopped(Exception):  # noqa: N818 - no error of the command
     """A limit is reached; the message is a plain sentence."""
+
+
+@contextmanager
+def named(what: str) -> Generator[None]:
+    """Put before what a command cannot do what it is about."""
+    try:
+        yield
+    except CommandError as error:
+        raise CommandError(f"{what}: {error}", error.code) from None
 
 
 @dataclass
@@ -115,18 +125,24 @@ def resolve(context: CommandContext, typed: str) -> tuple[str, Kind | None]:
     return path, kind
 
 
+def existing(context: CommandContext, typed: str) -> tuple[str, Kind]:
+    """Return the path that a typed one leads to, and what is there."""
+    path, kind = resolve(context, typed)
+    if kind is None:
+        raise CommandError(MISSING)
+    return path, kind
+
+
 def resolve_target(context: CommandContext, typed: str) -> str:
     """Return the path of a file that may be written."""
-    try:
+    with named(typed):
         path, kind = resolve(context, typed)
-    except CommandError as error:
-        raise CommandError(f"{typed}: {error}", error.code) from None
-    if kind == "folder" or typed.endswith("/"):
-        raise CommandError(f"{typed}: Is a directory")
-    if kind == "other":
-        raise CommandError(f"{typed}: {context.files.reason(path)}")
-    if any(is_git(part) for part in path.split("/")):
-        raise CommandError(f"{typed}: Operation not permitted")
+        if kind == "folder" or typed.endswith("/"):
+            raise CommandError("Is a directory")
+        if kind == "other":
+            raise CommandError(context.files.reason(path))
+        if any(map(is_git, path.split("/"))):
+            raise CommandError("Operation not permitted")
     return path
 
 

@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from natlang_envs.sandbox.commands.context import Output
 
 BLOCK = 1 << 20
 
 
-class Source(Protocol):
-    """What parts of a file are read from."""
-
-    def part(self, path: str, start: int, length: int) -> bytes:
-        """Return up to `length` bytes from `start`."""
-        ...
-
-
-class Given(NamedTuple):
-    """Standard input, whatever path is asked for."""
-
-    content: bytes
-
-    def part(self, path: str, start: int, length: int) -> bytes:
-        """Return up to `length` bytes from `start`."""
-        return self.content[start : start + length]
-
-
 class Readable(NamedTuple):
-    """A file that is to be read: where it is read from, its path there, and its bytes."""
+    """A file that is to be read: what returns up to a number of bytes of it from a place on, and how many it has."""
 
-    source: Source
-    path: str
+    part: Callable[[int, int], bytes]
     size: int
-
-    def part(self, start: int, length: int) -> bytes:
-        """Return up to `length` bytes from `start`."""
-        return self.source.part(self.path, start, length)
 
     def blocks(self, output: Output) -> Iterator[bytes]:
         """Yield the file block by block, as long as there is time."""

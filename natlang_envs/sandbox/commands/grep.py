@@ -31,19 +31,13 @@ class _Grep(NamedTuple):
     operands: list[str]
 
 
-_GREP_FLAGS = "rRnivlLcwxEFGPHhqsoIaz"
+_GREP_FLAGS = "rRnivlLcwxEFGPHhqsIa"
 _GREP_LONG = {
     **{"--recursive": "r", "--line-number": "n", "--ignore-case": "i", "--invert-match": "v", "--count": "c"},
     **{"--files-with-matches": "l", "--files-without-match": "L", "--word-regexp": "w", "--line-regexp": "x"},
     **{"--extended-regexp": "E", "--fixed-strings": "F", "--basic-regexp": "G", "--perl-regexp": "P"},
-    **{
-        "--with-filename": "H",
-        "--no-filename": "h",
-        "--quiet": "q",
-        "--no-messages": "s",
-        "--color": "",
-        "--colour": "",
-    },
+    **{"--with-filename": "H", "--no-filename": "h", "--quiet": "q", "--no-messages": "s"},
+    **{"--color": "", "--colour": ""},
 }
 
 
@@ -86,7 +80,7 @@ def _grep_options(words: Sequence[str]) -> _Grep:
                 if letter in "eABCm":
                     value(letter, word[place:])
                     break
-                if letter not in _GREP_FLAGS or letter in "oz":
+                if letter not in _GREP_FLAGS:
                     raise CommandError(f"grep: option '-{letter}' is not here", 2)
                 flags += letter
     patterns = lists["e"]
