@@ -6,7 +6,7 @@ import errno
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 from natlang_envs.errors import UsageError
@@ -23,11 +23,6 @@ def parent_of(path: str) -> tuple[str, str]:
     """Return the path of the folder something is in, and its name in there."""
     parent, _, name = path.rpartition("/")
     return parent, name
-
-
-def _package_folders() -> Iterator[str]:
-    yield PACKAGES
-    yield from (f"{PACKAGES}-{number}" for number in count(2))
 
 
 class Overlay:
@@ -49,17 +44,18 @@ class Overlay:
         self._limit = limit
         self._entries: dict[str, Entry | None] = {}  # None: gone
         self._hidden: dict[str, Entry] = {}
-        self._folders: dict[str, Folder] = {}  # the listings that changed
-        self._others: dict[str, tuple[str, ...]] = {}
+        self._changed_in: defaultdict[str, set[str]] = defaultdict(set)  # the names of entries, by folder
+        self._listings: dict[str, tuple[Folder, tuple[str, ...]]] = {}  # of folders in which something changed
         self._used = 0
         self._state: State | None = ()
-        self.packages = next(name for name in _package_folders() if repository.kind(name) is None)
+        names = chain((PACKAGES,), (f"{PACKAGES}-{number}" for number in count(2)))
+        self.packages = next(name for name in names if repository.kind(name) is None)
 
     def kind(self, path: str) -> Kind | None:
         """Return what there is of this path, or None."""
         if path in self._entries:
             entry = self._entries[path]
-            return None if entry is None else entry.kind
+            return entry and entry.kind
         return self.repository.kind(path)
 
     def reason(self, path: str) -> str:
@@ -93,16 +89,32 @@ class Overlay:
 
     def folder(self, path: str) -> Folder:
         """Return a folder."""
-        known = self._folders.get(path)
-        if known is not None:
-            return known
         if self.kind(path) != "folder":
             raise KeyError(path)
-        return self.repository.folder(path)
+        return self._listed(path)[0]
 
     def others(self, path: str) -> tuple[str, ...]:
         """Return the sorted names of what is neither folder nor file in a folder."""
-        return self._others[path] if path in self._folders else self.repository.others(path)
+        return self._listed(path)[1]
+
+    def _listed(self, path: str) -> tuple[Folder, tuple[str, ...]]:
+        """Return the listing of a folder, and the names of what is neither folder nor file in it."""
+        original = Folder(path, (), ())
+        if self.repository.kind(path) == "folder":
+            original = self.repository.folder(path)
+        if not self._changed_in.get(path):
+            return original, self.repository.others(path)
+        if path not in self._listings:
+            kinds: dict[str, Kind | None] = dict.fromkeys(original.folders, "folder")
+            kinds.update(dict.fromkeys(original.files, "file"))
+            kinds.update(dict.fromkeys(self.repository.others(path), "other"))
+            kinds |= {name: self.kind(f"{path}/{name}" if path else name) for name in self._changed_in[path]}
+            folders, files, others = (
+                tuple(sorted(name for name, found in kinds.items() if found == kind))
+                for kind in ("folder", "file", "other")
+            )
+            self._listings[path] = Folder(path, folders, files), others
+        return self._listings[path]
 
     def inside(self, top: str) -> Iterator[str]:
         """Yield all paths in a folder and in those in it."""
@@ -176,57 +188,29 @@ class Overlay:
         if hidden is not None:
             used += sum(each.cost for each in hidden.values()) - sum(each.cost for each in self._hidden.values())
         self._check(used)
-        groups: defaultdict[str, list[str]] = defaultdict(list)
         for path, entry in changes.items():
-            if (None if entry is None else entry.kind) != self.kind(path):
-                groups[parent_of(path)[0]].append(path)
-        for parent in groups:
-            if self._kind_after(changes, parent) != "folder" and any(changes[path] for path in groups[parent]):
+            parent = parent_of(path)[0]
+            if entry and entry.kind != self.kind(path) and self._kind_after(changes, parent) != "folder":
                 raise KeyError(parent)
-        listings = {
-            parent: self._listed_after(parent, {path: changes[path] for path in paths})
-            for parent, paths in groups.items()
-            if self._kind_after(changes, parent) == "folder"
-        }
         for path, entry in changes.items():
-            kind = None if entry is None else entry.kind
-            if kind != "folder":
-                self._folders.pop(path, None)
-                self._others.pop(path, None)
-            elif self.kind(path) != "folder" and path not in listings:
-                listings[path] = (Folder(path, (), ()), ())
+            parent, name = parent_of(path)
+            self._listings.pop(parent, None)
             if entry is None and self.repository.kind(path) is None:
                 self._entries.pop(path, None)
+                self._changed_in[parent].discard(name)
             else:
                 self._entries[path] = entry
-        for parent, (folder, others) in listings.items():
-            self._folders[parent], self._others[parent] = folder, others
+                self._changed_in[parent].add(name)
         if hidden is not None:
             self._hidden = dict(hidden)
         self._used = used
         self._state = None
 
     def _kind_after(self, changes: Mapping[str, Entry | None], path: str) -> Kind | None:
-        if path in changes:
-            entry = changes[path]
-            return None if entry is None else entry.kind
-        return self.kind(path)
-
-    def _listed_after(self, parent: str, changes: Mapping[str, Entry | None]) -> tuple[Folder, tuple[str, ...]]:
-        """Return the listing of a folder after changes to what is directly in it."""
-        names: dict[Kind, set[str]] = {"folder": set(), "file": set(), "other": set()}
-        if self.kind(parent) == "folder":
-            _, folders, files = self.folder(parent)
-            names = {"folder": set(folders), "file": set(files), "other": set(self.others(parent))}
-        for path, entry in changes.items():
-            name = parent_of(path)[1]
-            before = self.kind(path)
-            if before is not None:
-                names[before].discard(name)
-            if entry is not None:
-                names[entry.kind].add(name)
-        folder = Folder(parent, tuple(sorted(names["folder"])), tuple(sorted(names["file"])))
-        return folder, tuple(sorted(names["other"]))
+        if path not in changes:
+            return self.kind(path)
+        entry = changes[path]
+        return entry and entry.kind
 
     def reset(self) -> None:
         """Return to the repository as it was indexed."""
@@ -239,18 +223,14 @@ class Overlay:
         kept: dict[str, Entry | None] = {}
         for path, entry in self._entries.items():
             before = repository.kind(path)
-            if entry is None:
-                stays = before is not None
-            else:
-                stays = entry.kind != "file" or entry.content is not None or before == "file"
-            if stays:
+            if (entry.kind != "file" or entry.content is not None or before == "file") if entry else before:
                 kept[path] = entry
         fresh.apply(kept, self._hidden)
         return fresh
 
     def _become(self, other: Overlay) -> None:
         self._entries, self._hidden = other._entries, other._hidden
-        self._folders, self._others, self._used = other._folders, other._others, other._used
+        self._changed_in, self._listings, self._used = other._changed_in, other._listings, other._used
         self._state = None
 
     def state(self) -> State:
@@ -268,32 +248,30 @@ class Overlay:
         try:
             changes: dict[str, Entry | None] = {}
             hidden: dict[str, Entry] = {}
-            twice = False
             for given in state:
                 path, entry = read_change(given)
-                twice = twice or path in changes or path in hidden
-                if not any(is_git(part) for part in path.split("/")):
+                if path in changes or path in hidden:
+                    raise ValueError(path)  # noqa: TRY301 - as for all that makes no tree
+                if not any(map(is_git, path.split("/"))):
                     changes[path] = entry
                 elif entry is not None:
                     hidden[path] = entry
-            fresh._check_whole(changes, hidden, twice)
+            fresh._check_whole(changes, hidden)
             fresh.apply(changes, hidden)
         except (ValueError, TypeError, KeyError, OSError, OverflowError):
             raise UsageError(NO_STATE) from None
         self._become(fresh)
 
-    def _check_whole(self, changes: Mapping[str, Entry | None], hidden: Mapping[str, Entry], twice: bool) -> None:
-        """Raise `ValueError` unless changes to the original make a tree, no path of it named twice."""
-        if twice:
-            raise ValueError
+    def _check_whole(self, changes: Mapping[str, Entry | None], hidden: Mapping[str, Entry]) -> None:
+        """Raise `ValueError` unless changes to the original make a tree."""
         for path, entry in changes.items():
             before = self.repository.kind(path)
-            after = None if entry is None else entry.kind
+            after = entry and entry.kind
             if after is None and before is None:
                 raise ValueError(path)
             if after is not None and self._kind_after(changes, parent_of(path)[0]) != "folder":
                 raise ValueError(path)
-            if after == "file" and entry is not None and entry.content is None and before != "file":
+            if entry and after == "file" and entry.content is None and before != "file":
                 raise ValueError(path)
             if before == "folder" and after != "folder":
                 _, folders, files = self.repository.folder(path)
@@ -316,7 +294,7 @@ def judged_copy(overlay: Overlay, limit: int, files: Mapping[str, bytes]) -> Ove
     fresh = Overlay(overlay.repository, limit + sum(len(each) + 2 * FILE_COST for each in files.values()))
     fresh.apply({path: entry for path, entry in overlay.changes.items() if not overlay.is_installed(path)})
     for path, content in files.items():
-        if not is_path(path) or any(is_git(part) for part in path.split("/")):
+        if not is_path(path) or any(map(is_git, path.split("/"))):
             raise UsageError(f"{path!r} is no path for a judge's file: give one below the repository, without . and ..")
         if fresh.kind(path) == "folder":
             fresh.apply({**dict.fromkeys(fresh.inside(path)), path: None})

@@ -97,12 +97,15 @@ def _listed(files: Overlay, name: str, path: str, flags: frozenset[str]) -> str:
 def readable(context: CommandContext, typed: str) -> Readable:
     """Return a file that is to be read; `-` is standard input."""
     if typed == "-":
-        given = context.given
-        return Readable(lambda start, length: given[start : start + length], len(given))
+        return Readable(partial(_piece, context.given), len(context.given))
     path, kind = existing(context, typed)
     if kind == "file":
         return Readable(partial(context.files.part, path), context.files.size(path))
     raise CommandError("Is a directory" if kind == "folder" else context.files.reason(path))
+
+
+def _piece(given: bytes, start: int, length: int) -> bytes:
+    return given[start : start + length]
 
 
 def each_file(
