@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.tree import Repository, RepositoryChanged, open_repository
-from natlang_envs.sandbox.changes.entries import State
-from natlang_envs.sandbox.changes.installed import Installed, installed
 from natlang_envs.sandbox.changes.layered_folder import MANY, LayeredFolder
-from natlang_envs.sandbox.changes.overlay import NO_STATE, Overlay, judged_copy, parent_of
-from natlang_envs.sandbox.changes.patch import ChangedFile, changed_files, check_outside, patch, write_patch
+from natlang_envs.sandbox.changes.overlay import NO_STATE, Overlay, State, judged_copy, parent_of
+from natlang_envs.sandbox.changes.patch import ChangedFile, Installed, changed_files, check_outside, installed, patch
 from natlang_envs.sandbox.changes.work_folder import TooMuch, WorkFolder
 from natlang_envs.sandbox.commands.context import MISSING, CommandContext, CommandError, Output, Stopped, resolve_target
 from natlang_envs.sandbox.commands.grep import grep
@@ -118,25 +117,19 @@ class AutoExploreSandbox:
             UsageError: The sandbox is closed.
         """
         try:
-            line = self._parsed(command_line)
+            stages = [self._parsed(command_line)]
+            while stages[-1].then is not None:
+                stages.append(stages[-1].then)
+            last = stages[-1]
+            for name in (stage.words[0] for stage in stages):
+                if name not in NATIVE and name not in PROGRAMS:
+                    known = ", ".join(sorted({*NATIVE, *PROGRAMS.values()}))
+                    raise CommandError(f"{escape_surrogates(name)}: command not found (there are {known})", 127)  # noqa: TRY301
+            target = None if last.target is None else resolve_target(self._context, last.target)
         except ParseError as error:
             return CommandResult("", f"{error}\n", 2)
-        stages: list[CommandLine] = []
-        stage: CommandLine | None = line
-        while stage is not None:
-            stages.append(stage)
-            name = stage.words[0]
-            if name not in NATIVE and name not in PROGRAMS:
-                known = ", ".join(sorted({*NATIVE, *PROGRAMS.values()}))
-                return CommandResult("", f"{escape_surrogates(name)}: command not found (there are {known})\n", 127)
-            stage = stage.then
-        last = stages[-1]
-        target = None
-        if last.target is not None:
-            try:
-                target = resolve_target(self._context, last.target)
-            except CommandError as error:
-                return CommandResult("", f"{error}\n", error.code)
+        except CommandError as error:
+            return CommandResult("", f"{error}\n", error.code)
         done = Completed(0, b"", b"", None)
         for stage in stages:
             limit = self.limits.output if stage is last and target is None else self.limits.disk
@@ -145,7 +138,7 @@ class AutoExploreSandbox:
                     lambda stage=stage, given=done.stdout, limit=limit: self._run_stage(stage, given, limit)
                 )
             except RepositoryChanged as error:
-                after = Completed(1, b"", f"{error}\n".encode("utf-8", "backslashreplace"), None)
+                after = _failed(1, str(error))
             done = after._replace(stderr=done.stderr + after.stderr, stopped=done.stopped or after.stopped)
         if target is not None:
             problem = self._living(lambda: self._redirect(target, done.stdout, last.append))
@@ -189,7 +182,7 @@ class AutoExploreSandbox:
             self._context.given = given
             done = self._answer(name, words, limit)
         elif given and (PROGRAMS[name] != "python" or words[:1] not in ([], ["-"]) or len(given) > MAX_CODE):
-            done = Completed(2, b"", f"{name}: {NO_INPUT}\n".encode(), None)
+            done = _failed(2, f"{name}: {NO_INPUT}")
         else:
             code = ["-c", os.fsdecode(given), *words[1:]] if given else words
             done = self._run((PROGRAMS[name], *code))
@@ -228,7 +221,7 @@ class AutoExploreSandbox:
         try:
             isolation = self.isolation()
         except UsageError as error:
-            return Completed(126, b"", f"{argv[0]}: {error}\n".encode("utf-8", "backslashreplace"), None)
+            return _failed(126, f"{argv[0]}: {error}")
         cwd = os.fsdecode(on_disk(self._context.cwd))
         done = self._run_over(self._overlay, isolation, argv, cwd)
         while self._overlay.kind(self._context.cwd) != "folder":  # the program removed the current folder
@@ -295,7 +288,7 @@ class AutoExploreSandbox:
         Raises:
             RepositoryChanged: One of them changed in the original since it was indexed.
         """
-        return changed_files(self._overlay)
+        return tuple(changed_files(self._overlay))
 
     def diff(self) -> str:
         """Return the changes as a unified diff, for people: it begins with `left_out`, and only names binary files.
@@ -315,7 +308,7 @@ class AutoExploreSandbox:
         """
         check_outside(path, self.repository.path)
         try:
-            write_patch(path, self.changed_files())
+            write_whole(Path(path), b"".join(patch(self.changed_files())))
         except OSError as error:
             raise UsageError(f"the patch cannot be written to {str(path)!r} ({_reason(error)})") from None
 
@@ -344,6 +337,10 @@ class AutoExploreSandbox:
         """Return to the original, at its root."""
         self._overlay.reset()
         self._context.cwd = ""
+
+
+def _failed(code: int, why: str) -> Completed:
+    return Completed(code, b"", f"{why}\n".encode("utf-8", "backslashreplace"), None)
 
 
 def _reason(error: OSError | KeyError) -> str:

@@ -23,8 +23,7 @@ from weakref import WeakKeyDictionary
 from natlang_envs.repository.entries import open_beneath, open_folder
 from natlang_envs.repository.names import on_disk, parts_of
 from natlang_envs.repository.tree import Repository
-from natlang_envs.sandbox.changes.entries import Entry
-from natlang_envs.sandbox.changes.overlay import Overlay, parent_of
+from natlang_envs.sandbox.changes.overlay import Entry, Overlay, parent_of
 from natlang_envs.sandbox.changes.work_folder import WorkFolder, finish, make_folder, make_link
 from natlang_envs.sandbox.isolation.files import whole_pages
 from natlang_envs.sandbox.isolation.layers import OPAQUE, Layer

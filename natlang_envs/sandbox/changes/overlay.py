@@ -2,21 +2,90 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import errno
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.entries import KEPT_BYTES, Folder, Kind
-from natlang_envs.repository.names import is_git
-from natlang_envs.repository.tree import LINK, Repository
-from natlang_envs.sandbox.changes.entries import FILE_COST, Entry, State, is_path, read_change, to_change
+from natlang_envs.repository.names import is_git, on_disk, same
+from natlang_envs.repository.tree import LINK, MAX_DEPTH, Repository
 from natlang_envs.sandbox.isolation.child import PACKAGES
 
 NO_STATE = "this is no state of a sandbox over this repository: give one that it returned"
+
+FILE_COST = 1024  # bytes that a change is charged beyond its content, so that many empty files have a limit too
+MAX_NAME = 255  # bytes, as in file systems
+
+# Each change as (path, kind, text, mode). The kinds are `file` (text: its content as base64), `mode` (a file of the
+# original with other permissions), `folder`, `link` (text: where to), `other` (text: why it cannot be read), and None
+# for what is gone. The mode is None where it is the usual one.
+Change = tuple[str, str | None, str, int | None]
+State = tuple[Change, ...]
+
+
+class Entry(NamedTuple):
+    """One changed thing."""
+
+    kind: Kind  # what it is now
+    content: bytes | None = None  # the content of a file; None: that of the original
+    text: str = ""  # where a symbolic link leads, or why something else cannot be read
+    mode: int | None = None  # the permissions of a file or folder; None for the usual ones
+    link: bool = False  # whether it is a symbolic link
+
+    @property
+    def cost(self) -> int:
+        """The bytes that it is charged."""
+        return FILE_COST + len(self.content or b"") + len(self.text)
+
+
+def to_change(path: str, entry: Entry | None) -> Change:
+    """Return one change as JSON values."""
+    if entry is None:
+        return path, None, "", None
+    if entry.kind == "file":
+        if entry.content is None:
+            return path, "mode", "", entry.mode
+        return path, "file", base64.b64encode(entry.content).decode(), entry.mode
+    return path, "link" if entry.link else entry.kind, entry.text, entry.mode
+
+
+def read_change(given: Any) -> tuple[str, Entry | None]:
+    """Return what `to_change` wrote."""
+    path, kind, text, mode = cast("tuple[object, ...]", given)
+    if not isinstance(path, str) or not isinstance(text, str) or not is_path(path):
+        raise ValueError(path)
+    if mode is not None and (type(mode) is not int or not 0 <= mode <= 0o777 or kind not in ("file", "mode", "folder")):
+        raise ValueError(mode)
+    if kind == "file":
+        try:
+            return path, Entry("file", base64.b64decode(text, validate=True), mode=mode)
+        except binascii.Error as error:
+            raise ValueError(path) from error
+    if kind == "link" and text and "\0" not in text and same(text) == text:
+        return path, Entry("other", text=text, link=True)
+    if kind == "other":
+        return path, Entry("other", text=" ".join(text.split())[:200])
+    if not text and kind == "folder":
+        return path, Entry("folder", mode=mode)
+    if not text and kind == "mode" and mode is not None:
+        return path, Entry("file", mode=mode)
+    if not text and kind is None:
+        return path, None
+    raise ValueError(kind)
+
+
+def is_path(path: str) -> bool:
+    """Return whether a path is canonical, as `names.shown` shows it."""
+    parts = path.split("/")
+    if len(parts) > MAX_DEPTH or "\0" in path:
+        return False
+    return all(part not in ("", ".", "..") and same(part) == part and len(on_disk(part)) <= MAX_NAME for part in parts)
 
 
 def parent_of(path: str) -> tuple[str, str]:
@@ -29,14 +98,8 @@ class Overlay:
     """A repository and the changes to it. Making and resetting one costs the same at any size.
 
     A path is canonical: below the root, "" for the root, no `.`, `..` or `//`. What programs make of the name `.git`
-    is kept for the next program, and shown to nobody else.
-
-    Args:
-        repository: What lies below; it is never changed.
-        limit: The most bytes that changes may hold together.
-
-    Attributes:
-        packages: The folder that `pip` installs into: one of a name that the repository does not have.
+    is kept for the next program, and shown to nobody else. `limit` is the most bytes that changes may hold together,
+    `packages` the folder that `pip` installs into: one of a name that the repository does not have.
     """
 
     def __init__(self, repository: Repository, limit: int) -> None:

@@ -18,8 +18,7 @@ from natlang_envs.files import opening
 from natlang_envs.repository.entries import FILE_FLAGS, KEPT_BYTES, NOT_REGULAR, open_beneath, read_part
 from natlang_envs.repository.names import is_git, of_entry, on_disk, parts_of, shown
 from natlang_envs.repository.tree import MAX_DEPTH
-from natlang_envs.sandbox.changes.entries import Entry
-from natlang_envs.sandbox.changes.overlay import Overlay
+from natlang_envs.sandbox.changes.overlay import Entry, Overlay
 from natlang_envs.sandbox.isolation.files import PAGE, Files, whole_pages
 
 MORE_ENTRIES = 20_000  # how many files and folders programs may add
@@ -33,13 +32,10 @@ class TooMuch(Exception):  # noqa: N818 - a limit, not an error of ours
 
 
 class WorkFolder(Files):
-    """The files of an overlay for one run of a program.
+    """The files of an overlay, which takes over the program's changes, for one run of a program.
 
-    Args:
-        overlay: What to fill the folder with, and what takes the program's changes over.
-        limit: The most bytes that changed files may hold together.
-        seconds: The most time that copying in may take, and that reading afterwards may take, beside what many files
-            need.
+    Changed files may hold `limit` bytes together; copying in may take `seconds`, and reading afterwards as many, beside
+    what many files need.
     """
 
     def __init__(self, overlay: Overlay, limit: int, seconds: float) -> None:

@@ -9,8 +9,7 @@ from typing import Literal, NamedTuple
 
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.wildmatch import wildmatch
-from natlang_envs.sandbox.commands.context import ROOT, CommandContext, CommandError, Output, resolve
-from natlang_envs.sandbox.commands.file_parts import Readable
+from natlang_envs.sandbox.commands.context import ROOT, CommandContext, CommandError, Output, Readable, resolve
 from natlang_envs.sandbox.commands.native import readable
 from natlang_envs.sandbox.commands.regular_expression import Expression, ExpressionError, Syntax
 from natlang_envs.sandbox.commands.search import walk

@@ -18,11 +18,11 @@ from natlang_envs.sandbox.commands.context import (
     CommandContext,
     CommandError,
     Output,
+    Readable,
     existing,
     named,
     read_options,
 )
-from natlang_envs.sandbox.commands.file_parts import Readable
 
 
 def cd(context: CommandContext, words: Sequence[str], output: Output) -> int:

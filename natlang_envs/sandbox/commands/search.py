@@ -13,8 +13,15 @@ from typing import NamedTuple
 from natlang_envs.repository.entries import Kind
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.wildmatch import wildmatch
-from natlang_envs.sandbox.commands.context import ROOT, CommandContext, CommandError, Output, existing, read_options
-from natlang_envs.sandbox.commands.file_parts import Readable
+from natlang_envs.sandbox.commands.context import (
+    ROOT,
+    CommandContext,
+    CommandError,
+    Output,
+    Readable,
+    existing,
+    read_options,
+)
 from natlang_envs.sandbox.commands.native import Native, each_file
 
 

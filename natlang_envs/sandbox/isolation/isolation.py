@@ -33,7 +33,7 @@ from typing import Protocol
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import opening
-from natlang_envs.sandbox.isolation.child import OFFLINE, PYTHON, REFUSED, Interpreter, command_line, environment
+from natlang_envs.sandbox.isolation.child import OFFLINE, PYTHON, REFUSED, command_line, environment, running_python
 from natlang_envs.sandbox.isolation.control_group import control_group
 from natlang_envs.sandbox.isolation.files import NO_OWNER, Files, HostFolder
 from natlang_envs.sandbox.isolation.layers import LAYERS, OPAQUE, UPPER, Layer, lay
@@ -267,7 +267,7 @@ class Unsafe(Isolation):
     name = "none (unsafe: resource limits only; programs can read, write and reach what you can)"
 
     def _python(self) -> str:
-        return str(Interpreter.running().program)
+        return str(running_python())
 
     def _run(self, command: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
         numbers = (limits.memory, 4 * limits.memory, limits.disk, math.ceil(limits.seconds), OPEN_FILES, 0)

@@ -16,8 +16,7 @@ from natlang_envs.copilot.copilot import AutoExploreCopilot
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.entries import open_folder
 from natlang_envs.repository.tree import open_repository
-from natlang_envs.sandbox.changes.entries import Entry
-from natlang_envs.sandbox.changes.overlay import Overlay
+from natlang_envs.sandbox.changes.overlay import Entry, Overlay
 from natlang_envs.sandbox.changes.patch import changed_files, patch
 from natlang_envs.sandbox.changes.work_folder import WorkFolder
 from natlang_envs.sandbox.isolation.files import NO_OWNER
