@@ -82,8 +82,7 @@ class AutoExploreSandbox:
         self.repository = repository if isinstance(repository, Repository) else open_repository(repository)
         self.limits = limits or Limits()
         self._unsafe = unsafe
-        self._overlay = Overlay(self.repository, self.limits.disk)
-        self._context = CommandContext(self._overlay)
+        self._context = CommandContext(Overlay(self.repository, self.limits.disk))
         self._closed = False
         self._notes: list[str] = []  # on what changed in the original during a command
 
@@ -105,7 +104,7 @@ class AutoExploreSandbox:
     @property
     def overlay(self) -> Overlay:
         """The files as they are now."""
-        return self._overlay
+        return self._context.files
 
     def execute(self, command_line: str) -> CommandResult:
         """Run one command line. Whatever it is, it is answered.
@@ -168,7 +167,7 @@ class AutoExploreSandbox:
     def _renew(self, without: Collection[str]) -> None:
         """Take the files of the original as they are now, and note what became of each that changed."""
         self.repository, became = self.repository.renewed(without)
-        self._overlay = self._context.files = self._overlay.moved_to(self.repository)
+        self._context.files = self.overlay.moved_to(self.repository)
         changed = [f"[{path} changed in the original: {what}]\n" for path, what in became.items()]
         more = len(changed) - _MOST_NOTES
         self._notes += changed[:_MOST_NOTES] + ([f"[and {more:,} more files]\n"] if more > 0 else [])
@@ -210,7 +209,7 @@ class AutoExploreSandbox:
         try:
             if files.kind(target) == "file" and append:
                 size = files.size(target)
-                self._overlay.check_room(target, size + len(content))
+                self.overlay.check_room(target, size + len(content))
                 content = files.part(target, 0, size) + content
             files.write(target, content)
         except (OSError, KeyError) as error:  # KeyError: the program before it removed the folder
@@ -223,8 +222,8 @@ class AutoExploreSandbox:
         except UsageError as error:
             return _failed(126, f"{argv[0]}: {error}")
         cwd = os.fsdecode(on_disk(self._context.cwd))
-        done = self._run_over(self._overlay, isolation, argv, cwd)
-        while self._overlay.kind(self._context.cwd) != "folder":  # the program removed the current folder
+        done = self._run_over(self.overlay, isolation, argv, cwd)
+        while self.overlay.kind(self._context.cwd) != "folder":  # the program removed the current folder
             self._context.cwd = parent_of(self._context.cwd)[0]
         return done
 
@@ -266,17 +265,17 @@ class AutoExploreSandbox:
             raise UsageError(f"the judge's command line is not understood: {error}") from None
         if PROGRAMS.get(line.words[0]) != "python" or line.target is not None:
             raise UsageError(f"a judge runs python, without a redirection, not {command_line!r}")
-        copy = judged_copy(self._overlay, self.limits.disk, files or {})
+        copy = judged_copy(self.overlay, self.limits.disk, files or {})
         done = self._run_over(copy, self.isolation(), ("python", "-I", "-B", *line.words[1:]), "")
         return CommandResult(_text(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
 
     def installed(self) -> Installed:
         """Return what is in the folder that `pip` installs into: it is in no patch, but decides what programs do."""
-        return installed(self._overlay)
+        return installed(self.overlay)
 
     def left_out(self) -> tuple[str, ...]:
         """Return in words what a patch leaves out: what was installed, and changes of files that may not be read."""
-        locked = filter(self.repository.is_locked, sorted(self._overlay.changes))
+        locked = filter(self.repository.is_locked, sorted(self.overlay.changes))
         unread = (f"{path} may not be read, so its change is not in the patch" for path in locked)
         return (*self.installed().lines(), *unread)
 
@@ -288,7 +287,7 @@ class AutoExploreSandbox:
         Raises:
             RepositoryChanged: One of them changed in the original since it was indexed.
         """
-        return tuple(changed_files(self._overlay))
+        return tuple(changed_files(self.overlay))
 
     def diff(self) -> str:
         """Return the changes as a unified diff, for people: it begins with `left_out`, and only names binary files.
@@ -314,7 +313,7 @@ class AutoExploreSandbox:
 
     def snapshot(self) -> SandboxState:
         """Return the present state."""
-        return SandboxState(self._context.cwd, self._overlay.state())
+        return SandboxState(self._context.cwd, self.overlay.state())
 
     def restore(self, state: SandboxState | Sequence[Any]) -> None:
         """Return to a state of a sandbox over the same repository, also one that went through JSON.
@@ -330,12 +329,12 @@ class AutoExploreSandbox:
         overlay.restore(changes)
         if not isinstance(cwd, str) or overlay.kind(cwd) != "folder":
             raise UsageError(NO_STATE)
-        self._overlay = self._context.files = overlay
+        self._context.files = overlay
         self._context.cwd = cwd
 
     def reset(self) -> None:
         """Return to the original, at its root."""
-        self._overlay.reset()
+        self.overlay.reset()
         self._context.cwd = ""
 
 

@@ -99,14 +99,15 @@ class Overlay:
 
     A path is canonical: below the root, "" for the root, no `.`, `..` or `//`. What programs make of the name `.git`
     is kept for the next program, and shown to nobody else. `limit` is the most bytes that changes may hold together,
-    `packages` the folder that `pip` installs into: one of a name that the repository does not have.
+    `packages` the folder that `pip` installs into: one of a name that the repository does not have. `changes` is all
+    that was changed, None where it is gone, and `hidden` what programs put under the name `.git`; `apply` sets them.
     """
 
     def __init__(self, repository: Repository, limit: int) -> None:
         self.repository = repository
         self._limit = limit
-        self._entries: dict[str, Entry | None] = {}  # None: gone
-        self._hidden: dict[str, Entry] = {}
+        self.changes: dict[str, Entry | None] = {}
+        self.hidden: dict[str, Entry] = {}
         self._changed_in: defaultdict[str, set[str]] = defaultdict(set)  # the names of entries, by folder
         self._listings: dict[str, tuple[Folder, tuple[str, ...]]] = {}  # of folders in which something changed
         self._used = 0
@@ -116,28 +117,28 @@ class Overlay:
 
     def kind(self, path: str) -> Kind | None:
         """Return what there is of this path, or None."""
-        if path in self._entries:
-            entry = self._entries[path]
+        if path in self.changes:
+            entry = self.changes[path]
             return entry and entry.kind
         return self.repository.kind(path)
 
     def reason(self, path: str) -> str:
         """Return why something of kind `other` cannot be read."""
-        entry = self._entries.get(path)
+        entry = self.changes.get(path)
         if entry is not None:
             return LINK if entry.link else entry.text
         return self.repository.barred.get(path, LINK)
 
     def link(self, path: str) -> str | None:
         """Return where a symbolic link leads; None for anything else."""
-        if path in self._entries:
-            entry = self._entries[path]
+        if path in self.changes:
+            entry = self.changes[path]
             return entry.text if entry is not None and entry.link else None
         return self.repository.links.get(path)
 
     def is_locked(self, path: str) -> bool:
         """Return whether there is still the original's file of this path, which may not be read."""
-        return path not in self._entries and self.repository.is_locked(path)
+        return path not in self.changes and self.repository.is_locked(path)
 
     def is_installed(self, path: str) -> bool:
         """Return whether a path is in the folder that `pip` installs into."""
@@ -145,7 +146,7 @@ class Overlay:
 
     def mode(self, path: str) -> int:
         """Return the permissions of a file or folder."""
-        entry = self._entries.get(path)
+        entry = self.changes.get(path)
         if entry is not None and entry.mode is not None:
             return entry.mode
         return 0o755 if self.kind(path) == "folder" or self.repository.is_executable(path) else 0o644
@@ -192,7 +193,7 @@ class Overlay:
 
     def size(self, path: str) -> int:
         """Return the number of bytes of a file."""
-        entry = self._entries.get(path)
+        entry = self.changes.get(path)
         return self.repository.mark(path).size if entry is None or entry.content is None else len(entry.content)
 
     def part(self, path: str, start: int, length: int) -> bytes:
@@ -211,33 +212,23 @@ class Overlay:
 
     def changed_content(self, path: str) -> bytes | None:
         """Return the content of a file if it is not the original's."""
-        entry = self._entries.get(path)
+        entry = self.changes.get(path)
         return None if entry is None else entry.content
 
     def write(self, path: str, content: bytes) -> None:
         """Make or replace a file in an existing folder; its permissions stay."""
-        entry = self._entries.get(path)
+        entry = self.changes.get(path)
         mode = entry.mode if entry is not None and entry.kind == "file" else None
         self.apply({path: Entry("file", content, mode=mode)})
 
     def check_room(self, path: str, size: int) -> None:
         """Check that a file of `size` bytes may be written."""
-        before = self._entries.get(path)
+        before = self.changes.get(path)
         self._check(self._used - (before.cost if before else 0) + size + FILE_COST)
 
     def _check(self, used: int) -> None:
         if used > self._limit:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    @property
-    def changes(self) -> Mapping[str, Entry | None]:
-        """Everything that was changed, None where it is gone."""
-        return self._entries
-
-    @property
-    def hidden(self) -> Mapping[str, Entry]:
-        """All that programs put under the name `.git`, by path."""
-        return self._hidden
 
     def apply(self, changes: Mapping[str, Entry | None], hidden: Mapping[str, Entry] | None = None) -> None:
         """Make changes, all of them or none; what is in a removed folder is to be removed too.
@@ -246,10 +237,10 @@ class Overlay:
         """
         used = self._used
         for path, entry in changes.items():
-            before = self._entries.get(path)
+            before = self.changes.get(path)
             used += (entry.cost if entry else 0) - (before.cost if before else 0)
         if hidden is not None:
-            used += sum(each.cost for each in hidden.values()) - sum(each.cost for each in self._hidden.values())
+            used += sum(each.cost for each in hidden.values()) - sum(each.cost for each in self.hidden.values())
         self._check(used)
         for path, entry in changes.items():
             parent = parent_of(path)[0]
@@ -259,13 +250,13 @@ class Overlay:
             parent, name = parent_of(path)
             self._listings.pop(parent, None)
             if entry is None and self.repository.kind(path) is None:
-                self._entries.pop(path, None)
+                self.changes.pop(path, None)
                 self._changed_in[parent].discard(name)
             else:
-                self._entries[path] = entry
+                self.changes[path] = entry
                 self._changed_in[parent].add(name)
         if hidden is not None:
-            self._hidden = dict(hidden)
+            self.hidden = dict(hidden)
         self._used = used
         self._state = None
 
@@ -284,22 +275,22 @@ class Overlay:
         """Return the same changes over another index of the same folder; those of what is gone go with it."""
         fresh = Overlay(repository, self._limit)
         kept: dict[str, Entry | None] = {}
-        for path, entry in self._entries.items():
+        for path, entry in self.changes.items():
             before = repository.kind(path)
             if (entry.kind != "file" or entry.content is not None or before == "file") if entry else before:
                 kept[path] = entry
-        fresh.apply(kept, self._hidden)
+        fresh.apply(kept, self.hidden)
         return fresh
 
     def _become(self, other: Overlay) -> None:
-        self._entries, self._hidden = other._entries, other._hidden
+        self.changes, self.hidden = other.changes, other.hidden
         self._changed_in, self._listings, self._used = other._changed_in, other._listings, other._used
         self._state = None
 
     def state(self) -> State:
         """Return the changes as immutable JSON values, for `restore`."""
         if self._state is None:
-            everything = {**self._entries, **self._hidden}
+            everything = {**self.changes, **self.hidden}
             self._state = tuple(to_change(path, everything[path]) for path in sorted(everything))
         return self._state
 

@@ -94,10 +94,10 @@ def grep(context: CommandContext, words: Sequence[str], output: Output) -> int:
     asked = _Grep(words)
     flags = asked.flags
     kinds: dict[str, Syntax] = {"E": "extended", "F": "fixed", "P": "perl", "G": "basic"}
-    syntax: Syntax = next((kinds[flag] for flag in reversed(flags) if flag in kinds), "basic")
+    syntaxes: list[Syntax] = ["basic", *(kinds[flag] for flag in flags if flag in kinds)]
     bound: Literal["", "w", "x"] = "x" if "x" in flags else "w" if "w" in flags else ""
     try:
-        expression = Expression("\n".join(asked.patterns), kind=syntax, ignore_case="i" in flags, bound=bound)
+        expression = Expression("\n".join(asked.patterns), kind=syntaxes[-1], ignore_case="i" in flags, bound=bound)
     except ExpressionError as error:
         raise CommandError(f"grep: {error}", 2) from None
     operands = asked.operands or (["."] if "r" in flags else ["-"])
