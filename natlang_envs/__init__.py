@@ -52,6 +52,7 @@ __version__ = "0.1.0"
 MOVED = {
     f"{__name__}.{former}": f"{__name__}.{now}"
     for former, now in {
+        "copilot.drivers": "copilot.copilot",
         "enumeration": "prompt",
         "minari": "learners.minari",
         "trl": "learners.trl",
