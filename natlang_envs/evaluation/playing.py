@@ -14,12 +14,11 @@ import numpy as np
 
 from natlang_envs.env import unwrap, without_margins
 from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, decide, is_privileged
-from natlang_envs.evaluation.protocols import Episode, Protocol
-from natlang_envs.evaluation.runs import Played
+from natlang_envs.evaluation.protocols import Protocol
+from natlang_envs.evaluation.runs import Place, Played
 from natlang_envs.prompt import PathStep
 from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, AsRecorded, Recorder
 
-Place = tuple[int, Episode, int]  # the position in the run, the episode, and which of its runs
 Answer = tuple[list[Played], Exception | None]  # the episodes that have ended, and what stopped the others
 
 

@@ -23,8 +23,9 @@ from typing import Any, Literal, cast
 
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import Agent, load_agent
-from natlang_envs.evaluation.playing import Answer, Crew, Place, play_unit
+from natlang_envs.evaluation.playing import Answer, Crew, play_unit
 from natlang_envs.evaluation.protocols import Protocol
+from natlang_envs.evaluation.runs import Place
 
 Backend = Literal["processes", "ray"]
 _ATTEMPTS = 3  # at a unit, each of which a dying player ended
