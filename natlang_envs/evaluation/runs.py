@@ -167,7 +167,7 @@ class Journal:
             self._go_on(out / JOURNAL_FILE)
 
     def _go_on(self, path: Path) -> None:
-        """Take in what is there; a line that was cut short by a kill is dropped before anything is appended after it."""
+        """Take in what is there, but for a line that was cut short by a kill: more is appended in its place."""
         facts = {"protocol_digest": self._protocol.digest, "agent": self._agent, "runs": self._runs}
         head = json.dumps(facts).encode() + b"\n"
         with path.open("a+b") as file:
