@@ -10,20 +10,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from natlang_envs.conformance.case import Case, Moment, play, transcript, walk
+from natlang_envs.conformance.case import Case, replayed, transcript, walks
 
 _ELSEWHERE = {"LC_ALL": "C", "LANG": "C", "TZ": "Pacific/Kiritimati", "PYTHONUTF8": "0"}
 _TIMEOUT = 120  # seconds
 
 
 def elsewhere(case: Case, hash_seed: int, **request: Any) -> list[str]:
-    """Return the transcript that another process gives.
-
-    Args:
-        case: The environment.
-        hash_seed: The other process's `PYTHONHASHSEED`.
-        **request: `seeds` to walk through, or a `snapshot` to restore and `actions` to play from there.
-    """
+    """Return the transcript that another process gives: of `walks`, or from a `snapshot` on by `actions`."""
     paths = os.pathsep.join(str(Path(entry or ".").absolute()) for entry in sys.path)
     environ = {**os.environ, **_ELSEWHERE, "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": paths}
     message = json.dumps({"env_id": case.env_id, "kwargs": case.kwargs, **request})
@@ -44,18 +38,11 @@ def elsewhere(case: Case, hash_seed: int, **request: Any) -> list[str]:
 
 def _answer(request: dict[str, Any]) -> list[str]:
     case = Case(request["env_id"], request["kwargs"])
-    if "seeds" in request:
-        return walks(case, request["seeds"])
+    if "snapshot" not in request:
+        return transcript(walks(case.make()))
     env = case.make_inner()
     env.reset(seed=1234)
-    observation, info = env.restore(request["snapshot"])
-    return transcript([Moment(None, observation, 0.0, False, False, info), *play(env, request["actions"])])
-
-
-def walks(case: Case, seeds: list[int]) -> list[str]:
-    """Return the transcript of a walk a seed, all in one environment."""
-    env = case.make()
-    return [line for seed in seeds for line in transcript(walk(env, seed))]
+    return replayed(env, request["snapshot"], request["actions"])
 
 
 if __name__ == "__main__":

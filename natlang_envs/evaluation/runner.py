@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Agent, BatchAgent, is_privileged, is_sampling, name_of
-from natlang_envs.evaluation.playing import Threads, play_in_step, play_with
+from natlang_envs.evaluation.playing import Player, Threads, play_with
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.runs import (
     RUN_FILE,
@@ -113,7 +113,7 @@ def evaluate(
         elif concurrency > 1:
             play = play_with(Threads(agent, protocol, concurrency), units)
         else:
-            play = _play_here(agent, protocol, units)
+            play = _play_here(Player(lambda: agent, protocol), units)
         for played in play:
             journal.append(played)
             won, tokens = won + played.trajectory.success, tokens + played.tokens
@@ -123,14 +123,10 @@ def evaluate(
         return journal.finish(source, is_sampling(agent), is_privileged(agent)), journal.trajectories()
 
 
-def _play_here(agent: Agent, protocol: Protocol, units: Sequence[list[Place]]) -> Iterator[Played]:
-    envs = [protocol.make_env() for _ in range(max(map(len, units), default=0))]
-    try:
+def _play_here(player: Player, units: Iterable[list[Place]]) -> Iterator[Played]:
+    with closing(player):
         for unit in units:
-            yield from play_in_step(agent, envs, unit)
-    finally:
-        for env in envs:
-            env.close()
+            yield from player.play(unit)
 
 
 def plan_lengths(protocol: Protocol) -> dict[str, int]:
