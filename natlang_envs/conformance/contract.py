@@ -26,7 +26,7 @@ from natlang_envs.conformance.case import (
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
 
-_INFO_TYPES: dict[str, type] = {
+INFO_TYPES: dict[str, type] = {
     "admissible_commands": tuple,
     "success": bool,
     "task_id": str,
@@ -34,7 +34,7 @@ _INFO_TYPES: dict[str, type] = {
     "feedback": str,
 }
 _LISTED = 100_000  # task ids that are looked through
-_UNKNOWN_TEXTS = (
+UNKNOWN_TEXTS = (
     "",
     " ",
     "\n",
@@ -79,10 +79,8 @@ def _check_texts(env: NatLangEnv, moment: Moment) -> None:
 
 def _check_info(env: NatLangEnv, moment: Moment) -> None:
     info, where = moment.info, f"after {moment.action!r:.80}"
-    assert sorted(info) == sorted(_INFO_TYPES), (
-        f"the info {where} has the keys {sorted(info)}, not {sorted(_INFO_TYPES)}"
-    )
-    for key, kind in _INFO_TYPES.items():
+    assert sorted(info) == sorted(INFO_TYPES), f"the info {where} has the keys {sorted(info)}, not {sorted(INFO_TYPES)}"
+    for key, kind in INFO_TYPES.items():
         value = info[key]
         assert type(value) is kind, (
             f"info[{key!r}] {where} is {value!r} ({type(value).__name__}), not a {kind.__name__}"
@@ -146,7 +144,7 @@ def samples_are_admissible(case: Case) -> None:
 def unknown_text_is_answered(case: Case) -> None:
     """Any text, however strange, gets an answer in words that can be encoded and stored, and never an exception."""
     env = case.make_inner()
-    for text in _UNKNOWN_TEXTS:
+    for text in UNKNOWN_TEXTS:
         start = begin(env, 0)
         for action in (text, f"{start.info['admissible_commands'][0]}{text}"):
             begin(env, 0)
@@ -178,25 +176,6 @@ def white_space_is_stripped(case: Case) -> None:
             assert_same(transcript([here]), transcript([there]), f"{padded!r} in place of {command!r}")
             if here.ended:
                 break
-
-
-def spec_tells_the_horizon(case: Case) -> None:
-    """`env.spec.max_episode_steps` is the horizon, where trainers and `TimeAwareObservation` look for it."""
-    for more in ({}, {"horizon": 3}) if case.takes("horizon") else ({},):
-        env = case.make_inner(**more)
-        told = None if env.spec is None else env.spec.max_episode_steps
-        assert told == env.horizon, f"spec.max_episode_steps is {told}, the horizon is {env.horizon}"
-
-
-def unknown_options_are_refused(case: Case) -> None:
-    """An option of `reset` that nobody knows raises UsageError, and the running episode goes on."""
-    env = case.make_inner()
-    task_id = begin(env, 0).info["task_id"]
-    drawn = repr(env.np_random.bit_generator.state)
-    for wrong in _WRONG_OPTIONS:
-        options = {"task_id": task_id, **cast("dict[Any, Any]", wrong)} if isinstance(wrong, dict) else wrong
-        _assert_refused(env, UsageError, f"reset(options={options!r})", env.reset, seed=1, options=options)
-        assert repr(env.np_random.bit_generator.state) == drawn, f"reset(options={options!r}) was refused but seeded"
 
 
 def wrong_types_are_refused(case: Case) -> None:
@@ -257,6 +236,14 @@ def horizon_holds(case: Case) -> None:
         assert lengths == {env.horizon}, f"episodes that nothing ends have {lengths} steps, not {env.horizon}"
 
 
+def spec_tells_the_horizon(case: Case) -> None:
+    """`env.spec.max_episode_steps` is the horizon, where trainers and `TimeAwareObservation` look for it."""
+    for more in ({}, {"horizon": 3}) if case.takes("horizon") else ({},):
+        env = case.make_inner(**more)
+        told = None if env.spec is None else env.spec.max_episode_steps
+        assert told == env.horizon, f"spec.max_episode_steps is {told}, the horizon is {env.horizon}"
+
+
 def task_ids_lead_back(case: Case) -> None:
     """`reset(options={"task_id": …})` returns to the very same start, and still seeds."""
     env, other = case.make_inner(), case.make_inner()
@@ -283,6 +270,17 @@ def wrong_tasks_are_refused(case: Case) -> None:
         _assert_refused(env, UsageError, f"the reset to the task {wrong!r}", env.reset, options={"task_id": wrong})
 
 
+def unknown_options_are_refused(case: Case) -> None:
+    """An option of `reset` that nobody knows raises UsageError, and the running episode goes on."""
+    env = case.make_inner()
+    task_id = begin(env, 0).info["task_id"]
+    drawn = repr(env.np_random.bit_generator.state)
+    for wrong in _WRONG_OPTIONS:
+        options = {"task_id": task_id, **cast("dict[Any, Any]", wrong)} if isinstance(wrong, dict) else wrong
+        _assert_refused(env, UsageError, f"reset(options={options!r})", env.reset, seed=1, options=options)
+        assert repr(env.np_random.bit_generator.state) == drawn, f"reset(options={options!r}) was refused but seeded"
+
+
 def splits_are_disjoint(case: Case) -> None:
     """Each split refuses the tasks of the others, `"all"` accepts them, and an unknown split is refused."""
     if not case.takes("split"):
@@ -292,7 +290,7 @@ def splits_are_disjoint(case: Case) -> None:
     for split in _SPLITS:
         for start in [begin(envs[split], seed) for seed in range(_DRAWS)]:
             task_id: str = start.info["task_id"]
-            for other in {*_SPLITS} - {split}:
+            for other in (each for each in _SPLITS if each != split):
                 what = f"task {task_id!r} of {split!r} in the split {other!r}"
                 assert_raises(UsageError, what, envs[other].reset, options={"task_id": task_id})
             again = begin(envs["all"], 0, {"task_id": task_id})

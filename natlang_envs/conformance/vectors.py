@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -154,11 +154,9 @@ def _compare_singles(envs: list[NatLangEnv], ids: list[str], observations: Any, 
         moment: Moment = begin(env, None, {"task_id": task_id})
         assert_same([moment.observation], [observations[index]], f"observation {index} of {what}")
         for key, value in moment.info.items():
-            assert_same([repr(value)], [repr(_item(infos[key][index]))], f"info {key!r} of environment {index}, {what}")
-
-
-def _item(value: Any) -> Any:
-    return cast("Any", value.item()) if isinstance(value, np.generic) else value
+            actual = infos[key][index]
+            actual = actual.item() if isinstance(actual, np.generic) else actual
+            assert_same([repr(value)], [repr(actual)], f"info {key!r} of environment {index}, {what}")
 
 
 def async_equals_sync(case: Case) -> None:
