@@ -154,9 +154,8 @@ def _compare_singles(envs: list[NatLangEnv], ids: list[str], observations: Any, 
         moment: Moment = begin(env, None, {"task_id": task_id})
         assert_same([moment.observation], [observations[index]], f"observation {index} of {what}")
         for key, value in moment.info.items():
-            actual = infos[key][index]
-            actual = actual.item() if isinstance(actual, np.generic) else actual
-            assert_same([repr(value)], [repr(actual)], f"info {key!r} of environment {index}, {what}")
+            actual = [repr(infos[key].tolist()[index])]
+            assert_same([repr(value)], actual, f"info {key!r} of environment {index}, {what}")
 
 
 def async_equals_sync(case: Case) -> None:

@@ -37,7 +37,7 @@ class Player:
             agent = self._agent = self._agent or self._make()
         envs = self._envs.setdefault(threading.get_ident(), [])
         envs += [self._protocol.make_env() for _ in range(len(unit) - len(envs))]
-        playing = [Game(env, place, is_privileged(agent)) for env, place in zip(envs, unit, strict=False)]
+        playing: list[Game] = [Game(env, place, is_privileged(agent)) for env, place in zip(envs, unit, strict=False)]
         while playing:
             for game, decision in zip(playing, decide(agent, [game.given for game in playing]), strict=True):
                 game.step(decision)

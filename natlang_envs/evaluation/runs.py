@@ -90,8 +90,10 @@ def provenance(origin: str, agent: str, checkpoint: Path | None = None) -> Prove
     """Return where an agent came from, with the command and the commit of this process."""
     digest = digest_of(checkpoint) if checkpoint is not None and checkpoint.exists() else ""
     command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
-    told = ("".join(each if each.isprintable() else " " for each in text)[:_MAX_TEXT] for text in (agent, command))
-    return Provenance(origin, *told, _commit(), digest)
+    agent, command = (
+        "".join(each if each.isprintable() else " " for each in text)[:_MAX_TEXT] for text in (agent, command)
+    )
+    return Provenance(origin, agent, command, _commit(), digest)
 
 
 def _commit() -> str:
