@@ -289,8 +289,8 @@ def _parse(value: Any) -> Trajectory:
         if type(content[name]) is not kind:
             raise ValueError(f"{name} must be {kind.__name__}, not {content[name]!r}")
     for name, kinds in _LIST_TYPES.items():
-        items: Any = content[name]
-        if type(items) is not list or not all(type(each) in kinds for each in cast("list[Any]", items)):
+        items = cast("list[Any]", content[name])
+        if type(items) is not list or not all(type(each) in kinds for each in items):
             raise ValueError(f"{name} must be a list of {kinds[0].__name__}")
         content[name] = tuple(items)
     return Trajectory(**content)

@@ -102,13 +102,11 @@ def reward(
 
 @dataclass
 class _Episode:
-    """One game, and its tokens so far."""
+    """One game, and its tokens so far: those of the model's have log-probabilities, those of the environment's none."""
 
     env: NatLangEnv
     prompt: list[int]
-    completion: list[int] = field(default_factory=list[int])
-    logprobs: list[float] = field(default_factory=list[float])
-    mask: list[int] = field(default_factory=list[int])
+    written: list[tuple[int, float | None]] = field(default_factory=list[tuple[int, float | None]])
     earned: float = 0.0
     steps: int = 0
     ended: bool = False
@@ -117,13 +115,7 @@ class _Episode:
     @property
     def context(self) -> list[int]:
         """All tokens, from the prompt on."""
-        return self.prompt + self.completion
-
-    def add(self, tokens: list[int], logprobs: list[float] | None) -> None:
-        """Append tokens of the model's (with log-probabilities) or of the environment's (without)."""
-        self.completion += tokens
-        self.logprobs += logprobs or [0.0] * len(tokens)
-        self.mask += [int(logprobs is not None)] * len(tokens)
+        return self.prompt + [token for token, _ in self.written]
 
 
 def rollout(
@@ -185,7 +177,7 @@ def rollout(
                 break
             lines = _generate(going, trainer, max_new_tokens, listed_only)
             for episode, (tokens, logprobs) in zip(going, lines, strict=True):
-                episode.add(tokens, logprobs)
+                episode.written += zip(tokens, logprobs, strict=True)
                 _step(episode, tokens, tokenizer, limit - max_new_tokens)
         cut = [each.steps for each in episodes if each.cut]
         if cut and not told_of_cuts:
@@ -197,9 +189,9 @@ def rollout(
             )
         return {
             "prompt_ids": [each.prompt for each in episodes],
-            "completion_ids": [each.completion for each in episodes],
-            "logprobs": [each.logprobs for each in episodes],
-            "env_mask": [each.mask for each in episodes],
+            "completion_ids": [[token for token, _ in each.written] for each in episodes],
+            "logprobs": [[chance or 0.0 for _, chance in each.written] for each in episodes],
+            "env_mask": [[int(chance is not None) for _, chance in each.written] for each in episodes],
             "episode_reward": [each.earned / each.env.reward_scale for each in episodes],
             "episode_cut": [each.cut for each in episodes],
         }
@@ -249,14 +241,13 @@ def _step(episode: _Episode, tokens: list[int], tokenizer: Any, longest: float) 
     episode.ended = terminated or truncated
     if episode.ended:
         if tokens[-1] != tokenizer.eos_token_id:
-            episode.add([tokenizer.eos_token_id], None)
+            episode.written.append((tokenizer.eos_token_id, None))
         return
     told = _tokens(tokenizer, f"\n{_answer(observation, info)}\n{_listed(info)}\n>")
     episode.cut = len(episode.context) + len(told) > longest
-    if not episode.cut:
-        episode.add(told, None)
-    elif tokens[-1] == tokenizer.eos_token_id:  # in the middle of a game: TRL would take it for the end
-        episode.add(told[:1], None)
+    if episode.cut:  # an EOS of the model's, in the middle of a game, may not stand last: TRL would take it for the end
+        told = told[:1] if tokens[-1] == tokenizer.eos_token_id else []
+    episode.written += ((token, None) for token in told)
 
 
 def _generate(
