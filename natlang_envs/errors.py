@@ -1,8 +1,8 @@
-"""`UsageError`, the one exception for bad input, and the checks of names that callers give."""
+"""`UsageError`, the one exception for bad input, and the checks of names and positions that callers give."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from inspect import Parameter, signature
@@ -30,6 +30,13 @@ def one_of(what: str, given: str, known: Iterable[str]) -> str:
         return given
     close = get_close_matches(given, names, n=3) or names[:8]
     raise UsageError(f"unknown {what} {given!r}: choose one of {', '.join(close)}")
+
+
+def command_at(commands: Sequence[str], position: int, noops: int) -> str | None:
+    """Return the listed command at a position; where none is listed, the empty one below `noops`, and None beyond."""
+    if 0 <= position < len(commands):
+        return commands[position]
+    return "" if 0 <= position < noops else None
 
 
 @cache

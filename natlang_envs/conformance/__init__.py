@@ -1,11 +1,11 @@
 """Conformance: checks of determinism and contract that any text environment can run.
 
-case                    an environment under test, and what its checks may ask
-contract                spaces, infos, commands, endings, errors
-determinism, process    equal episodes, in this process and in others
-snapshots               saved states
-vectors                 vector forms
-test_contract           the checks as tests of pytest
+case           an environment under test, how it is played, here and in another process, and how two are compared
+contract       spaces, infos, commands, endings, errors
+determinism    equal episodes, in this process and in others
+snapshots      saved states
+vectors        vector forms
+test_contract  the checks as tests of pytest
 
 On the command line, with one test a check and environment:
 

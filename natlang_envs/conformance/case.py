@@ -1,13 +1,21 @@
-"""Shared parts of the checks: the environment under test, a player that reaches deep states, comparisons."""
+"""Shared parts of the checks: the environment under test, a player that reaches deep states, comparisons.
+
+Run as a module it is the other process of `elsewhere`: with other hash seed, locale, time zone and working folder.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from inspect import signature
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import gymnasium
@@ -19,6 +27,8 @@ from natlang_envs.errors import UsageError
 SEEDS = tuple(range(8))
 _STEP_LIMIT = 500  # steps of an episode that are looked at, should an environment have no end
 _DARING, _AIM = 0.12, 0.4  # probabilities of a sample of the action space, and of a step of the plan
+_ELSEWHERE = {"LC_ALL": "C", "LANG": "C", "TZ": "Pacific/Kiritimati", "PYTHONUTF8": "0"}
+_TIMEOUT = 120  # seconds of the other process
 _SHOWN = 60  # characters of each text around the place where two differ
 
 
@@ -187,3 +197,36 @@ def assert_raises(kinds: type[Exception], what: str, call: Callable[..., object]
     except Exception as error:
         raise AssertionError(f"{what} must raise {kinds.__name__}, not {error!r}") from error
     raise AssertionError(f"{what} must raise {kinds.__name__}, but raised nothing")
+
+
+def elsewhere(case: Case, hash_seed: int, **request: Any) -> list[str]:
+    """Return the transcript that another process gives: of `walks`, or from a `snapshot` on by `actions`."""
+    paths = os.pathsep.join(str(Path(entry or ".").absolute()) for entry in sys.path)
+    environ = {**os.environ, **_ELSEWHERE, "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": paths}
+    message = json.dumps({"env_id": case.env_id, "kwargs": case.kwargs, **request})
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", __name__],
+            input=message,
+            capture_output=True,
+            encoding="ascii",
+            env=environ,
+            cwd=folder,
+            timeout=_TIMEOUT,
+            check=False,
+        )
+    assert done.returncode == 0, f"{case} fails in another process: {done.stderr[-2000:]}"
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _answer(request: dict[str, Any]) -> list[str]:
+    case = Case(request["env_id"], request["kwargs"])
+    if "snapshot" not in request:
+        return transcript(walks(case.make()))
+    env = case.make_inner()
+    env.reset(seed=1234)
+    return replayed(env, request["snapshot"], request["actions"])
+
+
+if __name__ == "__main__":
+    print(json.dumps(_answer(json.load(sys.stdin))))

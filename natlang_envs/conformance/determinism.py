@@ -23,11 +23,11 @@ from natlang_envs.conformance.case import (
     advance,
     assert_same,
     begin,
+    elsewhere,
     transcript,
     walk,
     walks,
 )
-from natlang_envs.conformance.process import elsewhere
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 

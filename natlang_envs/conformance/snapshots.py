@@ -16,11 +16,11 @@ from natlang_envs.conformance.case import (
     assert_same,
     begin,
     choose,
+    elsewhere,
     replayed,
     transcript,
     walk,
 )
-from natlang_envs.conformance.process import elsewhere
 from natlang_envs.env import NatLangEnv, Snapshot
 
 _FORMS: dict[str, Callable[[Snapshot], Any]] = {
