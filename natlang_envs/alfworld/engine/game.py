@@ -21,20 +21,11 @@ from natlang_envs.errors import UsageError, one_of
 
 __all__ = ["GRAMMARS", "Game", "GameText", "Receptacle", "Thing", "bits", "parse_game", "read_game_file"]
 
-# Sets of things, by the predicates of the domain that say what is in them.
+# Sets of things, and the predicates of the domain that say what is in them.
 MARKS = {
-    "pickupable": "pickupable",
-    "cleanable": "cleanable",
-    "heatable": "heatable",
-    "coolable": "coolable",
-    "toggleable": "toggleable",
-    "sliceable": "sliceable",
+    **{able: able for able in ("pickupable", "cleanable", "heatable", "coolable", "toggleable", "sliceable")},
+    **{state: f"is{state}" for state in ("hot", "cool", "clean", "toggled", "sliced")},
     "receptacle_things": "isreceptacleobject",
-    "hot": "ishot",
-    "cool": "iscool",
-    "clean": "isclean",
-    "toggled": "istoggled",
-    "sliced": "issliced",
 }
 # All commands of a situation, sorted, and what each of them does, without those that go elsewhere, which are the same
 # in all situations. Plain tuples and dictionaries of strings are left out by the garbage collector.
@@ -198,25 +189,25 @@ def parse_game(text: GameText, numbers: Random | None = None) -> Game:
     grammar = BY_NAME[one_of("grammar", text.grammar, GRAMMARS)]
     facts = ProblemFacts(text.problem, numbers)
     names, goal = facts.names, parse_goal(facts.goal)
-    types = {each: type_name(kind) for name in ("receptacletype", "objecttype") for each, kind in facts.pairs(name)}
-    places = facts.pairs("receptacleatlocation")
+    types = {each: type_name(kind) for name in ("receptacletype", "objecttype") for each, kind in facts.pairs[name]}
+    places = facts.pairs["receptacleatlocation"]
     location_of = dict(places)
     if len(location_of) < len(places):
         raise UsageError("this ALFWorld game has a receptacle at two locations: take a game of the official form")
-    starts = [location for _, location in facts.pairs("atlocation")]
+    starts = [location for _, location in facts.pairs["atlocation"]]
     if len(starts) != 1:
         raise UsageError(f"this ALFWorld game names {len(starts)} places to start from, not one: export it again")
     receptacles = _numbers(location_of)
-    locations = _numbers({*starts, *location_of.values(), *(place for _, place in facts.pairs("objectatlocation"))})
+    locations = _numbers({*starts, *location_of.values(), *(place for _, place in facts.pairs["objectatlocation"])})
     mentioned = ("objecttype", "objectatlocation", "inreceptacle")
-    things = _numbers({*facts.singles("pickupable"), *(each for name in mentioned for each, _ in facts.pairs(name))})
+    things = _numbers({*facts.singles["pickupable"], *(each for name in mentioned for each, _ in facts.pairs[name])})
 
     def marked(predicate: str, numbers: dict[str, int] = things) -> int:
-        return _set(numbers[each] for each in facts.singles(predicate) if each in numbers)
+        return _set(numbers[each] for each in facts.singles[predicate] if each in numbers)
 
     def by_place(predicate: str, places: dict[str, int]) -> tuple[int, ...]:
         sets = [0] * len(places)
-        for each, place in facts.pairs(predicate):
+        for each, place in facts.pairs[predicate]:
             if place in places and each in things:
                 sets[places[place]] |= 1 << things[each]
         return tuple(sets)
@@ -233,7 +224,7 @@ def parse_game(text: GameText, numbers: Random | None = None) -> Game:
         things=tuple(Thing(names[each], types.get(each, "")) for each in things),
         locations=tuple(names[each] for each in locations),
         start=locations[starts[0]],
-        can_contain=_shared(frozenset((type_name(a), type_name(b)) for a, b in facts.pairs("cancontain"))),
+        can_contain=_shared(frozenset((type_name(a), type_name(b)) for a, b in facts.pairs["cancontain"])),
         marks={field: marked(predicate) for field, predicate in MARKS.items()},
         inside=by_place("inreceptacleobject", things),
         contents=by_place("inreceptacle", receptacles),

@@ -85,18 +85,13 @@ def parse_goal(text: str) -> Goal:
     for task_type, pattern in _PATTERNS.items():
         found = pattern.fullmatch(dense)
         if found:
-            types = found.groupdict(default="")
-            return Goal(task_type, types["object"], types.get("receptacle", ""), types.get("toggle", ""))
+            return Goal(task_type, **{f"{name}_type": kind for name, kind in found.groupdict().items()})
     raise UsageError(f"this ALFWorld game has a goal of none of the six task types: {dense[:80]}")
 
 
 def goal_text(goal: Goal) -> str:
     """Return the goal as a problem states it; types are as its `:objects` spell them, without their "Type"."""
     text = _FORMS[goal.task_type]
-    for word, kind in (
-        ("OBJECT", goal.object_type),
-        ("RECEPTACLE", goal.receptacle_type),
-        ("TOGGLE", goal.toggle_type),
-    ):
-        text = text.replace(word, f"{kind}Type")
+    for word, name in _TYPES.items():
+        text = text.replace(word, f"{getattr(goal, f'{name}_type')}Type")
     return text

@@ -44,10 +44,9 @@ _HELP = (
 )
 
 
-def _help_text() -> str:
-    """Return what `help` answers; the line of `move` is two columns short of the others, as it is in the game."""
-    lines = [f"  {what:<{32 if what.startswith('move') else 34}}{meaning}" for what, meaning in _HELP]
-    return "Available commands:\n" + "\n".join(lines) + "\n"
+# The line of `move` is two columns short of the others, as it is in the game.
+_HELP_LINES = [f"  {what:<{32 if what.startswith('move') else 34}}{meaning}\n" for what, meaning in _HELP]
+_HELP_TEXT = f"Available commands:\n{''.join(_HELP_LINES)}"
 
 
 class Grammar(NamedTuple):
@@ -74,11 +73,11 @@ def _grammar(name: str, *, new_texts: bool, sinks: bool, help: bool) -> Grammar:
     cleaners = frozenset({"sink", "sinkbasin"} if sinks else {"sinkbasin"})
     if not new_texts:
         return Grammar(name, True, "put {} in/on {}", "You put the {} in/on the {}.", cleaners, None)
-    return Grammar(name, False, "move {} to {}", "You move the {} to the {}.", cleaners, _help_text() if help else None)
+    return Grammar(name, False, "move {} to {}", "You move the {} to the {}.", cleaners, _HELP_TEXT if help else None)
 
 
 # By texts (old or new), whether a sink cleans, and whether there is `help`, which the old texts have no words for.
-_NAMES = {
+NAMES = {
     ("old", True, False): "json_2.1.1",
     ("old", False, False): "0.3.5",
     ("new", True, True): "json_2.1.2",
@@ -89,13 +88,8 @@ _NAMES = {
 GRAMMARS = ("json_2.1.1", "0.4.2", "json_2.1.2", "0.3.5")  # those of a release, which games can be asked for in
 BY_NAME = {
     name: _grammar(name, new_texts=texts == "new", sinks=sinks, help=helps)
-    for (texts, sinks, helps), name in _NAMES.items()
+    for (texts, sinks, helps), name in NAMES.items()
 }
-
-
-def name_of(texts: str, sinks: bool, help: bool) -> str | None:
-    """Return the name of the grammar with these texts (`"old"` or `"new"`) and rules, or None if there is none."""
-    return _NAMES.get((texts, sinks, help))
 
 
 def listing(names: Iterable[str]) -> str:
