@@ -25,7 +25,7 @@ SOURCE = Path(__file__).parent / "datasets" / "autoexplore"
 TARGET = Path("natlang_envs", "autoexplore", "dataset", "data")
 PACKAGE = Path("natlang_envs")
 ENGINE = ("actions", "game", "goals", "grammar", "world")
-GAMES = ("game_builder", "generator", "layout", "pddl_writer", "realistic_layout", "size_limits", "weighted_choice")
+GAMES = ("game_builder", "generator", "layout", "pddl_writer", "realistic_layout", "size_limits")
 COMPILED = (
     "task_random.py",
     *(f"alfworld/engine/{name}.py" for name in ENGINE),

@@ -8,7 +8,7 @@ from typing import Any
 from natlang_envs.alfworld.backends import FIRST_COMMANDS, AnyWorld, Backend, native_twin, room_and_task, world_maker
 from natlang_envs.alfworld.difficulty import Difficulty
 from natlang_envs.alfworld.engine.goals import TASK_TYPES, Goal
-from natlang_envs.alfworld.games.made_games import Goals
+from natlang_envs.alfworld.games.generated_tasks import Goals
 from natlang_envs.alfworld.games.size_limits import MAX_COMMANDS, MAX_OBSERVATION
 from natlang_envs.alfworld.games.splits import AlfredSplit
 from natlang_envs.alfworld.plans import reference

@@ -92,6 +92,11 @@ class Aim(NamedTuple):
     object_type: str
     target_type: str
 
+    @property
+    def goal(self) -> str:
+        """What callers ask for a task by, such as "Tomato-Microwave"."""
+        return f"{self.object_type}-{self.target_type}"
+
 
 class FloorPlans(NamedTuple):
     """What holds in every room. All counts are of the official training games.

@@ -1,42 +1,36 @@
-"""The games in a folder of the user's own, such as `alfworld-generate` and our export write."""
+"""The games in a folder of the user's own, such as `alfworld-generate` and our export write, and people's sentences."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from natlang_envs.alfworld.engine.game import parse_game
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
 from natlang_envs.alfworld.engine.goals import Goal
+from natlang_envs.alfworld.engine.grammar import TASK_PREFIX
 from natlang_envs.alfworld.games.official import GAME, TRAJECTORY, is_solvable
 from natlang_envs.alfworld.games.size_limits import within_limits
 from natlang_envs.errors import UsageError
+from natlang_envs.tasks import hash_fraction
 
 PREFIX = "folder"
-
-
-class FolderGame(NamedTuple):
-    """A game of a folder: its task id and what wins it."""
-
-    task_id: str
-    goal: Goal
+_LONGEST = 1_000  # characters of a sentence
+_UNSAID = re.compile(r'[#{}\[\]|"\\]')  # what TextWorld's grammar would take for a rule
 
 
 @lru_cache(maxsize=8)
-def folder_games(folder: Path) -> tuple[FolderGame, ...]:
-    """Return the games below a folder, sorted by their task ids: `folder/` and the path from there.
+def folder_games(folder: Path) -> tuple[tuple[str, Goal], ...]:
+    """Return the games below a folder and what wins them, sorted by task id: `folder/` and the path from there.
 
     Every file is read once, so that a bad one is refused here. Left out is what the alfworld package leaves out too:
     files that do not say that they can be solved, tasks with movable receptacles or sliced objects.
     """
-    return tuple(
-        sorted(
-            FolderGame(f"{PREFIX}/{path.parent.relative_to(folder).as_posix()}", _goal(path))
-            for path in game_paths(folder)
-        )
-    )
+    found = {f"{PREFIX}/{path.parent.relative_to(folder).as_posix()}": path for path in game_paths(folder)}
+    return tuple((task_id, _goal(path)) for task_id, path in sorted(found.items()))
 
 
 def game_paths(folder: Path) -> list[Path]:
@@ -71,3 +65,18 @@ def _goal(path: Path) -> Goal:
         return within_limits(parse_game(read_game_file(path))).goal
     except UsageError as error:
         raise UsageError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
+
+
+def human_sentence(path: Path, task_id: str) -> str:
+    """Return one of the sentences that people wrote for a game; which one depends on the task id alone."""
+    try:
+        notes = json.loads(path.read_text("utf-8"))["turk_annotations"]["anns"]
+        written = [" ".join(note["task_desc"].split()) for note in notes]
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}): leave human_goals out") from None
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise UsageError(f"{path} holds no human goals: download it again, or leave human_goals out") from None
+    said = [each for each in written if 0 < len(each) <= _LONGEST and each.isprintable() and not _UNSAID.search(each)]
+    if not said:
+        raise UsageError(f"{path} holds no human goal in plain words: leave human_goals out")
+    return TASK_PREFIX + said[int(hash_fraction(f"alfworld/human/{task_id}") * len(said))]

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from natlang_envs.alfworld.engine.goals import COOL, PLACE, TWO
 from natlang_envs.alfworld.games.floor_plans import Aim, Room, Spot, floor_plans, room
-from natlang_envs.alfworld.games.layout import Layout, Object, goal_number, grounds, receptacles_of
+from natlang_envs.alfworld.games.layout import Layout, Object, WeightedChoice, goal_numbers, grounds, receptacles_of
 from natlang_envs.alfworld.games.room_habits import habit, inside
-from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
 from natlang_envs.task_random import TaskRandom
 
 _FRIDGE = "Fridge"
@@ -22,15 +21,16 @@ class _Places(NamedTuple):
     reached: tuple[tuple[int, ...], ...]
 
 
-def lay_out_realistically(number: int, aim: Aim, random: TaskRandom) -> Layout:
+def lay_out_realistically(here: Room, aim: Aim, random: TaskRandom) -> Layout:
     """Return a layout of a floor plan's objects; those that the task is about are all within reach."""
+    number = here.number
     known, coolable = grounds(room(number)), floor_plans().actions["coolable"]
     objects: list[Object] = []
     full: set[int] = set()
-    for kind in room(number).movable:
+    for kind in here.movable:
         sought = kind == aim.object_type
         places = lying(number, kind, aim if sought else None)
-        many = goal_number(aim) if sought else habit(number, kind).numbers
+        many = goal_numbers(aim.task_type) if sought else habit(number, kind).numbers
         alike: list[Object] = []
         for _ in range(many.draw(random)):
             chosen = _choose(places, full, sought, random)

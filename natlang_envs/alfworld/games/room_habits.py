@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from natlang_envs.alfworld.games.floor_plans import Room, floor_plans, room
-from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
+from natlang_envs.alfworld.games.layout import WeightedChoice
 from natlang_envs.task_random import TaskRandom
 
 _WHOLE = 1_000  # what one official object or game weighs; weights are whole numbers

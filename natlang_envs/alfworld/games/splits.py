@@ -82,16 +82,6 @@ def check_task_types(task_types: Sequence[str | int] | None) -> tuple[TaskType, 
     return tuple(each for each in known if each in asked)
 
 
-def check_kind(
-    task_id: str, task_type: str, task_types: Sequence[str], found: str | None = None, goal: str | None = None
-) -> None:
-    """Raise `UsageError` unless a task is of one of these types and, where a goal is asked for, has this one."""
-    if task_type not in task_types:
-        raise UsageError(f"task {task_id!r} is of the type {task_type!r}: leave task_types out, or name it")
-    if goal not in (None, found):
-        raise UsageError(f"task {task_id!r} has the goal {found!r}, not {goal!r}: leave goal out")
-
-
 def _named(task_type: str | int) -> str:
     if isinstance(task_type, str):
         return one_of("task type", task_type, TASK_TYPES)
