@@ -173,7 +173,9 @@ class Expert:
         unseen = [name for name in memory.receptacles if name not in memory.seen]
         if not unseen:  # it must be somewhere: look everywhere again
             return Subgoal("find", wanted, next(iter(memory.seen)))
-        return Subgoal("find", wanted, max(unseen, key=lambda name: self._chance(wanted, name) / self._steps_in(name)))
+        # Its contents may be in sight already, and to look again takes a step too.
+        steps = {name: max(1, self._steps_to(name)) for name in unseen}
+        return Subgoal("find", wanted, max(unseen, key=lambda name: self._chance(wanted, name) / steps[name]))
 
     def _chance(self, wanted: str, receptacle: str) -> float:
         chance = self._shares[wanted].get(receptacle, 0.0)
@@ -250,10 +252,6 @@ class Expert:
             place not in memory.seen and place not in memory.opened and type_of(place) in _WITH_DOORS
         )
         return (place not in self._here) + door
-
-    def _steps_in(self, place: str) -> int:
-        """Return the steps until the contents of a receptacle are seen."""
-        return max(1, self._steps_to(place))
 
     def _treatment(self, thing: str) -> Kind | None:
         """Return what still has to be done to an object before it is brought."""

@@ -28,7 +28,7 @@ _GAMES_KEPT = 4_096  # parsed games that one process keeps: all of an official l
 
 
 class GameFiles(NamedTuple):
-    """Where games lie, how the game and the `traj_data.json` of a task id are found there, and what replaces their words.
+    """Where games lie, what reads a game and finds its `traj_data.json` there, and what replaces their words.
 
     With `human_goals` the task's sentence is one that a person wrote for the game.
     """
@@ -124,9 +124,8 @@ def _folder_tasks(
     wanted = goal.lower() if goal else None
     pool = tuple(
         task_id
-        for task_id, each in folder_games(place)
-        if each.task_type in kinds
-        and wanted in (None, f"{each.object_type}-{each.receptacle_type or each.toggle_type}")
+        for task_id, (kind, thing, receptacle, lamp) in folder_games(place)
+        if kind in kinds and wanted in (None, f"{thing}-{receptacle or lamp}")
     )
     if not pool:
         raise UsageError(f"the folder {place} has no game {_asked(kinds, goal)}: choose others")

@@ -62,14 +62,10 @@ def _nothing(_contents: list[int]) -> None:
 
 
 class Place:
-    """The receptacles at one location; all games of a room share it.
+    """The receptacles at one location, and the commands that go elsewhere, sorted; all games of a room share it.
 
-    Attributes:
-        receptacles: Their numbers.
-        doors: The set of those with a door.
-        ways: The commands that go elsewhere, sorted.
-        pick: What picks their contents out of those of all receptacles.
-        always: The actions that are always available here; the engine fills it in when they are first asked for.
+    `pick` picks the contents of these receptacles out of those of all. `always` has the actions that are always
+    available here; the engine fills it in when they are first asked for.
     """
 
     __slots__ = ("always", "doors", "pick", "receptacles", "ways")
@@ -83,12 +79,7 @@ class Place:
 
 
 class Directions:
-    """What all games with the same receptacles share, apart from those with and without `help`.
-
-    Attributes:
-        room: What is seen from the middle of the room at the start.
-        destinations: The receptacle that each command `go to …` leads to, sorted.
-    """
+    """What all games with the same receptacles share, apart from those with and without `help`; see `Game`."""
 
     __slots__ = ("_doors", "_places", "destinations", "room")
 
@@ -100,11 +91,9 @@ class Directions:
 
     def place(self, receptacles: tuple[int, ...]) -> Place:
         """Return the place that has these receptacles."""
-        place = self._places.get(receptacles)
-        if place is None:
-            doors = self._doors & _set(receptacles)
-            place = self._places[receptacles] = Place(receptacles, doors, self.destinations)
-        return place
+        if receptacles not in self._places:
+            self._places[receptacles] = Place(receptacles, self._doors & _set(receptacles), self.destinations)
+        return self._places[receptacles]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -316,14 +305,10 @@ def _set(numbers: Iterable[int]) -> int:
     return members
 
 
-_FITS: dict[frozenset[tuple[str, str]], frozenset[tuple[str, str]]] = {}
-
-
+@lru_cache(maxsize=1_024)
 def _shared(fits: frozenset[tuple[str, str]]) -> frozenset[tuple[str, str]]:
     """Return one object for all equal sets: games of a room agree in what fits where."""
-    if len(_FITS) >= 1024:
-        _FITS.clear()
-    return _FITS.setdefault(fits, fits)
+    return fits
 
 
 def _check_solvable(game: Game) -> None:

@@ -8,6 +8,5 @@ generated_tasks            the base of sources that make their games, and the ge
 generator, layout          each drawn from its id: an aim, its sentence and a layout,
 pddl_writer, game_builder  written as a PDDL problem, or built at once
 synthetic_rooms            a new room for every game
-realistic, realistic_layout  games that are hardly told from the official ones,
-room_habits                and what is usual in each room
+realistic, realistic_layout  games that are hardly told from the official ones, of what is usual in each room
 """

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import astuple
 from functools import lru_cache
 from pathlib import Path
 
 from natlang_envs.alfworld.engine.game import parse_game
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
-from natlang_envs.alfworld.engine.goals import Goal
 from natlang_envs.alfworld.engine.grammar import TASK_PREFIX
 from natlang_envs.alfworld.games.official import GAME, TRAJECTORY, is_solvable
 from natlang_envs.alfworld.games.size_limits import within_limits
@@ -23,7 +23,7 @@ _UNSAID = re.compile(r'[#{}\[\]|"\\]')  # what TextWorld's grammar would take fo
 
 
 @lru_cache(maxsize=8)
-def folder_games(folder: Path) -> tuple[tuple[str, Goal], ...]:
+def folder_games(folder: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the games below a folder and what wins them, sorted by task id: `folder/` and the path from there.
 
     Every file is read once, so that a bad one is refused here. Left out is what the alfworld package leaves out too:
@@ -60,9 +60,9 @@ def _is_known(path: Path) -> bool:
     return "movable" not in path.as_posix() and "Sliced" not in path.as_posix()
 
 
-def _goal(path: Path) -> Goal:
+def _goal(path: Path) -> tuple[str, ...]:
     try:
-        return within_limits(parse_game(read_game_file(path))).goal
+        return astuple(within_limits(parse_game(read_game_file(path))).goal)
     except UsageError as error:
         raise UsageError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
 

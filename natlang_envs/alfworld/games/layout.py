@@ -47,17 +47,10 @@ class WeightedChoice(Generic[Outcome]):
 
 
 class Object:
-    """An object where a game begins.
+    """An object where a game begins: in `receptacle`, counted in `Room.receptacles`, or nowhere, -1.
 
-    Its spot is drawn when it is asked for, since most games can be played without knowing it.
-
-    Attributes:
-        type: What it is.
-        receptacle: Where it lies, counted in `Room.receptacles`; -1 for one that lies nowhere.
-        also: The other receptacles it lies in.
-        location: Where it is reached from: as its receptacle is, if it lies in one.
-        holder: The object that it lies in, counted in `Layout.objects`; -1 for none.
-        cool: Whether it is cold.
+    It may `also` lie in other receptacles, and in a `holder`, counted in `Layout.objects`. Its spot is drawn when it is
+    asked for, since most games can be played without knowing it.
     """
 
     __slots__ = ("_grounds", "_position", "_random", "_x", "also", "cool", "holder", "location", "receptacle", "type")
@@ -127,15 +120,7 @@ class _Kind:
 
 
 class Grounds:
-    """What all layouts of a room share.
-
-    Attributes:
-        types: The types of its receptacles.
-        single: Those receptacles that hold no more than one object.
-        locations: Where each receptacle is reached from.
-        kinds: The types of its objects.
-        corners: Of the spots that things in each receptacle can have, the lowest; in centimetres.
-    """
+    """What all layouts of a room share: its kinds of objects and, by number, what is known of its receptacles."""
 
     def __init__(self, here: Room) -> None:
         known = floor_plans()
@@ -146,30 +131,26 @@ class Grounds:
             _Kind(kind, _numbers(kind), known.loose.get(kind, 0), _places(kind, self.types, None))
             for kind in here.movable
         ]
-        self._fixed: dict[str, list[Point]] = {}  # the spots of the things that never move, by type
-        for each in here.fixtures:
-            self._fixed.setdefault(each.type, []).append(each.spot)
+        # The lowest of the spots that things in each receptacle can have; in centimetres.
         middles: list[Point] = [each.spot for each in here.receptacles]
         self.corners: list[Point] = [
             (x // _CENTIMETRE - _SPREAD, y // _CENTIMETRE, z // _CENTIMETRE - _SPREAD) for x, y, z in middles
         ]
+        self._fixed: dict[str, list[Point]] = {}  # the spots of the things that never move, by type
+        for each in here.fixtures:
+            self._fixed.setdefault(each.type, []).append(each.spot)
         self._reached = frozenset(here.locations)
         xs, zs = [each.x for each in here.locations], [each.z for each in here.locations]
         self._area = (min(xs), max(xs) - min(xs) + 1, min(zs), max(zs) - min(zs) + 1)
 
     def put(
-        self,
-        kind: str,
-        receptacle: int,
-        others: list[Object],
-        random: TaskRandom,
-        also: tuple[int, ...] = (),
-        cool: bool = False,
+        self, kind: str, places: tuple[int, ...], others: list[Object], random: TaskRandom, cool: bool = False
     ) -> Object:
-        """Return an object in a receptacle, or out of reach for -1, at a spot where no other of its type is."""
+        """Return an object in receptacles, its main one first, or out of reach, where no other of its type is."""
         fixed = self._fixed.get(kind)
+        receptacle = places[0] if places else -1
         while True:
-            found = Object(kind, receptacle, also, cool, self, random)
+            found = Object(kind, receptacle, places[1:], cool, self, random)
             for other in others:
                 if found.is_at(other):
                     break
@@ -222,7 +203,7 @@ def lay_out(here: Room, aim: Aim, random: TaskRandom) -> Layout:
                 chosen = _place(places, full, sought, random)
             if chosen in known.single:
                 full.add(chosen)
-            alike.append(known.put(kind.type, chosen, alike, random))
+            alike.append(known.put(kind.type, (chosen,) if chosen >= 0 else (), alike, random))
         objects += alike
     return Layout(tuple(objects), known.start(objects, random))
 

@@ -19,8 +19,7 @@ from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room
 from natlang_envs.alfworld.games.generated_tasks import Goals, MadeGames
 from natlang_envs.alfworld.games.generator import GeneratedGame, game_in, is_possible, types_and_rooms
 from natlang_envs.alfworld.games.layout import WeightedChoice
-from natlang_envs.alfworld.games.realistic_layout import lay_out_realistically, possible
-from natlang_envs.alfworld.games.room_habits import second_places
+from natlang_envs.alfworld.games.realistic_layout import lay_out_realistically, possible, second_places
 from natlang_envs.alfworld.games.splits import HELD_OUT_PLANS, UNSEEN_PLANS, VALIDATION_UNSEEN, generated_split
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.task_random import TaskRandom
