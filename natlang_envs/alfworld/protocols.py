@@ -62,10 +62,5 @@ def _unseen_tasks(sample: int, without: tuple[str, ...] = ()) -> tuple[str, ...]
     return tuple(sampled)
 
 
-def main() -> None:
-    """Write the files."""
-    write_protocols(protocols())
-
-
 if __name__ == "__main__":
-    main()
+    write_protocols(protocols())

@@ -148,12 +148,12 @@ def _grammar(config: Config, grammar: str | None) -> str | None:
 
 def _warn_of_unknown_keys(config: Config) -> None:
     """Name the keys that are ignored, as alfworld ignores them; sections of trainers may hold what they like."""
-    ignored: list[str] = []
-    for section, known in _KNOWN.items():
-        for key in map(str, _section(config, section)):
-            if key not in known:
-                close = get_close_matches(key, known, n=1)
-                ignored.append(f"{section}.{key}" + (f" (did you mean {close[0]}?)" if close else ""))
+    ignored = [
+        f"{section}.{key}" + "".join(f" (did you mean {close}?)" for close in get_close_matches(key, known, n=1))
+        for section, known in _KNOWN.items()
+        for key in map(str, _section(config, section))
+        if key not in known
+    ]
     if ignored:
         _warn_once(f"these keys of the config are ignored, as in alfworld: {', '.join(ignored)}")
 

@@ -20,19 +20,12 @@ TREATMENTS: dict[str, Literal["clean", "heat", "cool"]] = {CLEAN: "clean", HEAT:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The condition that wins a game.
+    """The condition that wins a game."""
 
-    Attributes:
-        task_type: One of `TASK_TYPES`.
-        object_type: The type of what is to be held or placed, such as "apple".
-        receptacle_type: Where it goes; "" where nothing is placed.
-        toggle_type: The lamp to look at it by; "" in other tasks.
-    """
-
-    task_type: str
-    object_type: str
-    receptacle_type: str = ""
-    toggle_type: str = ""
+    task_type: str  # one of `TASK_TYPES`
+    object_type: str  # the type of what is to be held or placed, such as "apple"
+    receptacle_type: str = ""  # where it goes; "" where nothing is placed
+    toggle_type: str = ""  # the lamp to look at it by; "" in other tasks
 
     @property
     def count(self) -> int:

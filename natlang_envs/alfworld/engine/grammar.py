@@ -50,23 +50,14 @@ _HELP_TEXT = f"Available commands:\n{''.join(_HELP_LINES)}"
 
 
 class Grammar(NamedTuple):
-    """One variant of texts and rules.
+    """One variant of texts and rules."""
 
-    Attributes:
-        name: A key of `BY_NAME`.
-        names_location: An arrival is "at loc 40", not at the receptacle.
-        put: The command for putting a thing (first) down in a receptacle (second).
-        put_feedback: Its answer.
-        cleaners: The types of receptacles a thing can be cleaned with.
-        help: The answer to `help`; None where there is no such command.
-    """
-
-    name: str
-    names_location: bool
-    put: str
-    put_feedback: str
-    cleaners: frozenset[str]
-    help: str | None
+    name: str  # a key of `BY_NAME`
+    names_location: bool  # an arrival is "at loc 40", not at the receptacle
+    put: str  # the command for putting a thing (first) down in a receptacle (second)
+    put_feedback: str  # its answer
+    cleaners: frozenset[str]  # the types of receptacles a thing can be cleaned with
+    help: str | None  # the answer to `help`; None where there is no such command
 
 
 def _grammar(name: str, *, new_texts: bool, sinks: bool, help: bool) -> Grammar:

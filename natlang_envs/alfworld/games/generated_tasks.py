@@ -28,14 +28,9 @@ _NUMBERS: dict[GeneratedSplit | None, range] = {
 
 
 class MadeGames(DrawnTasks):
-    """The games of one split of a source that makes them.
+    """The games of one split of a source that makes them, of the first grammar by default.
 
-    Args:
-        split: As `splits.generated_split` takes it.
-        task_types: As `splits.check_task_types` takes it.
-        goal: Only games for this object and this receptacle or lamp, such as `"Tomato-Microwave"`.
-        grammar: One of `GRAMMARS`; the first by default.
-        goals: Which pairs of an object and a receptacle there are; only realistic games have others than the official.
+    Only realistic games have other `goals`, pairs of an object and a receptacle, than the official ones.
     """
 
     def __init__(
