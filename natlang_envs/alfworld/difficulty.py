@@ -39,10 +39,7 @@ class Measured(NamedTuple):
 
 def measure(game: Game) -> Measured:
     """Return how difficult a game is."""
-    reach = 0
-    for inside in game.contents:
-        reach |= inside
-    reach &= game.pickupable
+    reach = game.lying() & game.pickupable
     known, sought = usual_locations(), game.goal.object_type
     order = sorted(range(len(game.receptacles)), key=lambda n: (-known.weight(sought, game.receptacles[n].type), n))
     depth = next(

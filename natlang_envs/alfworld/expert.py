@@ -29,20 +29,12 @@ _ATTEMPTS = 20  # subgoals that are tried before any admissible command will do
 
 
 class Subgoal(NamedTuple):
-    """What the expert is about to do, in the terms of the task.
+    """What the expert is about to do, in the terms of the task."""
 
-    Attributes:
-        kind: "find" (look for `object_type` in `receptacle`), "take", "drop" (put down what is in the way), "clean",
-            "heat", "cool", "place" (bring to where the task wants it), or "look" (under the lamp).
-        object_type: The type of the object, or of the lamp that is looked for.
-        receptacle: The receptacle where it is done; empty if that is not known.
-        object: The object, or, for "look", the lamp; empty if that is not known.
-    """
-
-    kind: Kind
-    object_type: str
-    receptacle: str = ""
-    object: str = ""
+    kind: Kind  # "drop" puts down what is in the way, "place" brings to where the task wants it, "look" uses the lamp
+    object_type: str  # of the object, or of the lamp that is looked for
+    receptacle: str = ""  # where it is done; empty if that is not known
+    object: str = ""  # the object, or, for "look", the lamp; empty if that is not known
 
 
 class Expert:
@@ -158,9 +150,9 @@ class Expert:
 
     def _look(self) -> Subgoal:
         lamp_type = self.goal.toggle_type
-        for command in sorted(self._commands):
-            if command.startswith(f"use {lamp_type} "):
-                return Subgoal("look", lamp_type, "", command.removeprefix("use "))
+        here = [command for command in self._commands if command.startswith(f"use {lamp_type} ")]
+        if here:
+            return Subgoal("look", lamp_type, "", min(here).removeprefix("use "))
         found = self.memory.found(lamp_type)
         if not found:
             return self._search(lamp_type)
@@ -231,11 +223,8 @@ class Expert:
 
     def _put(self, thing: str, place: str) -> str | None:
         """Return the admissible command, of either grammar, that puts a thing there; None if there is none."""
-        for grammar in BY_NAME.values():
-            command = grammar.put.format(thing, place)
-            if command in self._commands:
-                return command
-        return None
+        commands = (grammar.put.format(thing, place) for grammar in BY_NAME.values())
+        return next((command for command in commands if command in self._commands), None)
 
     # What is where.
 
@@ -256,7 +245,7 @@ class Expert:
     def _treatment(self, thing: str) -> Kind | None:
         """Return what still has to be done to an object before it is brought."""
         treatment = TREATMENTS.get(self.goal.task_type)
-        return treatment if treatment and treatment not in self.memory.states.get(thing, ()) else None
+        return None if treatment in self.memory.states.get(thing, ()) else treatment
 
 
 class ExpertAgent:

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
-from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, Goal, parse_goal
+from natlang_envs.alfworld.engine.goals import LOOK, STATIONS, TREATMENTS, Goal, parse_goal
 from natlang_envs.alfworld.engine.grammar import BY_NAME, GRAMMARS, MIDDLE_OF_THE_ROOM, Grammar, listing
 from natlang_envs.alfworld.engine.pddl_facts import ProblemFacts, type_name
 from natlang_envs.errors import UsageError, one_of
@@ -30,7 +30,6 @@ MARKS = {
 # All commands of a situation, sorted, and what each of them does, without those that go elsewhere, which are the same
 # in all situations. Plain tuples and dictionaries of strings are left out by the garbage collector.
 AvailableActions = tuple[tuple[str, ...], dict[str, int]]
-_NEEDED = {CLEAN: {"sinkbasin"}, HEAT: {"microwave"}, COOL: {"fridge"}}
 
 
 class Receptacle(NamedTuple):
@@ -164,6 +163,13 @@ class Game:
     actions_cache: dict[tuple[Any, ...], AvailableActions] = field(repr=False)
     lists: dict[int, str] = field(repr=False)
 
+    def lying(self) -> int:
+        """Return the set of the things that lie in receptacles at the start."""
+        members = 0
+        for inside in self.contents:
+            members |= inside
+        return members
+
 
 def parse_game(text: GameText, numbers: Random | None = None) -> Game:
     """Read a game.
@@ -254,7 +260,7 @@ def assemble(
     for number, (_, kind) in enumerate(things):
         if kind in kinds:
             kinds[kind] |= 1 << number
-    able = {CLEAN: "cleanable", HEAT: "heatable", COOL: "coolable"}.get(goal.task_type)
+    verb = TREATMENTS.get(goal.task_type)
     sets: dict[str, Any] = {field: marks.get(field, 0) for field in MARKS}
     toggleable, pickupable = marks.get("toggleable", 0), marks.get("pickupable", 0)
     directions = _directions(tuple([each.name for each in receptacles]), doors, bool(grammar.help))
@@ -273,7 +279,7 @@ def assemble(
         contents=contents,
         things_at=things_at,
         opened=opened,
-        wanted=kinds[goal.object_type] & (marks.get(able, 0) if able else -1) if goal.object_type else 0,
+        wanted=kinds[goal.object_type] & (marks.get(f"{verb}able", 0) if verb else -1) if goal.object_type else 0,
         wanted_in=tuple(wanted_in),
         lamps=kinds[goal.toggle_type] & toggleable if goal.toggle_type else 0,
         knives=kinds["knife"] | kinds["butterknife"],
@@ -312,10 +318,7 @@ def _shared(fits: frozenset[tuple[str, str]]) -> frozenset[tuple[str, str]]:
 
 
 def _check_solvable(game: Game) -> None:
-    goal = game.goal
-    lying = 0
-    for inside in game.contents:
-        lying |= inside
+    goal, lying, station = game.goal, game.lying(), STATIONS.get(game.goal.task_type, "").lower()
     can_be_taken = (game.wanted & game.pickupable & lying).bit_count()
     if can_be_taken < goal.count:
         what = f"asks for {goal.count} {goal.object_type} to take, and has {can_be_taken} that will do"
@@ -325,8 +328,8 @@ def _check_solvable(game: Game) -> None:
         what = f"has no {goal.toggle_type} to turn on"
     elif not game.wanted_in or (goal.receptacle_type, goal.object_type) not in game.can_contain:
         what = f"has no {goal.receptacle_type} that takes a {goal.object_type}"
-    elif goal.task_type in _NEEDED and not any(r.type in _NEEDED[goal.task_type] for r in game.receptacles):
-        what = f"has no {' or '.join(sorted(_NEEDED[goal.task_type]))}"
+    elif station and not any(each.type == station for each in game.receptacles):
+        what = f"has no {station}"
     else:
         return
     raise UsageError(f"this ALFWorld game cannot be solved, choose another: it {what}")

@@ -15,7 +15,9 @@ HEAT: Final = "pick_heat_then_place_in_recep"
 COOL: Final = "pick_cool_then_place_in_recep"
 TWO: Final = "pick_two_obj_and_place"
 TASK_TYPES = (PLACE, LOOK, CLEAN, HEAT, COOL, TWO)
+# What has to be done first, to a thing that is "cleanable", "heatable" or "coolable", and where every release lets one.
 TREATMENTS: dict[str, Literal["clean", "heat", "cool"]] = {CLEAN: "clean", HEAT: "heat", COOL: "cool"}
+STATIONS = {CLEAN: "SinkBasin", HEAT: "Microwave", COOL: "Fridge"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from natlang_envs.alfworld.engine.game import GRAMMARS, Game, GameText
-from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, PLACE, TASK_TYPES, TWO
+from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, PLACE, STATIONS, TASK_TYPES, TWO
 from natlang_envs.alfworld.engine.grammar import TASK_PREFIX
 from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room, room_numbers
 from natlang_envs.alfworld.games.game_builder import build_game
@@ -29,7 +29,6 @@ GAMES = 1_000  # of one task type in one room, numbered with three digits
 EXAMPLE = f"{PREFIX}/seen/{HEAT}/12/345"
 _TASK_ID = re.compile(rf"{PREFIX}/(?:un)?seen/(?P<task_type>\w+)/(?P<room>[0-9]{{1,3}})/(?P<number>[0-9]{{3}})")
 _ROOMS = {True: "seen", False: "unseen"}
-_STATIONS = {CLEAN: "SinkBasin", HEAT: "Microwave", COOL: "Fridge"}
 # Facts of the official games: each task type has two sentences, and each is in half of its games.
 _SENTENCES: dict[str, tuple[str, str]] = {
     PLACE: ("put a {thing} in {target}.", "put some {thing} on {target}."),
@@ -165,7 +164,7 @@ def is_possible(aim: Aim, here: Room) -> bool:
     types = tuple(receptacle.type for receptacle in here.receptacles)
     if aim.object_type not in here.movable or not places_for(aim.object_type, types, aim).outcomes:
         return False
-    station = _STATIONS.get(aim.task_type)
+    station = STATIONS.get(aim.task_type)
     if aim.task_type == LOOK:
         ends = any(fixture.type == aim.target_type and fixture.receptacle >= 0 for fixture in here.fixtures)
     else:

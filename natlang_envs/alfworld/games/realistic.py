@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple, get_args
 
-from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, TASK_TYPES
+from natlang_envs.alfworld.engine.goals import HEAT, LOOK, TASK_TYPES, TREATMENTS
 from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room, room_numbers
 from natlang_envs.alfworld.games.generated_tasks import Goals, MadeGames
 from natlang_envs.alfworld.games.generator import GeneratedGame, game_in, is_possible, types_and_rooms
@@ -28,7 +28,6 @@ PREFIX = "realistic"
 GAMES = 1_000_000  # for one goal in one room
 EXAMPLE = f"{PREFIX}/{HEAT}/Apple-Fridge/12/000345"
 _TASK_ID = re.compile(rf"{PREFIX}/(\w+)/([A-Za-z]+)-([A-Za-z]+)/([1-9][0-9]{{0,2}})/([0-9]{{6}})")
-_ABLE = {CLEAN: "cleanable", HEAT: "heatable", COOL: "coolable"}
 _Split = Literal["train", "validation", "validation_unseen", "test"] | None
 
 
@@ -99,7 +98,8 @@ def _doable(task_type: str, here: Room) -> Iterator[Aim]:
     known = floor_plans()
     lamps = {each.type for each in here.fixtures if each.type in known.actions["toggleable"]}
     targets = lamps if task_type == LOOK else {each.type for each in here.receptacles}
-    able = known.actions[_ABLE[task_type]] if task_type in _ABLE else frozenset(here.movable)
+    verb = TREATMENTS.get(task_type)
+    able = known.actions[f"{verb}able"] if verb else frozenset(here.movable)
     for thing in here.movable:
         for target in sorted(targets):
             aim = Aim(task_type, thing, target)
