@@ -247,13 +247,11 @@ def find_actions(world: World) -> AvailableActions:
     for number in place.receptacles:
         name, kind, _, openable = game.receptacles[number]
         inside = world.contents[number]
-        reachable = True
-        if openable:
-            reachable = bool(world.opened >> number & 1)
-            if reachable:
-                found[f"close {name}"] = _action(_DO_CLOSE, number)
-            else:
-                found[f"open {name}"] = _action(_DO_OPEN, number)
+        reachable = not openable or bool(world.opened >> number & 1)
+        if openable and reachable:
+            found[f"close {name}"] = _action(_DO_CLOSE, number)
+        elif openable:
+            found[f"open {name}"] = _action(_DO_OPEN, number)
         if inside & game.toggleable:
             for thing in bits(inside & game.toggleable):
                 found[f"use {game.things[thing].name}"] = _action(_DO_USE, thing)

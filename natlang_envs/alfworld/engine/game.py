@@ -16,17 +16,11 @@ from typing import Any, NamedTuple
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
 from natlang_envs.alfworld.engine.goals import LOOK, STATIONS, TREATMENTS, Goal, parse_goal
 from natlang_envs.alfworld.engine.grammar import BY_NAME, GRAMMARS, MIDDLE_OF_THE_ROOM, Grammar, listing
-from natlang_envs.alfworld.engine.pddl_facts import ProblemFacts, type_name
+from natlang_envs.alfworld.engine.pddl_facts import MARKS, ProblemFacts, type_name
 from natlang_envs.errors import UsageError, one_of
 
 __all__ = ["GRAMMARS", "Game", "GameText", "Receptacle", "Thing", "bits", "parse_game", "read_game_file"]
 
-# Sets of things, and the predicates of the domain that say what is in them.
-MARKS = {
-    **{able: able for able in ("pickupable", "cleanable", "heatable", "coolable", "toggleable", "sliceable")},
-    **{state: f"is{state}" for state in ("hot", "cool", "clean", "toggled", "sliced")},
-    "receptacle_things": "isreceptacleobject",
-}
 # All commands of a situation, sorted, and what each of them does, without those that go elsewhere, which are the same
 # in all situations. Plain tuples and dictionaries of strings are left out by the garbage collector.
 AvailableActions = tuple[tuple[str, ...], dict[str, int]]

@@ -9,16 +9,19 @@ from sys import intern
 
 from natlang_envs.errors import UsageError
 
+# A game's sets of things, and the predicates that say what is in them.
+MARKS = {
+    **{able: able for able in ("pickupable", "cleanable", "heatable", "coolable", "toggleable", "sliceable")},
+    **{state: f"is{state}" for state in ("hot", "cool", "clean", "toggled", "sliced")},
+    "receptacle_things": "isreceptacleobject",
+}
 # What a problem may say at the start, and of how many things. The first two groups are read; the third changes neither
 # text nor command.
 _PAIRS = (
     *("atlocation", "receptacleatlocation", "receptacletype", "objectatlocation", "objecttype", "inreceptacle"),
     *("inreceptacleobject", "cancontain"),
 )
-_SINGLES = (
-    *("openable", "opened", "pickupable", "cleanable", "heatable", "coolable", "toggleable", "sliceable"),
-    *("isreceptacleobject", "ishot", "iscool", "isclean", "istoggled", "issliced"),
-)
+_SINGLES = ("openable", "opened", *MARKS.values())
 _SILENT = ("wasinreceptacle", "checked", "examined", "isreceptacleobjectfull", "full", "moveable", "ison")
 _NUMBERS = ("distance", "total-cost", "=")  # not facts
 _ARITIES = {**dict.fromkeys(_PAIRS, 2), **dict.fromkeys(_SINGLES, 1)}

@@ -18,6 +18,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.tasks import hash_fraction
 
 PREFIX = "folder"
+_LEFT_OUT = re.compile("movable|Sliced")  # what the alfworld package leaves out: movable receptacles, sliced objects
 _LONGEST = 1_000  # characters of a sentence
 _UNSAID = re.compile(r'[#{}\[\]|"\\]')  # what TextWorld's grammar would take for a rule
 
@@ -38,7 +39,8 @@ def game_paths(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder: pass one that holds games, each in a {GAME}")
     paths = [Path(place, GAME) for place, _, names in os.walk(folder) if GAME in names]
-    found = sorted(path for path in paths if _is_known(path.relative_to(folder)) and is_solvable(path))
+    known = (path for path in paths if not _LEFT_OUT.search(path.relative_to(folder).as_posix()))
+    found = sorted(path for path in known if is_solvable(path))
     if not found:
         what = "no file says that its game can be solved" if paths else f"none is called {GAME}"
         raise UsageError(f"{folder} holds no game to play ({what}): pass another folder")
@@ -53,11 +55,6 @@ def folder_text(folder: Path, task_id: str) -> GameText:
 def folder_trajectory(folder: Path, task_id: str) -> Path:
     """Return where the `traj_data.json` of a game is."""
     return folder / task_id.removeprefix(f"{PREFIX}/") / TRAJECTORY
-
-
-def _is_known(path: Path) -> bool:
-    """Return whether a path is none of what the alfworld package leaves out: movable receptacles, sliced objects."""
-    return "movable" not in path.as_posix() and "Sliced" not in path.as_posix()
 
 
 def _goal(path: Path) -> tuple[str, ...]:

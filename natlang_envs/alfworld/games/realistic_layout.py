@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from natlang_envs.alfworld.engine.goals import COOL, PLACE, TWO
 from natlang_envs.alfworld.games.floor_plans import Aim, Room, Spot, content_of, floor_plans, room
@@ -179,10 +179,12 @@ def _where(name: str) -> Where:
 
 def _observed(here: Room, kind: str) -> tuple[list[int], dict[str, int]]:
     """Return how often there were 1, 2, and so on, and where they lay: here, or in the room that stands in for it."""
-    rooms: dict[str, dict[str, tuple[list[int], dict[str, int]]]] = content_of(_FILE)["rooms"]
-    if str(here.number) in rooms:
-        return rooms[str(here.number)].get(kind, ([], {}))
-    alike = [each for each in rooms if kind in rooms[each] and room(int(each)).kind == here.kind]
-    if not alike:
-        return [], {}
-    return rooms[alike[TaskRandom(f"alfworld/habits/{here.number}/{kind}").below(len(alike))]][kind]
+    rooms: dict[str, dict[str, Any]] = content_of(_FILE)["rooms"]
+    number = str(here.number)
+    if number not in rooms:
+        alike = [each for each in rooms if kind in rooms[each] and room(int(each)).kind == here.kind]
+        if not alike:
+            return [], {}
+        number = alike[TaskRandom(f"alfworld/habits/{here.number}/{kind}").below(len(alike))]
+    counts, lying = rooms[number].get(kind, ([], {}))
+    return counts, lying

@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, lru_cache
-from itertools import accumulate, product
+from itertools import product
 from typing import TypeVar
 
 from natlang_envs.alfworld.engine.game import Game
 from natlang_envs.alfworld.engine.grammar import GRAMMARS
 from natlang_envs.alfworld.games import generator
-from natlang_envs.alfworld.games.floor_plans import Fixture, FloorPlanReceptacle, Room, room, room_numbers
+from natlang_envs.alfworld.games.floor_plans import Fixture, FloorPlanReceptacle, Location, Room, room, room_numbers
 from natlang_envs.alfworld.games.generated_tasks import GAMES_KEPT, MadeGames
 from natlang_envs.alfworld.games.generator import GAMES, GeneratedGame, parse_task_id
 from natlang_envs.alfworld.games.pddl_writer import receptacle_id
@@ -136,14 +136,11 @@ def mix(here: Room, random: TaskRandom) -> Room:
     }
     rooms = [room(number) for number in dict.fromkeys((here.number, *chosen.values()))]
     aside = {other.number: place * _ASIDE for place, other in enumerate(rooms)}
-    locations = [each._replace(x=each.x + aside[other.number]) for other in rooms for each in other.locations]
-    first = dict(
-        zip(
-            (each.number for each in rooms),
-            accumulate((len(each.locations) for each in rooms), initial=0),
-            strict=False,
-        )
-    )
+    first: dict[int, int] = {}
+    locations: list[Location] = []
+    for other in rooms:
+        first[other.number] = len(locations)
+        locations += [each._replace(x=each.x + aside[other.number]) for each in other.locations]
 
     def moved(each: Thing, other: Room) -> Thing:
         spot = each.spot._replace(x=each.spot.x + aside[other.number] * _MILLIMETRES)
