@@ -1,0 +1,1 @@
+"""Gift cards of the Coffee Company and their journal; see README.md."""
