@@ -1,0 +1,1 @@
+"""Supplier invoices of the Coffee Company: read, matched, approved, paid; see README.md."""
