@@ -1,0 +1,1 @@
+"""Rotas of the Coffee Company: rules, swaps, breaks, banked hours; see README.md."""
