@@ -1,0 +1,1 @@
+"""The recipe book of the Coffee Company: reads, scales, declares, prices; see README.md."""
