@@ -1,0 +1,1 @@
+"""Plans a week of the roastery: orders, batches, slots, bags, cupping; see README.md."""
