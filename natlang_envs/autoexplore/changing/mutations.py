@@ -23,11 +23,12 @@ from typing import NamedTuple
 from natlang_envs.errors import UsageError
 
 PER_LINE = 40
-PER_NAME = 8  # at most so many other names in place of one
+PER_NAME = 6  # at most so many other names in place of one
 
 # The order in which operators are given room on a line that holds too many places.
 OPERATORS = (
-    "compare", "bool", "invert", "arithmetic", "call", "loop", "swap", "default", "constant", "field", "global", "variable"
+    "compare", "bool", "invert", "arithmetic", "call", "loop", "swap", "default", "constant",
+    "field", "global", "variable",
 )  # fmt: skip
 _NAMES = ("field", "global", "variable")  # share what the others leave
 

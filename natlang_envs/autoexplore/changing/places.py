@@ -1,0 +1,71 @@
+"""Where an edit lies: the statement that a test must reach to notice it, and the function whose code it changes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class Places:
+    """The statements and functions of a source, by line."""
+
+    def __init__(self, source: str) -> None:
+        tree = ast.parse(source)
+        self._statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+        self._functions = list(_outermost(tree, ""))
+
+    def statement(self, line: int) -> range:
+        """Return the lines that belong together with a line: of a statement that holds others, those before them."""
+        around = [node for node in self._statements if node.lineno <= line <= _end(node)]
+        if not around:
+            return range(line, line + 1)
+        innermost = max(around, key=lambda node: (node.lineno, -_end(node)))
+        first = min((each.lineno for each in ast.walk(innermost) if _inside(each, innermost)), default=0)
+        return range(innermost.lineno, first if line < first else _end(innermost) + 1)
+
+    def function(self, line: int) -> tuple[str, int] | None:
+        """Return the name and first line of the outermost function whose body has a line; None outside of them."""
+        return next(((node.name, _first(node)) for _, node in self._functions if _has(node, line)), None)
+
+    def function_name(self, line: int) -> str:
+        """Return the function's name with its class, or nothing outside of functions."""
+        return next((name for name, node in self._functions if _has(node, line)), "")
+
+
+def _outermost(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, _FUNCTIONS):
+            yield prefix + child.name, child
+        else:
+            yield from _outermost(child, f"{prefix}{child.name}." if isinstance(child, ast.ClassDef) else prefix)
+
+
+def _has(node: ast.FunctionDef | ast.AsyncFunctionDef, line: int) -> bool:
+    """Tell whether a line is of a function's body, and of nothing that is evaluated where the function is defined."""
+    signature = [
+        *node.args.defaults,
+        *node.args.kw_defaults,
+        node.returns,
+        *(each.annotation for each in _all(node.args)),
+    ]
+    last = max([node.lineno, *(each.end_lineno or 0 for each in signature if each is not None)])
+    return last < line <= _end(node)
+
+
+def _all(arguments: ast.arguments) -> list[ast.arg]:
+    starred = [each for each in (arguments.vararg, arguments.kwarg) if each is not None]
+    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *starred]
+
+
+def _inside(node: ast.AST, statement: ast.stmt) -> bool:
+    return isinstance(node, ast.stmt) and node is not statement
+
+
+def _first(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return min([node.lineno, *(each.lineno for each in node.decorator_list)])
+
+
+def _end(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
