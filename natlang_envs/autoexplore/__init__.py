@@ -7,6 +7,7 @@ baselines        BM25 and depth-first search
 protocols        writes the evaluation protocols
 searching/       AutoExplore-Search: a search command in place of folders
 agent_driver     an agent of the suite in the place of the copilot's person
+changing/        makes tasks of broken code from a repository with tests
 dataset/         the labelled dataset: fetching, labels, checks
 
 The repository's index, the sandbox and the copilot are packages of their own; their public names stand here, too.

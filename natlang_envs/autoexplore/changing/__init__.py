@@ -1,7 +1,10 @@
 """Change tasks: one place of tested Python code is broken, and the edit that mends it is among those listed.
 
 mutations    every single-place edit of a source file
-running      runs a repository's tests, as it is or with one edit, in forks of one process
-making       makes tasks: breaks a repository, keeps what its tests notice, and tabulates every edit's outcome
-services/    services of the Coffee Company to break: data, never imported
+places       statements and functions by line
+worker       a script that runs tests in forks, with other sources or one other function
+running      a repository with tests, and its outcomes under each listed edit
+making       makes tasks and their tables
+
+The folder `services` has services of the Coffee Company to break: data, never imported here.
 """

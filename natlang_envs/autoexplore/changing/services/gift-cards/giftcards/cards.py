@@ -75,7 +75,9 @@ def spend(card: Card, journal: Journal, day: date, bill: int, site: str) -> int:
     if bill <= 0:
         raise Refused("a bill of nothing")
     pence = min(bill, card.pence)
-    journal.book(Entry(day, f"spent {codes.masked(card.number)}", (Line(UNSPENT, pence, site), Line(TAKINGS, -pence, site))))
+    journal.book(
+        Entry(day, f"spent {codes.masked(card.number)}", (Line(UNSPENT, pence, site), Line(TAKINGS, -pence, site)))
+    )
     card.note(day, "spent", -pence)
     if card.pence == 0:
         card.state = State.SPENT
@@ -88,7 +90,9 @@ def refund(card: Card, journal: Journal, day: date, pence: int, site: str) -> No
     spent = -sum(moved for _, act, moved in card.acts if act in ("spent", "refunded"))
     if not 0 < pence <= spent:
         raise Refused(f"{show_pounds(pence)} of {show_pounds(spent)} that were spent")
-    journal.book(Entry(day, f"refund {codes.masked(card.number)}", (Line(TAKINGS, pence, site), Line(UNSPENT, -pence, site))))
+    journal.book(
+        Entry(day, f"refund {codes.masked(card.number)}", (Line(TAKINGS, pence, site), Line(UNSPENT, -pence, site)))
+    )
     card.note(day, "refunded", pence)
     card.state = State.LIVE
 

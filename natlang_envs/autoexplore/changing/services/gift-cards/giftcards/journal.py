@@ -116,7 +116,9 @@ def trial_balance(entries: Iterable[Entry]) -> list[tuple[int, str, int, int]]:
     for entry in entries:
         for line in entry.lines:
             sums[line.account] += line.pence
-    return [(account, NAMES[account], max(pence, 0), max(-pence, 0)) for account, pence in sorted(sums.items()) if pence]
+    return [
+        (account, NAMES[account], max(pence, 0), max(-pence, 0)) for account, pence in sorted(sums.items()) if pence
+    ]
 
 
 def on_wrong_side(entries: Iterable[Entry]) -> list[int]:

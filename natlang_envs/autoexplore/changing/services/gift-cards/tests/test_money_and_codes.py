@@ -20,7 +20,9 @@ def test_what_may_have_lost_a_digit_is_refused(text: str):
         parse_pounds(text)
 
 
-@pytest.mark.parametrize(("pence", "text"), [(125_000, "£1,250.00"), (-50, "-£0.50"), (5, "£0.05"), (0, "£0.00"), (100, "£1.00")])
+@pytest.mark.parametrize(
+    ("pence", "text"), [(125_000, "£1,250.00"), (-50, "-£0.50"), (5, "£0.05"), (0, "£0.00"), (100, "£1.00")]
+)
 def test_amounts_are_shown(pence: int, text: str):
     assert show_pounds(pence) == text
 
@@ -30,7 +32,9 @@ def test_shown_amounts_are_read_again():
         assert parse_pounds(show_pounds(pence)) == pence
 
 
-@pytest.mark.parametrize(("numerator", "denominator", "result"), [(1, 2, 1), (5, 2, 3), (4, 3, 1), (5, 3, 2), (6, 3, 2), (0, 7, 0)])
+@pytest.mark.parametrize(
+    ("numerator", "denominator", "result"), [(1, 2, 1), (5, 2, 3), (4, 3, 1), (5, 3, 2), (6, 3, 2), (0, 7, 0)]
+)
 def test_half_goes_up(numerator: int, denominator: int, result: int):
     assert half_up(numerator, denominator) == result
 

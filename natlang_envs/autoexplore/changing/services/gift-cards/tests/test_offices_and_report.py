@@ -54,11 +54,17 @@ def test_the_cards_of_an_order_follow_each_other():
 
 
 def test_departments_share_the_invoice_to_the_penny():
-    assert by_department(Quote(10_000, 0, 0), {"sales": 1, "post": 1, "board": 1}) == {"sales": 3334, "post": 3333, "board": 3333}
+    assert by_department(Quote(10_000, 0, 0), {"sales": 1, "post": 1, "board": 1}) == {
+        "sales": 3334,
+        "post": 3333,
+        "board": 3333,
+    }
     assert by_department(quote(60, 1500), {"sales": 2, "post": 1}) == {"sales": 58_500, "post": 29_250}
 
 
-@pytest.mark.parametrize(("year", "month", "last"), [(2026, 1, 31), (2026, 2, 28), (2028, 2, 29), (2026, 11, 30), (2026, 12, 31)])
+@pytest.mark.parametrize(
+    ("year", "month", "last"), [(2026, 1, 31), (2026, 2, 28), (2028, 2, 29), (2026, 11, 30), (2026, 12, 31)]
+)
 def test_month_ends(year: int, month: int, last: int):
     assert month_ends(year, month) == (date(year, month, 1), date(year, month, last))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 # Level, and the highest amount in pence that it may sign; the board comes after the last.
 LIMITS = (
@@ -88,7 +89,7 @@ def split_orders(bills: Collection[tuple[str, int, int]], limit: int, within: in
     """
     found = set()
     ordered = sorted(bills, key=lambda bill: (bill[0], bill[1]))
-    for (supplier, day, pence), (other, later, more) in zip(ordered, ordered[1:], strict=False):
+    for (supplier, day, pence), (other, later, more) in pairwise(ordered):
         near = supplier == other and later - day <= within
         if near and max(pence, more) <= limit < pence + more:
             found.add(supplier)

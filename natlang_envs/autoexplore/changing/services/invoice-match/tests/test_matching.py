@@ -41,12 +41,16 @@ def test_the_same_thing_on_two_lines_is_added():
 def test_what_was_billed_before_has_been_billed():
     before = invoice(Line("FD-201", 200, 122, 0), number="BB-0870")
     assert match(invoice(Line("FD-201", 30, 122, 0)), ORDER, ARRIVED, [before]) == []
-    assert match(invoice(Line("FD-201", 31, 122, 0)), ORDER, ARRIVED, [before]) == [Finding(Why.NOT_ARRIVED, "FD-201", 122)]
+    assert match(invoice(Line("FD-201", 31, 122, 0)), ORDER, ARRIVED, [before]) == [
+        Finding(Why.NOT_ARRIVED, "FD-201", 122)
+    ]
 
 
 def test_an_overbilled_order_owes_nothing_more():
     before = invoice(Line("FD-203", 70, 150, 0), number="BB-0870")
-    assert match(invoice(Line("FD-203", 3, 150, 0)), ORDER, ARRIVED, [before]) == [Finding(Why.NOT_ARRIVED, "FD-203", 450)]
+    assert match(invoice(Line("FD-203", 3, 150, 0)), ORDER, ARRIVED, [before]) == [
+        Finding(Why.NOT_ARRIVED, "FD-203", 450)
+    ]
 
 
 def test_what_was_not_ordered_is_found_and_nothing_else_said_of_it():
@@ -108,7 +112,9 @@ def test_a_credit_makes_room_for_a_new_line():
 def test_only_the_orders_own_deliveries_and_invoices_count():
     assert arrived("PO-4410", ARRIVED) == {"FD-201": 230, "FD-203": 60}
     other = replace(invoice(Line("FD-201", 7, 122, 0)), order="PO-1")
-    assert billed([other, invoice(Line("FD-201", 5, 122, 0)), invoice(Line("FD-201", -1, 122, 0))], "PO-4410") == {"FD-201": 4}
+    assert billed([other, invoice(Line("FD-201", 5, 122, 0)), invoice(Line("FD-201", -1, 122, 0))], "PO-4410") == {
+        "FD-201": 4
+    }
 
 
 def test_the_backlog():

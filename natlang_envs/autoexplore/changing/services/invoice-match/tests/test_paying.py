@@ -39,7 +39,9 @@ def test_what_repeats_counts_for_the_year():
     assert signatures(Bill(20_000, "cafés", repeats=12)) == ["department lead"]
 
 
-@pytest.mark.parametrize(("months", "names"), [(24, ["café manager"]), (25, ["café manager", "department lead", "finance director"])])
+@pytest.mark.parametrize(
+    ("months", "names"), [(24, ["café manager"]), (25, ["café manager", "department lead", "finance director"])]
+)
 def test_a_contract_above_two_years_has_two_more(months: int, names: list[str]):
     assert signatures(Bill(9900, "cafés", months=months)) == names
 
@@ -74,10 +76,14 @@ def test_orders_split_around_a_limit():
     assert split_orders(orders, 25_000) == ["A"]
     assert split_orders(orders, 25_000, within=8) == ["A", "B"]
     assert split_orders([("A", 1, 12_500), ("A", 2, 12_500), ("D", 1, 12_500), ("D", 1, 12_501)], 25_000) == ["D"]
-    assert split_orders([("D", 5, 25_000), ("A", 9, 20_000), ("D", 1, 1), ("A", 4, 5001), ("E", 4, 24_000)], 25_000) == ["A", "D"]
+    assert split_orders(
+        [("D", 5, 25_000), ("A", 9, 20_000), ("D", 1, 1), ("A", 4, 5001), ("E", 4, 24_000)], 25_000
+    ) == ["A", "D"]
 
 
-@pytest.mark.parametrize(("day", "paid"), [(date(2026, 1, 19), True), (date(2026, 1, 20), False), (date(2026, 1, 2), True)])
+@pytest.mark.parametrize(
+    ("day", "paid"), [(date(2026, 1, 19), True), (date(2026, 1, 20), False), (date(2026, 1, 2), True)]
+)
 def test_what_falls_due_before_the_next_run_is_paid(day: date, paid: bool):
     # The 19th with 30 days is due on 18 February, the day before the next run.
     assert payable(bill(1000, day), Terms(30), RUN) is paid

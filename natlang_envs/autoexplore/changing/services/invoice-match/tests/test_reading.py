@@ -15,7 +15,12 @@ total;46680;3480
 
 def test_a_whole_invoice():
     invoice = read(GOOD)
-    assert (invoice.supplier, invoice.number, invoice.day, invoice.order) == ("SUP-09", "BB-0871", date(2026, 1, 14), "PO-4410")
+    assert (invoice.supplier, invoice.number, invoice.day, invoice.order) == (
+        "SUP-09",
+        "BB-0871",
+        date(2026, 1, 14),
+        "PO-4410",
+    )
     assert invoice.lines == (Line("FD-201", 240, 122, 0), Line("PK-330", 12, 1450, 20))
     assert (invoice.net, invoice.vat, invoice.gross, invoice.is_credit) == (46_680, 3480, 50_160, False)
 

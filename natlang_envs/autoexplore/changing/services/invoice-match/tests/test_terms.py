@@ -65,7 +65,13 @@ def test_working_days(day: date, moved: date):
 
 @pytest.mark.parametrize(
     ("day", "last"),
-    [(date(2026, 1, 1), 31), (date(2026, 2, 28), 28), (date(2028, 2, 1), 29), (date(2026, 11, 30), 30), (date(2026, 12, 31), 31)],
+    [
+        (date(2026, 1, 1), 31),
+        (date(2026, 2, 28), 28),
+        (date(2028, 2, 1), 29),
+        (date(2026, 11, 30), 30),
+        (date(2026, 12, 31), 31),
+    ],
 )
 def test_month_ends(day: date, last: int):
     assert month_end(day) == day.replace(day=last)
@@ -84,7 +90,10 @@ def test_one_part_by_default():
 def test_the_second_half_waits_for_the_arrival():
     terms = parse_terms("50% at shipment, 50% 30 days after arrival")
     assert instalments(terms, bill(10_001)) == [(date(2026, 1, 14), 5000)]
-    assert instalments(terms, bill(10_001), arrived=date(2026, 3, 10)) == [(date(2026, 1, 14), 5000), (date(2026, 4, 9), 5001)]
+    assert instalments(terms, bill(10_001), arrived=date(2026, 3, 10)) == [
+        (date(2026, 1, 14), 5000),
+        (date(2026, 4, 9), 5001),
+    ]
 
 
 def test_parts_move_to_working_days():

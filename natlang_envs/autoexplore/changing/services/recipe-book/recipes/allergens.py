@@ -78,9 +78,7 @@ def safe_for(line: Mapping[str, Answer], avoided: Iterable[str], careful: bool =
 
 def is_vegan(recipe: Recipe, goods: Mapping[str, Goods]) -> bool:
     """Tell whether nothing in it is of an animal."""
-    return all(
-        not (goods[each.name].animal | goods[each.name].contains) & ANIMAL for each in recipe.ingredients
-    )
+    return all(not (goods[each.name].animal | goods[each.name].contains) & ANIMAL for each in recipe.ingredients)
 
 
 def changed(before: Mapping[str, Answer], after: Mapping[str, Answer]) -> list[str]:

@@ -43,7 +43,12 @@ def test_other_text_is_no_amount(text: str):
 
 @pytest.mark.parametrize(
     ("amount", "text"),
-    [(Amount(14_800, "g"), "1,480 g"), (Amount(105, "g"), "10.5 g"), (Amount(30, "piece"), "3"), (Amount(5, "ml"), "0.5 ml")],
+    [
+        (Amount(14_800, "g"), "1,480 g"),
+        (Amount(105, "g"), "10.5 g"),
+        (Amount(30, "piece"), "3"),
+        (Amount(5, "ml"), "0.5 ml"),
+    ],
 )
 def test_amounts_are_shown(amount: Amount, text: str):
     assert str(amount) == text
@@ -63,13 +68,29 @@ def test_multiples_go_to_the_nearest_tenth():
     assert Amount(10, "ml").times(5, 3) == Amount(17, "ml")
 
 
-@pytest.mark.parametrize(("tenths", "step"), [(1, 5), (99, 5), (100, 10), (999, 10), (1000, 50), (9999, 50), (10_000, 100)])
+@pytest.mark.parametrize(
+    ("tenths", "step"), [(1, 5), (99, 5), (100, 10), (999, 10), (1000, 50), (9999, 50), (10_000, 100)]
+)
 def test_steps_of_the_scales(tenths: int, step: int):
     assert step_of(tenths) == step
 
 
 @pytest.mark.parametrize(
-    ("tenths", "shown"), [(0, 0), (1, 5), (7, 5), (8, 10), (97, 95), (98, 100), (104, 100), (105, 110), (1024, 1000), (1025, 1050), (10_049, 10_000), (10_050, 10_100)]
+    ("tenths", "shown"),
+    [
+        (0, 0),
+        (1, 5),
+        (7, 5),
+        (8, 10),
+        (97, 95),
+        (98, 100),
+        (104, 100),
+        (105, 110),
+        (1024, 1000),
+        (1025, 1050),
+        (10_049, 10_000),
+        (10_050, 10_100),
+    ],
 )
 def test_what_the_scale_shows(tenths: int, shown: int):
     assert on_scale(Amount(tenths, "g")) == Amount(shown, "g")
@@ -83,7 +104,12 @@ def test_millilitres_and_pieces_are_whole(tenths: int, shown: int):
 
 def test_a_recipe_is_read():
     recipe = read(BANANA)
-    assert (recipe.name, recipe.sku, recipe.portions, recipe.portion) == ("Banana bread", "FD-204", 48, Amount(950, "g"))
+    assert (recipe.name, recipe.sku, recipe.portions, recipe.portion) == (
+        "Banana bread",
+        "FD-204",
+        48,
+        Amount(950, "g"),
+    )
     assert (recipe.vessels, recipe.vessel, recipe.keeps_days, recipe.kept) == (4, "tin", 4, "wrapped")
     assert recipe.beside == {"nuts", "sesame"}
     assert recipe.ingredients[2:5] == (
@@ -102,7 +128,13 @@ def test_pieces_have_no_weight():
 
 def test_what_need_not_be_said():
     recipe = read("# Chai (OT-301)\nmakes 20 x 30 ml\nkeeps: 2 weeks\nSyrup | 600 ml\n")
-    assert (recipe.vessels, recipe.vessel, recipe.keeps_days, recipe.kept, recipe.beside) == (1, "tray", 14, "", frozenset())
+    assert (recipe.vessels, recipe.vessel, recipe.keeps_days, recipe.kept, recipe.beside) == (
+        1,
+        "tray",
+        14,
+        "",
+        frozenset(),
+    )
     assert recipe.portion == Amount(300, "ml")
 
 

@@ -96,7 +96,10 @@ def test_no_tin_is_no_list():
 
 
 def test_a_days_shopping():
-    lists = {"a": [Weighed("Flour", Amount(100, "g")), Weighed("Eggs", Amount(500, "g"), 1)], "b": [Weighed("Flour", Amount(50, "g"))]}
+    lists = {
+        "a": [Weighed("Flour", Amount(100, "g")), Weighed("Eggs", Amount(500, "g"), 1)],
+        "b": [Weighed("Flour", Amount(50, "g"))],
+    }
     assert shopping(lists) == {"Eggs": Amount(500, "g"), "Flour": Amount(150, "g")}
     assert list(shopping(lists)) == ["Eggs", "Flour"]
 

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from roasting.batches import roasted_from
 from roasting.coffees import COFFEES, GRAMS
 from roasting.day import Slot
-from roasting.batches import roasted_from
 
 
 def clock(minute: int) -> str:

@@ -113,7 +113,16 @@ def test_who_may_roast():
 
 def test_times_and_kilos():
     assert [clock(minute) for minute in (0, 429, 870)] == ["00:00", "07:09", "14:30"]
-    assert [kilos(grams) for grams in (0, 49, 50, 949, 950, 1000, 20_149, 20_150)] == ["0.0", "0.0", "0.1", "0.9", "1.0", "1.0", "20.1", "20.2"]
+    assert [kilos(grams) for grams in (0, 49, 50, 949, 950, 1000, 20_149, 20_150)] == [
+        "0.0",
+        "0.0",
+        "0.1",
+        "0.9",
+        "1.0",
+        "1.0",
+        "20.1",
+        "20.2",
+    ]
 
 
 def test_the_sheet():

@@ -3,7 +3,19 @@
 import pytest
 
 from roasting.batches import Batch, batches, green_for, left_out, loads, mixed, roasted_from
-from roasting.coffees import BERTHA, CUMBRE, FOGHORN, GUJI, HUILA, MARJORIE, ROPEWALK, SINGLE_GUJI, SLACK_TIDE, Coffee, Roaster
+from roasting.coffees import (
+    BERTHA,
+    CUMBRE,
+    FOGHORN,
+    GUJI,
+    HUILA,
+    MARJORIE,
+    ROPEWALK,
+    SINGLE_GUJI,
+    SLACK_TIDE,
+    Coffee,
+    Roaster,
+)
 from roasting.orders import BadOrder, Order, parse_order, parse_weight, to_roast, totals
 
 
@@ -23,7 +35,12 @@ def test_a_loss_is_possible(loss: int):
 
 
 def test_single_origins():
-    assert [each.is_single_origin for each in (FOGHORN, ROPEWALK, SLACK_TIDE, SINGLE_GUJI)] == [False, False, False, True]
+    assert [each.is_single_origin for each in (FOGHORN, ROPEWALK, SLACK_TIDE, SINGLE_GUJI)] == [
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_sixty_percent_of_a_drum():
@@ -48,7 +65,14 @@ def test_weights_are_read(text: str, grams: int):
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("24", "'24' is no weight"), ("1 kg + ", "'' is no weight"), ("2 x 300 g", "no bags of 300 g"), ("2 x 2 kg", "no bags of 2000 g"), ("1.25 kg", "no weight")]
+    ("text", "why"),
+    [
+        ("24", "'24' is no weight"),
+        ("1 kg + ", "'' is no weight"),
+        ("2 x 300 g", "no bags of 300 g"),
+        ("2 x 2 kg", "no bags of 2000 g"),
+        ("1.25 kg", "no weight"),
+    ],
 )
 def test_other_weights_are_refused(text: str, why: str):
     with pytest.raises(BadOrder, match=why):
@@ -134,7 +158,10 @@ def test_loads_are_even_and_full_enough(green: int, found: list[int]):
     assert loads(green, MARJORIE) == found
 
 
-@pytest.mark.parametrize(("green", "found"), [(0, []), (1, [13_200]), (13_200, [13_200]), (22_001, [13_200, 13_200]), (39_599, [19_800, 19_799])])
+@pytest.mark.parametrize(
+    ("green", "found"),
+    [(0, []), (1, [13_200]), (13_200, [13_200]), (22_001, [13_200, 13_200]), (39_599, [19_800, 19_799])],
+)
 def test_what_is_promised_is_roasted(green: int, found: list[int]):
     assert loads(green, MARJORIE, promised=True) == found
 

@@ -42,7 +42,11 @@ def test_oldest_by_arrival_first_and_then_by_number():
 
 
 def test_a_dry_bag_jumps_the_queue():
-    bags = [bag(1, date(2025, 4, 1)), bag(2, moisture_then=110, moisture_now=101), bag(3, date(2025, 3, 1), moisture_now=102)]
+    bags = [
+        bag(1, date(2025, 4, 1)),
+        bag(2, moisture_then=110, moisture_now=101),
+        bag(3, date(2025, 3, 1), moisture_now=102),
+    ]
     assert [each.jumps for each in bags] == [False, True, False]
     assert [each.number for each in queue(bags, BRAZIL)] == [2, 3, 1]
 
@@ -130,7 +134,9 @@ def test_marks(score: float, result: Verdict):
     assert verdict(points(score)) is result
 
 
-@pytest.mark.parametrize(("off", "result"), [(15, Verdict.HELD), (16, Verdict.REJECTED), (-15, Verdict.HELD), (-16, Verdict.REJECTED)])
+@pytest.mark.parametrize(
+    ("off", "result"), [(15, Verdict.HELD), (16, Verdict.REJECTED), (-15, Verdict.HELD), (-16, Verdict.REJECTED)]
+)
 def test_a_loss_off_the_profile_rejects_what_would_be_held(off: int, result: Verdict):
     assert verdict(points(83), loss_off=off) is result
     assert verdict(points(84), loss_off=off) is Verdict.PASSED

@@ -37,7 +37,9 @@ def due_minutes(minutes: int, age: int) -> int:
     return minutes // EACH * BREAK
 
 
-def missed(employee: str, site: str, day: date, minutes: int, age: int, taken: Iterable[tuple[int, int]]) -> Missed | None:
+def missed(
+    employee: str, site: str, day: date, minutes: int, age: int, taken: Iterable[tuple[int, int]]
+) -> Missed | None:
     """Return what is added to pay.
 
     Args:
@@ -56,4 +58,6 @@ def missed(employee: str, site: str, day: date, minutes: int, age: int, taken: I
 def raised(found: Iterable[Missed], year: int, month: int) -> list[str]:
     """Return the cafés with three missed breaks and more in a month, the worst first."""
     counts = Counter(each.site for each in found if (each.day.year, each.day.month) == (year, month))
-    return [site for site, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if count >= RAISED_FROM]
+    return [
+        site for site, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if count >= RAISED_FROM
+    ]

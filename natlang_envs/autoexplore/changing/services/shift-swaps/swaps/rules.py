@@ -59,7 +59,9 @@ def _lengths(shifts: Sequence[Shift]) -> list[Breach]:
         if shift.minutes < SHORTEST:
             found.append(Breach("shortest shift", str(shift)))
     found.extend(
-        Breach("hours a day", f"{show_length(minutes)} on {day}") for day, minutes in by_day.items() if minutes > MOST_A_DAY
+        Breach("hours a day", f"{show_length(minutes)} on {day}")
+        for day, minutes in by_day.items()
+        if minutes > MOST_A_DAY
     )
     return found
 
@@ -80,7 +82,9 @@ def free_weekends(shifts: Sequence[Shift], first: date) -> int:
 
     A shift of Friday that ends after midnight spoils the Saturday.
     """
-    busy = {shift.day for shift in shifts} | {shift.day + timedelta(days=1) for shift in shifts if shift.end > 24 * HOUR}
+    busy = {shift.day for shift in shifts} | {
+        shift.day + timedelta(days=1) for shift in shifts if shift.end > 24 * HOUR
+    }
     saturday = first + timedelta(days=(SATURDAY - first.weekday()) % 7)
     weekends = [saturday + timedelta(weeks=number) for number in range(WEEKENDS)]
     return sum(day not in busy and day + timedelta(days=1) not in busy for day in weekends)

@@ -1,6 +1,6 @@
 """A swap: asked by one, agreed by the other, not refused by a manager in time, and done.
 
-    ASKED -> AGREED -> APPROVED -> DONE, or from ASKED to WITHDRAWN, or from AGREED to REFUSED
+ASKED -> AGREED -> APPROVED -> DONE, or from ASKED to WITHDRAWN, or from AGREED to REFUSED
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,7 +65,9 @@ def same_grade(one: str, other: str) -> bool:
     return one == other
 
 
-def ask(mine: Shift, yours: Shift, now: Moment, grades: Mapping[str, str], keepers: frozenset[str] = frozenset()) -> Swap:
+def ask(
+    mine: Shift, yours: Shift, now: Moment, grades: Mapping[str, str], keepers: frozenset[str] = frozenset()
+) -> Swap:
     """Begin a swap.
 
     Args:

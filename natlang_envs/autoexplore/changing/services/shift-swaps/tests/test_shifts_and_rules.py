@@ -17,7 +17,8 @@ def shift(day: int, start: str, end: str, site: str = "C03", employee: str = "E0
 
 
 @pytest.mark.parametrize(
-    ("text", "minute"), [("06:30", 390), ("6.30", 390), ("0630", 390), (" 26:30 ", 1590), ("00:00", 0), ("30:00", 1800), ("9:59", 599)]
+    ("text", "minute"),
+    [("06:30", 390), ("6.30", 390), ("0630", 390), (" 26:30 ", 1590), ("00:00", 0), ("30:00", 1800), ("9:59", 599)],
 )
 def test_times_are_read(text: str, minute: int):
     assert parse_time(text) == minute
@@ -31,7 +32,14 @@ def test_there_is_no_such_time(text: str):
 
 def test_times_and_lengths_are_shown():
     assert [show_time(minute) for minute in (0, 9, 390, 1590)] == ["00:00", "00:09", "06:30", "26:30"]
-    assert [show_length(minutes) for minutes in (0, 20, 59, 60, 465, 605)] == ["0 min", "20 min", "59 min", "1 h", "7 h 45", "10 h 05"]
+    assert [show_length(minutes) for minutes in (0, 20, 59, 60, 465, 605)] == [
+        "0 min",
+        "20 min",
+        "59 min",
+        "1 h",
+        "7 h 45",
+        "10 h 05",
+    ]
 
 
 def test_moments_go_over_midnight():
@@ -165,7 +173,10 @@ def test_one_person_at_a_time():
 
 def test_free_weekends():
     assert free_weekends([], MONDAY) == 6
-    assert free_weekends([shift(5, "08:00", "12:00"), shift(13, "08:00", "12:00"), shift(19, "08:00", "12:00")], MONDAY) == 3
+    assert (
+        free_weekends([shift(5, "08:00", "12:00"), shift(13, "08:00", "12:00"), shift(19, "08:00", "12:00")], MONDAY)
+        == 3
+    )
     assert free_weekends([shift(day, "08:00", "12:00") for day in (4, 7, 41, 47)], MONDAY) == 5
 
 

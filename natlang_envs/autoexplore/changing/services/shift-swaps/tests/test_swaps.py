@@ -191,7 +191,9 @@ def test_only_an_approved_swap_of_the_present_rota_is_carried_out():
 
 
 def test_more_than_four_swaps_need_a_talk():
-    done = [Swap(MINE, YOURS, EARLY, State.DONE) for _ in range(3)] + [Swap(YOURS, MINE, EARLY, State.DONE) for _ in range(2)]
+    done = [Swap(MINE, YOURS, EARLY, State.DONE) for _ in range(3)] + [
+        Swap(YOURS, MINE, EARLY, State.DONE) for _ in range(2)
+    ]
     assert not needs_talk(done[:4], "E061")
     assert needs_talk(done, "E061")
     assert needs_talk(done, "E064")

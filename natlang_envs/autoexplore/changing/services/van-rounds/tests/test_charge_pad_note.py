@@ -131,7 +131,10 @@ def test_a_note():
         "tubs 5 kg                        2",
         "kegs                             1",
     ]
-    assert lines(Drop("C01", tubs=1), "K01401N") == ["C01                        K01401N", "tubs 5 kg                        1"]
+    assert lines(Drop("C01", tubs=1), "K01401N") == [
+        "C01                        K01401N",
+        "tubs 5 kg                        1",
+    ]
 
 
 def test_the_council_wants_a_purchase_number():

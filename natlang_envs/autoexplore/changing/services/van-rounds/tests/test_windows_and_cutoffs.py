@@ -39,7 +39,13 @@ def test_windows_are_read(text: str, window: Window):
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("07:00", "'07:00' is no window"), ("10:00-07:00", "a door open from 600 to 420"), ("from dawn", "'dawn' is no time"), ("-07:00", "'' is no time")]
+    ("text", "why"),
+    [
+        ("07:00", "'07:00' is no window"),
+        ("10:00-07:00", "a door open from 600 to 420"),
+        ("from dawn", "'dawn' is no time"),
+        ("-07:00", "'' is no time"),
+    ],
 )
 def test_other_windows_are_refused(text: str, why: str):
     with pytest.raises(BadTime, match=why):

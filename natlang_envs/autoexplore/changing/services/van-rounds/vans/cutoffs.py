@@ -23,7 +23,9 @@ def wholesale_cutoff(van_day: date) -> datetime:
     return datetime.combine(monday - timedelta(days=7 - THURSDAY), WHOLESALE_CUTOFF)
 
 
-def next_van(ordered: datetime, van_weekdays: Collection[int], wholesale: bool = False, shut: Collection[date] = ()) -> date:
+def next_van(
+    ordered: datetime, van_weekdays: Collection[int], wholesale: bool = False, shut: Collection[date] = ()
+) -> date:
     """Return the day of the first van that an order still makes.
 
     Args:
@@ -46,7 +48,7 @@ def next_van(ordered: datetime, van_weekdays: Collection[int], wholesale: bool =
 
 
 def charge_for_change(asked: datetime, cutoff: datetime, leaves: datetime) -> str:
-    """Return what becomes of a change: free until the cut-off, a question for an hour before the van leaves, then none."""
+    """Return what becomes of a change: made until the cut-off, then a question until an hour before the van leaves."""
     if asked <= cutoff:
         return "yes"
     return "ask Ellie Marsh" if leaves - asked >= timedelta(hours=1) else "no"

@@ -39,7 +39,13 @@ class Drop:
     @property
     def grams(self) -> int:
         """All of it with its crates and tubs."""
-        return self.bags * 1000 + self.crates * CRATE_GRAMS + self.tubs * (TUB_GRAMS + 400) + self.kegs * 22_000 + self.other_grams
+        return (
+            self.bags * 1000
+            + self.crates * CRATE_GRAMS
+            + self.tubs * (TUB_GRAMS + 400)
+            + self.kegs * 22_000
+            + self.other_grams
+        )
 
     @property
     def is_cold(self) -> bool:

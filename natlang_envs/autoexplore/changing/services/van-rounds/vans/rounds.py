@@ -50,7 +50,11 @@ def way(minutes: Mapping[tuple[str, str], int], one: str, other: str) -> int:
 
 
 def timed(
-    drops: Sequence[Drop], leaves: int, windows: Mapping[str, Window], minutes: Mapping[tuple[str, str], int], home: str = "C02"
+    drops: Sequence[Drop],
+    leaves: int,
+    windows: Mapping[str, Window],
+    minutes: Mapping[tuple[str, str], int],
+    home: str = "C02",
 ) -> list[Stop]:
     """Return the stops of a round in the order of the drops.
 
@@ -90,7 +94,9 @@ def faults(drops: Sequence[Drop], stops: Sequence[Stop], windows: Mapping[str, W
     return found
 
 
-def latest_start(drops: Sequence[Drop], windows: Mapping[str, Window], minutes: Mapping[tuple[str, str], int]) -> int | None:
+def latest_start(
+    drops: Sequence[Drop], windows: Mapping[str, Window], minutes: Mapping[tuple[str, str], int]
+) -> int | None:
     """Return the latest minute at which a round may leave so that no door is shut; None if there is none."""
     for leaves in range(24 * 60 - 1, -1, -1):
         stops = timed(drops, leaves, windows, minutes)

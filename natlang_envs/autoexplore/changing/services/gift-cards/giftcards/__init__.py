@@ -1,1 +1,0 @@
-"""Gift cards of the Coffee Company and their journal; see README.md."""

@@ -1,1 +1,0 @@
-"""Supplier invoices of the Coffee Company: read, matched, approved, paid; see README.md."""

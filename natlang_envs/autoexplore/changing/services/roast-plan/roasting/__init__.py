@@ -1,1 +1,0 @@
-"""Plans a week of the roastery: orders, batches, slots, bags, cupping; see README.md."""

@@ -1,1 +1,0 @@
-"""Rotas of the Coffee Company: rules, swaps, breaks, banked hours; see README.md."""
