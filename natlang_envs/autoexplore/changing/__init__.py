@@ -1,6 +1,7 @@
 """Change tasks: one place of tested Python code is broken, and the edit that mends it is among those listed.
 
 mutations    every single-place edit of a source file
+names        what the functions and classes of a source hold
 places       statements and functions by line
 worker       a script that runs tests in forks, with other sources or one other function
 running      a repository with tests, and its outcomes under each listed edit

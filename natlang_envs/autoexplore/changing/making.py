@@ -104,7 +104,7 @@ def make(subject: Subject, runner: Runner, journal: Path, count: int) -> Iterato
                 yield row
 
 
-def sharpness(subject: Subject, rows: Iterable[Row]) -> Counter[str]:
+def sharpness(rows: Iterable[Row]) -> Counter[str]:
     """Count a journal's mutations: those that a test or the import reaches, and those that one or two tests notice."""
     counts: Counter[str] = Counter()
     for row in rows:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from natlang_envs.autoexplore.changing.names import arguments_of
+
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -48,15 +50,10 @@ def _has(node: ast.FunctionDef | ast.AsyncFunctionDef, line: int) -> bool:
         *node.args.defaults,
         *node.args.kw_defaults,
         node.returns,
-        *(each.annotation for each in _all(node.args)),
+        *(each.annotation for each in arguments_of(node)),
     ]
     last = max([node.lineno, *(each.end_lineno or 0 for each in signature if each is not None)])
     return last < line <= _end(node)
-
-
-def _all(arguments: ast.arguments) -> list[ast.arg]:
-    starred = [each for each in (arguments.vararg, arguments.kwarg) if each is not None]
-    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *starred]
 
 
 def _inside(node: ast.AST, statement: ast.stmt) -> bool:

@@ -31,6 +31,7 @@ from typing import Any, cast
 
 import pytest
 
+COLLECTION_SECONDS = 5.0
 WALL_SECONDS = 120  # for a test that sleeps; a busy machine is not that slow
 
 Job = dict[str, Any]
@@ -206,7 +207,7 @@ def _batch(batch: dict[str, Any], arguments: list[str], seconds: float) -> bytes
         os.dup2(os.open(os.devnull, os.O_RDWR), 2)
         Overlay.texts = batch["overlay"]
         session = Session(batch["jobs"], seconds, writing)
-        signal.setitimer(signal.ITIMER_PROF, seconds * 5)
+        signal.setitimer(signal.ITIMER_PROF, seconds + COLLECTION_SECONDS)
         if any("cover" in job for job in batch["jobs"]):
             sys.setprofile(session.profile)
         with contextlib.suppress(BaseException):

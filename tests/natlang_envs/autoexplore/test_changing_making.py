@@ -1,0 +1,276 @@
+"""Making change tasks: outcomes are those of pytest, the journal goes on where it was killed, bad tests are named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import natlang_envs
+from natlang_envs import UsageError
+from natlang_envs.autoexplore.changing.making import make, pack, sharpness, unpack
+from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
+from natlang_envs.autoexplore.changing.places import Places
+from natlang_envs.autoexplore.changing.running import Runner, Subject, all_pass, failing, open_subject, tabulate
+from tests.support.folders import write
+
+SERVICES = Path(natlang_envs.__file__).parent / "autoexplore" / "changing" / "services"
+SHOP: dict[str, bytes | str] = {
+    "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\n",
+    "shop/prices.py": """
+FREE_FROM = 3
+
+
+def doubled(price):
+    return price * 2
+
+
+STEP = doubled(5)
+
+
+def total(prices, taken=0):
+    if (
+        len(prices) >= FREE_FROM
+        and min(prices) > 0
+    ):
+        prices = sorted(prices)[1:]
+    return sum(prices) - taken
+
+
+class Purse:
+    def __init__(self, pence):
+        self.pence = pence
+
+    def coins(self):
+        count = self.pence // STEP
+        if self.pence % STEP:
+            count += 1
+        return count
+""",
+    "tests/test_prices.py": """
+import pytest
+
+from shop.prices import Purse, total
+
+
+@pytest.mark.parametrize(("prices", "due"), [([1, 2], 3), ([1, 2, 4], 6), ([0, 2, 4], 6), ([9, 5, 6, 7], 22)])
+def test_total(prices, due):
+    assert total(prices) == due
+
+
+def test_taken():
+    assert total([5, 6], 3) == 8
+    assert total([5], taken=1) == 4
+
+
+@pytest.mark.parametrize(("pence", "coins"), [(0, 0), (10, 1), (11, 2), (25, 3)])
+def test_coins(pence, coins):
+    assert Purse(pence).coins() == coins
+
+
+def test_of_nothing():
+    assert 1
+""",
+}
+FILE = "shop/prices.py"
+COUNT = 4
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Subject:
+    folder = tmp_path_factory.mktemp("shop")
+    write(folder, SHOP)
+    return open_subject(folder)
+
+
+@pytest.fixture(scope="module")
+def runner(shop: Subject) -> Iterator[Runner]:
+    with Runner(shop, seconds=0.3) as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def tests(runner: Runner) -> list[str]:
+    return all_pass(runner)
+
+
+def names(outcome: int, tests: list[str]) -> set[str]:
+    return {name for number, name in enumerate(tests) if outcome >> number & 1}
+
+
+def test_a_tables_outcomes_are_those_of_importing_everything_again(
+    shop: Subject, runner: Runner, tests: list[str]
+) -> None:
+    text = shop.sources[FILE]
+    table = tabulate(runner, tests, FILE, text)
+    assert table.base == 0
+    for edit, outcome in list(zip(edits(text), table.outcomes, strict=True))[::3]:
+        assert [outcome] == failing(runner, tests, {FILE: apply(text, edit)}), edit
+    assert len(set(table.outcomes)) > 8
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("taken=0", "taken=1"), ("price * 2", "price / 2"), ("FREE_FROM = 3", "FREE_FROM = 2")]
+)
+def test_outcomes_are_pytests_own(
+    shop: Subject, runner: Runner, tests: list[str], tmp_path: Path, old: str, new: str
+) -> None:
+    text = shop.sources[FILE]
+    copy = shutil.copytree(shop.root, tmp_path / "copy")
+    (copy / FILE).write_text(text.replace(old, new), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-rf", "--tb=no", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
+    failed = {line.split(" - ")[0].removeprefix("FAILED ") for line in done.stdout.splitlines() if "FAILED " in line}
+    (outcome,) = failing(runner, tests, {FILE: text.replace(old, new)})
+    assert names(outcome, tests) == failed
+    assert failed
+
+
+def test_what_never_ends_or_cannot_be_imported_fails_everything(
+    shop: Subject, runner: Runner, tests: list[str]
+) -> None:
+    text = shop.sources[FILE]
+    everything = (1 << len(tests)) - 1
+    assert failing(runner, tests, {FILE: text.replace("count += 1", "while True: pass")}) == [everything]
+    assert failing(runner, tests, {FILE: text + "while True: pass\n"}) == [everything]
+    assert failing(runner, tests, {FILE: "import nothing_of_that_name\n"}) == [everything]
+    assert tabulate(runner, tests, FILE, "import nothing_of_that_name\nx = 1\n").base == everything
+
+
+def test_tests_that_are_gone_have_failed(shop: Subject, runner: Runner, tests: list[str], tmp_path: Path) -> None:
+    write(tmp_path, SHOP)
+    path = tmp_path / "tests" / "test_prices.py"
+    path.write_text(path.read_text(encoding="utf-8").replace("(25, 3)", "(25 + STEP - 10, 3)"), encoding="utf-8")
+    path.write_text(path.read_text(encoding="utf-8").replace("import Purse", "import STEP, Purse"), encoding="utf-8")
+    text = shop.sources[FILE].replace("doubled(5)", "doubled(6)")
+    with Runner(open_subject(tmp_path), seconds=0.3) as other:
+        (outcome,) = failing(other, tests, {FILE: text})
+    assert "tests/test_prices.py::test_coins[25-3]" in names(outcome, tests)
+
+
+def test_places() -> None:
+    places = Places(str(SHOP[FILE]))
+    lines = str(SHOP[FILE]).splitlines()
+    condition = lines.index("        and min(prices) > 0") + 1
+    assert list(places.statement(condition)) == [condition - 2, condition - 1, condition, condition + 1]
+    assert places.function(condition) == ("total", condition - 3)
+    assert places.function(condition - 3) is None
+    coins = lines.index("            count += 1") + 1
+    assert (places.function_name(coins), list(places.statement(coins))) == ("Purse.coins", [coins])
+    assert (places.function_name(2), places.function(2)) == ("", None)
+
+
+@pytest.fixture(scope="module")
+def journal(shop: Subject, runner: Runner, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("journal") / "tasks.jsonl"
+    list(make(shop, runner, path, COUNT))
+    return path
+
+
+def rows_of(journal: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_tasks_table_holds_one_way_back_and_the_rules_are_kept(
+    shop: Subject, journal: Path, tests: list[str]
+) -> None:
+    tasks = [row for row in rows_of(journal) if "table" in row]
+    assert tasks
+    for row in tasks:
+        text = shop.sources[str(row["file"])]
+        edit = Edit(row["line"], row["start"], row["end"], row["new"], row["operator"])  # type: ignore[arg-type]
+        broken = apply(text, edit)
+        outcomes = unpack(row["table"])  # type: ignore[arg-type]
+        listed = edits(broken)
+        assert len(outcomes) == len(listed)
+        assert apply(broken, listed[row["restoring"]]) == text  # type: ignore[index]
+        assert outcomes[row["restoring"]] == 0  # type: ignore[index]
+        assert 2 <= int(str(row["failing"]), 16).bit_count() < len(tests)
+    assert max(Counter((row["file"], row["line"]) for row in tasks).values()) == 1
+    assert max(Counter((row["file"], row["function"]) for row in tasks).values()) <= 3
+    assert max(Counter(row["operator"] for row in tasks).values()) <= 1  # 15% of four
+
+
+def test_a_killed_making_goes_on_and_makes_the_same_bytes(
+    shop: Subject, runner: Runner, journal: Path, tmp_path: Path
+) -> None:
+    whole = journal.read_bytes()
+    copy = tmp_path / "tasks.jsonl"
+    lines = whole.splitlines(keepends=True)
+    for kept in (len(lines) - 2, len(lines) - 1):
+        copy.write_bytes(b"".join(lines[:kept]) + lines[kept][:20])
+        made = list(make(shop, runner, copy, COUNT))
+        assert copy.read_bytes() == whole
+        assert [row["id"] for row in made] == [row["id"] for row in rows_of(journal) if "table" in row]
+
+
+def test_a_journal_of_something_else_is_refused(shop: Subject, runner: Runner, journal: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="of another repository, count or version"):
+        list(make(shop, runner, journal, COUNT + 1))
+    (tmp_path / "notes.txt").write_text("milk\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="no journal of tasks"):
+        list(make(shop, runner, tmp_path / "notes.txt", COUNT))
+    with pytest.raises(UsageError, match="ask for one at least"):
+        list(make(shop, runner, tmp_path / "new.jsonl", 0))
+
+
+def test_sharpness_counts_what_is_noticed(journal: Path) -> None:
+    counts = sharpness(rows_of(journal))
+    assert counts["listed"] >= counts["covered"] >= counts["noticed"] >= counts["by two"] > 0
+    assert counts["noticed"] < counts["listed"]  # such as `>= 0` for `> 0`
+
+
+def test_outcomes_are_packed_and_unpacked() -> None:
+    outcomes = [0, 1 << 200, 7, 0, 7]
+    assert json.loads(json.dumps(pack(outcomes))) == {"outcomes": ["0", f"{1 << 200:x}", "7"], "edits": [0, 1, 2, 0, 2]}
+    assert unpack(pack(outcomes)) == outcomes
+
+
+@pytest.mark.parametrize(
+    ("test", "why"),
+    [
+        ("def test_a(): assert 0\n", r"test_a.py::test_a fails before anything is broken"),
+        ("import nothing_of_that_name\n", "cannot be collected"),
+        ("x = 1\n", "cannot be collected"),
+        ("SEEN = []\ndef test_a(): SEEN.append(1)\ndef test_b(): assert SEEN\n", "test_b passes and fails"),
+        ("def test_a():\n    while True: pass\n", "take too long"),
+        ("import os\ndef test_a(): os._exit(0)\n", "take too long|cannot be collected"),
+    ],
+)
+def test_tests_that_cannot_be_used_are_named_in_one_line(tmp_path: Path, test: str, why: str) -> None:
+    write(tmp_path, {"a.py": "x = 1\n", "tests/test_a.py": test})
+    with Runner(open_subject(tmp_path), seconds=0.3) as runner, pytest.raises(UsageError, match=why) as caught:
+        all_pass(runner)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_repository_without_tests_or_sources_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "x = 1\n"})
+    with pytest.raises(UsageError, match="name the folder with the tests"):
+        open_subject(tmp_path)
+    write(tmp_path, {"only/tests/test_a.py": "def test_a(): pass\n", "only/conftest.py": "", "only/.venv/b.py": ""})
+    with pytest.raises(UsageError, match="no Python sources outside tests"):
+        open_subject(tmp_path / "only")
+    write(tmp_path, {"tests/test_a.py": "", "b.py": b"x = '\xff'\n"})
+    with pytest.raises(UsageError, match=r"b\.py is not UTF-8"):
+        open_subject(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "folder", sorted(path for path in SERVICES.iterdir() if (path / "README.md").exists()), ids=lambda path: path.name
+)
+def test_a_service_is_of_the_size_and_its_tests_pass_in_any_order(folder: Path) -> None:
+    subject = open_subject(folder)
+    assert 400 <= sum(text.count("\n") for text in subject.sources.values()) <= 800
+    with Runner(subject) as runner:
+        assert len(all_pass(runner)) >= 40
+    banned = ("import random", "datetime.now", "date.today", "time.time", "socket", "urllib", "subprocess")
+    every = [path.read_text(encoding="utf-8") for path in folder.rglob("*.py")]
+    assert not [word for word in banned for text in every if word in text]
+    assert (folder / "README.md").read_text(encoding="utf-8").startswith(f"# {folder.name}\n")
