@@ -18,7 +18,7 @@ class Row:
     """A line of a table.
 
     Attributes:
-        rank: 1 and up; entries with the same success rate share one. None for rows that are not ranked.
+        rank: 1 and up among the learned or the hand-written ones; entries with the same success rate share one. None for rows that are not ranked.
         tied: Whether a paired test on the same tasks cannot tell it from the ranked row above.
         reference: Whether it is a reference line.
         reason: Why it has no rank, or an empty string.
@@ -52,15 +52,21 @@ class Row:
 
     @property
     def tracks(self) -> tuple[str, ...]:
-        """What kind of agent it is, as far as is stated: method, weights, whether it speaks, size class."""
+        """What kind of agent it is, as far as is stated: hand-written, method, weights, whether it speaks, size class."""
         stated = self.entry.submission
         track = stated.track
-        found = [] if track is None else [track.method, track.weights and f"{track.weights}-weights"]
+        found = [self.kind] if self.kind == "hand-written" else []
+        found += [] if track is None else [track.method, track.weights and f"{track.weights}-weights"]
         if track is not None and track.reflection is not None:
             found.append("reflects" if track.reflection else "silent")
         if stated.parameters:
             found.append(next(name for name, most in SIZES.items() if stated.parameters <= most))
-        return tuple(each for each in found if each)
+        return tuple(dict.fromkeys(each for each in found if each))
+
+    @property
+    def kind(self) -> str:
+        """`learned` or `hand-written`: each is ranked for itself."""
+        return "hand-written" if self.entry.submission.is_hand_written else "learned"
 
     @property
     def group(self) -> str:
@@ -70,7 +76,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of one protocol: ranked ones, then those without a rank, then reference lines, each best first.
+    """The rows of one protocol, each kind best first: ranked learned ones, ranked hand-written ones, those without a
+    rank, reference lines.
 
     Attributes:
         protocol: The protocol.

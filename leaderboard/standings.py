@@ -196,7 +196,8 @@ def _table(found: list[_Found], badges: Badges, log: list[Adjudication], submiss
     rows = [_row(each, entry, badges, log, found) for each, entry in held]
     rows = sorted(folded(rows), key=lambda row: _order(row.entry))
     groups = {name: [row for row in rows if row.group == name] for name in ("ranked", "unranked", "reference")}
-    ranked = list(_ranked(groups["ranked"]))
+    kinds = [[row for row in groups["ranked"] if row.kind == kind] for kind in ("learned", "hand-written")]
+    ranked = [row for kind in kinds for row in _ranked(kind)]
     missing, left_out = (
         tuple((each.path, each.problem) for each in found if each.entry is None and each.broken == broken)
         for broken in (False, True)

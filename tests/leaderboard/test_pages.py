@@ -203,7 +203,7 @@ def test_rows_are_chosen_by_track(submissions: Path, run_folder: Path, tmp_path:
     page = tmp_path / "site" / BOARD
     (table,) = standings(submissions)
     assert {row.entry.submission.name: row.tracks for row in table.rows} == {
-        NAME: (),
+        NAME: ("hand-written",),
         "learned": ("rl", "reflects", "up-to-10M"),
     }
     text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text(encoding="utf-8"))

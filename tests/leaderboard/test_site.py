@@ -240,7 +240,8 @@ def test_every_build_has_reference_lines(submissions: Path, tmp_path: Path, comm
     rows = json.loads((tmp_path / "site" / "leaderboard.json").read_text())
     assert {row["name"]: (row["group"], row["rank"]) for row in rows} == {
         NAME: ("unranked", None),
-        **dict.fromkeys(("oracle", "random", "random-legal"), ("reference", None)),
+        "random": ("ranked", 1),
+        **dict.fromkeys(("oracle", "random-legal"), ("reference", None)),
     }
     assert (tmp_path / "site" / "entries" / PROTOCOL / "oracle" / "index.html").exists()
 
