@@ -18,7 +18,8 @@ class Row:
     """A line of a table.
 
     Attributes:
-        rank: 1 and up among the learned or the hand-written ones; entries with the same success rate share one. None for rows that are not ranked.
+        rank: 1 and up among the learned or the hand-written ones; entries with the same success rate share one. None
+            for rows that are not ranked.
         tied: Whether a paired test on the same tasks cannot tell it from the ranked row above.
         reference: Whether it is a reference line.
         reason: Why it has no rank, or an empty string.
@@ -52,7 +53,7 @@ class Row:
 
     @property
     def tracks(self) -> tuple[str, ...]:
-        """What kind of agent it is, as far as is stated: hand-written, method, weights, whether it speaks, size class."""
+        """What kind of agent it is: hand-written, method, weights, whether it speaks, size class, as far as stated."""
         stated = self.entry.submission
         track = stated.track
         found = [self.kind] if self.kind == "hand-written" else []
@@ -76,8 +77,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of one protocol, each kind best first: ranked learned ones, ranked hand-written ones, those without a
-    rank, reference lines.
+    """The rows of one protocol: ranked learned, ranked hand-written, unranked, reference lines, each best first.
 
     Attributes:
         protocol: The protocol.

@@ -84,9 +84,7 @@ TRAININGS = {
         _CLASSIC,
     ),
     "pickup-faithful": Training("taxi-pickup/faithful", (("policy", "reflect-rl-tiny-faithful", PICKUP),), _CLASSIC),
-    "dropoff-faithful": Training(
-        "taxi-dropoff/faithful", (("policy", "reflect-rl-tiny-faithful", DROPOFF),), _CLASSIC
-    ),
+    "dropoff-faithful": Training("taxi-dropoff/faithful", (("policy", "reflect-rl-tiny-faithful", DROPOFF),), _CLASSIC),
     "pickup-rlft-only": Training("taxi-pickup/rlft-only", (("policy", "tiny-rlft-only", PICKUP),), _CLASSIC),
     "pickup-no-reflection": Training(
         "taxi-pickup/no-reflection", (("policy", "tiny-no-reflection", PICKUP),), _CLASSIC

@@ -1,7 +1,7 @@
 """The trained players as an agent for `natlang evaluate --agent reflect-rl:RUN`.
 
 `RUN` is a folder of `reflect-rl train`; `RUN/policy-sft` is the policy before RL. `reflect-rl:RUN` decodes greedily,
-`reflect-rl-sample:RUN` samples at temperature 1 with each episode's own generator, so both repeat exactly. A player that
+`reflect-rl-sample:RUN` samples at temperature 1 with each episode's own generator, so both repeat exactly. What
 `reflect-rl publish` wrote plays as `reflect-rl:NAME.json`.
 """
 

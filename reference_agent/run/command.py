@@ -226,7 +226,7 @@ def collect(
 @app.command()
 def publish(
     run: Annotated[Path, typer.Argument(help="A run's folder; RUN/policy-sft is the policy before RL.")],
-    player: Annotated[Path, typer.Argument(metavar="NAME.json", help="The player; its weights go to files/ beside it.")],
+    player: Annotated[Path, typer.Argument(metavar="NAME.json", help="The player; weights go to files/ beside it.")],
 ) -> None:
     """Write a trained player with rounded weights, as small files that a repository can hold."""
     from reference_agent.run.published import publish as write

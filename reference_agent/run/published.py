@@ -1,8 +1,8 @@
 """Trained players as files that a repository can hold: weights in 6 bits, played as they are published.
 
 Each row of a matrix is kept as whole numbers of -31 to 31 and one scale; vectors stay as they are. Compressed, two
-players of a million weights take 1.5 MB; 8 bits would take a third more. Rounding makes a published player another agent
-than the run that it comes from, so it is evaluated for itself.
+players of a million weights take 1.5 MB; 8 bits would take a third more. Rounding makes a published player another
+agent than the run that it comes from, so it is evaluated for itself.
 """
 
 from __future__ import annotations

@@ -433,10 +433,10 @@ def test_table_and_viewer_work_in_a_browser(submissions: Path, entry: Path, tmp_
     index = rendered(site / BOARD, profile)
     assert text_of(index, "title") == [f"{PROTOCOL}, natlang_envs leaderboard"]
     assert len(text_of(index, "button")) == 11
-    agents = [text.removesuffix(PAYLOAD) for text in text_of(index, "agent")]
+    agents = [text.removesuffix("hand-written ").removesuffix(PAYLOAD) for text in text_of(index, "agent")]
     assert agents == [NAME, "stranger"]
     resorted = rendered(with_click(site / BOARD, "th:nth-child(2) button"), profile)
-    assert [text.removesuffix(PAYLOAD) for text in text_of(resorted, "agent")] == ["stranger", NAME]
+    assert [text.removesuffix("hand-written ").removesuffix(PAYLOAD) for text in text_of(resorted, "agent")] == ["stranger", NAME]
 
     first, second = read_trajectories(entry / TRAJECTORIES_FILE)[:2]
     observed = observations(first.task_id, first.actions)
