@@ -20,6 +20,7 @@ from leaderboard.schema import Submission
 from leaderboard.verify import verify
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.agents import agent_names
 from natlang_envs.evaluation.playing import bounded
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
@@ -155,6 +156,8 @@ def audit(
     starting = outside(agent, files=files, patience=patience, network=network, variables=variables, isolated=isolated)
     with starting as player, _Table(protocol, player) as table:
         check_agent(submission, player)
+        if files is None and not network:
+            _check_learned(submission, player)
         stated = not submission.deterministic if submission.run.sampling is None else submission.run.sampling
         sampling = stated and player.facts.sampling
         led = table.led(recorded)
@@ -196,6 +199,16 @@ def check_agent(submission: Submission, player: Outside) -> None:
         raise UsageError(
             f"the entry played the checkpoint {of_entry}, and this agent has {of_agent}: "
             "audit the weights that were committed, as `natlang evaluate --agent name:PATH` played them"
+        )
+
+
+def _check_learned(submission: Submission, player: Outside) -> None:
+    """Refuse a function that is called a model, although nothing that it has can have been learned."""
+    function = player.shown.kind not in agent_names()
+    if function and not submission.is_hand_written:
+        raise UsageError(
+            "the entry says that a model plays, and this agent has neither weights nor an endpoint: name its folder by "
+            "--files, let it use the --network, or pack it as hand-written"
         )
 
 

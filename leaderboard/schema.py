@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from natlang_envs.errors import UsageError
 
 SUBMISSIONS = Path("leaderboard") / "submissions"  # where the entries are, seen from a checkout
+CHECKPOINTS = SUBMISSIONS.parent / "checkpoints"  # published players
 SUBMISSION_FILE = "submission.json"
 SCHEMA_VERSION = 2
 MAX_SUBMISSION_BYTES = 64 * 1024

@@ -24,7 +24,8 @@ from safetensors.torch import load
 from leaderboard.audit import audit
 from leaderboard.badges import ADJUDICATIONS_FILE, BADGES_FILE, note_badge
 from leaderboard.pack import pack, read_curve
-from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, read_submission
+from leaderboard.result import LEDGER_FILE
+from leaderboard.schema import CHECKPOINTS, SUBMISSION_FILE, SUBMISSIONS, read_submission
 from leaderboard.standings import replay_all
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.published import published_files, unpacked
@@ -32,7 +33,6 @@ from reference_agent.run.config import Config
 from reference_agent.run.published import publish
 from reference_agent.run.stages import read_config
 
-CHECKPOINTS = SUBMISSIONS.parent / "checkpoints"
 PICKUP, DROPOFF, TOMATO = "dangerous-taxi-pickup/v1", "dangerous-taxi-dropoff/v1", "alfworld-tomato/v1"
 PICKUP_CITIES, DROPOFF_CITIES = "dangerous-taxi-pickup-cities/v1", "dangerous-taxi-dropoff-cities/v1"
 ALFWORLD = "alfworld-generated/v1"
@@ -123,13 +123,20 @@ def main() -> None:
     made: list[tuple[Path, str]] = []
     for run in given.runs:
         made += _rows(run, given.commit[:7])
-    _git("add", str(SUBMISSIONS.parent))
-    _git("commit", "-qm", f"The board has rows of {', '.join(run.name for run in given.runs)}, with their players")
+    ours = [SUBMISSIONS, CHECKPOINTS, *(SUBMISSIONS.parent / each for each in (LEDGER_FILE, ADJUDICATIONS_FILE))]
+    _git("add", "-A", *map(str, ours))
+    _git(
+        "commit",
+        "-qm",
+        f"The board has rows of {', '.join(run.name for run in given.runs)}, with their players",
+        "--",
+        *map(str, ours),
+    )
     beacon = _git("rev-parse", "HEAD")
     failed = [f"{entry}: {problem}" for entry, agent in made if (problem := _audited(entry, agent, beacon))]
     if _git("status", "--porcelain", str(SUBMISSIONS.parent / BADGES_FILE)):
-        _git("add", str(SUBMISSIONS.parent / BADGES_FILE))
-        _git("commit", "-qm", f"Audits of {', '.join(run.name for run in given.runs)}, with the beacon {beacon[:12]}")
+        told = f"Audits of {', '.join(run.name for run in given.runs)}, with the beacon {beacon[:12]}"
+        _git("commit", "-qm", told, "--", str(SUBMISSIONS.parent / BADGES_FILE))
     print("\n".join(failed), file=sys.stderr)
     sys.exit(2 if failed else 0)
 

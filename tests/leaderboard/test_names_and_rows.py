@@ -172,5 +172,5 @@ def test_an_agent_with_weights_is_not_hand_written(entry: Path) -> None:
     file = entry / SUBMISSION_FILE
     content = json.loads(file.read_text())
     file.write_text(json.dumps({**content, "model": "gpt-5", "track": {"method": "hand-written"}}))
-    with pytest.raises(UsageError, match="track.method hand-written is of agents without weights"):
+    with pytest.raises(UsageError, match=r"track\.method hand-written is of agents without weights"):
         read_submission(file)

@@ -436,7 +436,8 @@ def test_table_and_viewer_work_in_a_browser(submissions: Path, entry: Path, tmp_
     agents = [text.removesuffix("hand-written ").removesuffix(PAYLOAD) for text in text_of(index, "agent")]
     assert agents == [NAME, "stranger"]
     resorted = rendered(with_click(site / BOARD, "th:nth-child(2) button"), profile)
-    assert [text.removesuffix("hand-written ").removesuffix(PAYLOAD) for text in text_of(resorted, "agent")] == ["stranger", NAME]
+    agents = [text.removesuffix("hand-written ").removesuffix(PAYLOAD) for text in text_of(resorted, "agent")]
+    assert agents == ["stranger", NAME]
 
     first, second = read_trajectories(entry / TRAJECTORIES_FILE)[:2]
     observed = observations(first.task_id, first.actions)
