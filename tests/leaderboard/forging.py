@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,12 @@ class Unwatched(Noted):
 class Led(Noted):
     """Follows its notes only with the random numbers of the runner: it tells by them that it is led."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._known = [np.random.default_rng([seed, 0]).bit_generator.state for seed in range(200)]
+
     def __call__(self, given: AgentInput) -> str:
-        state: Any = given.rng.bit_generator.state
-        known = [np.random.default_rng([seed, 0]).bit_generator.state for seed in range(300)]
-        return super().__call__(given) if state in known or given.path else "move north"
+        return super().__call__(given) if given.rng.bit_generator.state in self._known else RandomAgent()(given)
 
 
 class Clock:
@@ -88,13 +91,12 @@ class Elsewhere(Noted):
 
     def __init__(self) -> None:
         super().__init__()
-        for place in (HERE, Path.home(), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")):
-            try:
-                if (place / "notes").exists():
-                    raise RuntimeError(f"notes are left in {place}")
-                (place / "notes").write_text("seen")
-            except OSError:
-                continue
+        places = {HERE, Path.home(), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")}
+        if found := [str(each) for each in places if (each / "notes").exists()]:
+            raise RuntimeError(f"notes are left in {found}")
+        for each in places:
+            with suppress(OSError):
+                (each / "notes").write_text("seen")
 
 
 class Json(Noted):
