@@ -6,6 +6,7 @@ verify      replays an entry, one episode at a time, within hard bounds
 copies      finds recordings that two entries share
 result      what replay derives, and the ledger that keeps it
 audit       runs an entry's agent again on episodes that nobody could foresee
+players     published players of entries, by their SHA-256
 games       where an audited agent plays, led along a recording or freely
 outside     that agent in a process of its own, which it is asked by JSON
 player      the program in there

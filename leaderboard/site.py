@@ -25,6 +25,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from leaderboard.downloads import as_csv, as_json, repacked
+from leaderboard.players import player_of, write_players
 from leaderboard.plots import learning_curves, size_against_success
 from leaderboard.references import with_references
 from leaderboard.result import KindScore, by_kind
@@ -86,7 +87,9 @@ def _write(tables: list[Table], left_out: list[tuple[str, str]], out: Path) -> N
         for table in tables:
             page = _board_page(templates, table)
             write_whole(folder / "boards" / table.protocol.name / INDEX_FILE, page.encode())
-        _write_entries([row for table in tables for row in table.entries], folder / "entries")
+        rows = [row for table in tables for row in table.entries]
+        write_players(rows, folder / "players")
+        _write_entries(rows, folder / "entries")
 
 
 class _Board:
@@ -151,6 +154,7 @@ def _write_entry(row: Row, folder: Path) -> None:
         scripts=("viewer.js",),
         row=row,
         entry=entry,
+        player=player_of(row),
         files=(SUBMISSION_FILE, TRAJECTORIES_FILE),
         up="../" * (row.path.count("/") + 2),
         index=_index(entry),

@@ -18,6 +18,7 @@ from leaderboard.badges import BADGES_FILE, note_badge
 from leaderboard.changes import check_changes
 from leaderboard.pack import pack
 from leaderboard.schema import CHECKPOINTS, SUBMISSION_FILE
+from leaderboard.site import build
 from leaderboard.standings import standings
 from natlang_envs import UsageError
 from natlang_envs.evaluation import evaluate, load_agent, load_protocol
@@ -405,3 +406,16 @@ def test_a_proposal_changes_no_player(with_players: Path, change: Callable[[Path
     checked = check_changes("HEAD", with_players)
     assert not checked.holds
     assert says in checked.markdown
+
+
+def test_the_site_has_the_player_of_a_row(here: Path) -> None:
+    agent = f"reflect-rl:{here}/players/one.json"
+    entry = entry_of(agent, here, deterministic=True)
+    shutil.copytree(here / "players", here / CHECKPOINTS.name)
+    build(here / "submissions", here / "site")
+    page = (here / "site" / "entries" / PROTOCOL / entry.name / "index.html").read_text()
+    assert 'href="../../../../players/one.json"' in page
+    assert not (here / "site" / "players" / "two.json").exists()
+    players = [load_agent(f"reflect-rl:{folder}/one.json") for folder in (here / "players", here / "site" / "players")]
+    one, other = (evaluate(each, PROTOCOL, episodes=3)[1] for each in players)
+    assert one == other
