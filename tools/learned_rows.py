@@ -9,7 +9,6 @@ leaderboard/checkpoints, and it is they that play. The audit's beacon is the com
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import shutil
 import subprocess
@@ -22,10 +21,10 @@ from typing import Any
 from safetensors.torch import load
 
 from leaderboard.audit import audit
-from leaderboard.badges import ADJUDICATIONS_FILE, BADGES_FILE, note_badge
+from leaderboard.badges import BADGES_FILE, note_badge
 from leaderboard.pack import pack, read_curve
 from leaderboard.result import LEDGER_FILE
-from leaderboard.schema import CHECKPOINTS, SUBMISSION_FILE, SUBMISSIONS, read_submission
+from leaderboard.schema import CHECKPOINTS, SUBMISSIONS
 from leaderboard.standings import replay_all
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.published import published_files, unpacked
@@ -60,9 +59,7 @@ class Training:
 
 
 def _both(name: str, *boards: str) -> tuple[tuple[str, str, str], ...]:
-    return tuple(
-        row for board in boards for row in (("policy", name, board), ("policy-sft", "reflect-rl-tiny-sft-only", board))
-    )
+    return tuple(row for board in boards for row in (("policy", name, board), ("policy-sft", "sft-only", board)))
 
 
 _SLIPS = ("teacher.slips=0.2", "collect.trajectories=100", "collect.policy_trajectories=100")
@@ -75,40 +72,34 @@ TRAININGS = {
     ),
     "pickup-best": Training(
         "taxi-pickup/best",
-        (*_both("reflect-rl-tiny-best", PICKUP), ("policy", "reflect-rl-tiny-classic-map", PICKUP_CITIES)),
+        (*_both("reflect-rl-best", PICKUP), ("policy", "reflect-rl-classic-map", PICKUP_CITIES)),
         _CLASSIC,
     ),
     "dropoff-best": Training(
         "taxi-dropoff/best",
-        (*_both("reflect-rl-tiny-best", DROPOFF), ("policy", "reflect-rl-tiny-classic-map", DROPOFF_CITIES)),
+        (*_both("reflect-rl-best", DROPOFF), ("policy", "reflect-rl-classic-map", DROPOFF_CITIES)),
         _CLASSIC,
     ),
-    "pickup-faithful": Training("taxi-pickup/faithful", (("policy", "reflect-rl-tiny-faithful", PICKUP),), _CLASSIC),
-    "dropoff-faithful": Training("taxi-dropoff/faithful", (("policy", "reflect-rl-tiny-faithful", DROPOFF),), _CLASSIC),
-    "pickup-rlft-only": Training("taxi-pickup/rlft-only", (("policy", "tiny-rlft-only", PICKUP),), _CLASSIC),
-    "pickup-no-reflection": Training(
-        "taxi-pickup/no-reflection", (("policy", "tiny-no-reflection", PICKUP),), _CLASSIC
-    ),
-    "dropoff-no-reflection": Training(
-        "taxi-dropoff/no-reflection", (("policy", "tiny-no-reflection", DROPOFF),), _CLASSIC
-    ),
+    "pickup-faithful": Training("taxi-pickup/faithful", (("policy", "reflect-rl-faithful", PICKUP),), _CLASSIC),
+    "dropoff-faithful": Training("taxi-dropoff/faithful", (("policy", "reflect-rl-faithful", DROPOFF),), _CLASSIC),
+    "pickup-rlft-only": Training("taxi-pickup/rlft-only", (("policy", "rlft-only", PICKUP),), _CLASSIC),
+    "pickup-no-reflection": Training("taxi-pickup/no-reflection", (("policy", "no-reflection", PICKUP),), _CLASSIC),
+    "dropoff-no-reflection": Training("taxi-dropoff/no-reflection", (("policy", "no-reflection", DROPOFF),), _CLASSIC),
     "pickup-no-negatives": Training(
-        "taxi-pickup/no-negatives", (("policy", "reflect-rl-tiny-no-negatives", PICKUP),), _CLASSIC
+        "taxi-pickup/no-negatives", (("policy", "reflect-rl-no-negatives", PICKUP),), _CLASSIC
     ),
     "pickup-maps-best": Training(
         "taxi-pickup-maps/best",
-        (*_both("reflect-rl-tiny-best", PICKUP_CITIES), ("policy", "reflect-rl-tiny-cities", PICKUP)),
+        (*_both("reflect-rl-best", PICKUP_CITIES), ("policy", "reflect-rl-cities", PICKUP)),
         _CITIES,
     ),
     "dropoff-maps-best": Training(
         "taxi-dropoff-maps/best",
-        (*_both("reflect-rl-tiny-best", DROPOFF_CITIES), ("policy", "reflect-rl-tiny-cities", DROPOFF)),
+        (*_both("reflect-rl-best", DROPOFF_CITIES), ("policy", "reflect-rl-cities", DROPOFF)),
         _CITIES,
     ),
-    "tomato-best": Training("alfworld-tomato/best", _both("reflect-rl-tiny-best", TOMATO), _TOMATO),
-    "alfworld-sft-only": Training(
-        "alfworld/sft-only", (("policy-sft", "reflect-rl-tiny-sft-only", ALFWORLD),), _ALFWORLD
-    ),
+    "tomato-best": Training("alfworld-tomato/best", _both("reflect-rl-best", TOMATO), _TOMATO),
+    "alfworld-sft-only": Training("alfworld/sft-only", (("policy-sft", "sft-only", ALFWORLD),), _ALFWORLD),
 }
 _DRAWN = (PICKUP, DROPOFF, TOMATO)  # as in the paper; on other boards the likeliest commands are played
 _RUN = re.compile(r"(.+)-s(\d+)")
@@ -123,7 +114,7 @@ def main() -> None:
     made: list[tuple[Path, str]] = []
     for run in given.runs:
         made += _rows(run, given.commit[:7])
-    ours = [SUBMISSIONS, CHECKPOINTS, *(SUBMISSIONS.parent / each for each in (LEDGER_FILE, ADJUDICATIONS_FILE))]
+    ours = [SUBMISSIONS, CHECKPOINTS, SUBMISSIONS.parent / LEDGER_FILE]
     _git("add", "-A", *map(str, ours))
     _git(
         "commit",
@@ -157,7 +148,7 @@ def _rows(run: Path, commit: str) -> list[tuple[Path, str]]:
             out = Path(folder) / "run"
             play = ["natlang", "evaluate", "--agent", agent, "--protocol", board, "--out", str(out)]
             subprocess.run([str(Path(sys.executable).parent / play[0]), *play[1:]], check=True)
-            _make_way(board, name, entry)
+            shutil.rmtree(entry, ignore_errors=True)  # of a run whose weights are gone
             pack(out, name=entry.name, **_facts(training, config, run, policy, board, player, commit))
         for _, replayed in replay_all(SUBMISSIONS, [entry]):
             if isinstance(replayed, UsageError):
@@ -165,18 +156,6 @@ def _rows(run: Path, commit: str) -> list[tuple[Path, str]]:
             print(f"{entry}: {replayed.score.success_rate:.1%}")
         entries.append((entry, agent))
     return entries
-
-
-def _make_way(board: str, name: str, entry: Path) -> None:
-    """Remove a recording of this kind whose weights are gone: the row of this seed, or the one that had no seed."""
-    for old in (entry, entry.with_name(name)):
-        if (old / SUBMISSION_FILE).exists():
-            made = read_submission(old / SUBMISSION_FILE).run.provenance
-            if made is None or not made.agent.endswith(".json") or old == entry:
-                shutil.rmtree(old)
-    log = SUBMISSIONS.parent / ADJUDICATIONS_FILE
-    lines = [each for each in json.loads(log.read_text()) if each["entry"] != f"{board}/{name}"]
-    log.write_text("[\n" + ",\n".join(f"  {json.dumps(each)}" for each in lines) + "\n]\n" if lines else "[]\n")
 
 
 def _facts(
