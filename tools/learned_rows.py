@@ -66,7 +66,7 @@ _SLIPS = ("teacher.slips=0.2", "collect.trajectories=100", "collect.policy_traje
 TRAININGS = {
     "slips-100": Training(
         "gain/taxi-pickup",
-        (("policy", "reflect-rl-slips-100", PICKUP), ("policy-sft", "sft-slips-100", PICKUP)),
+        (("policy", "reflect-rl-slips", PICKUP), ("policy-sft", "sft-slips", PICKUP)),
         "One map: other starts of it are in the split test. Settings were chosen on validation.",
         _SLIPS,
     ),
