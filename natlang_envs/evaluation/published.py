@@ -13,7 +13,7 @@ import re
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
@@ -59,25 +59,23 @@ def published_files(player: Path) -> tuple[str, dict[str, Path]]:
         UsageError: It is no published player, or a file is missing or another one.
     """
     try:
-        content = _read(player, _MOST_TEXT)
-        told: Any = json.loads(content, object_pairs_hook=_once)
+        read: Any = json.loads(_read(player, _MOST_TEXT), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         said = str(error) if isinstance(error, UsageError) else f"{player} is no published player"
         raise UsageError(f"{said}: make one with `reflect-rl publish`") from None
-    if not isinstance(told, dict) or set(told) != {"format", "policy", "files"} or told["format"] != _FORMAT:  # pyright: ignore[reportUnknownArgumentType]
+    told = cast("dict[str, Any]", read if isinstance(read, dict) else {})
+    policy, files = told.get("policy"), told.get("files")
+    if set(told) != {"format", "policy", "files"} or told["format"] != _FORMAT or not isinstance(policy, str):
         raise UsageError(f"{player} is no published player of format {_FORMAT}: make one with `reflect-rl publish`")
-    policy: Any = told["policy"]
-    files: Any = told["files"]
-    if not isinstance(policy, str) or not isinstance(files, dict) or not 0 < len(files) <= _MOST_NAMED:  # pyright: ignore[reportUnknownArgumentType]
+    if not isinstance(files, dict) or not 0 < len(named := cast("dict[str, Any]", files)) <= _MOST_NAMED:
         raise UsageError(f"{player} names no files: make it with `reflect-rl publish`")
     found: dict[str, Path] = {}
-    for name, digest in files.items():  # pyright: ignore[reportUnknownVariableType]
-        if not _NAME.fullmatch(str(name)) or not _DIGEST.fullmatch(str(digest)):  # pyright: ignore[reportUnknownArgumentType]
-            raise UsageError(f"{player} names {str(name)[:80]!r}, which is no file of a player")  # pyright: ignore[reportUnknownArgumentType]
-        file = _file(player, str(digest))  # pyright: ignore[reportUnknownArgumentType]
+    for name, digest in named.items():
+        if not _NAME.fullmatch(name) or not _DIGEST.fullmatch(str(digest)):
+            raise UsageError(f"{player} names {name[:80]!r}, which is no file of a player")
+        file = found[name] = _file(player, str(digest))
         if hashlib.sha256(_read(file, _MOST_PACKED)).hexdigest() != digest:
             raise UsageError(f"{file} has not the SHA-256 of its name: it was changed, or is damaged")
-        found[str(name)] = file  # pyright: ignore[reportUnknownArgumentType]
     return policy, found
 
 

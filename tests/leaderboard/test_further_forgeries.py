@@ -253,7 +253,8 @@ def test_an_agent_that_is_not_what_it_says_is_not_ranked(
 
 
 def test_a_function_is_not_ranked_among_models(here: Path) -> None:
-    for facts in ({"model": "gpt-5"}, {"parameters": 10**12}, {"track": {"method": "rl"}}):
+    said: list[dict[str, Any]] = [{"model": "gpt-5"}, {"parameters": 10**12}, {"track": {"method": "rl"}}]
+    for facts in said:
         entry = entry_of("forging:agreeable", here, deterministic=True, **facts)
         assert "this agent has neither weights nor an endpoint" in judged(entry, "forging:agreeable")
         assert ranks(here / "submissions") == {"agent": None}
