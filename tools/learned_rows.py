@@ -98,7 +98,11 @@ TRAININGS = {
         (*_both("reflect-rl-best", DROPOFF_CITIES), ("policy", "reflect-rl-cities", DROPOFF)),
         _CITIES,
     ),
-    "tomato-best": Training("alfworld-tomato/best", _both("reflect-rl-best", TOMATO), _TOMATO),
+    "tomato-best": Training(
+        "alfworld-tomato/best",
+        (*_both("reflect-rl-best", TOMATO), ("policy", "reflect-rl-tomato", ALFWORLD)),
+        _TOMATO,
+    ),
     "alfworld-sft-only": Training("alfworld/sft-only", (("policy-sft", "sft-only", ALFWORLD),), _ALFWORLD),
 }
 _DRAWN = (PICKUP, DROPOFF, TOMATO)  # as in the paper; on other boards the likeliest commands are played
