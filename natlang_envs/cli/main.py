@@ -20,7 +20,7 @@ from typer.main import get_group
 from natlang_envs.cli.support import LabelsOption, RepositoryOption, printable, run_app
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import find_agent
-from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
+from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names, split_shortened
 from natlang_envs.evaluation.runner import Progress, evaluate, score_run
 from natlang_envs.evaluation.runs import Run, prepare_folder, provenance, read_run
 from natlang_envs.evaluation.statistics import Score
@@ -228,8 +228,10 @@ def replay_command(
 ) -> None:
     """Replay a run and say whether every observation hash and reward holds."""
     run, trajectories = read_run(folder)
+    whole, episodes = split_shortened(run.protocol)
     own = labels is not None or repository is not None
-    problems = _replay_problems(run, _protocol(None if own else run.protocol, labels, repository), trajectories)
+    protocol = _protocol(None if own else whole, labels, repository)
+    problems = _replay_problems(run, protocol if episodes is None else protocol.first(episodes), trajectories)
     if problems:
         for problem in problems[:_SHOWN_PROBLEMS]:
             typer.echo(printable(problem))

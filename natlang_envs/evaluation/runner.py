@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -105,8 +105,8 @@ def evaluate(
     for what, value in (("batch", batch), ("concurrency", concurrency), ("episodes", episodes)):
         if value is not None and value < 1:
             raise UsageError(f"{what} must be at least 1, not {value}")
-    if episodes is not None and episodes < len(protocol.episodes):
-        protocol = replace(protocol, name=f"{protocol.name}+first{episodes}", episodes=protocol.episodes[:episodes])
+    if episodes is not None:
+        protocol = protocol.first(episodes)
     runs = protocol.runs if is_sampling(agent) else 1
     if out is not None:
         prepare_folder(out, resume=resume)
