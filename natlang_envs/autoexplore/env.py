@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from natlang_envs.autoexplore.dataset.labels import Wording
-from natlang_envs.autoexplore.episode import GOAL_REWARD, Episode
+from natlang_envs.autoexplore.episode import GOAL_REWARD, HORIZON, Episode
 from natlang_envs.autoexplore.tasks import FAMILY, ExploreSplit, kinds_of_task, make_tasks
 from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.errors import UsageError
@@ -89,7 +89,7 @@ class AutoExploreEnv(NatLangEnv):
         repository: str | None = None,
         question: str | None = None,
         target: str | Sequence[str] | None = None,
-        horizon: int = 15,
+        horizon: int = HORIZON,
         file_budget: int = FILE_BUDGET,
         render_mode: str | None = None,
         wording: Wording = "natural",

@@ -21,6 +21,7 @@ from natlang_envs.repository.tree import Repository, open_repository
 
 STEP_REWARD = -1.0
 GOAL_REWARD = 15.0
+HORIZON = 15  # steps of an episode, unless the environment is made with others
 
 
 class Episode:

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from natlang_envs.autoexplore.dataset.labels import WORDINGS
+from natlang_envs.autoexplore.episode import HORIZON
 from natlang_envs.autoexplore.tasks import DEPTHS, LABELLED, LabelFileTasks, RepositoryTasks
 from natlang_envs.evaluation.protocols import Episode, Protocol, write_protocols
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.tasks import hash_fraction
-
-_HORIZON = 15
 
 
 def protocols() -> Iterator[Protocol]:
@@ -31,7 +30,7 @@ def protocols() -> Iterator[Protocol]:
                 f"{family}/v1" if wording == "natural" else f"{family}-{wording}/v1",
                 f"NatLang/AutoExplore-{'' if depth is None else f'Depth{depth}-'}v0",
                 {"dataset": LABELLED, "split": "test", "wording": wording},
-                _HORIZON,
+                HORIZON,
                 1,
                 tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids)),
                 f"Every question of {depths} about the repositories of the test split, {len(ids)} of them, in the "
@@ -50,7 +49,7 @@ def own_protocol(labels: Path, repository: Path) -> Protocol:
         name=f"own/{hashlib.sha256(contents.encode()).hexdigest()[:12]}",
         env_id="NatLang/AutoExplore-v0",
         kwargs={},
-        horizon=_HORIZON,
+        horizon=HORIZON,
         runs=1,
         episodes=tuple(Episode(task_id, seed) for seed, task_id in enumerate(tasks.ids())),
         description="Every label of a file of your own.",

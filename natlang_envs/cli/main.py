@@ -11,13 +11,12 @@ from typing import Annotated, Any, cast
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+from rich.progress import TextColumn
 from rich.table import Column, Table
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from natlang_envs.cli.support import LabelsOption, RepositoryOption, printable, run_app
+from natlang_envs.cli.support import LabelsOption, RepositoryOption, print_some, progress_bar, run_app
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import find_agent
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names, split_shortened
@@ -29,8 +28,6 @@ from natlang_envs.making import make_env
 from natlang_envs.registration import ENVIRONMENTS
 from natlang_envs.tasks import SPLITS
 from natlang_envs.trajectory import Trajectory, difference, replay
-
-_SHOWN_PROBLEMS = 10
 
 # All commands, in the order of the help. Those of other modules stand here by name, so that the core imports no
 # environment's package, and are imported on first use, so that no other command waits for them.
@@ -156,9 +153,7 @@ def evaluate_command(
     prepare_folder(out, resume=resume)
     argument = agent.partition(":")[2]
     checkpoint = Path(argument) if origin == "entry point" and argument else None
-    said = TextColumn("{task.fields[said]}")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), said, TimeRemainingColumn())
-    with Bar(*columns, console=Console(stderr=True)) as progress:
+    with progress_bar(TextColumn("{task.fields[said]}")) as progress:
         bar = progress.add_task(chosen.name, total=None, said="")
         begun = time.monotonic()
         first: list[Progress] = []
@@ -233,10 +228,7 @@ def replay_command(
     protocol = _protocol(None if own else whole, labels, repository)
     problems = _replay_problems(run, protocol if episodes is None else protocol.first(episodes), trajectories)
     if problems:
-        for problem in problems[:_SHOWN_PROBLEMS]:
-            typer.echo(printable(problem))
-        if len(problems) > _SHOWN_PROBLEMS:
-            typer.echo(f"and {len(problems) - _SHOWN_PROBLEMS} more")
+        print_some(problems, most=10)
         typer.echo(f"{folder} does not hold: {len(problems)} of {len(trajectories)} episodes differ.")
         raise typer.Exit(1)
     steps = sum(len(each.actions) for each in trajectories)
