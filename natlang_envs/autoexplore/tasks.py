@@ -78,12 +78,8 @@ def kinds_of_task(task_id: str) -> dict[str, str]:
 class RepositoryTasks(ExploreTasks):
     """The questions about the embedded repositories, or those of the labelled dataset, of one split.
 
-    Args:
-        split: `"train"`, `"validation"`, `"test"` or `"all"`; of labels also `"test_seen"`.
-        depth: 1, 2 or None for any: see `DEPTHS`.
-        dataset: `"embedded"`, `"labelled"`, or the name of a repository for its labels alone. None draws embedded tasks
-            in the split `"all"`, where it accepts the ids of labels too, and labels in any other.
-        wording: Of the labels' questions.
+    `dataset=None` draws embedded tasks in the split `"all"`, where it accepts the ids of labels too, and labels in any
+    other.
     """
 
     def __init__(
@@ -142,16 +138,7 @@ class RepositoryTasks(ExploreTasks):
 
 
 class OwnTask(ExploreTasks):
-    """One question about a folder of the user's own.
-
-    Its id depends on the question and the targets alone, so it is the same on every machine and wherever the folder is.
-
-    Args:
-        repository: The folder.
-        question: What is asked.
-        target: The file that answers it, relative to the folder; or several of which any is right.
-        depth: As in `RepositoryTasks`.
-    """
+    """One question about a folder of the user's own."""
 
     def __init__(self, repository: str, question: str, target: str | Sequence[str], depth: int | None) -> None:
         _check_depth(depth)
@@ -165,14 +152,7 @@ class OwnTask(ExploreTasks):
 
 
 class LabelFileTasks(ExploreTasks):
-    """The labels of a file of the user's own, such as `natlang data label` writes, about one folder.
-
-    Args:
-        labels: The file.
-        repository: The folder; it may lie elsewhere than when the labels were made.
-        depth: As in `RepositoryTasks`.
-        wording: As in `RepositoryTasks`; a label without a natural wording is asked as it stands.
-    """
+    """The labels of a file of the user's own about one folder, which may lie elsewhere than when they were made."""
 
     def __init__(self, labels: Path, repository: Path, depth: int | None, wording: Wording = "natural") -> None:
         _check_depth(depth)
@@ -227,7 +207,6 @@ def make_tasks(
 
 
 def _target(repository: str, given: str) -> str:
-    """Return a target as the repository writes it."""
     opened = open_repository(repository)
     if not isinstance(given, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UsageError(f"target must be a path or a list of paths, not {given!r}")
@@ -250,21 +229,8 @@ def _is_of_depth(task: ExploreTask, depth: int | None) -> bool:
 
 
 def _other_id(depth: int) -> str:
-    """Return which environment has targets of a depth."""
     fitting = [f"Depth{name}-" for name, depths in DEPTHS.items() if depth in depths]
     return f"use {' or '.join(f'NatLang/AutoExplore-{name}v0' for name in (*fitting, ''))}"
-
-
-@cache
-def _embedded() -> dict[str, ExploreTask]:
-    """Return the tasks of the embedded repositories by id, in order."""
-    tasks: dict[str, ExploreTask] = {}
-    for file in sorted(_EMBEDDED.glob("*.json"), key=lambda path: path.name):
-        questions: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
-        for number, each in questions.items():
-            name = f"{file.stem}/{number}"
-            tasks[name] = ExploreTask(name, file.with_suffix(""), each["question"], tuple(each["targets"]))
-    return tasks
 
 
 def _found(tables: dict[str, dict[str, ExploreTask]], task_id: str) -> tuple[str, ExploreTask | None]:
@@ -291,8 +257,12 @@ def _tables(dataset: str, wording: Wording) -> dict[str, dict[str, ExploreTask]]
 @cache
 def _embedded_by_split() -> dict[str, dict[str, ExploreTask]]:
     tables: dict[str, dict[str, ExploreTask]] = {split: {} for split in SPLITS if split != "all"}
-    for name, task in _embedded().items():
-        tables[split_of_task(name)][name] = task
+    for file in sorted(_EMBEDDED.glob("*.json"), key=lambda path: path.name):
+        questions: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+        for number, each in questions.items():
+            name = f"{file.stem}/{number}"
+            task = ExploreTask(name, file.with_suffix(""), each["question"], tuple(each["targets"]))
+            tables[split_of_task(name)][name] = task
     return tables
 
 

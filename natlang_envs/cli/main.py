@@ -91,24 +91,23 @@ def envs_command(
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of a table.")] = False,
 ) -> None:
     """List the environments."""
-    rows: list[dict[str, Any]] = []
-    for entry in ENVIRONMENTS:
-        env = make_env(entry.id)
-        rows.append(
-            {
-                "id": entry.id,
-                "horizon": env.horizon,
-                "max_commands": env.max_commands,
-                "summary": entry.summary,
-                "splits": list(SPLITS),
-            }
-        )
+    rows = [
+        {
+            "id": entry.id,
+            "horizon": env.horizon,
+            "max_commands": env.max_commands,
+            "summary": entry.summary,
+            "splits": list(SPLITS),
+        }
+        for entry in ENVIRONMENTS
+        for env in (make_env(entry.id),)
+    ]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
     table = Table(Column("id", no_wrap=True), "horizon", "commands", "what it asks", box=box.SIMPLE)
     for row in rows:
-        table.add_row(row["id"], str(row["horizon"]), str(row["max_commands"]), row["summary"])
+        table.add_row(*(str(row[name]) for name in ("id", "horizon", "max_commands", "summary")))
     Console().print(table)
     typer.echo(f"Each has the splits {', '.join(SPLITS)}; horizon in steps; at most so many commands are listed.")
 
@@ -201,18 +200,14 @@ def _protocol(name: str | None, labels: Path | None, repository: Path | None) ->
 def _print_score(run: Run, score: Score, out: Path) -> None:
     low, high = score.interval
     regret = "none succeeded" if score.mean_regret is None else f"{score.mean_regret:.2f} steps beyond the plan"
-    lines = (
-        ("success", f"{score.success_rate:.1%} (95% interval {low:.1%} to {high:.1%})"),
-        ("return", f"{score.mean_return:.2f}"),
-        ("steps", f"{score.mean_steps:.2f}"),
-        ("regret", regret),
-        ("tokens", str(run.tokens)),
-        ("seconds", f"{run.seconds:.1f}"),
-        ("folder", str(out)),
-    )
     typer.echo(f"{run.agent} on {run.protocol}, {score.episodes} episodes of {score.tasks} tasks")
-    for what, value in lines:
-        typer.echo(f"  {what:8}{value}")
+    typer.echo(f"  success {score.success_rate:.1%} (95% interval {low:.1%} to {high:.1%})")
+    typer.echo(f"  return  {score.mean_return:.2f}")
+    typer.echo(f"  steps   {score.mean_steps:.2f}")
+    typer.echo(f"  regret  {regret}")
+    typer.echo(f"  tokens  {run.tokens}")
+    typer.echo(f"  seconds {run.seconds:.1f}")
+    typer.echo(f"  folder  {out}")
 
 
 @app.command("replay")
@@ -244,12 +239,8 @@ def _replay_problems(run: Run, protocol: Protocol, trajectories: list[Trajectory
     if found != expected:
         return [f"these are not the {len(expected)} episodes of {run.runs} runs of {protocol.name}, in order"]
     env = protocol.make_env()
-    problems: list[str] = []
-    for each in trajectories:
-        problem = difference(each, replay(env, each))
-        if problem:
-            problems.append(f"task {each.task_id}, run {each.run}: {problem}")
-    return problems
+    compared = ((each, difference(each, replay(env, each))) for each in trajectories)
+    return [f"task {each.task_id}, run {each.run}: {problem}" for each, problem in compared if problem]
 
 
 def main() -> None:
