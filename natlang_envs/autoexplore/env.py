@@ -14,13 +14,6 @@ from natlang_envs.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, max_o
 from natlang_envs.repository.tree import Repository
 
 
-def check_budget(file_budget: int) -> int:
-    """Return the largest number of characters of a file that is shown."""
-    if not isinstance(file_budget, int) or file_budget < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UsageError(f"file_budget must be a whole number of at least 1, not {file_budget!r}")
-    return file_budget
-
-
 class AutoExploreEnv(NatLangEnv):
     r"""Find the file of a repository that answers a question, by walking through its folders.
 
@@ -94,7 +87,9 @@ class AutoExploreEnv(NatLangEnv):
         render_mode: str | None = None,
         wording: Wording = "natural",
     ) -> None:
-        self._budget = check_budget(file_budget)
+        if not isinstance(file_budget, int) or file_budget < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UsageError(f"file_budget must be a whole number of at least 1, not {file_budget!r}")
+        self._budget = file_budget
         self._tasks = make_tasks(depth, split, dataset, repository, question, target, wording)
         super().__init__(
             tasks=self._tasks,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from natlang_envs.autoexplore.dataset.labels import WORDINGS
 from natlang_envs.autoexplore.episode import HORIZON
-from natlang_envs.autoexplore.tasks import DEPTHS, LABELLED, LabelFileTasks, RepositoryTasks
+from natlang_envs.autoexplore.tasks import DEPTHS, LABELLED, RepositoryTasks, label_file_tasks
 from natlang_envs.evaluation.protocols import Episode, Protocol, write_protocols
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.tasks import hash_fraction
@@ -43,7 +43,7 @@ def own_protocol(labels: Path, repository: Path) -> Protocol:
 
     Its name, and so its digest, holds the labels and the contents of the folder, wherever they lie.
     """
-    tasks = LabelFileTasks(labels, repository, None)
+    tasks = label_file_tasks(labels, repository)
     contents = f"{hashlib.sha256(labels.read_bytes()).hexdigest()} {open_repository(repository).digest}"
     return Protocol(
         name=f"own/{hashlib.sha256(contents.encode()).hexdigest()[:12]}",

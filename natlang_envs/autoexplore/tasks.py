@@ -90,25 +90,17 @@ class RepositoryTasks(ExploreTasks):
         wording: Wording = "natural",
     ) -> None:
         _check_depth(depth)
-        drawn = dataset or (EMBEDDED if split == "all" else LABELLED)
-        tables = _tables(drawn, wording)
+        name = dataset or (EMBEDDED if split == "all" else LABELLED)
+        tables = _tables(name, wording)
         one_of("split", split, dict.fromkeys((*SPLITS, *tables)))
-        super().__init__(
-            (
-                task
-                for part, tasks in tables.items()
-                if split in ("all", part)
-                for task in tasks.values()
-                if _is_of_depth(task, depth)
-            ),
-            split,
-        )
+        chosen = (task for part, tasks in tables.items() if split in ("all", part) for task in tasks.values())
+        super().__init__((task for task in chosen if _is_of_depth(task, depth)), split)
         self._depth = depth
         self._wording: Wording = wording
         self._known_by_split = tables
         self._folders: dict[str, Path] = {}  # of the repositories asked for: to find one takes as long as some steps
         if not self.pool:
-            raise UsageError(f"the dataset {drawn!r} has no task of the split {split!r} and this depth: choose others")
+            raise UsageError(f"the dataset {name!r} has no task of the split {split!r} and this depth: choose others")
         self._accepts_labels = dataset is None and split == "all"
 
     def check(self, task_id: str) -> None:
@@ -137,34 +129,20 @@ class RepositoryTasks(ExploreTasks):
         return task._replace(folder=self._folders[name])
 
 
-class OwnTask(ExploreTasks):
-    """One question about a folder of the user's own."""
-
-    def __init__(self, repository: str, question: str, target: str | Sequence[str], depth: int | None) -> None:
-        _check_depth(depth)
-        given = (target,) if isinstance(target, str) else tuple(target)
-        if not given:
-            raise UsageError("target is empty: name at least one file of the repository")
-        task = own_task(Path(repository), question, tuple(sorted({_target(repository, each) for each in given})))
-        super().__init__([task])
-        if not _is_of_depth(task, depth):
-            raise UsageError(f"target {task.targets[0]!r} has depth {task.depth}: {_other_id(task.depth)}")
-
-
-class LabelFileTasks(ExploreTasks):
-    """The labels of a file of the user's own about one folder, which may lie elsewhere than when they were made."""
-
-    def __init__(self, labels: Path, repository: Path, depth: int | None, wording: Wording = "natural") -> None:
-        _check_depth(depth)
-        known = open_repository(repository)
-        tasks = [_task_of(label, repository, wording) for label in read_labels(labels)]
-        for task in tasks:
-            for path in task.targets:
-                if known.kind(path) != "file":
-                    raise UsageError(f"{labels}: {path}, which answers {task.id}, is no file of {repository}")
-        super().__init__(task for task in tasks if _is_of_depth(task, depth))
-        if not self.pool:
-            raise UsageError(f"{labels} has no label{'' if depth is None else ' of this depth'}: choose another file")
+def label_file_tasks(
+    labels: Path, repository: Path, depth: int | None = None, wording: Wording = "natural"
+) -> ExploreTasks:
+    """Return the labels of a user's own file about one folder, which may lie elsewhere than when they were made."""
+    known = open_repository(repository)
+    tasks = [_task_of(label, repository, wording) for label in read_labels(labels)]
+    for task in tasks:
+        for path in task.targets:
+            if known.kind(path) != "file":
+                raise UsageError(f"{labels}: {path}, which answers {task.id}, is no file of {repository}")
+    chosen = ExploreTasks(task for task in tasks if _is_of_depth(task, depth))
+    if not chosen.pool:
+        raise UsageError(f"{labels} has no label{'' if depth is None else ' of this depth'}: choose another file")
+    return chosen
 
 
 def _task_of(label: Label, folder: Path, wording: Wording) -> ExploreTask:
@@ -190,20 +168,27 @@ def make_tasks(
 ) -> ExploreTasks:
     """Return the tasks that the arguments of an environment describe."""
     wording = wording_named(wording)
+    _check_depth(depth)
     if repository is None and question is None and target is None:
         return RepositoryTasks(split, depth, dataset, wording)
     one_of("split", split, SPLITS)
     if split != "all":
         raise UsageError(f"a repository of your own has no split {split!r}: leave split out")
     if repository is not None and question is None and target is None and dataset is not None:
-        return LabelFileTasks(Path(dataset), Path(repository), depth, wording)
+        return label_file_tasks(Path(dataset), Path(repository), depth, wording)
     if repository is None or question is None or target is None:
         raise UsageError(
             "a repository of your own needs all three of repository, question and target, or labels as dataset"
         )
     if dataset is not None:
         raise UsageError(f"a repository of your own is in no dataset {dataset!r}: leave dataset out")
-    return OwnTask(repository, question, target, depth)
+    given = (target,) if isinstance(target, str) else tuple(target)
+    if not given:
+        raise UsageError("target is empty: name at least one file of the repository")
+    task = own_task(Path(repository), question, tuple(sorted({_target(repository, each) for each in given})))
+    if not _is_of_depth(task, depth):
+        raise UsageError(f"target {task.targets[0]!r} has depth {task.depth}: {_other_id(task.depth)}")
+    return ExploreTasks([task])
 
 
 def _target(repository: str, given: str) -> str:

@@ -33,7 +33,7 @@ from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.repository.tree import open_repository
 
 labels_app = typer.Typer()
-OWN = "labels"  # the part, and the exported split, of a user's own labels
+OWN = "labels"  # the split of a user's own labels
 Out = Annotated[Path, typer.Option("-o", "--out", help="The file to write.")]
 
 
@@ -69,17 +69,16 @@ def chosen_labels(labels: Path | None, repository: Path | None) -> Chosen:
 def check_command(labels: LabelsOption = None, repository: RepositoryOption = None) -> None:
     """Check every label; what needs the files of a repository is skipped, and said, where they are not here."""
     chosen = chosen_labels(labels, repository)
-    parts = chosen.parts
     with progress_bar() as progress:
         bar = progress.add_task("labels", total=None)
         found = check(
-            parts,
+            chosen.parts,
             lambda done, total: progress.update(bar, completed=done, total=total),
             folders=chosen.folders,
             explained=chosen.explained,
         )
     print_some(found.problems, most=50)
-    total = sum(map(len, parts.values()))
+    total = sum(map(len, chosen.parts.values()))
     if found.skipped:
         typer.echo(
             f"NOT CHECKED AGAINST FILES: the labels of {', '.join(found.skipped)}. Run natlang data fetch, then check."

@@ -121,10 +121,8 @@ def make_labels(
         try:
             made, dropped = _labels_of(repository, model, path, count, labels)
         except UsageError as error:
-            kept = (
-                f"what is finished is in {out}, the same command goes on from there" if done else "nothing is finished"
-            )
-            raise UsageError(f"{error}; {kept}") from None
+            kept = f"what is finished is in {out}, the same command goes on from there"
+            raise UsageError(f"{error}; {kept if done else 'nothing is finished'}") from None
         labels += made
         done.append(Done(path, tuple(each.id for each in made), tuple(dropped)))
         write_labels(out, labels)
