@@ -83,7 +83,7 @@ def _restored_line(value: object) -> object:
     """Return the object of a line with the text of its evidence; what is malformed is left for `parse` to refuse."""
     content = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     if not isinstance(content.get("evidence"), list):
-        return value
+        return cast("object", value)
     return content | {"evidence": [_with_text(str(content.get("repository")), each) for each in content["evidence"]]}
 
 
