@@ -9,8 +9,7 @@ from natlang_envs.autoexplore.dataset.labels import Wording
 from natlang_envs.autoexplore.episode import GOAL_REWARD, HORIZON, Episode
 from natlang_envs.autoexplore.tasks import FAMILY, ExploreSplit, kinds_of_task, make_tasks
 from natlang_envs.env import NatLangEnv, Outcome
-from natlang_envs.errors import UsageError
-from natlang_envs.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
+from natlang_envs.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, check_budget, max_observation
 from natlang_envs.repository.tree import Repository
 
 
@@ -87,9 +86,7 @@ class AutoExploreEnv(NatLangEnv):
         render_mode: str | None = None,
         wording: Wording = "natural",
     ) -> None:
-        if not isinstance(file_budget, int) or file_budget < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise UsageError(f"file_budget must be a whole number of at least 1, not {file_budget!r}")
-        self._budget = file_budget
+        self._budget = check_budget(file_budget)
         self._tasks = make_tasks(depth, split, dataset, repository, question, target, wording)
         super().__init__(
             tasks=self._tasks,
