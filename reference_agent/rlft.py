@@ -191,12 +191,7 @@ def _reinforced(
 
 
 def _iterate(
-    envs: Any,
-    tasks: Tasks,
-    learner: Learner,
-    reflector: Reflector | None,
-    history: History,
-    update: Algorithm,
+    envs: Any, tasks: Tasks, learner: Learner, reflector: Reflector | None, history: History, update: Algorithm
 ) -> Row:
     """Sample a batch of trajectories and update the policy with it (lines 24 to 34)."""
     settings = learner.config

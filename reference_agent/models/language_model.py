@@ -22,14 +22,7 @@ from transformers.utils import logging
 
 from natlang_envs.errors import UsageError
 from reference_agent import processes
-from reference_agent.models.backbone import (
-    Adapter,
-    check_player,
-    checkpointed,
-    digest,
-    load_backbone,
-    without_adapters,
-)
+from reference_agent.models.backbone import Adapter, check_player, checkpointed, digest, load_backbone, without_adapters
 from reference_agent.models.generation import like_length, shared_prefix, write
 from reference_agent.models.speculative import window, write_speculatively
 from reference_agent.models.tokenizer import Origin, PromptReader, context_length
@@ -198,11 +191,7 @@ class LanguageModel(PromptReader):
         return digest([*shared, *self.parameters()])
 
     def descend(
-        self,
-        optimizer: torch.optim.Optimizer,
-        losses: Tensor | Iterable[Tensor],
-        clip: float,
-        together: bool = False,
+        self, optimizer: torch.optim.Optimizer, losses: Tensor | Iterable[Tensor], clip: float, together: bool = False
     ) -> float:
         """Take one step down the sum of `losses` with the gradient's norm cut to `clip`; return the norm before that.
 

@@ -108,13 +108,11 @@ def train(
 @app.command()
 def reproduce(
     target: Annotated[
-        str,
-        typer.Argument(help="table2, figure2 to figure4, algorithms, appendix-a, appendix-e2, gain, gain-alfworld"),
+        str, typer.Argument(help="table2, figure2 to figure4, algorithms, appendix-a, appendix-e2, gain, gain-alfworld")
     ],
     out: Annotated[Path, typer.Option(help="Where everything goes. A stopped run there resumes.")],
     preset: Annotated[
-        str,
-        typer.Option(help="quick: one seed, short RL. tiny, smollm2: three seeds. smoke: to try it."),
+        str, typer.Option(help="quick: one seed, short RL. tiny, smollm2: three seeds. smoke: to try it.")
     ] = "quick",
     task: Annotated[
         list[str] | None,
@@ -200,11 +198,7 @@ def fetch(name: Annotated[str, typer.Argument(help="smollm2")]) -> None:
 
 
 @app.command()
-def collect(
-    config: Preset = None,
-    out: Out = _OUT,
-    setting: Settings = None,
-) -> None:
+def collect(config: Preset = None, out: Out = _OUT, setting: Settings = None) -> None:
     """Let the teacher play and reflect: the data set of a run and its card. Stopped, it goes on where it was."""
     from natlang_envs.files import only_process
     from reference_agent.collection import CARD

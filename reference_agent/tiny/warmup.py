@@ -182,12 +182,7 @@ def _repeat_loss(
 
 
 def _label_loss(
-    model: LanguageModel,
-    states: Sequence[State],
-    speak: Speak,
-    level: int,
-    count: int,
-    rng: np.random.Generator,
+    model: LanguageModel, states: Sequence[State], speak: Speak, level: int, count: int, rng: np.random.Generator
 ) -> tuple[Tensor, float]:
     """Return the loss and the accuracy of finding a command's label, on `count` prompts.
 
