@@ -20,7 +20,7 @@ from torch.utils.tensorboard import SummaryWriter
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import History
 from reference_agent import processes
-from reference_agent.algorithms import load_algorithm, ppo
+from reference_agent.algorithms import load_algorithm, methods
 from reference_agent.algorithms.policy_gradient import Learner, Update
 from reference_agent.checkpoint import Checkpoints, Iterations, dropout_seed, random_state
 from reference_agent.curriculum import Stage, Tasks, for_learning, passed
@@ -128,7 +128,7 @@ def _reinforced(
 ) -> list[Row]:
     if reflector is not None and reflector.model is not policy:
         reflector.freeze()
-    critic = ppo.make_critic(policy) if settings.critic else None
+    critic = methods.make_critic(policy) if settings.critic else None
     for module in policy.model.modules() if settings.dropout_rate else ():
         if hasattr(module, "attention_dropout"):
             module.attention_dropout = settings.dropout_rate
