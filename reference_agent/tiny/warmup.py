@@ -104,7 +104,7 @@ def warm_up(
                     at.recent = []
                     at.step = lesson.steps if level == lesson.levels else at.step
                 report(lesson.name, at.step, lesson.steps, mean)
-                checkpoints.save_sometimes(replace(at, random=[random_state(rng)]), optimizer)
+                checkpoints.save(replace(at, random=[random_state(rng)]), optimizer, always=False)
             at = Lessons(at.part + 1, 0, [], at.levels, [])
         check_finite(optimizer)
 
