@@ -119,7 +119,7 @@ class Checkpoints:
         optimizer.load_state_dict({**optimizer.state_dict(), "state": dict(state)})
 
     def save(self, progress: Progress, optimizer: torch.optim.Optimizer, always: bool = True) -> None:
-        """Write a checkpoint, and delete all but the newest two; without `always`, only if the last is two minutes old."""
+        """Write a checkpoint, if `always` or the last is two minutes old, and delete all but the newest two."""
         if self._folder is None or not (always or time.monotonic() - self._saved >= SECONDS):
             return
         check_finite(optimizer)
