@@ -178,8 +178,8 @@ def gather(
         config.seed,
         config.history,
         {**asdict(config.collect), "teacher": config.teacher.options},
-        [asdict(each) for each in kept],
-        [asdict(each) for each in failed],
+        [each._asdict() for each in kept],
+        [each._asdict() for each in failed],
         meter._asdict() if meter else None,
     )
     return Collection(examples, card)
