@@ -49,17 +49,16 @@ class ZeroShotAgent:
         from reference_agent.models.backbone import memory_advice
         from reference_agent.players import decide, fitting_state
 
+        model, commands = self._model, [view.admissible_commands for view in views]
         states = [
-            fitting_state(self._model, None, view.task, view.path, view.observation, view.admissible_commands, "full")
-            for view in views
+            fitting_state(model, None, view.task, view.path, view.observation, listed, "full")
+            for view, listed in zip(views, commands, strict=True)
         ]
-        commands = [view.admissible_commands for view in views]
         with memory_advice("while playing", "lower --batch"):
-            decided = decide(self._model, None, states, commands, None)
-        read = [self._model.count_prompt(each.prompt) + self._model.answer_tokens(each.labels) for each in decided]
+            decided = decide(model, None, states, commands, None)
         return [
-            Decision(each.command(listed), None, tokens)
-            for listed, each, tokens in zip(commands, decided, read, strict=True)
+            Decision(each.command(listed), None, model.count_prompt(each.prompt) + model.answer_tokens(each.labels))
+            for listed, each in zip(commands, decided, strict=True)
         ]
 
 
@@ -92,8 +91,7 @@ class ReActAgent:
         limit = None if longest is None else ceil(longest)
         settings = {"timeout": timeout, "agent": "react", "allow_more": "NATLANG_TIMEOUT", "max_tokens": limit}
         self._endpoint = OwnEndpoint(model, **settings)
-        self.answers = 0
-        self.unparsable = 0
+        self.answers = self.unparsable = 0
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         """Return a decision for each view; several requests are made at once."""
@@ -124,10 +122,8 @@ def parse(text: str, commands: Sequence[str]) -> Answer:
     around it and a full stop after it do not matter.
     """
     lines = [line.strip() for line in text.strip().splitlines()] or [""]
-    starts = [at for at, line in enumerate(lines) if line.lstrip("*# ").casefold().startswith("action")]
-    starts = [
-        at for at in starts if ":" in lines[at] and lines[at].partition(":")[0].strip("*# ").casefold() == "action"
-    ]
+    heads = [line.partition(":")[0].strip("*# ").casefold() if ":" in line else "" for line in lines]
+    starts = [at for at, head in enumerate(heads) if head == "action"]
     at = starts[-1] if starts else len(lines) - 1
     action = lines[at].partition(":")[2] if starts else lines[at]
     if starts and not action.strip("* ") and at + 1 < len(lines):
@@ -144,8 +140,7 @@ def parse(text: str, commands: Sequence[str]) -> Answer:
 
 def _above_zero(name: str, of: str) -> float | None:
     """Return the number that an environment variable holds; None without it."""
-    given = os.environ.get(name)
-    if given is None:
+    if (given := os.environ.get(name)) is None:
         return None
     try:
         value = float(given)

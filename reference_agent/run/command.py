@@ -31,8 +31,7 @@ class Bars:
     """A progress bar for each stage of training; `run` names it where several runs are shown."""
 
     def __init__(self, progress: Progress, run: str = "") -> None:
-        self._progress = progress
-        self._run = run
+        self._progress, self._run = progress, run
         self._bars: dict[str, TaskID] = {}
 
     def __call__(self, stage: str, step: int, steps: int, value: float) -> None:

@@ -71,18 +71,14 @@ def chat_options(config: TeacherConfig) -> ChatOptions:
     return ChatOptions(**config.options)
 
 
-@dataclass(frozen=True)
-class Prompts:
-    """Prompts of a chat model for a family: its role, p_reflect, p_negative, and how it is asked to choose.
+class Prompts(NamedTuple):
+    """Prompts of a chat model for a family."""
 
-    `hint` tells it the oracle's action; empty where it is not told.
-    """
-
-    system: str
-    reflect: str
-    negative: str
-    hint: str
-    choose: str
+    system: str  # its role
+    reflect: str  # p_reflect
+    negative: str  # p_negative
+    hint: str  # tells it the oracle's action; empty where it is not told
+    choose: str  # how it is asked to choose
 
 
 def load_prompts(env: NatLangEnv, file: str = "") -> Prompts:
@@ -92,7 +88,7 @@ def load_prompts(env: NatLangEnv, file: str = "") -> Prompts:
             told = tomllib.loads(Path(file).read_text(encoding="utf-8"))
             return Prompts(**{name: said.strip() for name, said in told.items()})
         except (OSError, ValueError, TypeError, AttributeError) as error:
-            names = ", ".join(each.name for each in fields(Prompts))
+            names = ", ".join(Prompts._fields)
             raise UsageError(f"{file} holds no prompts ({error}): write the texts {names}") from None
     own = prompts(env.family) or tomllib.loads(_GENERAL.read_text(encoding="utf-8"))
     said = {name: text.strip() for name, text in own.items()}
@@ -120,15 +116,13 @@ class ChatModel:
     """A chat model that many threads ask at a time, with a cache in `folder`, if there is one."""
 
     def __init__(self, config: ChatOptions, folder: Path | None) -> None:
-        self._config = config
-        self._folder = folder
+        self._config, self._folder = config, folder
         self._driver = OwnEndpoint(config.model, timeout=config.timeout)
         self._lock = threading.Lock()
         self._asking: dict[str, threading.Lock] = defaultdict(threading.Lock)
         self._kept: dict[str, Answer] = {}
         self._used = self._from_disk = self._read = self._written = 0
-        self._failed_in_row = 0
-        self._ever = False
+        self._failed_in_row, self._ever = 0, False
         self._left_out: Counter[str] = Counter()
         self._endpoint = self._driver.own.endpoint
 
@@ -190,10 +184,8 @@ class ChatModel:
                     raise UsageError(f"{error}: run again later, the answers so far are kept") from None
             return None
         with self._lock:
-            self._failed_in_row = 0
-            self._ever = True
-        after = driver.tokens
-        return Answer(text, after.read - before.read, after.written - before.written)
+            self._failed_in_row, self._ever = 0, True
+        return Answer(text, driver.tokens.read - before.read, driver.tokens.written - before.written)
 
     def _path(self, key: str) -> Path:
         assert self._folder is not None
@@ -218,9 +210,7 @@ class ChatTeacher:
 
     def __init__(self, model: ChatModel, prompts: Prompts, oracle: Teacher, hint: bool) -> None:
         self.restarts, self.idles = getattr(oracle, "restarts", False), getattr(oracle, "idles", False)
-        self._model = model
-        self._prompts = prompts
-        self._oracle = oracle
+        self._model, self._prompts, self._oracle = model, prompts, oracle
         self._hint = hint and bool(prompts.hint)
 
     def __call__(self, moment: Moment) -> Lesson:
@@ -235,12 +225,9 @@ class ChatTeacher:
     def _lesson(self, moment: Moment, known: str) -> Lesson | str:
         """Return a lesson, or why there is none."""
         prompts = self._prompts
-        asked = [moment.state]
-        if moment.wrong is not None:
-            asked.append(prompts.negative)
-        if self._hint:
-            asked.append(prompts.hint.format(action=known))
-        asked.append(prompts.reflect)
+        negative = [] if moment.wrong is None else [prompts.negative]
+        hint = [prompts.hint.format(action=known)] if self._hint else []
+        asked = [moment.state, *negative, *hint, prompts.reflect]
         said = self._model.ask(prompts.system, "\n\n".join(asked), moment.wording)
         if said is None:
             return "without an answer"

@@ -39,9 +39,8 @@ def make_teacher(env: NatLangEnv, rng: np.random.Generator, config: TeacherConfi
     A chat model is no teacher by itself: it is given the environment's `"oracle"`, which this returns for it.
     """
     one_of("teacher.name", config.name, (ORACLE, CHAT, *_BUILT_IN, *_registered()))
-    own = config.name in (ORACLE, CHAT)
     name = config.name
-    if own:
+    if name in (ORACLE, CHAT):
         name = env.family if env.family in (*_registered(), *_BUILT_IN) else GENERIC
     options = {} if config.name == CHAT else dict(config.options)
     slips = options.pop("slips", 0.0)
@@ -49,8 +48,7 @@ def make_teacher(env: NatLangEnv, rng: np.random.Generator, config: TeacherConfi
         raise UsageError(f"teacher.slips is {slips!r}: give a number of at least 0 and below 1")
     factory = _load(name)
     arguments = signature(factory).parameters.values()
-    known = {each.name: each.default for each in arguments if each.name not in ("env", "rng")}
-    check_options(name, options, known)
+    check_options(name, options, {each.name: each.default for each in arguments if each.name not in ("env", "rng")})
     teacher: Teacher = factory(env, rng, **options)
     return Slipping(teacher, slips, rng) if slips else teacher
 
@@ -104,17 +102,12 @@ class PlanTeacher:
     `{action}` and, in `regret`, `{last}`.
     """
 
-    restarts = False
-    idles = False
-
     def __init__(self, rng: np.random.Generator, sentences: dict[str, list[str]]) -> None:
-        self._rng = rng
-        self._sentences = sentences
+        self._rng, self._sentences = rng, sentences
 
     def __call__(self, moment: Moment) -> Lesson:
         """Return a sentence that names the next action of the plan, and that action."""
-        steps = plan(moment.env)
-        if not steps:
+        if not (steps := plan(moment.env)):
             env = type(moment.env).__name__
             raise UsageError(f"{env} has no oracle() or reference(): write a teacher function for it")
         kinds = ["do"] if moment.wrong is None else ["regret", "do"]
