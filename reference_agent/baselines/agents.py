@@ -15,7 +15,7 @@ from dataclasses import replace
 from importlib import resources
 from math import ceil
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
@@ -23,43 +23,27 @@ from natlang_envs.evaluation.chat_endpoint import OwnEndpoint
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import EXPERIMENTS, load_config
 
+if TYPE_CHECKING:
+    from reference_agent.run.agent import PlayersAgent
+
 UNTUNED_CONFIGS = EXPERIMENTS / "untuned"
 UNPARSABLE = "[unparsable] "
 _AT_ONCE = 8  # requests in flight
 _LONGEST = 200  # characters of an action that nobody listed
 
 
-class ZeroShotAgent:
-    """An untuned causal LM that chooses the likeliest of the listed labels, in order; it draws nothing.
+def zero_shot_agent(name: str | Path, config: Config | None = None, chat: bool = False) -> PlayersAgent:
+    """Return an untuned causal LM that chooses the likeliest of the listed labels, in order; it draws nothing.
 
     `config` says how it is loaded and which head chooses; with `chat` it is asked in its chat template.
     """
+    from reference_agent.models.language_model import LanguageModel
+    from reference_agent.models.saycan import with_head
+    from reference_agent.run.agent import PlayersAgent  # torch, which `react` does without
 
-    def __init__(self, name: str | Path, config: Config | None = None, chat: bool = False) -> None:
-        from reference_agent.models.language_model import LanguageModel
-        from reference_agent.models.saycan import with_head  # torch, which `react` does without
-
-        config = config or Config()
-        model = LanguageModel.load(name, replace(config.model, chat=chat or config.model.chat))
-        self._model = with_head(model, config)
-        self._model.model.eval()
-
-    def act(self, views: Sequence[AgentInput]) -> list[Decision]:
-        """Return a decision for each view."""
-        from reference_agent.models.backbone import memory_advice
-        from reference_agent.players import decide, fitting_state
-
-        model, commands = self._model, [view.admissible_commands for view in views]
-        states = [
-            fitting_state(model, None, view.task, view.path, view.observation, listed, "full")
-            for view, listed in zip(views, commands, strict=True)
-        ]
-        with memory_advice("while playing", "lower --batch"):
-            decided = decide(model, None, states, commands, None)
-        return [
-            Decision(each.command(listed), None, model.count_prompt(each.prompt) + model.answer_tokens(each.labels))
-            for listed, each in zip(commands, decided, strict=True)
-        ]
+    config = config or Config()
+    model = LanguageModel.load(name, replace(config.model, chat=chat or config.model.chat))
+    return PlayersAgent(with_head(model, config), None, "full")
 
 
 class Answer(NamedTuple):
@@ -151,14 +135,14 @@ def _above_zero(name: str, of: str) -> float | None:
     return value
 
 
-def load_zero_shot(argument: str) -> ZeroShotAgent:
+def load_zero_shot(argument: str) -> PlayersAgent:
     """Return the agent of `zero-shot:MODEL`; see `untuned_model`."""
-    return ZeroShotAgent(*untuned_model("zero-shot", argument))
+    return zero_shot_agent(*untuned_model("zero-shot", argument))
 
 
-def load_zero_shot_chat(argument: str) -> ZeroShotAgent:
+def load_zero_shot_chat(argument: str) -> PlayersAgent:
     """Return the agent of `zero-shot-chat:MODEL`; see `untuned_model`."""
-    return ZeroShotAgent(*untuned_model("zero-shot-chat", argument), chat=True)
+    return zero_shot_agent(*untuned_model("zero-shot-chat", argument), chat=True)
 
 
 def untuned_model(agent: str, argument: str) -> tuple[str | Path, Config | None]:

@@ -34,7 +34,7 @@ from natlang_envs.evaluation.agents import Agent
 from natlang_envs.evaluation.runner import RUN_FILE, Progress
 from natlang_envs.files import only_process, write_whole
 from reference_agent import processes
-from reference_agent.baselines.agents import ZeroShotAgent
+from reference_agent.baselines.agents import zero_shot_agent
 from reference_agent.paper.experiments import METHODS, UNTUNED, Cell, Plan, protocol_for
 from reference_agent.paper.tables import Entry, draw_curves, entries, write_results
 from reference_agent.rlft import Stopped
@@ -120,7 +120,7 @@ def _agent(cell: Cell, out: Path, report: Callable[[str, int, int, float], None]
     torch.set_num_threads(cell.config.threads)
     stages = out / "stages"
     if cell.method == UNTUNED:
-        return ZeroShotAgent(load_or_make_base(cell.config, cell.folder, report, stages), cell.config)
+        return zero_shot_agent(load_or_make_base(cell.config, cell.folder, report, stages), cell.config)
     train(cell.config, cell.folder, report, stages)
     return ReflectRLAgent(cell.folder)
 
