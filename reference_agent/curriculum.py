@@ -134,8 +134,7 @@ class Tasks:
     """The training tasks of a stage."""
 
     def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self._env = stage.make()
+        self._stage, self._env = stage, stage.make()
         self._lengths: dict[str, int] = {}
 
     def draw(self, rng: np.random.Generator) -> str:
@@ -143,18 +142,15 @@ class Tasks:
         longest = self._stage.longest_plan
         for _ in range(_DRAWS):
             task_id = self._env.tasks.draw(rng.random)
-            if not longest or self._length(task_id) <= longest:
+            if longest and task_id not in self._lengths:
+                self._env.reset(options={"task_id": task_id})
+                self._lengths[task_id] = len(self._env.reference())
+            if not longest or self._lengths[task_id] <= longest:
                 return task_id
         raise UsageError(
             f"none of {_DRAWS} tasks of {self._stage.env} has a plan of at most {longest} steps: "
             "raise the stage's longest_plan"
         )
-
-    def _length(self, task_id: str) -> int:
-        if task_id not in self._lengths:
-            self._env.reset(options={"task_id": task_id})
-            self._lengths[task_id] = len(self._env.reference())
-        return self._lengths[task_id]
 
     def close(self) -> None:
         """Close the environment that plans."""

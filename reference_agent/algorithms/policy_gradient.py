@@ -5,8 +5,7 @@ Algorithms see prompts, labels, choices and rewards, no environment and no refle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from math import ceil
 from typing import NamedTuple
@@ -150,15 +149,7 @@ def choices_in_parts(learner: Learner, transitions: Sequence[Transition]) -> Ite
 
 @torch.no_grad()
 def with_reference(learner: Learner, transitions: Sequence[Transition]) -> list[Transition]:
-    """Return the transitions with what the policy before RL thought of their choices."""
-    with _before_rl(learner):
-        said = [value for each in choices_in_parts(learner, transitions) for value in each.chosen.tolist()]
-    return [transition._replace(reference=each) for transition, each in zip(transitions, said, strict=True)]
-
-
-@contextmanager
-def _before_rl(learner: Learner) -> Generator[None]:
-    """Let the policy compute with its weights before RL, and without dropout."""
+    """Return the transitions with what the policy before RL, without dropout, thought of their choices."""
     assert learner.reference is not None
     model, weights = learner.policy.model, learner.policy.parameters()
     training, now = model.training, [weight.data for weight in weights]
@@ -166,11 +157,12 @@ def _before_rl(learner: Learner) -> Generator[None]:
     for weight, before in zip(weights, learner.reference, strict=True):
         weight.data = before
     try:
-        yield
+        said = [value for each in choices_in_parts(learner, transitions) for value in each.chosen.tolist()]
     finally:
         for weight, kept in zip(weights, now, strict=True):
             weight.data = kept
         model.train(training)
+    return [transition._replace(reference=each) for transition, each in zip(transitions, said, strict=True)]
 
 
 def known_entropy(learner: Learner, mean: float) -> float | None:

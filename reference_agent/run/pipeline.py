@@ -124,7 +124,8 @@ def load_or_make_base(config: Config, out: Path, report: Report, shared: Path | 
 
 def _fine_tuned(config: Config, out: Path, shared: Path | None, stage: str, make: _Maker) -> None:
     """Make a player by fine-tuning in all processes, if the stage is missing; only the first looks whether it is."""
-    steps, begun = stages.resume_folder(config, stage, out, shared), False
+    folder, begun = stages.place(config, stage, out, shared), False
+    steps = folder.with_name(f".{folder.name}.steps")  # checkpoints, for whichever run goes on with it
 
     def fine_tune(folder: Path) -> None:
         nonlocal begun

@@ -54,9 +54,8 @@ class StartModel:
     def keys(self) -> tuple[str, list[Any]]:
         """Return what keys of stages hold of it beside the settings: what it is made from, and its context."""
         # Prompts are cut to the model's context, less what is reserved for reflections.
-        config = self._config
-        context = [config.model.name, config.head, config.reflection_tokens if config.reflect else 0]
-        return "", [*context, *(["chat"] if config.model.chat else [])]
+        config, chat = self._config, ["chat"] * self._config.model.chat
+        return "", [config.model.name, config.head, config.reflection_tokens if config.reflect else 0, *chat]
 
     def reader(self) -> PromptReader | None:
         """Return what cuts prompts to its context; None if it is made with as many positions as its task needs."""
@@ -164,19 +163,14 @@ def stage_key(config: Config, stage: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def resume_folder(config: Config, stage: str, out: Path, shared: Path | None) -> Path:
-    """Return where a stage that is being made keeps its checkpoints, for whichever run goes on with it."""
-    folder = _place(config, stage, out, shared)
-    return folder.with_name(f".{folder.name}.steps")
-
-
-def _place(config: Config, stage: str, out: Path, shared: Path | None) -> Path:
+def place(config: Config, stage: str, out: Path, shared: Path | None) -> Path:
+    """Return the folder of a stage before RL, which with `shared` serves all runs with its settings."""
     return out / stage if shared is None else shared / f"{stage}-{stage_key(config, stage)}"
 
 
 def link_stage(config: Config, stage: str, out: Path, shared: Path | None, make: Callable[[Path], None]) -> Path:
     """Return `out/stage`, made by `make` if it is missing; with `shared`, a link to the one of these settings there."""
-    folder = _place(config, stage, out, shared)
+    folder = place(config, stage, out, shared)
     if shared is None:
         return finished(folder, make)
     with alone(shared / f".{folder.name}.lock"):  # another process that needs it waits for it
@@ -208,14 +202,13 @@ def load_reflector(config: Config, out: Path, policy: LanguageModel) -> Reflecto
     """Return the frozen reflector of a run, if it has one; as an adapter beside the policy's, if the config says so."""
     if not config.reflect:
         return None
-    sampled = config.reflections == "sampled"
     if config.players == "one":
-        return Reflector(policy, config.reflection_tokens, frozen=False, sampled=sampled)
-    if config.players == "adapters":
+        model = policy
+    elif config.players == "adapters":
         model = policy.with_adapter("reflector", config.model, out / "reflector")
     else:
         model = load_player(config, out, "reflector")
-    return Reflector(model, config.reflection_tokens, sampled=sampled)
+    return Reflector(model, config.reflection_tokens, model is not policy, config.reflections == "sampled")
 
 
 def served_reflector(config: Config, out: Path) -> Reflector:

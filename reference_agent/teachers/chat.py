@@ -39,24 +39,14 @@ _LABEL = re.compile(r"[\s(\[*`\"']*([A-Za-z]{1,2})[)\]*`\"']*[.:)]?\s*")
 
 @dataclass(frozen=True)
 class ChatOptions:
-    """Options of the teacher `"openai"`.
+    """Options of the teacher `"openai"`."""
 
-    Attributes:
-        model: The chat model's name; on Azure, the deployment's.
-        prompts: A TOML file with the prompts, instead of those of the environment's family.
-        hint: Whether the model is told the oracle's next action, if the prompts have a place for it.
-        workers: Trajectories played at a time.
-        timeout: Largest number of seconds of a request.
-        price_read: Price of a million tokens read, in any currency.
-        price_written: Price of a million tokens written.
-    """
-
-    model: str = ""
-    prompts: str = ""
-    hint: bool = True
-    workers: int = at_least(1, 4)
-    timeout: float = 120.0
-    price_read: float = 0.0
+    model: str = ""  # the chat model's name; on Azure, the deployment's
+    prompts: str = ""  # a TOML file with the prompts, instead of those of the environment's family
+    hint: bool = True  # whether the model is told the oracle's next action, if the prompts have a place for it
+    workers: int = at_least(1, 4)  # trajectories played at a time
+    timeout: float = 120.0  # the most seconds of a request
+    price_read: float = 0.0  # of a million tokens, in any currency
     price_written: float = 0.0
 
     def __post_init__(self) -> None:
@@ -130,17 +120,18 @@ class ChatModel:
         """Return answer `number` to this very request; None if the endpoint did not give one."""
         request = json.dumps([self._endpoint, self._config.model, system, prompt, number])
         key = hashlib.sha256(request.encode()).hexdigest()
+        file = self._folder / key[:2] / f"{key}.json" if self._folder else None
         with self._lock:
             asking = self._asking[key]
         with asking:  # two threads with the same request get the same answer, and pay once
-            kept = self._kept.get(key) or self._from_folder(key)
+            kept = self._kept.get(key) or self._from_file(file)
             answer = kept or self._request(system, prompt)
             if answer is None:
                 return None
-            if not kept and self._folder:
+            if not kept and file:
                 content = {"request": json.loads(request), "answer": answer._asdict()}
                 try:
-                    write_whole(self._path(key), (json.dumps(content, indent=1) + "\n").encode())
+                    write_whole(file, (json.dumps(content, indent=1) + "\n").encode())
                 except OSError as error:
                     why = f"{self._folder} takes no more answers ({error.strerror})"
                     raise UsageError(f"{why}: those in it are kept, mend that and start again") from None
@@ -187,19 +178,13 @@ class ChatModel:
             self._failed_in_row, self._ever = 0, True
         return Answer(text, driver.tokens.read - before.read, driver.tokens.written - before.written)
 
-    def _path(self, key: str) -> Path:
-        assert self._folder is not None
-        return self._folder / key[:2] / f"{key}.json"
-
-    def _from_folder(self, key: str) -> Answer | None:
-        if self._folder is None:
-            return None
+    def _from_file(self, file: Path | None) -> Answer | None:
         try:
-            return Answer(**json.loads(self._path(key).read_text(encoding="utf-8"))["answer"])
+            return Answer(**json.loads(file.read_text(encoding="utf-8"))["answer"]) if file else None
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError) as error:
-            raise UsageError(f"{self._path(key)} is no kept answer ({error}): delete it to ask again") from None
+            raise UsageError(f"{file} is no kept answer ({error}): delete it to ask again") from None
 
 
 class ChatTeacher:

@@ -34,16 +34,13 @@ class _Here(NamedTuple):
 
 
 class ALFWorldTeacher:
-    """Speaks for ALFWorld.
+    """Speaks for ALFWorld, in a wording that `rng` draws.
 
-    Args:
-        rng: Draws the wording.
-        aloud: Whether it thinks aloud: it says where it is, asks and answers whether this place has what it needs, and
-            says which place the next one follows in the room's list or, where none of its type does, goes through the
-            types of places from the likeliest on; it does not name all places that were searched in vain.
+    `aloud` it says where it is, asks and answers whether this place has what it needs, and says which place the next
+    one follows in the room's list or, where none of its type does, goes through the types of places from the likeliest
+    on; it does not name all places that were searched in vain.
     """
 
-    idles = False
     restarts = False  # what is held, and what was searched, is told by the path alone
 
     def __init__(self, rng: np.random.Generator, aloud: bool = False) -> None:

@@ -22,18 +22,15 @@ FAMILY = "dangerous-taxi"
 
 
 class TaxiTeacher:
-    """Speaks for DangerousTaxi.
+    """Speaks for DangerousTaxi, in a wording that `rng` draws.
 
-    Args:
-        rng: Draws the wording.
-        regret: Position of the sentence on a mistake: `"first"`, before the command, or `"last"`. A student that
-            regrets a right step before it chooses turns back; after the command it is too late for that.
-        walls: Whether it names the walls on the next border between columns, and drives by that alone; otherwise it
-            follows the shortest plan, whose reasons may lie anywhere on the map.
+    The sentence on a mistake comes `"first"`, before the command, or `"last"` (`regret`): a student that regrets a
+    right step before it chooses turns back; after the command it is too late for that. With `walls` it names those on
+    the next border between columns, and drives by that alone; otherwise it follows the shortest plan, whose reasons
+    may lie anywhere on the map.
     """
 
     restarts = True
-    idles = False
 
     def __init__(self, rng: np.random.Generator, regret: str = "first", walls: bool = False) -> None:
         self._say = Sayings(FAMILY, rng)
