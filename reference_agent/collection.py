@@ -301,8 +301,9 @@ def _play(source: Source, env: NatLangEnv, teacher: Teacher, task_id: str, rng: 
         here = env.snapshot()
         for wrong in _wrong_actions(commands, action, settings.negatives, rng):  # line 10
             there = _go_wrong(env, wrong, idles)  # line 11
-            if there and there[2]:
-                lesson_here([*path, PathStep(wrong, there[1]["feedback"])], *there[:2], wrong)  # lines 14 to 17
+            if there and there.mistake:
+                passed = [*path, PathStep(wrong, there.info["feedback"])]
+                lesson_here(passed, there.observation, there.info, wrong)  # lines 14 to 17
             else:
                 skipped += 1
             env.restore(here)
@@ -330,10 +331,16 @@ def _wrong_actions(commands: Sequence[str], action: str, count: int, rng: np.ran
     return [others[index] for index in rng.permutation(len(others))[:count].tolist()]
 
 
-def _go_wrong(env: NatLangEnv, action: str, idles: bool) -> tuple[str, dict[str, Any], bool] | None:
-    """Take a random action; return observation, info, and whether it was a mistake: the plan got longer, or `idles`.
+class _Astray(NamedTuple):
+    observation: str
+    info: dict[str, Any]
+    mistake: bool  # whether the plan got longer; with `idles`, in any case
 
-    None if the game ended or the plan got shorter. Without a plan every action but the teacher's is a mistake.
+
+def _go_wrong(env: NatLangEnv, action: str, idles: bool) -> _Astray | None:
+    """Take a random action; return where it led if the game goes on and the plan is no shorter.
+
+    In an environment without a plan every action but the teacher's counts as a mistake.
     """
     before = plan(env)
     observation, _, terminated, truncated, info = env.step(action)
@@ -341,8 +348,8 @@ def _go_wrong(env: NatLangEnv, action: str, idles: bool) -> tuple[str, dict[str,
         return None
     now = plan(env)
     if before is None or now is None:
-        return observation, info, True
-    return None if len(now) < len(before) else (observation, info, idles or len(now) > len(before))
+        return _Astray(observation, info, True)
+    return None if len(now) < len(before) else _Astray(observation, info, idles or len(now) > len(before))
 
 
 def write_collection(folder: Path, collection: Collection) -> None:

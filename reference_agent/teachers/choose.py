@@ -27,10 +27,7 @@ _PHRASES = Path(__file__).with_name("phrases.toml")
 ORACLE, GENERIC, CHAT = "oracle", "generic", "openai"
 Factory = Callable[..., Teacher]
 
-_BUILT_IN = {
-    **{family: f"{package_of(family)}.teacher:make" for family in FAMILIES},
-    GENERIC: "reference_agent.teachers.choose:make",
-}
+_BUILT_IN = (*FAMILIES, GENERIC)
 
 
 def make_teacher(env: NatLangEnv, rng: np.random.Generator, config: TeacherConfig) -> Teacher:
@@ -91,8 +88,7 @@ def _registered() -> list[str]:
 def _load(name: str) -> Any:
     for entry in entry_points(group=GROUP, name=name):
         return entry.load()
-    module, _, attribute = _BUILT_IN[name].partition(":")
-    return getattr(import_module(module), attribute)
+    return make if name == GENERIC else import_module(f"{package_of(name)}.teacher").make
 
 
 class PlanTeacher:
