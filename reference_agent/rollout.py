@@ -128,9 +128,9 @@ def play(
     stage = for_playing(env, split)
     rng = np.random.default_rng(seed)
     envs, tasks = stage.make_many(episodes), Tasks(stage)
-    drawn = [tasks.draw(rng) for _ in range(episodes)]
+    sampled = [tasks.draw(rng) for _ in range(episodes)]
     with _without_dropout(policy, reflector.model if reflector else None):
-        played = sample_episodes(envs, drawn, policy, reflector, history, None if greedy else rng)
+        played = sample_episodes(envs, sampled, policy, reflector, history, None if greedy else rng)
     envs.close()
     tasks.close()
     return played
