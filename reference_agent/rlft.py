@@ -171,8 +171,9 @@ def _reinforced(
                     reflector.cache.clear()  # after the update it would say something else
                 row |= {"stage": number, "iteration": iteration + 1}
                 curve.append(row)
-                for key, value in row.items() if writer else ():
-                    writer.add_scalar(f"rl/{key}", value, len(curve))
+                if writer:
+                    for key, value in row.items():
+                        writer.add_scalar(f"rl/{key}", value, len(curve))
                 report(row)
                 finished = iteration + 1 == stage.iterations or passed(stage, number, curve)
                 stop = processes.anyone(interrupted())

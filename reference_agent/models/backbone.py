@@ -209,8 +209,10 @@ class Adapter:
         self._players: Any = vars(model).get(_PLAYERS)
         if self._players is not None and name in self._players.peft_config:
             raise UsageError(f"this base has an adapter {name!r} already: give the new one another name")
-        made = _settings(model, config) if folder is None else None
-        settings: Any = made or _read(folder, lambda: peft.PeftConfig.from_pretrained(str(folder)))
+        if folder is None:
+            settings = _settings(model, config)
+        else:
+            settings = _read(folder, lambda: peft.PeftConfig.from_pretrained(str(folder)))
         _check_targets(model, settings)
         try:
             # PEFT draws from torch's own generator, which is left as it was.

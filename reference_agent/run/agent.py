@@ -30,7 +30,8 @@ class PlayersAgent:
     def __init__(
         self, policy: LanguageModel, reflector: Reflector | None, history: History, sampling: bool = False
     ) -> None:
-        self._policy, self._reflector, self._history, self.sampling = policy, reflector, history, sampling
+        self._policy, self._reflector, self.sampling = policy, reflector, sampling
+        self._history: History = history
         self._policy.model.eval()
         self._known: Answers = {}  # shared with `sampled()`, since both meet the same p(s)
 
