@@ -209,7 +209,7 @@ class LanguageModel(PromptReader):
     def choice_logits(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> Tensor:
         """Return the logits of the labels listed in each prompt; see `choice_logits_and_states`.
 
-        Without gradient a large model reads batches of like length, as in writing.py.
+        Without gradient a large model reads batches of like length, as `complete` does.
         """
         if torch.is_grad_enabled() or not self._large:
             return self.choice_logits_and_states(prompts, labels)[0]

@@ -224,9 +224,7 @@ class Cell:
     @property
     def iterations(self) -> int:
         """Number of its RL iterations."""
-        if self.config is None or not self.is_trained:
-            return 0
-        return sum(stage.iterations for stage in self.config.curriculum)
+        return sum(stage.iterations for stage in self.config.curriculum) if self.config and self.is_trained else 0
 
     @property
     def seconds(self) -> float | None:

@@ -122,15 +122,10 @@ def described(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Reflector):
         model = value.model.fingerprint() if not isinstance(value.model, LanguageModel) else _weights(value.model)
         return {"weights": model, "max_tokens": value.max_tokens, "sampled": value.sampled}
-    if isinstance(value, Stage):
-        own = {each.name: described(getattr(value, each.name), deeper) for each in fields(value) if each.name != "env"}
-        return {"env": environment(value.env), **own}
     if is_dataclass(value) and not isinstance(value, type):
-        return {
-            each.name: described(getattr(value, each.name), deeper)
-            for each in fields(value)
-            if each.name not in _IGNORED
-        }
+        names = [each.name for each in fields(value) if each.name not in _IGNORED]
+        told = {name: described(getattr(value, name), deeper) for name in names}
+        return told | {"env": environment(value.env)} if isinstance(value, Stage) else told
     if isinstance(value, dict):
         return {str(name): described(each, deeper) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
