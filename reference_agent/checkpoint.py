@@ -40,6 +40,11 @@ class Progress:
     step: int
     random: list[dict[str, Any]]
 
+    @property
+    def name(self) -> str:
+        """The name of its checkpoint; later ones have larger numbers."""
+        return f"{PREFIX}{self.part}-{self.step:06d}"
+
 
 @dataclass
 class Iterations(Progress):
@@ -126,7 +131,7 @@ class Checkpoints:
         states = optimizer.state_dict()["state"].items()
         moments = {f"{index}.{key}": value for index, state in states for key, value in state.items()}
         with (
-            whole_folder(self._folder / f"{PREFIX}{progress.part}-{progress.step:06d}", replace=True) as unfinished,
+            whole_folder(self._folder / progress.name, replace=True) as unfinished,
             disk_errors(),
         ):
             self._model.save(unfinished)
