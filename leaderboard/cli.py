@@ -48,7 +48,7 @@ def pack_command(
         str, typer.Option(help="What it was trained on, and how the protocol's tasks may have got into it.")
     ] = "",
     model: Annotated[str | None, typer.Option(help="The language model's name.")] = None,
-    parameters: Annotated[int | None, typer.Option(min=0, help="The number of the model's parameters.")] = None,
+    parameters: Annotated[int | None, typer.Option(min=1, help="The number of the model's parameters.")] = None,
     weights: Annotated[str | None, typer.Option(help="The model's weights: open, closed or none.")] = None,
     method: Annotated[str | None, typer.Option(help="untuned, imitation, rl or search.")] = None,
     reflection: Annotated[bool | None, typer.Option(help="Whether it speaks before it acts.")] = None,

@@ -190,7 +190,7 @@ def _check_current(path: Path, what: str, digests: dict[str, str], known: dict[s
 def _table(found: list[_Found], badges: Badges, log: list[Adjudication], submissions: Path) -> Table:
     protocol = found[0].protocol
     assert protocol is not None
-    found = _without_copies(found, submissions)
+    found = _without_copies(found, badges, submissions)
     held = [(each, each.entry) for each in found if each.entry is not None]
     held.sort(key=lambda each: _order(each[1]))
     rows = [_row(each, entry, badges, log, found) for each, entry in held]
@@ -208,11 +208,11 @@ def _order(entry: Verified) -> tuple[float, float, str]:
     return (-entry.result.success_rate, -entry.result.mean_return, entry.submission.name)
 
 
-def _without_copies(found: list[_Found], submissions: Path) -> list[_Found]:
+def _without_copies(found: list[_Found], badges: Badges, submissions: Path) -> list[_Found]:
     """Return the entries; one whose episodes are those of an entry that was committed earlier is left out."""
     groups: dict[str, list[_Found]] = {}
     for each in found:
-        if each.entry is not None and not each.entry.submission.is_reference:
+        if each.entry is not None and not (each.entry.submission.is_reference and each.path in badges.rerun):
             groups.setdefault(each.entry.result.episodes_sha256, []).append(each)
     copies: dict[str, _Found] = {}
     for group in (each for each in groups.values() if len(each) > 1):
@@ -245,7 +245,7 @@ def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication]
     submission, path = entry.submission, found.path
     notes = tuple(each for each in log if each.entry == path)
     rerun, audited = path in badges.rerun, path in badges.audited
-    reference = submission.is_reference
+    reference = submission.is_reference and rerun
     drew = (not submission.deterministic) if submission.run.sampling is None else submission.run.sampling
     same = [
         each.path.rpartition("/")[2]
@@ -255,6 +255,8 @@ def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication]
     reasons = [f"taken out of the ranking on {each.date}: {each.reason}" for each in notes if each.action == "unrank"]
     if not (rerun or audited):
         reasons.append("not audited: replay proves what the actions earn, not who chose them")
+    if submission.is_reference and not rerun:
+        reasons.append("no reference line: only those that maintainers ran are")
     if same and not (rerun or audited):
         reasons.append(f"every action is that of {same[0]}")
     return Row(

@@ -19,7 +19,7 @@ from leaderboard.standings import standings
 from leaderboard.verify import verify
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, evaluate, load_protocol
-from natlang_envs.evaluation.statistics import success_interval
+from natlang_envs.evaluation.statistics import two_level_interval
 from tests.chromium import needs_chromium, rendered
 from tests.leaderboard.conftest import NAME, Finished
 from tests.leaderboard.forge import PROTOCOL
@@ -58,8 +58,7 @@ def test_seeds_of_one_agent_are_one_row(submissions: Path, tmp_path: Path) -> No
     assert together.episodes == 300
     assert together.tasks == 100
     outcomes = [verify(entry).result.by_task(table.protocol) for entry in seeds]
-    groups = [[each[task][0] for each in outcomes] for task in outcomes[0]]
-    assert together.interval == success_interval(groups)
+    assert together.interval == two_level_interval([[each[task][0] for task in outcomes[0]] for each in outcomes])
     assert len(table.entries) == 4
     # The row links to the seeds' pages; the downloads name each.
     build(submissions, tmp_path / "site")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -49,7 +50,7 @@ def files(folder: Path) -> dict[str, bytes]:
 all_repositories = needs_repositories(*protocol_names())  # every entry is replayed
 
 
-def add(submissions: Path, run: Path, player: Callable[[AgentInput], str | Decision], name: str, **facts: str) -> Path:
+def add(submissions: Path, run: Path, player: Callable[[AgentInput], str | Decision], name: str, **facts: Any) -> Path:
     """Evaluate an agent and pack the run."""
     evaluate(player, PROTOCOL, name=facts.pop("agent", name), out=run)
     return pack(run, name=name, out=submissions, **facts)
@@ -122,7 +123,9 @@ def give_badges(submissions: Path, *names: str, kind: str = "audited") -> None:
     digests = {
         f"{PROTOCOL}/{name}": verify(submissions / PROTOCOL / name).submission.trajectories_sha256 for name in names
     }
-    (submissions.parent / BADGES_FILE).write_text(json.dumps({kind: digests}))
+    file = submissions.parent / BADGES_FILE
+    before = json.loads(file.read_text()) if file.exists() else {}
+    file.write_text(json.dumps({**before, kind: digests}))
 
 
 def test_rows_are_sorted_ranked_and_marked(submissions: Path, tmp_path: Path) -> None:
@@ -131,16 +134,23 @@ def test_rows_are_sorted_ranked_and_marked(submissions: Path, tmp_path: Path) ->
     add(submissions, tmp_path / "c", lambda view: view.admissible_commands[1], "north")
     add(submissions, tmp_path / "d", BUILT_IN["oracle"](), "oracle")
     add(submissions, tmp_path / "e", planner("I am new here."), "also-best")
+    add(submissions, tmp_path / "f", BUILT_IN["random"](), "a-human-expert", reference=True)
     give_badges(submissions, "best", NAME, "south", "north")
+    give_badges(submissions, "oracle", kind="rerun")
     (table,) = standings(submissions)
     shown = [(row.rank, row.entry.submission.name, row.tied, row.group) for row in table.rows]
     assert shown[:2] == [(1, "best", False, "ranked"), (2, NAME, False, "ranked")]
     assert [(rank, tied) for rank, _, tied, _ in shown[2:4]] == [(3, False), (3, True)]
     assert {name for _, name, _, _ in shown[2:4]} == {"north", "south"}
     # The oracle's actions under another name are not accused: they are not ranked until they are audited.
-    assert shown[4:] == [(None, "also-best", False, "unranked"), (None, "oracle", False, "reference")]
+    assert [each[1::2] for each in shown[4:]] == [
+        ("also-best", "unranked"),
+        ("a-human-expert", "unranked"),  # a reference line is one that maintainers ran
+        ("oracle", "reference"),
+    ]
     assert "not audited" in table.rows[4].reason
     assert "every action is that of" in table.rows[4].reason
+    assert "no reference line" in table.rows[5].reason
     ranked = [row.entry.score.mean_return for row in table.rows if row.rank]
     assert ranked == sorted(ranked, reverse=True)
 
