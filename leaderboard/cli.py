@@ -186,11 +186,15 @@ def build_command(
     out: Annotated[Path, typer.Option(help="The folder for the site; a site that is there is replaced.")] = _SITE,
     replay: Annotated[bool, typer.Option("--replay", help="Replay what the ledger knows too.")] = False,
     references: Annotated[bool, typer.Option(help="Play the reference lines of boards that have none.")] = True,
+    docs: Annotated[str, typer.Option(help="The address of the documentation, as the first page reaches it.")] = "",
+    repository: Annotated[str, typer.Option(help="The repository's address; by default the checkout's.")] = "",
 ) -> None:
     """Write the static site from the ledger; entries that it does not know are replayed."""
     from leaderboard.site import build
 
-    typer.echo(printable(str(build(submissions, out, replay=replay, references=references))))
+    typer.echo(
+        printable(str(build(submissions, out, replay=replay, references=references, docs=docs, repository=repository)))
+    )
 
 
 def main() -> None:

@@ -10,7 +10,15 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from leaderboard.copies import refuse_copies, refuse_look_alike
-from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, first_problem, make_submission, one_line, read_bounded, read_json
+from leaderboard.schema import (
+    SUBMISSION_FILE,
+    SUBMISSIONS,
+    first_problem,
+    make_submission,
+    one_line,
+    read_bounded,
+    read_json,
+)
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Recording, check, sha256
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.protocols import load_protocol

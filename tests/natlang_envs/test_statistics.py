@@ -108,7 +108,7 @@ def test_an_interval_over_seeds_and_tasks_holds_the_rate_and_is_no_narrower_than
 
 def test_an_interval_over_seeds_and_tasks_needs_two_of_each() -> None:
     for wrong in ([], [[1.0, 0.0]], [[1.0], [0.0]], [[1.0, 0.0], [1.0]]):
-        with pytest.raises(UsageError, match="two seeds or more"):
+        with pytest.raises(UsageError, match="at least two seeds"):
             two_level_interval(wrong)
 
 
