@@ -41,7 +41,7 @@ from natlang_envs.env import NatLangEnv, unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score
-from natlang_envs.files import whole_folder, write_whole
+from natlang_envs.files import whole_folder
 from natlang_envs.trajectory import Trajectory, play_again, stream_trajectories
 
 INDEX_FILE = "index.html"
@@ -52,7 +52,7 @@ _MARK = '<meta name="generator" content="natlang-leaderboard">'
 
 
 @dataclass(frozen=True)
-class _About:
+class About:
     """What all pages say beside their rows: where the links of their heads lead to, and as of which commit they are."""
 
     addresses: dict[str, str]
@@ -88,7 +88,7 @@ def build(
     """
     _check_out(out)
     repository = repository or repository_of(submissions)
-    about = _About(addresses(docs, repository), as_of(submissions), repository)
+    about = About(addresses(docs, repository), as_of(submissions), repository)
     tables = standings(submissions, replay=replay)
     with TemporaryDirectory() as played:
         if references:
@@ -97,7 +97,7 @@ def build(
     return out / INDEX_FILE
 
 
-def _write(tables: list[Table], left_out: list[tuple[str, str]], out: Path, about: _About) -> None:
+def _write(tables: list[Table], left_out: list[tuple[str, str]], out: Path, about: About) -> None:
     templates = _templates()
     with whole_folder(out, replace=True) as folder:
         page = _render(
@@ -110,15 +110,16 @@ def _write(tables: list[Table], left_out: list[tuple[str, str]], out: Path, abou
             left_out=left_out,
             citation=bibtex(None, about.as_of, about.repository),
         )
-        write_whole(folder / INDEX_FILE, page.encode())
-        write_whole(folder / "leaderboard.json", as_json(tables, about.as_of))
-        write_whole(folder / "leaderboard.csv", as_csv(tables, about.as_of))
+        _write_file(folder / INDEX_FILE, page.encode())
+        _write_file(folder / "leaderboard.json", as_json(tables, about.as_of))
+        _write_file(folder / "leaderboard.csv", as_csv(tables, about.as_of))
         for table in tables:
-            _write_board(templates, table, folder / "boards" / table.protocol.name, about)
+            write_board(table, folder / "boards" / table.protocol.name, about)
         _write_entries([row for table in tables for row in table.entries], folder / "entries", about)
 
 
-def _write_board(templates: Environment, table: Table, folder: Path, about: _About) -> None:
+def write_board(table: Table, folder: Path, about: About) -> None:
+    """Write the page of a board, and what a paper takes from it, into a folder."""
     up = "../" * (table.protocol.name.count("/") + 2)
     entries = [
         {"name": row.entry.submission.name, "path": row.path, "outcomes": row.entry.result.outcomes}
@@ -131,7 +132,7 @@ def _write_board(templates: Environment, table: Table, folder: Path, about: _Abo
         "BibTeX": ("cite.bib", bibtex(table.protocol, about.as_of, about.repository)),
     }
     page = _render(
-        templates,
+        _templates(),
         "board.html.j2",
         scripts=("sort.js", "board.js"),
         about=about,
@@ -144,10 +145,16 @@ def _write_board(templates: Environment, table: Table, folder: Path, about: _Abo
         curves=learning_curves(table.entries),
         tracks=sorted({each for row in table.rows for each in row.tracks}),
     )
-    write_whole(folder / INDEX_FILE, page.encode())
-    write_whole(folder / "rows.csv", as_csv([table], about.as_of))
+    _write_file(folder / INDEX_FILE, page.encode())
+    _write_file(folder / "rows.csv", as_csv([table], about.as_of))
     for file, text in texts.values():
-        write_whole(folder / file, text.encode())
+        _write_file(folder / file, text.encode())
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    """Write a file into the folder that becomes the site when all are there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
 
 
 def _check_out(out: Path) -> None:
@@ -158,7 +165,7 @@ def _check_out(out: Path) -> None:
         raise UsageError(one_line(f"{out} is there and is no site that this command wrote: choose another --out"))
 
 
-def _write_entries(rows: list[Row], folder: Path, about: _About) -> None:
+def _write_entries(rows: list[Row], folder: Path, about: About) -> None:
     """Write all entries' pages, where there are many with a process a core: each replays its episodes."""
     cores = min(os.cpu_count() or 1, len(rows) // _WORTH_A_PROCESS)
     if cores < 2:
@@ -170,7 +177,7 @@ def _write_entries(rows: list[Row], folder: Path, about: _About) -> None:
             pass
 
 
-def _write_entry(row: Row, folder: Path, about: _About) -> None:
+def _write_entry(row: Row, folder: Path, about: About) -> None:
     entry = row.entry
     packed = read_bounded(row.folder / TRAJECTORIES_FILE, MAX_TRAJECTORIES_BYTES)
     if sha256(packed) != entry.submission.trajectories_sha256:
@@ -190,11 +197,11 @@ def _write_entry(row: Row, folder: Path, about: _About) -> None:
         chunk=_CHUNK,
         pieces=True,
     )
-    write_whole(folder / INDEX_FILE, page.encode())
-    write_whole(folder / TRAJECTORIES_FILE, repacked(row.folder / TRAJECTORIES_FILE))
-    write_whole(folder / SUBMISSION_FILE, (row.folder / SUBMISSION_FILE).read_bytes())
+    _write_file(folder / INDEX_FILE, page.encode())
+    _write_file(folder / TRAJECTORIES_FILE, repacked(row.folder / TRAJECTORIES_FILE))
+    _write_file(folder / SUBMISSION_FILE, (row.folder / SUBMISSION_FILE).read_bytes())
     for number, piece in enumerate(_pieces(row)):
-        write_whole(folder / f"episodes-{number}.js", piece)
+        _write_file(folder / f"episodes-{number}.js", piece)
 
 
 def _index(entry: Verified) -> list[tuple[str, int, int]]:

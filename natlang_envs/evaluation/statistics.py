@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import lcm, sqrt
+from math import comb, lcm, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -119,9 +120,11 @@ def paired_p(one: Mapping[str, Sequence[bool]], other: Mapping[str, Sequence[boo
     rates = [sum(one[task]) / len(one[task]) - sum(other[task]) / len(other[task]) for task in sorted(one)]
     differences = [round(parts * each) for each in rates if round(parts * each)]
     chances = np.ones(1)  # of each sum of the differences seen so far, the least first
-    for each in map(abs, differences):
-        one_way = np.concatenate([chances, np.zeros(2 * each)])
-        chances = (one_way + np.roll(one_way, 2 * each)) / 2
+    for size, times in Counter(map(abs, differences)).most_common():
+        wider = np.zeros(len(chances) + 2 * size * times)
+        for won in range(times + 1):
+            wider[2 * size * won :][: len(chances)] += comb(times, won) / 2**times * chances
+        chances = wider
     total = len(chances) // 2
     as_far = abs(sum(differences))
     return min(1.0, float(chances[: total - as_far + 1].sum() + chances[total + as_far :].sum()))

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.badges import OWNERS_FILE
+from leaderboard.badges import OWNERS_FILE, read_badges
 from leaderboard.changes import check_changes
-from leaderboard.pack import pack
+from leaderboard.pack import pack, read_curve
+from leaderboard.result import read_ledger
 from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, look, read_submission
 from leaderboard.site import build
 from leaderboard.standings import standings
@@ -92,6 +93,11 @@ def test_doubled_keys_are_refused(entry: Path) -> None:
     (entry / SUBMISSION_FILE).write_text(text.replace("{", '{"name": "victim", ', 1))
     with pytest.raises(UsageError, match=r"submission.json: it says 'name' twice: delete one"):
         read_submission(entry / SUBMISSION_FILE)
+    for file, read in (("ledger.json", read_ledger), ("badges.json", read_badges), ("curve.json", read_curve)):
+        path = entry / file
+        path.write_text('[{"a": 1, "a": 2}]')
+        with pytest.raises(UsageError, match=f"{file}: it says 'a' twice: delete one"):
+            read(path)
 
 
 @pytest.mark.parametrize(

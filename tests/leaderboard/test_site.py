@@ -33,7 +33,7 @@ from natlang_envs.evaluation.runner import TRAJECTORIES_FILE
 from natlang_envs.files import whole_folder
 from natlang_envs.trajectory import read_trajectories
 from tests.archives import needs_repositories
-from tests.chromium import needs_chromium, rendered
+from tests.chromium import needs_chromium, rendered, scripted
 from tests.leaderboard.conftest import NAME, Finished
 from tests.leaderboard.forge import PROTOCOL, Forged
 
@@ -161,7 +161,8 @@ def test_nothing_is_ranked_before_its_chooser_was_checked(submissions: Path, tmp
     assert [(row.rank, row.group) for row in table.rows] == [(None, "unranked")]
     build(submissions, tmp_path / "site")
     page = (tmp_path / "site" / BOARD).read_text()
-    assert "not audited: replay proves what the actions earn, not who chose them" in page
+    assert "Unranked: not audited</span>" in page
+    assert "<b>Not audited</b>: replay proves what the actions earn, not who chose them." in page
 
 
 @pytest.mark.parametrize(("kind", "field"), [("rerun", "rerun"), ("audited", "audited")])
@@ -234,7 +235,8 @@ def test_build_prints_the_index_and_is_the_same_twice(submissions: Path, tmp_pat
     build(submissions, two)
     assert files(one) == files(two)
     pieces = [f"episodes-{number}.js" for number in range(10)]
-    assert set(files(one)) == {"index.html", BOARD, "leaderboard.csv", "leaderboard.json"} | {
+    board = {f"boards/{PROTOCOL}/{file}" for file in ("rows.csv", "table.tex", "table.md", "cite.bib")}
+    assert set(files(one)) == board | {"index.html", BOARD, "leaderboard.csv", "leaderboard.json"} | {
         f"entries/{PROTOCOL}/{NAME}/{file}" for file in ("index.html", SUBMISSION_FILE, TRAJECTORIES_FILE, *pieces)
     }
     # What is offered for download verifies.
@@ -389,12 +391,8 @@ def test_text_of_strangers_adds_no_tag(tmp_path: Path) -> None:
 
 
 def with_click(page: Path, selector: str) -> Path:
-    """Return a copy of a page that presses a button after it has loaded (without its policy, which would forbid it)."""
-    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text(encoding="utf-8"))
-    press = f"document.querySelector({json.dumps(selector)}).click()"
-    copy = page.with_name("clicked.html")
-    copy.write_text(text.replace("</body>", f"<script>{press}</script></body>"), encoding="utf-8")
-    return copy
+    """Return a copy of a page that presses a button after it has loaded."""
+    return scripted(page, f"document.querySelector({json.dumps(selector)}).click()")
 
 
 class Text(HTMLParser):
@@ -442,10 +440,10 @@ def test_table_and_viewer_work_in_a_browser(submissions: Path, entry: Path, tmp_
     index = rendered(site / BOARD, profile)
     assert text_of(index, "title") == [f"{PROTOCOL}, natlang_envs leaderboard"]
     assert len(text_of(index, "button")) == 11
-    agents = [text.removesuffix(PAYLOAD) for text in text_of(index, "agent")]
-    assert agents == [NAME, "stranger"]
+    why = "Unranked: not audited"
+    assert text_of(index, "agent") == [f"{NAME}{why}", f"stranger{PAYLOAD}{why}"]
     resorted = rendered(with_click(site / BOARD, "th:nth-child(2) button"), profile)
-    assert [text.removesuffix(PAYLOAD) for text in text_of(resorted, "agent")] == ["stranger", NAME]
+    assert text_of(resorted, "agent") == [f"stranger{PAYLOAD}{why}", f"{NAME}{why}"]
 
     first, second = read_trajectories(entry / TRAJECTORIES_FILE)[:2]
     observed = observations(first.task_id, first.actions)
