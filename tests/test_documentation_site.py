@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import subprocess
 import sys
@@ -13,7 +15,7 @@ from urllib.parse import unquote, urldefrag
 
 import pytest
 
-from tests.chromium import needs_chromium, rendered
+from tests.chromium import beyond, needs_chromium, rendered, scripted
 
 ROOT = Path(__file__).parents[1]
 
@@ -122,3 +124,23 @@ def test_a_browser_reads_and_searches_it_without_a_server(site: Path, tmp_path: 
     assert "episode.gif" in first
     found = rendered(site / "search.html", tmp_path / "profile", "?q=bubblewrap", wait=4_000)
     assert "docs/dev/sandbox.html" in found
+
+
+@needs_chromium
+def test_a_console_block_is_copied_without_its_prompts(site: Path, tmp_path: Path) -> None:
+    press = """addEventListener("load", () => {
+      navigator.clipboard.writeText = async (text) => { document.title = JSON.stringify(text); };
+      document.querySelector("div.highlight-console button.copy").click();
+    });"""
+    shown = rendered(scripted(site / "docs/own_repository.html", press), tmp_path / "profile", wait=2_000)
+    (title,) = re.findall(r"<title>(.*?)</title>", shown)
+    copied = json.loads(html.unescape(title))
+    assert copied == 'natlang explore --repo natlang_envs "which file computes the Wilson interval?" --agent bm25'
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    "page", ["index", "docs/api", "docs/protocols", "docs/dangerous_taxi", "benchmarks/results/gain"]
+)
+def test_pages_fit_a_phone(page: str, site: Path, tmp_path: Path) -> None:
+    assert beyond(site / f"{page}.html", tmp_path / "profile") == []

@@ -28,7 +28,7 @@ from leaderboard.verify import verify
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, Decision, evaluate, load_protocol, protocol_names
-from natlang_envs.evaluation.agents import BUILT_IN
+from natlang_envs.evaluation.agents import BUILT_IN, Agent
 from natlang_envs.evaluation.runner import TRAJECTORIES_FILE
 from natlang_envs.files import whole_folder
 from natlang_envs.trajectory import read_trajectories
@@ -50,7 +50,7 @@ def files(folder: Path) -> dict[str, bytes]:
 all_repositories = needs_repositories(*protocol_names())  # every entry is replayed
 
 
-def add(submissions: Path, run: Path, player: Callable[[AgentInput], str | Decision], name: str, **facts: Any) -> Path:
+def add(submissions: Path, run: Path, player: Agent, name: str, **facts: Any) -> Path:
     """Evaluate an agent and pack the run."""
     evaluate(player, PROTOCOL, name=facts.pop("agent", name), out=run)
     return pack(run, name=name, out=submissions, **facts)
