@@ -68,4 +68,4 @@ def beyond(page: Path, profile: Path, width: int = 390) -> list[str]:
     frame.unlink()
     needed, there, wide = json.loads(base64.b64decode(re.findall(r"<pre>(.*?)</pre>", shown)[0]))
     assert there == width
-    return wide or ([f"{needed} of {width} pixels are needed"] if needed > width else [])
+    return [] if needed <= width else [f"{needed} pixels are needed", *wide]
