@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from natlang_envs.errors import UsageError
-from natlang_envs.files import DoubledKeyError, once
+from natlang_envs.files import DoubledKeyError, keys_once
 
 SUBMISSIONS = Path("leaderboard") / "submissions"  # where the entries are, seen from a checkout
 SUBMISSION_FILE = "submission.json"
@@ -275,7 +275,7 @@ def read_json(path: Path, limit: int) -> bytes:
     """
     content = read_bounded(path, limit)
     try:
-        json.loads(content, object_pairs_hook=once)
+        json.loads(content, object_pairs_hook=keys_once)
     except DoubledKeyError as error:
         raise UsageError(one_line(f"{path.name}: {error}: delete one")) from None
     except (ValueError, RecursionError):

@@ -30,7 +30,7 @@ class DoubledKeyError(ValueError):
     """An object of a JSON text says one key twice, so that readers may differ in what it says."""
 
 
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the pairs of a JSON object as a dict: the `object_pairs_hook` of `json.loads` that refuses doubled keys.
 
     Raises:

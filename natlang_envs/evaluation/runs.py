@@ -17,7 +17,7 @@ from typing import Any, get_origin, get_type_hints
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.protocols import Protocol
-from natlang_envs.files import once, write_whole
+from natlang_envs.files import keys_once, write_whole
 from natlang_envs.trajectory import (
     MAX_LINE_BYTES,
     Trajectory,
@@ -196,7 +196,7 @@ class Journal:
         return whole
 
     def _take(self, line: bytes) -> None:
-        content: Any = json.loads(line, object_pairs_hook=once)
+        content: Any = json.loads(line, object_pairs_hook=keys_once)
         trajectory = parse_line(json.dumps(content["episode"]).encode())
         position = int(content["position"])
         if not 0 <= position < len(self._keys) or self._keys[position] != (
@@ -254,7 +254,7 @@ def read_run_facts(folder: Path) -> Run:
     """Read `run.json`."""
     path = folder / RUN_FILE
     try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once)
+        content: Any = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=keys_once)
     except FileNotFoundError:
         unfinished = (folder / JOURNAL_FILE).exists()
         remedy = "finish it with `natlang evaluate --resume" if unfinished else "make it with `natlang evaluate"

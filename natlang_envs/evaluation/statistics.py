@@ -160,7 +160,9 @@ def two_level_interval(rates: Sequence[Sequence[float]]) -> Interval:
         UsageError: There are fewer than two seeds or tasks, or not all seeds played the same number of tasks.
     """
     if len(rates) < 2 or len({len(each) for each in rates}) != 1 or len(rates[0]) < 2:
-        raise UsageError("an interval over seeds and tasks needs at least two seeds, and two tasks that all of them played")
+        raise UsageError(
+            "intervals over seeds and tasks need at least two seeds, and two tasks that all of them played"
+        )
     table = np.array(rates, dtype=np.float64)
     seeds, tasks = table.shape
     mean = float(table.mean())
