@@ -10,7 +10,7 @@ registration         every id; registers them with Gymnasium and PettingZoo
 making               makes an environment by its id
 trajectory           recorded episodes, their hashes and their replay
 files                files written whole or not at all, locks, the cache folder
-errors               `UsageError`, and checks of names that callers give
+errors               `UsageError`, and checks of names and positions that callers give
 dangerous_taxi/      Gymnasium's Taxi told in words
 autoexplore/         find the file of a repository that answers a question; the labelled dataset
 alfworld/            household tasks
@@ -52,6 +52,7 @@ __version__ = "0.1.0"
 MOVED = {
     f"{__name__}.{former}": f"{__name__}.{now}"
     for former, now in {
+        "copilot.drivers": "copilot.copilot",
         "enumeration": "prompt",
         "minari": "learners.minari",
         "trl": "learners.trl",

@@ -11,8 +11,18 @@ from rich.text import Text
 
 from natlang_envs.autoexplore.agent_driver import AgentDriver
 from natlang_envs.cli.support import printable
-from natlang_envs.copilot.copilot import MODES, AutoExploreCopilot, Driver, Ending, Mode, Shown, Turn, describe
-from natlang_envs.copilot.drivers import HumanDriver, ModelDriver
+from natlang_envs.copilot.copilot import (
+    MODES,
+    AutoExploreCopilot,
+    Driver,
+    Ending,
+    HumanDriver,
+    Mode,
+    ModelDriver,
+    Shown,
+    Turn,
+    describe,
+)
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import agent_names, load_agent
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint

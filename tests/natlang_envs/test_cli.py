@@ -19,7 +19,8 @@ from natlang_envs.cli import support as cli_support
 from natlang_envs.cli.main import _pace, app
 from natlang_envs.cli.support import printable
 from natlang_envs.evaluation import load_protocol, protocol_names, read_run
-from natlang_envs.evaluation.runner import RUN_FILE, TRAJECTORIES_FILE, Progress
+from natlang_envs.evaluation.runner import Progress
+from natlang_envs.evaluation.runs import RUN_FILE, TRAJECTORIES_FILE
 from natlang_envs.trajectory import write_trajectories
 
 ROOT = Path(natlang_envs.__file__).parents[1]
