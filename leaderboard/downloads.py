@@ -20,7 +20,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def repacked(recording: Path) -> bytes:
     """Return a recording compressed here, so that nothing but its lines is passed on."""
-    return gzip.compress(b"".join(stream_lines(recording)), compresslevel=6, mtime=0)
+    return gzip.compress(b"".join(stream_lines(recording)), mtime=0)
 
 
 def as_json(tables: Sequence[Table], as_of: str) -> bytes:
