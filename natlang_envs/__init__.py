@@ -18,6 +18,7 @@ learners/            wrappers, encoders, and adapters of other libraries
 evaluation/          agents play protocols; runs are kept and replayed
 conformance/         checks that any text environment can run
 repository/          a repository as AutoExplore sees it
+finder/              full-text search: which files answer a question
 sandbox/             commands and programs over a repository that is never modified
 copilot/             a person or a model works in a sandbox
 cli/                 the `natlang` command

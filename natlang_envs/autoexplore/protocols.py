@@ -10,28 +10,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from natlang_envs.autoexplore.dataset.labels import WORDINGS
-from natlang_envs.autoexplore.tasks import DEPTHS, LABELLED, LabelFileTasks, RepositoryTasks
+from natlang_envs.autoexplore.episode import HORIZON
+from natlang_envs.autoexplore.tasks import DEPTHS, LABELLED, RepositoryTasks, label_file_tasks
 from natlang_envs.evaluation.protocols import Episode, Protocol, write_protocols
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.tasks import hash_fraction
 
-_HORIZON = 15
-
 
 def protocols() -> Iterator[Protocol]:
-    """Yield a protocol for each depth and wording: every question about the repositories of the test split."""
+    """Yield a protocol for each environment and wording: every question about the repositories of the test split."""
+    variants = [(f"-depth{depth}", f"Depth{depth}-", depth) for depth in DEPTHS]
     for wording in WORDINGS:
-        for depth in (*DEPTHS, None):
-            family = "autoexplore" if depth is None else f"autoexplore-depth{depth}"
+        for family, name, depth in (*variants, ("", "", None), ("-search", "Search-", None)):
             tasks = RepositoryTasks("test", depth, LABELLED, wording)
             # In the order of a hash, which mixes the repositories.
             ids = sorted(tasks.ids(), key=lambda task_id: hash_fraction(f"v3/autoexplore/{task_id}"))
             depths = "any depth" if depth is None else "this depth"
             yield Protocol(
-                f"{family}/v1" if wording == "natural" else f"{family}-{wording}/v1",
-                f"NatLang/AutoExplore-{'' if depth is None else f'Depth{depth}-'}v0",
+                f"autoexplore{family}{'' if wording == 'natural' else f'-{wording}'}/v1",
+                f"NatLang/AutoExplore-{name}v0",
                 {"dataset": LABELLED, "split": "test", "wording": wording},
-                _HORIZON,
+                HORIZON,
                 1,
                 tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids)),
                 f"Every question of {depths} about the repositories of the test split, {len(ids)} of them, in the "
@@ -44,13 +43,13 @@ def own_protocol(labels: Path, repository: Path) -> Protocol:
 
     Its name, and so its digest, holds the labels and the contents of the folder, wherever they lie.
     """
-    tasks = LabelFileTasks(labels, repository, None)
+    tasks = label_file_tasks(labels, repository)
     contents = f"{hashlib.sha256(labels.read_bytes()).hexdigest()} {open_repository(repository).digest}"
     return Protocol(
         name=f"own/{hashlib.sha256(contents.encode()).hexdigest()[:12]}",
         env_id="NatLang/AutoExplore-v0",
         kwargs={},
-        horizon=_HORIZON,
+        horizon=HORIZON,
         runs=1,
         episodes=tuple(Episode(task_id, seed) for seed, task_id in enumerate(tasks.ids())),
         description="Every label of a file of your own.",

@@ -4,7 +4,8 @@ main            the commands of the suite: envs, protocols, evaluate, replay; fi
 support         what all command lines share: one-line errors, safe printing, the extras
 play            `natlang play`
 serve           `natlang serve`
-explore         `natlang explore`
+explore         `natlang explore`, by an agent step by step
+answer          `natlang explore` without an agent: the best files and lines
 data, labels    `natlang data`: repositories, and labels
 alfworld        `natlang alfworld`
 doctor          `natlang doctor`

@@ -1,4 +1,4 @@
-"""`natlang explore`: a question or a task about any repository, for a person, a model or an agent."""
+"""`natlang explore`: a question about any repository is answered; or a person, a model or an agent explores it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 from natlang_envs.autoexplore.agent_driver import AgentDriver
+from natlang_envs.cli.answer import answer
 from natlang_envs.cli.support import printable
 from natlang_envs.copilot.copilot import (
     MODES,
     AutoExploreCopilot,
     Driver,
-    Ending,
     HumanDriver,
     Mode,
     ModelDriver,
@@ -26,11 +26,14 @@ from natlang_envs.copilot.copilot import (
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import agent_names, load_agent
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
+from natlang_envs.finder.find import TOP
 from natlang_envs.repository.tree import Repository, open_repository
 from natlang_envs.sandbox.changes.patch import check_outside
 
 _SHOWN_CHARACTERS = 4_000  # of what one command printed
 _SHOWN_LINES = 5_000  # of the changes
+_ANSWER = frozenset({"top", "kind", "as_json", "opens"})  # options of the answer without an agent
+_BOTH = frozenset({"question", "repo", "ignored", "agent"})
 _ENDINGS = {
     "identified": "Identified: {}",
     "answered": "Answer: {}",
@@ -42,9 +45,16 @@ _ENDINGS = {
 
 
 def explore_command(
+    context: typer.Context,
     question: Annotated[str, typer.Argument(help="What is asked; with --mode change, what is to be done.")],
-    repo: Annotated[Path, typer.Option(help="The folder to explore; it is never modified.")],
-    agent: Annotated[str, typer.Option(help="human, openai, bm25, or any agent's name or name:argument.")] = "human",
+    repo: Annotated[Path, typer.Option(help="The folder to explore; it is never modified.")] = Path(),
+    top: Annotated[int, typer.Option(min=1, help="How many files are shown, before the best source files.")] = TOP,
+    kind: Annotated[str, typer.Option(help="Only source files (code), only documentation (docs), or all.")] = "all",
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    opens: Annotated[bool, typer.Option("--open", help="Open the best line in VISUAL or EDITOR.")] = False,
+    agent: Annotated[
+        str, typer.Option(help="Who explores step by step: human, openai, bm25, or any agent's name or name:argument.")
+    ] = "",
     mode: Annotated[str, typer.Option(help="identify a file, answer the question, or change files.")] = "identify",
     steps: Annotated[int, typer.Option(min=1, help="The largest number of commands.")] = 30,
     export: Annotated[Path | None, typer.Option(help="A new file for the changes, as a patch for git apply.")] = None,
@@ -57,9 +67,18 @@ def explore_command(
     unsafe: Annotated[bool, typer.Option("--unsafe", help="Run programs without isolation if there is none.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of an agent that draws.")] = 0,
 ) -> None:
-    """Explore a repository: find a file, answer a question, or change files in a copy and see the diff."""
+    """Print the files of a repository that answer a question, and the lines that matched.
+
+    With --agent, that agent explores it step by step: finds a file, answers, or changes files in a copy.
+    """
     chosen = cast("Mode", one_of("mode", mode, MODES))
     console = Console(highlight=False, soft_wrap=True)
+    _check_options(context, agent)
+    if not agent:
+        sort = cast("Literal['code', 'docs', 'all']", one_of("kind", kind, ("code", "docs", "all")))
+        if not answer(question, open_repository(repo, ignored=ignored), top, sort, as_json, opens, console):
+            raise typer.Exit(1)
+        return
     driver = _driver(agent, chosen, model, timeout, seed, console)
     shown = Shown(files=listing, choices=choices or isinstance(driver, AgentDriver), results=results)
     repository = open_repository(repo, ignored=ignored)
@@ -71,17 +90,30 @@ def explore_command(
             _print(console, copilot.task, "bold")
         try:
             ending = copilot.run(driver, lambda turn: _show_turn(console, turn, isinstance(driver, HumanDriver)))
-        except KeyboardInterrupt:
-            _print(console, "\nInterrupted.", "bold")
+        except (KeyboardInterrupt, UsageError) as error:
+            if isinstance(error, KeyboardInterrupt):
+                _print(console, "\nInterrupted.", "bold")
             _finish(console, copilot, driver, export)
             raise
-        except UsageError:
-            _finish(console, copilot, driver, export)
-            raise
-        _show_ending(console, copilot, ending)
+        style = "bold green" if copilot.succeeded else "bold red"
+        _print(console, _ENDINGS[ending.kind].format(ending.value), style)
         _finish(console, copilot, driver, export)
         if not copilot.succeeded:
             raise typer.Exit(1)
+
+
+def _check_options(context: typer.Context, agent: str) -> None:
+    """Refuse an option that would change nothing: those of an agent without one, and those of the answer with one."""
+    sources = {each: context.get_parameter_source(each) for each in context.params}
+    given = [each for each, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    unused = [each for each in given if each in (_ANSWER if agent else context.params.keys() - _ANSWER - _BOTH)]
+    if unused:
+        option = next(each.opts[0] for each in context.command.params if each.name == unused[0])
+        raise UsageError(
+            f"{option} is for an answer without --agent: leave one of the two out"
+            if agent
+            else f"{option} is for a walk through the repository: add --agent, for example --agent human"
+        )
 
 
 def _check_export(export: Path | None, repository: Repository) -> None:
@@ -124,12 +156,10 @@ def _ask(console: Console, copilot: AutoExploreCopilot) -> str | None:
 def _state(copilot: AutoExploreCopilot) -> str:
     """Return what a person has to know before the next command."""
     folder = copilot.sandbox.cwd
-    lines = [
-        f"/work/{folder} ({copilot.steps_left} steps left)" if folder else f"/work ({copilot.steps_left} steps left)"
-    ]
+    lines = [f"{'/work/' if folder else '/work'}{folder} ({copilot.steps_left} steps left)"]
     if copilot.shown.files:
         here = copilot.sandbox.overlay.folder(folder)
-        names = [f"{name}/" for name in here.folders] + list(here.files)
+        names = [*(f"{name}/" for name in here.folders), *here.files]
         lines.append("  ".join(names[:200]) + (f"  (and {len(names) - 200} more: see ls)" if len(names) > 200 else ""))
     lines += [f"{each.label}. {each.command}" for each in copilot.choices()]
     return "\n".join(lines)
@@ -143,10 +173,6 @@ def _show_turn(console: Console, turn: Turn, typed: bool) -> None:
     result = turn.result
     if result.stdout or result.stderr or result.exit_code:
         _print(console, describe(result, _SHOWN_CHARACTERS), "red" if result.exit_code else "")
-
-
-def _show_ending(console: Console, copilot: AutoExploreCopilot, ending: Ending) -> None:
-    _print(console, _ENDINGS[ending.kind].format(ending.value), "bold green" if copilot.succeeded else "bold red")
 
 
 def _finish(console: Console, copilot: AutoExploreCopilot, driver: Driver, export: Path | None) -> None:
@@ -177,8 +203,8 @@ def _finish(console: Console, copilot: AutoExploreCopilot, driver: Driver, expor
         _print(console, f"{export} was not written: there is nothing to export.")
 
 
-def _style(line: str) -> Literal["green", "red", "cyan", "bold", ""]:
+def _style(line: str) -> str:
+    """Return the style of a line of a diff."""
     if line.startswith(("diff ", "--- ", "+++ ")):
         return "bold"
-    styles: dict[str, Literal["green", "red", "cyan"]] = {"+": "green", "-": "red", "@": "cyan"}
-    return styles.get(line[:1], "")
+    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")

@@ -311,7 +311,11 @@ def _plans(case: Case) -> Iterator[tuple[NatLangEnv, Moment, list[str]]]:
 
 
 def plans_succeed(case: Case) -> None:
-    """The environment's own plan ends in success, at its last step and within the horizon."""
+    """The environment's own plan ends in success, at its last step and within the horizon.
+
+    Where the environment says that not every task can be won, most plans do.
+    """
+    won = 0
     for env, start, plan in _plans(case):
         task_id = start.info["task_id"]
         assert len(plan) <= env.horizon, f"the plan for {task_id!r} has {len(plan)} steps, the horizon is {env.horizon}"
@@ -321,7 +325,11 @@ def plans_succeed(case: Case) -> None:
         )
         last = moments[-1]
         assert last.ended, f"the plan for {task_id!r} does not end the episode"
-        assert last.info["success"] is True, f"info['success'] is {last.info['success']} after the plan for {task_id!r}"
+        won += last.info["success"]
+        assert last.info["success"] is True or not env.every_task_can_be_won, (
+            f"info['success'] is {last.info['success']} after the plan for {task_id!r}"
+        )
+    assert won >= 5, f"of ten plans {won} succeed"
 
 
 def oracle_is_exact(case: Case) -> None:

@@ -159,6 +159,8 @@ SPECIAL: dict[str, Callable[[], Agent]] = {
     "reference": OracleAgent,
     "bm25": _from("natlang_envs.autoexplore.baselines", "Bm25Agent"),
     "depth-first": _from("natlang_envs.autoexplore.search", "DepthFirstAgent"),
+    "first-hit": _from("natlang_envs.autoexplore.searching.agents", "FirstHitAgent"),
+    "first-hit-reader": _from("natlang_envs.autoexplore.searching.agents", "FirstHitReaderAgent"),
     "expert": _from("natlang_envs.alfworld.expert", "ExpertAgent"),
 }
 

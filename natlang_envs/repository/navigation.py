@@ -21,6 +21,7 @@ from natlang_envs.repository.texts import (
     contents,
     describe_place,
     entered,
+    parts_of_text,
     turned,
 )
 from natlang_envs.repository.tree import Repository
@@ -74,6 +75,7 @@ class Navigation:
         self._paged: dict[str, list[Page]] = {}
         self._places: dict[Key, Place] = {}
         self._texts: dict[tuple[str, int], str] = {}
+        self._parts: dict[str, int] = {}
 
     def __reduce__(self) -> tuple[Callable[..., Navigation], tuple[Repository, int]]:
         """Pickle as the repository: it is made again, or shared, where it is loaded."""
@@ -93,6 +95,15 @@ class Navigation:
             head = self.repository.part(path, 0, bytes_shown(self._budget * (before + 1)))
             name, size = path.rpartition("/")[2], self.repository.mark(path).size
             found = self._texts[path, before] = contents(name, head, size, self._budget, before)
+        return found
+
+    def parts(self, path: str) -> int:
+        """Return how many different texts `cat` shows of a file, one after the other."""
+        found = self._parts.get(path)
+        if found is None:
+            found = self._parts[path] = parts_of_text(
+                self.repository.part(path, 0, self.repository.mark(path).size), self._budget
+            )
         return found
 
     def route(self, start: Key, targets: Collection[str]) -> list[str]:

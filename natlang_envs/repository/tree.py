@@ -144,6 +144,11 @@ class Repository(Renewable):
     def __repr__(self) -> str:
         return f"<Repository {self.name}: {len(self.files)} files>"
 
+    @property
+    def shows_ignored(self) -> bool:
+        """Whether what git ignores is there, too."""
+        return self._ignored
+
     def folder(self, path: str) -> Folder:
         """Return a folder.
 
