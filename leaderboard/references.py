@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from leaderboard.baselines import REFERENCE_LINES, pack_baseline
+from leaderboard.baselines import REFERENCE_LINES, note_rerun, pack_baseline
 from leaderboard.rows import Row, Table
 from leaderboard.standings import standings
 from natlang_envs.errors import UsageError
@@ -32,15 +32,15 @@ def with_references(tables: list[Table], folder: Path) -> list[Table]:
 
 def _rows(protocol: Protocol, folder: Path) -> list[Row]:
     submissions = folder / "boards" / protocol.name.replace("/", "-") / "submissions"
-    made = False
+    made: list[Path] = []
     for name in baseline_names(protocol.env_id):
         if name not in REFERENCE_LINES:
             continue
         agent, run = load_agent(name), folder / "runs" / protocol.name / name
         try:
             evaluate(agent, protocol, name=name, out=run, source=provenance("built-in", name))
-            pack_baseline(run, name, agent, submissions)
+            made.append(pack_baseline(run, name, agent, submissions))
         except UsageError:  # the data of this protocol are not on this machine: its table has no reference line
             return []
-        made = True
+    note_rerun(submissions, made)
     return [row for table in standings(submissions) for row in table.rows] if made else []

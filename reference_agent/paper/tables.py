@@ -1,7 +1,8 @@
 """The table of `reflect-rl reproduce`: success with 95% intervals beside the paper's; and the learning curves.
 
 A trained policy has two rows, greedy and sampled at temperature 1 as in the paper (Table 3). One seed has the interval
-of its episodes (Wilson's, or clustered by task if tasks are repeated), several seeds have Student's.
+of its episodes (Wilson's, or clustered by task if tasks are repeated), several seeds have one over seeds
+and tasks, as on the leaderboard.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ import numpy as np
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import read_run
 from natlang_envs.evaluation.runner import score_run
-from natlang_envs.evaluation.statistics import Interval, over_seeds
+from natlang_envs.evaluation.statistics import Interval, over_seeds, two_level_interval
 from natlang_envs.files import write_whole
+from natlang_envs.trajectory import Trajectory
 from reference_agent.paper.experiments import METHODS, PAPER_ONLY, TASKS, Cell, Plan, paper, protocol_for
 
 _SMOOTHING = 5  # iterations, the last ones, in the running mean
@@ -86,7 +88,7 @@ def _entry(task: str, method: str, cells: list[Cell], sampled: bool) -> Entry:
         *(task, method, sampled, rates),
         seeds=tuple(cell.seed for cell in cells if cell.seed is not None),
         mean=float(np.mean(rates)),
-        interval=scores[0].interval if one else over_seeds(rates),
+        interval=scores[0].interval if one else two_level_interval([_by_task(each) for _, each in runs]),
         kind="episodes" if one else "seeds",
         episodes=scores[0].episodes,
         mean_return=float(np.mean([each.mean_return for each in scores])),
@@ -96,6 +98,14 @@ def _entry(task: str, method: str, cells: list[Cell], sampled: bool) -> Entry:
         hardware=runs[0][0].hardware,
         paper=paper(task, method) if sampled else None,
     )
+
+
+def _by_task(trajectories: Sequence[Trajectory]) -> list[float]:
+    """Return the success rate on each task, in the protocol's order."""
+    found: dict[str, list[bool]] = {}
+    for each in trajectories:
+        found.setdefault(each.task_id, []).append(each.success)
+    return [float(np.mean(each)) for each in found.values()]
 
 
 def title(method: str, sampled: bool) -> str:
@@ -153,7 +163,7 @@ def notes(plan: Plan, table: list[Entry]) -> list[str]:
     """Return what a reader of the table has to know, a line each."""
     seeds, kind = ", ".join(map(str, plan.preset.seeds)), "of episodes"
     if len(plan.preset.seeds) > 1:
-        kind = "Student's over training seeds; of agents and of the untuned model, of episodes"
+        kind = "over training seeds and tasks; of agents and of the untuned model, of episodes"
     said = [
         f"Success with its 95% interval ({kind}). Preset `{plan.preset.name}`, training seeds {seeds}.",
         "Sampled: commands are sampled at temperature 1, as in the paper (its Table 3); otherwise decoding is greedy.",
