@@ -18,8 +18,11 @@ standings   the tables: who is ranked, and which ranks are ties
 references  the best reference line of each board
 changes     checks a pull request
 site        writes the static site
+overview    its first page: who is best on which board, and where its heads link to
+paper       a board in LaTeX, Markdown and BibTeX
 plots       its pictures
 downloads   its CSV, JSON and recordings
+git         what Git knows of the entries
 baselines   makes the entries of the built-in agents again
 cli         the command `natlang-leaderboard`
 

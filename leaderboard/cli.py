@@ -48,7 +48,7 @@ def pack_command(
         str, typer.Option(help="What it was trained on, and how the protocol's tasks may have got into it.")
     ] = "",
     model: Annotated[str | None, typer.Option(help="The language model's name.")] = None,
-    parameters: Annotated[int | None, typer.Option(min=0, help="The number of the model's parameters.")] = None,
+    parameters: Annotated[int | None, typer.Option(min=1, help="The number of the model's parameters.")] = None,
     weights: Annotated[str | None, typer.Option(help="The model's weights: open, closed or none.")] = None,
     method: Annotated[str | None, typer.Option(help="untuned, imitation, rl, search or hand-written.")] = None,
     reflection: Annotated[bool | None, typer.Option(help="Whether it speaks before it acts.")] = None,
@@ -186,11 +186,15 @@ def build_command(
     out: Annotated[Path, typer.Option(help="The folder for the site; a site that is there is replaced.")] = _SITE,
     replay: Annotated[bool, typer.Option("--replay", help="Replay what the ledger knows too.")] = False,
     references: Annotated[bool, typer.Option(help="Play the reference lines of boards that have none.")] = True,
+    docs: Annotated[str, typer.Option(help="The address of the documentation, as the first page reaches it.")] = "",
+    repository: Annotated[str, typer.Option(help="The repository's address; by default the checkout's.")] = "",
 ) -> None:
     """Write the static site from the ledger; entries that it does not know are replayed."""
     from leaderboard.site import build
 
-    typer.echo(printable(str(build(submissions, out, replay=replay, references=references))))
+    typer.echo(
+        printable(str(build(submissions, out, replay=replay, references=references, docs=docs, repository=repository)))
+    )
 
 
 def main() -> None:

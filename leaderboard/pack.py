@@ -10,7 +10,15 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from leaderboard.copies import refuse_copies, refuse_look_alike
-from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, first_problem, make_submission, one_line, read_bounded
+from leaderboard.schema import (
+    SUBMISSION_FILE,
+    SUBMISSIONS,
+    first_problem,
+    make_submission,
+    one_line,
+    read_bounded,
+    read_json,
+)
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Recording, check, sha256
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.protocols import load_protocol
@@ -130,7 +138,7 @@ def read_curve(path: Path) -> tuple[tuple[int, float], ...]:
         UsageError: The file is missing or is no such list.
     """
     try:
-        rows = _POINTS.validate_json(read_bounded(path, _MAX_CURVE_BYTES))
+        rows = _POINTS.validate_json(read_json(path, _MAX_CURVE_BYTES))
     except ValidationError as error:
         raise UsageError(one_line(f"{path} is no learning curve: {first_problem(error)}")) from None
     together = max(1, -(-len(rows) // _MOST_POINTS))

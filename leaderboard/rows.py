@@ -7,6 +7,7 @@ from pathlib import Path
 
 from leaderboard.badges import Adjudication
 from leaderboard.verify import Verified
+from natlang_envs.evaluation.agents import BUILT_IN, SPECIAL
 from natlang_envs.evaluation.protocols import Protocol
 
 SIZES = {"up-to-10M": 10**7, "up-to-1B": 10**9, "up-to-10B": 10**10, "larger": 10**19}
@@ -31,6 +32,7 @@ class Row:
         folder: The entry's folder.
         entry: The verified entry.
         members: Of a row that stands for several training seeds, the row of each; `path` and `folder` are no entry's.
+        p_above: The p-value of a paired test against the row above in its group; None for the first.
     """
 
     rank: int | None
@@ -45,6 +47,7 @@ class Row:
     folder: Path
     entry: Verified
     members: tuple[Row, ...] = ()
+    p_above: float | None = None
 
     @property
     def recordings(self) -> tuple[Row, ...]:
@@ -67,7 +70,20 @@ class Row:
     @property
     def kind(self) -> str:
         """`learned` or `hand-written`: each is ranked for itself."""
-        return "hand-written" if self.entry.submission.is_hand_written else "learned"
+        return "learned" if self.learned else "hand-written"
+
+    @property
+    def learned(self) -> bool:
+        """Whether it may have learned: it has weights or a model behind it; the others were written by hand."""
+        return not self.entry.submission.is_hand_written
+
+    @property
+    def command(self) -> str:
+        """What plays it again if the agent is built in, else the command as the runner noted it; or an empty text."""
+        stated, noted = self.entry.submission, self.entry.submission.run.provenance
+        if stated.run.agent in {**BUILT_IN, **SPECIAL} and (noted is None or noted.origin == "built-in"):
+            return f"natlang evaluate --agent {stated.run.agent} --protocol {stated.protocol} --out runs/{stated.name}"
+        return noted.command if noted is not None else ""
 
     @property
     def group(self) -> str:
@@ -90,6 +106,15 @@ class Table:
     rows: tuple[Row, ...]
     missing: tuple[tuple[str, str], ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def development(self) -> str:
+        """Why agents may know this board's answers; an empty text for tasks that can be drawn afresh."""
+        if self.protocol.env_id.startswith("NatLang/AutoExplore"):
+            return "its questions and their answers are public"
+        return (
+            "its games are public, and so are their plans" if self.protocol.kwargs.get("source") == "official" else ""
+        )
 
     @property
     def entries(self) -> tuple[Row, ...]:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import DoubledKeyError, keys_once
 
 SUBMISSIONS = Path("leaderboard") / "submissions"  # where the entries are, seen from a checkout
 CHECKPOINTS = SUBMISSIONS.parent / "checkpoints"  # published players
@@ -20,6 +21,7 @@ SUBMISSION_FILE = "submission.json"
 SCHEMA_VERSION = 2
 MAX_SUBMISSION_BYTES = 64 * 1024
 _MAX_LINE = 500
+_BEGAN = date(2026, 11, 21)
 _REFERENCE_AGENTS = ("random-legal", "oracle", "reference")
 _LEARNED = ("untuned", "imitation", "rl")
 
@@ -70,8 +72,8 @@ def _of_the_calendar(text: str) -> str:
         day = date.fromisoformat(text)
     except ValueError:
         raise ValueError("must be a day of the calendar, YYYY-MM-DD") from None
-    if day > datetime.now(UTC).date() + timedelta(days=1):
-        raise ValueError("must not lie in the future")
+    if not _BEGAN <= day <= datetime.now(UTC).date() + timedelta(days=1):
+        raise ValueError(f"must be a day from {_BEGAN}, when this project began, to today")
     return text
 
 
@@ -81,7 +83,8 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Line = Annotated[str, Field(max_length=300), AfterValidator(_plain)]
 Link = Annotated[Line, AfterValidator(_web_address)]
 Text = Annotated[str, Field(max_length=4_000), AfterValidator(_plain_lines)]
-Count = Annotated[int, Field(ge=0, le=10**18)]
+Count = Annotated[int, Field(ge=0, le=10**15)]
+Weights = Annotated[int, Field(ge=1, le=10**14)]  # a hundred times what the largest models have
 
 
 class _Strict(BaseModel):
@@ -132,7 +135,7 @@ class Track(_Strict):
     reflection: bool | None = None
     teacher: Line | None = None
     training_episodes: Count | None = None
-    training_minutes: Annotated[float, Field(ge=0)] | None = None
+    training_minutes: Annotated[float, Field(ge=0, le=10**9)] | None = None
     curve: Curve | None = None
 
 
@@ -156,7 +159,7 @@ class RunFacts(_Strict):
     versions: Annotated[dict[Line, Line], Field(max_length=50)]
     hardware: Line
     tokens: Count
-    seconds: Annotated[float, Field(ge=0)]
+    seconds: Annotated[float, Field(gt=0, le=10**9)]
     sampling: bool | None = None
     privileged: bool | None = None
     provenance: ProvenanceFacts | None = None
@@ -196,7 +199,7 @@ class Submission(_Strict):
     deterministic: bool = False
     disclosure: Text = ""
     model: Line | None = None
-    parameters: Count | None = None
+    parameters: Weights | None = None
     run: RunFacts
     trajectories_sha256: Digest
     reference: bool = False
@@ -261,8 +264,7 @@ def read_submission(path: Path) -> Submission:
     Raises:
         UsageError: The file is missing, too large or not a submission.
     """
-    content = read_bounded(path, MAX_SUBMISSION_BYTES)
-    refuse_doubled_keys(path, content)
+    content = read_json(path, MAX_SUBMISSION_BYTES)
     try:
         return Submission.model_validate_json(content)
     except ValidationError as error:
@@ -284,22 +286,20 @@ def read_bounded(path: Path, limit: int) -> bytes:
     return content
 
 
-def refuse_doubled_keys(path: Path, content: bytes) -> None:
-    """Raise `UsageError` if an object of a JSON file names a key twice; text that is no JSON is left to its reader."""
+def read_json(path: Path, limit: int) -> bytes:
+    """Return what a plain file of JSON holds; text that is no JSON is left to its reader.
 
-    def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        for name in names:
-            if names.count(name) > 1:
-                raise UsageError(one_line(f"{path.name} says {name!r} twice: delete one"))
-        return dict(pairs)
-
+    Raises:
+        UsageError: As `read_bounded`; or an object says a key twice.
+    """
+    content = read_bounded(path, limit)
     try:
-        json.loads(content, object_pairs_hook=checked)
-    except UsageError:
-        raise
+        json.loads(content, object_pairs_hook=keys_once)
+    except DoubledKeyError as error:
+        raise UsageError(one_line(f"{path.name}: {error}: delete one")) from None
     except (ValueError, RecursionError):
-        return
+        pass
+    return content
 
 
 def look(name: str) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from leaderboard.badges import (
     read_badges,
 )
 from leaderboard.copies import is_optimal_and_silent
+from leaderboard.git import git
 from leaderboard.result import LEDGER_FILE, Result, read_ledger, write_ledger
 from leaderboard.rows import Row, Table
 from leaderboard.schema import one_line
@@ -190,30 +190,30 @@ def _check_current(path: Path, what: str, digests: dict[str, str], known: dict[s
 def _table(found: list[_Found], badges: Badges, log: list[Adjudication], submissions: Path) -> Table:
     protocol = found[0].protocol
     assert protocol is not None
-    found = _without_copies(found, submissions)
+    found = _without_copies(found, badges, submissions)
     held = [(each, each.entry) for each in found if each.entry is not None]
     held.sort(key=lambda each: _order(each[1]))
     rows = [_row(each, entry, badges, log, found) for each, entry in held]
     rows = sorted(folded(rows), key=lambda row: _order(row.entry))
     groups = {name: [row for row in rows if row.group == name] for name in ("ranked", "unranked", "reference")}
-    kinds = [[row for row in groups["ranked"] if row.kind == kind] for kind in ("learned", "hand-written")]
-    ranked = [row for kind in kinds for row in _ranked(kind)]
+    kinds = [[row for row in groups["ranked"] if row.learned == learned] for learned in (True, False)]
+    ranked = [row for kind in kinds for row in _ranked(_tested(kind))]
     missing, left_out = (
         tuple((each.path, each.problem) for each in found if each.entry is None and each.broken == broken)
         for broken in (False, True)
     )
-    return Table(protocol, (*ranked, *groups["unranked"], *groups["reference"]), missing, left_out)
+    return Table(protocol, (*ranked, *_tested(groups["unranked"]), *_tested(groups["reference"])), missing, left_out)
 
 
 def _order(entry: Verified) -> tuple[float, float, str]:
     return (-entry.result.success_rate, -entry.result.mean_return, entry.submission.name)
 
 
-def _without_copies(found: list[_Found], submissions: Path) -> list[_Found]:
+def _without_copies(found: list[_Found], badges: Badges, submissions: Path) -> list[_Found]:
     """Return the entries; one whose episodes are those of an entry that was committed earlier is left out."""
     groups: dict[str, list[_Found]] = {}
     for each in found:
-        if each.entry is not None and not each.entry.submission.is_reference:
+        if each.entry is not None and not (each.entry.submission.is_reference and each.path in badges.rerun):
             groups.setdefault(each.entry.result.episodes_sha256, []).append(each)
     copies: dict[str, _Found] = {}
     for group in (each for each in groups.values() if len(each) > 1):
@@ -228,25 +228,19 @@ def _without_copies(found: list[_Found], submissions: Path) -> list[_Found]:
 
 def _age(found: _Found, submissions: Path) -> tuple[int, str, str]:
     """Return what sorts entries by the commit that added them; by their dates where Git does not know."""
-    command = ["git", "rev-list", "--count", "HEAD", "--not"]
-    ask = ["git", "log", "--diff-filter=A", "--format=%H", "--reverse", "--", str(found.folder.absolute())]
-    added = _git(ask, submissions).partition("\n")[0]
-    ahead = _git([*command, added], submissions) if added else ""
+    ask = ["log", "--diff-filter=A", "--format=%H", "--reverse", "--", str(found.folder.absolute())]
+    added = (git(ask, submissions) or "").partition("\n")[0]
+    ahead = git(["rev-list", "--count", "HEAD", "--not", added], submissions) if added else ""
     stated = (found.entry.submission.date if found.entry is not None else None) or "9999"
     # The more commits there are after it, the earlier it was.
     return (-int(ahead) if ahead else 1, stated, found.path)
-
-
-def _git(command: list[str], where: Path) -> str:
-    ran = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
-    return ran.stdout.strip() if ran.returncode == 0 else ""
 
 
 def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication], board: list[_Found]) -> Row:
     submission, path = entry.submission, found.path
     notes = tuple(each for each in log if each.entry == path)
     rerun, audited = path in badges.rerun, path in badges.audited
-    reference = submission.is_reference
+    reference = submission.is_reference and rerun
     drew = (not submission.deterministic) if submission.run.sampling is None else submission.run.sampling
     same = [
         each.path.rpartition("/")[2]
@@ -255,7 +249,9 @@ def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication]
     ]
     reasons = [f"taken out of the ranking on {each.date}: {each.reason}" for each in notes if each.action == "unrank"]
     if not (rerun or audited):
-        reasons.append("not audited: replay proves what the actions earn, not who chose them")
+        reasons.append("not audited")
+    if submission.is_reference and not rerun:
+        reasons.append("no reference line: only those that maintainers ran are")
     if same and not (rerun or audited):
         reasons.append(f"every action is that of {same[0]}")
     return Row(
@@ -273,16 +269,25 @@ def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication]
     )
 
 
+def _tested(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of one group, each tested against the one above it."""
+    found: list[Row] = []
+    above = None
+    for row in rows:
+        played = row.entry.result.by_task(row.entry.protocol)
+        found.append(row if above is None else replace(row, p_above=paired_p(above, played)))
+        above = played
+    return found
+
+
 def _ranked(rows: list[Row]) -> Iterator[Row]:
     above: Row | None = None
     for position, row in enumerate(rows, 1):
         rank, tied = position, False
         if above is not None:
-            protocol = row.entry.protocol
             if above.entry.result.success_rate == row.entry.result.success_rate and above.rank is not None:
                 rank = above.rank
-            p = paired_p(above.entry.result.by_task(protocol), row.entry.result.by_task(protocol))
-            tied = p >= _TIED
+            tied = (row.p_above or 0) >= _TIED
         members = tuple(replace(each, rank=rank) for each in row.members)
         above = replace(row, rank=rank, tied=tied, members=members)
         yield above
