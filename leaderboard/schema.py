@@ -23,7 +23,7 @@ MAX_SUBMISSION_BYTES = 64 * 1024
 _MAX_LINE = 500
 _BEGAN = date(2026, 11, 21)
 _REFERENCE_AGENTS = ("random-legal", "oracle", "reference")
-_LEARNED = ("untuned", "imitation", "rl")
+_LEARNED = ("imitation", "rl")
 
 # Characters that turn the direction of the text after them: a name could read as another one on the page.
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -239,7 +239,8 @@ class Submission(_Strict):
     def _has_weights(self) -> bool:
         made = self.run.provenance
         named = made is not None and bool(made.checkpoint or made.origin == "entry point")
-        return named or bool(self.model or self.parameters)
+        stated = self.track is not None and self.track.weights in ("open", "closed")
+        return named or stated or bool(self.model or self.parameters)
 
     def to_json(self) -> str:
         """Return the file's text."""
