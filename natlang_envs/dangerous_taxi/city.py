@@ -19,7 +19,8 @@ from natlang_envs.errors import UsageError
 from natlang_envs.task_random import TaskRandom
 
 CLASSIC = "classic"
-GENERATED_CITIES = 10_000
+GENERATED_CITIES = 10_000  # that are listed; those behind them are drawn for live rounds alone
+NEW_CITIES = 10**15
 LANDMARKS = ("Red", "Green", "Yellow", "Blue")
 IN_TAXI = len(LANDMARKS)
 PICK_UP, DROP_OFF = 4, 5
@@ -38,7 +39,7 @@ class City:
     """A city and its transition table; cities compare by identity.
 
     Attributes:
-        name: `"classic"`, or `"map-0000"` to `"map-9999"`.
+        name: `"classic"`, or `"map-0000"` to `"map-9999"`, or a greater number in live rounds.
         rows: Number of rows, counted from the north.
         columns: Number of columns, counted from the west.
         landmarks: The cells (row, column) of Red, Green, Yellow and Blue.
@@ -150,9 +151,15 @@ def load_city(name: str) -> City:
     if name == CLASSIC:
         return _classic_city()
     prefix, _, number = name.partition("-")
-    if prefix != "map" or len(number) != 4 or not (number.isascii() and number.isdigit()):
-        raise UsageError(f"unknown city {name!r}: it is {CLASSIC!r}, or 'map-0000' to 'map-{GENERATED_CITIES - 1}'")
-    return _generated_city(name)
+    if prefix == "map" and number.isascii() and number.isdigit() and len(number) < 17:
+        if name == city_name(int(number)) and int(number) < GENERATED_CITIES + NEW_CITIES:
+            return _generated_city(name)
+    raise UsageError(f"unknown city {name!r}: it is {CLASSIC!r}, or 'map-0000' to 'map-{GENERATED_CITIES - 1}'")
+
+
+def city_name(number: int) -> str:
+    """Return the name of a generated city."""
+    return f"map-{number:04d}"
 
 
 @cache

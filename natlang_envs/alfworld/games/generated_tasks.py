@@ -9,6 +9,7 @@ from natlang_envs.alfworld.engine.game import Game
 from natlang_envs.alfworld.engine.game_file import GameText
 from natlang_envs.alfworld.games.generator import (
     GAMES,
+    NEW_GAMES,
     aim_of,
     draw_task_id,
     generate,
@@ -53,6 +54,14 @@ class GeneratedTasks(MadeGames):
         if len(self._seen) > 1:
             seen = uniform() >= _share_of_unseen(self._types)
         return draw_task_id(uniform, seen, self._types, self._numbers)
+
+    def draw_new(self, uniform: Callable[[], float]) -> str:
+        """Return the id of a game in the unseen rooms of so high a number that no list holds it."""
+        while True:
+            drawn = draw_task_id(uniform, False, self._types, NEW_GAMES)
+            aim = aim_of(parse_task_id(drawn))
+            if self._goal in (None, f"{aim.object_type}-{aim.target_type}"):
+                return drawn
 
     def split_of(self, task_id: str) -> GeneratedSplit:
         """Return the split of a game, by its room and its number."""
