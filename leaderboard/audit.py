@@ -16,10 +16,12 @@ import gymnasium
 import numpy as np
 
 from leaderboard.outside import PATIENCE, Outside, View, outside
+from leaderboard.rounds import check_committed_agent
 from leaderboard.schema import Submission
-from leaderboard.verify import verify
+from leaderboard.verify import beside_of, verify
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.live import find_round
 from natlang_envs.evaluation.playing import bounded
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
@@ -154,7 +156,7 @@ def audit(
     fresh = unlisted(protocol, rng)
     starting = outside(agent, files=files, patience=patience, network=network, variables=variables, isolated=isolated)
     with starting as player, _Table(protocol, player) as table:
-        check_agent(submission, player)
+        check_agent(submission, player, beside_of(folder))
         stated = not submission.deterministic if submission.run.sampling is None else submission.run.sampling
         sampling = stated and player.facts.sampling
         led = table.led(recorded)
@@ -176,17 +178,23 @@ def audit(
         again=sum(again),
         p=paired_p(_by_episode([each.success for each in recorded]), _by_episode(again)),
         sampling=sampling,
-        exact=False,
+        exact=sampling and not network and find_round(protocol.name) is not None,
         open=open_,
     )
 
 
-def check_agent(submission: Submission, player: Outside) -> None:
-    """Check that an agent can be audited, and is of the weights that an entry names.
+def check_agent(submission: Submission, player: Outside, beside: Path) -> None:
+    """Check that an agent can be audited, and is of the weights that an entry names and of what was committed.
+
+    Args:
+        submission: What the entry's submitter says.
+        player: The agent.
+        beside: The folder of `commitments`.
 
     Raises:
         UsageError: It is not.
     """
+    check_committed_agent(submission, player.shown, beside)
     if player.facts.privileged:
         raise UsageError("an agent that sees the environment itself is a reference line: there is nothing to audit")
     stated = submission.run.provenance.checkpoint if submission.run.provenance is not None else ""

@@ -63,12 +63,17 @@ def _portable(name: str) -> str:
     return name
 
 
+def today() -> date:
+    """Return the day in UTC, by which rounds begin and end."""
+    return datetime.now(UTC).date()
+
+
 def _of_the_calendar(text: str) -> str:
     try:
         day = date.fromisoformat(text)
     except ValueError:
         raise ValueError("must be a day of the calendar, YYYY-MM-DD") from None
-    if day > datetime.now(UTC).date() + timedelta(days=1):
+    if day > today() + timedelta(days=1):
         raise ValueError("must not lie in the future")
     return text
 
@@ -181,6 +186,7 @@ class Submission(_Strict):
         reference: Whether it is a reference line, shown without a rank; since schema version 2.
         track: What kind of agent it is; since schema version 2.
         date: The day it was packed, `YYYY-MM-DD`; since schema version 2.
+        commitment: In a live round, the digest that was committed before it; since schema version 2.
     """
 
     schema_version: Literal[1, 2] = SCHEMA_VERSION
@@ -200,6 +206,7 @@ class Submission(_Strict):
     reference: bool = False
     track: Track | None = None
     date: Day | None = None
+    commitment: Digest | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -221,7 +228,8 @@ class Submission(_Strict):
 
     def to_json(self) -> str:
         """Return the file's text."""
-        return self.model_dump_json(indent=2) + "\n"
+        unsaid = {"commitment"} if self.commitment is None else None
+        return self.model_dump_json(indent=2, exclude=unsaid) + "\n"
 
 
 def make_submission(content: dict[str, Any]) -> Submission:

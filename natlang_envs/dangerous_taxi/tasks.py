@@ -9,7 +9,15 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Literal
 
-from natlang_envs.dangerous_taxi.city import CLASSIC, GENERATED_CITIES, LANDMARKS, NEW_CITIES, City, city_name, load_city
+from natlang_envs.dangerous_taxi.city import (
+    CLASSIC,
+    GENERATED_CITIES,
+    LANDMARKS,
+    NEW_CITIES,
+    City,
+    city_name,
+    load_city,
+)
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.tasks import DrawnTasks, Shares, Split, check_split, split_of
 

@@ -86,10 +86,15 @@ def checked_round(board: str, month: str) -> Round:
         UsageError: There is no such board, it has no live rounds, or this is no month.
     """
     if why := why_development(board):
-        raise UsageError(f"{board} is a development board, for {why}: choose one of {', '.join(live_boards())}")
+        raise UsageError(f"{board} is a development board ({why}): choose one of {', '.join(live_boards())}")
+    return Round(board, checked_month(month))
+
+
+def checked_month(month: str) -> str:
+    """Return a month, or raise `UsageError` if it is none."""
     if not _MONTH.fullmatch(month):
         raise UsageError(f"{month!r} is no month: write YYYY-MM, for example 2026-12")
-    return Round(board, month)
+    return month
 
 
 def live_protocol(played: Round, beacon: str) -> Protocol:
