@@ -21,12 +21,13 @@ from leaderboard.schema import Submission
 from leaderboard.verify import beside_of, verify
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.live import find_round
+from natlang_envs.evaluation.live import find_round, why_development
 from natlang_envs.evaluation.playing import bounded
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import paired_p
 from natlang_envs.prompt import PathStep
+from natlang_envs.tasks import DrawnTasks
 from natlang_envs.trajectory import AsRecorded, Trajectory, stream_trajectories
 
 EPISODES = 200  # of the protocol, and as many on tasks that it does not list, where there are so many
@@ -208,12 +209,17 @@ def check_agent(submission: Submission, player: Outside, beside: Path) -> None:
 
 
 def unlisted(protocol: Protocol, rng: np.random.Generator) -> list[str]:
-    """Return different tasks of a protocol's split that it does not list; none where there are hardly any."""
+    """Return different tasks of a protocol's kind that it does not list; none where there are hardly any.
+
+    Where tasks can be drawn anew, no list has them; else they are others of the protocol's split.
+    """
     listed = {each.task_id for each in protocol.episodes}
     tasks = unwrap(protocol.make_env()).tasks
+    live = find_round(protocol.name) or not why_development(protocol.name)
+    draw = tasks.draw_new if live and isinstance(tasks, DrawnTasks) else tasks.draw
     found: dict[str, None] = {}
     for _ in range(20 * EPISODES):
-        if (drawn := tasks.draw(rng.random)) not in listed:
+        if (drawn := draw(rng.random)) not in listed:
             found[drawn] = None
         if len(found) == EPISODES:
             break

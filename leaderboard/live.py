@@ -33,7 +33,7 @@ class LiveRow:
         success_rate: The mean over these rounds.
         interval: Its 95% interval, over tasks and rounds.
         static: Its row on the board whose tasks are public, if it has one and played it with the same weights.
-        gap: The success rate less that of `static`: how much of that it owes to knowing the tasks, where it is negative.
+        gap: The success rate less that of `static`; below 0 it is what the agent owes to having seen the tasks.
         gap_interval: The 95% interval of the gap.
         reason: Why it has no rank, or an empty string.
     """

@@ -134,7 +134,7 @@ def protocol_of(name: str, beside: Path) -> Protocol:
     beacon = read_rounds(beside / ROUNDS_FILE).get(played.month)
     if beacon is None:
         raise UsageError(
-            f"the round {played.month} has no beacon in {beside / ROUNDS_FILE}: it is noted on {played.opens}"
+            f"the round {played.month} has no beacon in {beside / ROUNDS_FILE} yet: it is noted on {played.opens}"
         )
     return _drawn(played, beacon)
 
@@ -272,8 +272,8 @@ def check_live(submission: Submission, beside: Path) -> None:
     made = read_commitment(path)
     if submission.commitment != made.digest:
         raise UsageError(
-            f"the entry is of the agent {(submission.commitment or 'none')[:12]}, and {made.digest[:12]} was committed: "
-            "play the agent that was committed, and pack the run again"
+            f"the entry names the commitment {(submission.commitment or 'none')[:12]}, and {path} is "
+            f"{made.digest[:12]}: play the agent that was committed, and pack the run again"
         )
     known, added = named_by(beside / ROUNDS_FILE, f'"{played.month}"'), added_by(path)
     if date.fromisoformat(made.date) >= played.opens or (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import comb, sqrt
+from math import comb, hypot, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from natlang_envs.trajectory import Trajectory
 _Z = 1.959963984540054  # the 97.5% quantile of the normal distribution
 _T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)  # of Student's t, 1 to 9 degrees of freedom
 _RESAMPLES = 10_000
+_T_FROM = 3  # rounds: two say hardly anything of how far they lie apart
 
 
 class Interval(NamedTuple):
@@ -130,6 +131,29 @@ def over_seeds(rates: Sequence[float]) -> Interval:
     half = _T_975[len(rates) - 2] * float(np.std(rates, ddof=1)) / sqrt(len(rates))
     mean = float(np.mean(rates))
     return Interval(max(0.0, mean - half), min(1.0, mean + half))
+
+
+def over_rounds(rounds: Sequence[Sequence[Sequence[bool]]]) -> Interval:
+    """Return the 95% interval of a success rate over rounds, each with tasks of its own.
+
+    It is that of all tasks together. From three rounds on it is at least as wide as Student's t over the rounds: an
+    agent that is another one in another month has a rate less certain than its number of tasks says.
+
+    Args:
+        rounds: For each round and each of its tasks, whether each of its episodes was a success.
+    """
+    together = success_interval([task for tasks in rounds for task in tasks])
+    if len(rounds) < _T_FROM:
+        return together
+    spread = over_seeds([sum(map(sum, tasks)) / sum(map(len, tasks)) for tasks in rounds])
+    return Interval(min(together.low, spread.low), max(together.high, spread.high))
+
+
+def difference_interval(one: float, of_one: Interval, other: float, of_other: Interval) -> Interval:
+    """Return the 95% interval of one rate less another that is independent of it, from their intervals (Newcombe)."""
+    low = hypot(one - of_one.low, of_other.high - other)
+    high = hypot(of_one.high - one, other - of_other.low)
+    return Interval(one - other - low, one - other + high)
 
 
 def score(trajectories: Sequence[Trajectory], plan_lengths: dict[str, int]) -> Score:
