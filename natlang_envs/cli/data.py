@@ -16,14 +16,15 @@ from natlang_envs.autoexplore.dataset.catalogue import COFFEE, PinnedRepository,
 from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.package_index import Index
-from natlang_envs.cli.labels import add_commands
+from natlang_envs.cli import labels, sealed
 from natlang_envs.cli.support import printable
 from natlang_envs.errors import UsageError
 from natlang_envs.files import cache_folder
 
 data_app = typer.Typer(help="The labelled dataset of AutoExplore: fetch its repositories, make and check labels.")
 
-add_commands(data_app)
+labels.add_commands(data_app)
+sealed.add_commands(data_app)
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of repositories; all without any.")]
 
