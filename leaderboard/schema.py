@@ -210,9 +210,9 @@ class Submission(_Strict):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        stated = (self.run.sampling, self.run.privileged, self.run.provenance)
+        stated = (self.run.sampling, self.run.privileged, self.run.provenance, self.commitment)
         if self.schema_version == 1 and (any(each is not None for each in stated) or self.reference):
-            raise ValueError("schema version 1 has no sampling, privileged, provenance and reference")
+            raise ValueError("schema version 1 has no sampling, privileged, provenance, commitment and reference")
         if self.schema_version == 2 and (self.run.sampling is None or self.run.privileged is None):
             raise ValueError("run.sampling and run.privileged are missing: evaluate again")
         if self.run.privileged and not self.reference:

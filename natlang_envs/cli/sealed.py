@@ -49,9 +49,7 @@ def open_command(
 def check_opened_command(
     opened: Annotated[Path, typer.Argument(help="What natlang data open wrote.")],
     sealed: SealedOption,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Write the labels to this file, to play them.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write the labels, to play them.")] = None,
 ) -> None:
     """Check that opened labels are those that were sealed."""
     seal_ = read_sealed(sealed)

@@ -19,8 +19,8 @@ from natlang_envs.errors import UsageError
 from natlang_envs.task_random import TaskRandom
 
 CLASSIC = "classic"
-GENERATED_CITIES = 10_000  # that are listed; those behind them are drawn for live rounds alone
-NEW_CITIES = 10**15
+GENERATED_CITIES = 10_000
+NEW_CITIES = range(10**14, 10**15)  # numbers that no list holds: their cities are drawn for live rounds
 LANDMARKS = ("Red", "Green", "Yellow", "Blue")
 IN_TAXI = len(LANDMARKS)
 PICK_UP, DROP_OFF = 4, 5
@@ -39,7 +39,7 @@ class City:
     """A city and its transition table; cities compare by identity.
 
     Attributes:
-        name: `"classic"`, or `"map-0000"` to `"map-9999"`, or a greater number in live rounds.
+        name: `"classic"`, or `"map-0000"` to `"map-9999"`, or a number of 15 digits in live rounds.
         rows: Number of rows, counted from the north.
         columns: Number of columns, counted from the west.
         landmarks: The cells (row, column) of Red, Green, Yellow and Blue.
@@ -151,9 +151,8 @@ def load_city(name: str) -> City:
     if name == CLASSIC:
         return _classic_city()
     prefix, _, number = name.partition("-")
-    if prefix == "map" and number.isascii() and number.isdigit() and len(number) < 17:
-        if name == city_name(int(number)) and int(number) < GENERATED_CITIES + NEW_CITIES:
-            return _generated_city(name)
+    if prefix == "map" and number.isascii() and number.isdigit() and len(number) in (4, len(str(NEW_CITIES[0]))):
+        return _generated_city(name)
     raise UsageError(f"unknown city {name!r}: it is {CLASSIC!r}, or 'map-0000' to 'map-{GENERATED_CITIES - 1}'")
 
 

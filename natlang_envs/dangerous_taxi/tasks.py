@@ -57,7 +57,7 @@ def _starts_by_id(city: City) -> dict[str, int]:
 def split_of_task(task_id: str) -> Split:
     """Return the split of a task, by its start on the classic map and by its city on the generated ones."""
     city, _, _ = task_id.partition("/")
-    if len(city) > len(city_name(0)) and city != CLASSIC:  # it is not listed, but of a live round
+    if len(city) == len(city_name(NEW_CITIES[0])):
         return "test"
     return split_of(FAMILY, task_id if city == CLASSIC else city, SHARES)
 
@@ -89,7 +89,7 @@ class TaxiTasks(DrawnTasks):
         """Return the id of a task in a generated city of so high a number that no list holds it."""
         if self._classic:
             return super().draw_new(uniform)
-        return _draw_start(city_name(GENERATED_CITIES + int(uniform() * NEW_CITIES)), uniform)
+        return _draw_start(city_name(NEW_CITIES[int(uniform() * len(NEW_CITIES))]), uniform)
 
     def split_of(self, task_id: str) -> str:
         """Return the split of a task, or raise `UsageError` unless it exists, on this kind of map."""
@@ -116,8 +116,5 @@ def _draw_start(name: str, uniform: Callable[[], float]) -> str:
 @lru_cache(maxsize=16)
 def _pool(map_kind: str, split: str) -> tuple[str, ...]:
     """Return what `draw` draws from first: task ids of the classic map, or names of generated cities."""
-    if map_kind == "classic":
-        names = _starts_by_id(load_city(CLASSIC))
-    else:
-        names = map(city_name, range(GENERATED_CITIES))
+    names = _starts_by_id(load_city(CLASSIC)) if map_kind == "classic" else map(city_name, range(GENERATED_CITIES))
     return tuple(name for name in names if split in ("all", split_of_task(name)))

@@ -9,6 +9,7 @@ shipped          the dataset's own labels, a file for each split
 quotations       evidence that is not quoted but given by position and hash, for its licence
 checks           the rules that every label satisfies
 near_duplicates  questions that are nearly the same
+sealed           labels that are held back: a root to publish, and opening them later
 report           checks, counts and simple searchers over all labels
 blind_review     a second reading that does not know the answers
 export           state-action pairs, and the published form

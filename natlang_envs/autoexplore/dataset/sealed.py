@@ -96,9 +96,7 @@ def open_labels(labels: Path, key: Path, sealed: Sealed, only: Collection[str] =
     found = read_labels(labels)
     leaves = _leaves(found, _key(key))
     if len(found) != sealed.labels or _root(leaves).hex() != sealed.root:
-        raise UsageError(
-            f"{labels} and {key} do not give the root {sealed.root[:12]}…: name the files that were sealed"
-        )
+        raise UsageError(f"{labels} and {key} do not give the root {sealed.root[:12]}…: name what was sealed")
     for each in only:
         one_of("label", each, [label.id for label in found])
     return [
@@ -138,12 +136,13 @@ def read_sealed(path: Path) -> Sealed:
     """
     try:
         content = read_object(json.loads(path.read_text(encoding="utf-8")), Sealed.__annotations__, "a seal")
-        sealed = Sealed(**content)
-        right = sealed.format == FORMAT and type(sealed.labels) is int and 0 < sealed.labels <= _MOST
-        if not right or not _is_digest(sealed.root) or not date.fromisoformat(sealed.date):
-            raise ValueError(f"format must be {FORMAT}, root 64 hexadecimal digits, labels a number, date a day")
+        date.fromisoformat(content["date"])
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise UsageError(f"{path} is no seal ({error}): name the file that natlang data seal wrote") from None
+    sealed = Sealed(**content)
+    counted = type(sealed.labels) is int and 0 < sealed.labels <= _MOST
+    if sealed.format != FORMAT or not counted or not _is_digest(sealed.root):
+        raise UsageError(f"{path} is no seal of the format {FORMAT}: name the file that natlang data seal wrote")
     return sealed
 
 
