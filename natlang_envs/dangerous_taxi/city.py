@@ -7,6 +7,7 @@ A state is the number that `TaxiEnv.encode` gives, for a grid with any number of
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from typing import cast
@@ -27,6 +28,7 @@ PICK_UP, DROP_OFF = 4, 5
 ILLEGAL = -1
 
 _MOVES = ((1, 0), (-1, 0), (0, 1), (0, -1))  # south, north, east, west: TaxiEnv's actions 0 to 3
+_GENERATED = re.compile("map-([0-9]{4}|[1-9][0-9]{14})")
 _SIZES = (5, 9)
 _WALL_CHANCE = 65  # percent of the column borders that carry a wall
 _UNREACHABLE = 1_000_000
@@ -150,10 +152,9 @@ def load_city(name: str) -> City:
     """Return the city of that name; the classic one and the most recently used others are kept in memory."""
     if name == CLASSIC:
         return _classic_city()
-    prefix, _, number = name.partition("-")
-    if prefix == "map" and number.isascii() and number.isdigit() and len(number) in (4, len(str(NEW_CITIES[0]))):
-        return _generated_city(name)
-    raise UsageError(f"unknown city {name!r}: it is {CLASSIC!r}, or 'map-0000' to 'map-{GENERATED_CITIES - 1}'")
+    if not _GENERATED.fullmatch(name):
+        raise UsageError(f"unknown city {name!r}: it is {CLASSIC!r}, or 'map-0000' to 'map-{GENERATED_CITIES - 1}'")
+    return _generated_city(name)
 
 
 def city_name(number: int) -> str:
