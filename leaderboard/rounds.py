@@ -264,9 +264,7 @@ def check_live(submission: Submission, beside: Path) -> None:
     played = find_round(submission.protocol)
     if played is None or submission.is_reference:
         if submission.commitment is not None:
-            raise UsageError(
-                "only an entry of a live round, which is no reference line, names a commitment: pack it again"
-            )
+            raise UsageError("only an entry of a live round that is no reference line has a commitment: pack it again")
         return
     path = commitment_file(beside, submission.protocol, submission.name)
     made = read_commitment(path)
