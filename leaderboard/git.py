@@ -1,4 +1,4 @@
-"""What Git knows of the order in which files came; empty where it knows nothing, as in an installed package."""
+"""What Git knows of the entries; nothing where it knows nothing, as in an installed package."""
 
 from __future__ import annotations
 
@@ -13,22 +13,3 @@ def git(arguments: list[str], where: Path) -> str | None:
     except OSError:
         return None
     return ran.stdout.strip() if ran.returncode == 0 else None
-
-
-def added_by(path: Path) -> str:
-    """Return the commit that added a file or folder."""
-    return _first(["--diff-filter=A", "--", str(path.absolute())], path.parent)
-
-
-def named_by(path: Path, text: str) -> str:
-    """Return the commit with which a text came into a file."""
-    return _first([f"-S{text}", "--", str(path.absolute())], path.parent)
-
-
-def follows(later: str, earlier: str, where: Path) -> bool:
-    """Return whether a commit is another one, or comes after it."""
-    return git(["merge-base", "--is-ancestor", earlier, later], where) is not None
-
-
-def _first(arguments: list[str], where: Path) -> str:
-    return (git(["log", "--format=%H", "--reverse", *arguments], where) or "").partition("\n")[0]

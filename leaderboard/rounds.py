@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from leaderboard.git import added_by, follows, named_by
+from leaderboard.git import git
 from leaderboard.schema import (
     Day,
     Digest,
@@ -273,9 +273,10 @@ def check_live(submission: Submission, beside: Path) -> None:
             f"the entry names the commitment {(submission.commitment or 'none')[:12]}, and {path} is "
             f"{made.digest[:12]}: play the agent that was committed, and pack the run again"
         )
-    known, added = named_by(beside / ROUNDS_FILE, f'"{played.month}"'), added_by(path)
+    known = _first_commit([f'-S"{played.month}"', "--", ROUNDS_FILE], beside)
+    added = _first_commit(["--diff-filter=A", "--", str(path.absolute())], beside)
     if date.fromisoformat(made.date) >= played.opens or (
-        known not in ("", added) and added and follows(added, known, beside)
+        known and added not in ("", known) and git(["merge-base", "--is-ancestor", known, added], beside) is not None
     ):
         raise UsageError(f"{path} was committed after the round's beacon: only commitments from before it count")
     day = date.fromisoformat(submission.date or "0001-01-01")
@@ -284,6 +285,10 @@ def check_live(submission: Submission, beside: Path) -> None:
             f"the entry is of {submission.date}, and recordings of this round are of {played.opens} to "
             f"{played.opens + OPEN_FOR}: play a later round"
         )
+
+
+def _first_commit(arguments: list[str], beside: Path) -> str:
+    return (git(["log", "--format=%H", "--reverse", *arguments], beside) or "").partition("\n")[0]
 
 
 def check_committed_agent(submission: Submission, shown: Shown, beside: Path) -> None:

@@ -16,7 +16,7 @@ from leaderboard.badges import (
     read_badges,
 )
 from leaderboard.copies import is_optimal_and_silent
-from leaderboard.git import added_by, git
+from leaderboard.git import git
 from leaderboard.result import LEDGER_FILE, Result, read_ledger, write_ledger
 from leaderboard.rounds import protocol_of
 from leaderboard.rows import Row, Table
@@ -238,7 +238,8 @@ def _without_copies(found: list[_Found], submissions: Path) -> list[_Found]:
 
 def _age(found: _Found, submissions: Path) -> tuple[int, str, str]:
     """Return what sorts entries by the commit that added them; by their dates where Git does not know."""
-    added = added_by(found.folder)
+    ask = ["log", "--diff-filter=A", "--format=%H", "--reverse", "--", str(found.folder.absolute())]
+    added = (git(ask, submissions) or "").partition("\n")[0]
     ahead = git(["rev-list", "--count", "HEAD", "--not", added], submissions) if added else ""
     stated = (found.entry.submission.date if found.entry is not None else None) or "9999"
     # The more commits there are after it, the earlier it was.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import comb, hypot, sqrt
+from math import comb, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from natlang_envs.trajectory import Trajectory
 _Z = 1.959963984540054  # the 97.5% quantile of the normal distribution
 _T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)  # of Student's t, 1 to 9 degrees of freedom
 _RESAMPLES = 10_000
-_T_FROM = 3  # rounds: two say hardly anything of how far they lie apart
 
 
 class Interval(NamedTuple):
@@ -143,7 +142,7 @@ def over_rounds(rounds: Sequence[Sequence[Sequence[bool]]]) -> Interval:
         rounds: For each round and each of its tasks, whether each of its episodes was a success.
     """
     together = success_interval([task for tasks in rounds for task in tasks])
-    if len(rounds) < _T_FROM:
+    if len(rounds) < 3:  # two say hardly anything of how far rounds lie apart
         return together
     spread = over_seeds([sum(map(sum, tasks)) / sum(map(len, tasks)) for tasks in rounds])
     return Interval(min(together.low, spread.low), max(together.high, spread.high))
@@ -151,8 +150,8 @@ def over_rounds(rounds: Sequence[Sequence[Sequence[bool]]]) -> Interval:
 
 def difference_interval(one: float, of_one: Interval, other: float, of_other: Interval) -> Interval:
     """Return the 95% interval of one rate less another that is independent of it, from their intervals (Newcombe)."""
-    low = hypot(one - of_one.low, of_other.high - other)
-    high = hypot(of_one.high - one, other - of_other.low)
+    low = float(np.hypot(one - of_one.low, of_other.high - other))
+    high = float(np.hypot(of_one.high - one, other - of_other.low))
     return Interval(one - other - low, one - other + high)
 
 

@@ -33,7 +33,7 @@ from tests.leaderboard.test_changes import commit as git_commit
 __all__ = ["checkout", "here"]  # fixtures
 
 BOARD = "dangerous-taxi-pickup-cities/v1"
-MONTH = "2026-02"
+MONTH = "2027-02"
 ROUND = Round(BOARD, MONTH)
 
 
@@ -57,7 +57,7 @@ def few_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def calendar(monkeypatch: pytest.MonkeyPatch) -> Calendar:
     found = Calendar(monkeypatch)
-    found.set("2026-01-20")
+    found.set("2027-01-20")
     return found
 
 
@@ -104,13 +104,13 @@ def test_a_round_is_played_from_commitment_to_rank_by_commands(
         assert (done.code, len(done.out), done.err) == (0, 1, [])
     assert "drawn.json`: digest" in check_changes("HEAD").markdown
     git_commit(root)
-    calendar.set("2026-02-01")
+    calendar.set("2027-02-01")
     assert command("beacon", MONTH, "made-up beacon of February").code == 0
     git_commit(root)
     for name, agent in (("drawn", "audited:Drawing"), ("towards", "audited:towards")):
         protocol = live_protocol(ROUND, "made-up beacon of February")
         evaluate(load_agent(agent), protocol, out=tmp_path / name)
-        calendar.set("2026-02-08")
+        calendar.set("2027-02-08")
         honest = ["--deterministic"] if name == "towards" else []
         packed = command("pack", tmp_path / name, "--name", name, "--disclosure", "Nothing.", *honest)
         assert (packed.code, packed.err) == (0, [])
@@ -120,7 +120,7 @@ def test_a_round_is_played_from_commitment_to_rank_by_commands(
     git_commit(root)
     report = check_changes("HEAD~1")
     assert report.markdown.count("✅") == 2, report.markdown
-    calendar.set("2026-02-09")
+    calendar.set("2027-02-09")
     assert command("ledger").code == 0
     found = rows(SUBMISSIONS.parent)
     assert [(row.rank, row.reason) for row in found.values()] == [(1, ""), (2, "")]
@@ -134,34 +134,34 @@ def test_a_round_is_played_from_commitment_to_rank_by_commands(
 def test_a_rank_is_the_mean_of_the_last_three_rounds_and_one_that_was_not_played_counts_as_lost(
     beside: Path, calendar: Calendar
 ) -> None:
-    months = ("2026-01", "2026-02", "2026-03", "2026-04")
+    months = ("2027-01", "2027-02", "2027-03", "2027-04")
     entries: dict[str, Path] = {}
     for number, month in enumerate(months, 1):
-        calendar.set(f"2025-12-{number:02}")
+        calendar.set(f"2026-12-{number:02}")
         commit("audited:towards", BOARD, month, "towards", beside=beside)
         calendar.set(f"{month}-03")
         note_beacon(beside / ROUNDS_FILE, month, f"beacon {number}")
-        if month != "2026-03":
+        if month != "2027-03":
             entries[month] = played("audited:towards", beside, "towards", month)
-            if month != "2026-04":
+            if month != "2027-04":
                 audited(entries[month], beside)
-    calendar.set("2026-04-08")
+    calendar.set("2027-04-08")
     (row,) = rows(beside).values()
     assert [(month, found is None) for month, found in row.rounds] == [
-        ("2026-01", False),
-        ("2026-02", False),
-        ("2026-03", True),
+        ("2027-01", False),
+        ("2027-02", False),
+        ("2027-03", True),
     ]
     rates = {month: verify(entry).result.success_rate for month, entry in entries.items()}
-    assert row.success_rate == pytest.approx((rates["2026-01"] + rates["2026-02"]) / 3)
+    assert row.success_rate == pytest.approx((rates["2027-01"] + rates["2027-02"]) / 3)
     # A round without any success lies far from the others, and the interval says so.
     assert row.interval.high - row.interval.low > 0.5
     assert row.rank == 1
-    calendar.set("2026-04-09")
+    calendar.set("2027-04-09")
     (row,) = rows(beside).values()
-    assert [month for month, _ in row.rounds] == ["2026-02", "2026-03", "2026-04"]
-    assert (row.rank, row.reason.partition(":")[0]) == (None, f"{BOARD}-2026-04")
-    audited(entries["2026-04"], beside)
+    assert [month for month, _ in row.rounds] == ["2027-02", "2027-03", "2027-04"]
+    assert (row.rank, row.reason.partition(":")[0]) == (None, f"{BOARD}-2027-04")
+    audited(entries["2027-04"], beside)
     assert rows(beside)["towards"].rank == 1
 
 
@@ -174,12 +174,12 @@ def test_what_an_agent_knows_by_heart_shows_as_the_gap_of_live_and_static(beside
         (folder / "plans.json").write_text(json.dumps(plans))
     shutil.copy("audited.py", own)
     commit("audited:ByHeart", BOARD, MONTH, "by-heart", beside=beside, files=own)
-    calendar.set("2026-02-02")
+    calendar.set("2027-02-02")
     note_beacon(beside / ROUNDS_FILE, MONTH, "beacon")
     audited(played("audited:ByHeart", beside, "by-heart"), beside)
     evaluate(load_agent("audited:ByHeart"), BOARD, out=beside.parent / "static", batch=1)
     pack(beside.parent / "static", name="by-heart", out=beside / SUBMISSIONS.name)
-    calendar.set("2026-02-20")
+    calendar.set("2027-02-20")
     row = rows(beside)["by-heart"]
     assert row.static is not None
     assert (row.static.entry.result.success_rate, row.success_rate, row.gap) == (1.0, 0.0, -1.0)
@@ -190,7 +190,7 @@ def test_what_an_agent_knows_by_heart_shows_as_the_gap_of_live_and_static(beside
 
 def test_a_recording_of_the_better_of_two_tries_does_not_pass(beside: Path, calendar: Calendar) -> None:
     commit("audited:Drawing", BOARD, MONTH, "chosen", beside=beside)
-    calendar.set("2026-02-02")
+    calendar.set("2027-02-02")
     note_beacon(beside / ROUNDS_FILE, MONTH, "beacon")
     found = audit(played("audited:BestOfTwo", beside, "chosen"), "audited:Drawing", "later")
     assert "actions are not what the round's random numbers give" in found.problem
@@ -204,14 +204,14 @@ def test_an_agent_whose_weights_changed_after_the_commitment_is_refused(
     shutil.copy("audited.py", own)
     (own / "weights.bin").write_bytes(b"\1")
     commit("audited:Drawing", BOARD, MONTH, "weighty", beside=beside, files=own, decoding="temperature 1")
-    calendar.set("2026-02-02")
+    calendar.set("2027-02-02")
     note_beacon(beside / ROUNDS_FILE, MONTH, "beacon")
     entry = played("audited:Drawing", beside, "weighty")
     (own / "weights.bin").write_bytes(b"\2")
     said = command("audit", entry, "--agent", "audited:Drawing", "--files", own, "--beacon", "later")
     assert (said.code, len(said.err)) == (2, 1)
     assert "this agent has files with the SHA-256" in said.err[0]
-    assert "was committed on 2026-01-20: audit that one" in said.err[0]
+    assert "was committed on 2027-01-20: audit that one" in said.err[0]
     said = command("audit", entry, "--agent", "audited:south", "--files", own, "--beacon", "later")
     assert "this agent has --agent audited:south, and audited:Drawing was committed" in said.err[0]
 
@@ -224,17 +224,17 @@ def test_a_round_has_a_beacon_from_its_first_day_on_and_keeps_it(
         assert (done.code, done.out, len(done.err)) == (2, [], 1)
         return done.err[0]
 
-    assert "begins on 2026-02-01, and its beacon is not there yet" in refused("beacon", MONTH, "too early")
+    assert "begins on 2027-02-01, and its beacon is not there yet" in refused("beacon", MONTH, "too early")
     commit("audited:towards", BOARD, MONTH, "early", beside=beside)
     evaluate(load_agent("audited:towards"), live_protocol(ROUND, "guessed"), out=tmp_path / "run")
     pack_it = ("pack", tmp_path / "run", "--name", "early", "--deterministic")
-    assert "the round 2026-02 has no beacon in leaderboard/rounds.json yet: it is noted on" in refused(*pack_it)
-    calendar.set("2026-02-01")
+    assert "the round 2027-02 has no beacon in leaderboard/rounds.json yet: it is noted on" in refused(*pack_it)
+    calendar.set("2027-02-01")
     note_beacon(beside / ROUNDS_FILE, MONTH, "drawn")
     assert "but the run was made with" in refused(*pack_it)
     assert "has a beacon, which never changes" in refused("beacon", MONTH, "another")
-    assert "'2026-2' is no month" in refused("beacon", "2026-2", "x")
-    (beside / ROUNDS_FILE).write_text('{"2026-01": "same", "2026-02": "same "}')
+    assert "'2027-2' is no month" in refused("beacon", "2027-2", "x")
+    (beside / ROUNDS_FILE).write_text('{"2027-01": "same", "2027-02": "same "}')
     assert "two months have one beacon" in refused(*pack_it)
     (beside / ROUNDS_FILE).write_text("[]")
     assert "rounds.json: " in refused(*pack_it)
@@ -250,10 +250,10 @@ def test_what_cannot_be_committed_is_refused(beside: Path, calendar: Calendar) -
 
     commit("audited:towards", BOARD, MONTH, "towards", beside=beside)
     refused("a commitment is never changed", name="towards")
-    refused("was committed to .* as another agent", month="2026-03", name="towards")
-    refused("this agent is committed to .*-2026-02 as towards", agent="audited:towards", name="again")
-    commit("audited:towards", BOARD, "2026-03", "towards", beside=beside)
-    refused("began on 2026-01-01: commit to a later one", month="2026-01")
+    refused("was committed to .* as another agent", month="2027-03", name="towards")
+    refused("this agent is committed to .*-2027-02 as towards", agent="audited:towards", name="again")
+    commit("audited:towards", BOARD, "2027-03", "towards", beside=beside)
+    refused("began on 2027-01-01: commit to a later one", month="2027-01")
     refused(r"is a development board \(its questions and their answers are public\)", board="autoexplore/v1")
     refused("unknown board", board="autoexplore/v2")
     refused("there is no agent and no module 'nowhere'", agent="nowhere:agent")
@@ -281,7 +281,7 @@ def test_an_entry_without_a_commitment_from_before_is_left_out_and_the_site_is_b
     submissions, path = beside / SUBMISSIONS.name, commitment_file(beside, ROUND.name, "towards")
     commit("audited:towards", BOARD, MONTH, "towards", beside=beside)
     git_commit(root)
-    calendar.set("2026-02-02")
+    calendar.set("2027-02-02")
     note_beacon(beside / ROUNDS_FILE, MONTH, "beacon")
     git_commit(root)
     entry = played("audited:towards", beside, "towards")
@@ -303,11 +303,11 @@ def test_an_entry_without_a_commitment_from_before_is_left_out_and_the_site_is_b
         git_commit(root)
         words = "was committed after the round's beacon"
     elif what == "stale":
-        calendar.set("2026-02-09")
-        forged.facts["date"] = "2026-02-09"
-        words = "recordings of this round are of 2026-02-01 to 2026-02-08"
+        calendar.set("2027-02-09")
+        forged.facts["date"] = "2027-02-09"
+        words = "recordings of this round are of 2027-02-01 to 2027-02-08"
     elif what == "dated":
-        path.write_text(path.read_text().replace("2026-01-20", "2026-02-01"))
+        path.write_text(path.read_text().replace("2027-01-20", "2027-02-01"))
         words = "was committed after the round's beacon"
     else:
         path.write_text(path.read_text().replace('"name": "towards"', '"name": "another"'))
@@ -329,23 +329,23 @@ def test_a_pull_request_commits_before_the_round_and_enters_within_seven_days(
     (beside / "owners.json").write_text('{"towards": "ada"}')
     git_commit(root)
     assert check_changes("HEAD~1").markdown.count("owners.json` is changed by maintainers only") == 1
-    path.write_text(path.read_text().replace("2026-01-20", "2026-01-19"))
+    path.write_text(path.read_text().replace("2027-01-20", "2027-01-19"))
     assert "a commitment is never changed or removed" in check_changes("HEAD").markdown
     git(root, "checkout", "-q", str(path))
-    later = commit("audited:towards", BOARD, "2026-03", "towards", beside=beside)
+    later = commit("audited:towards", BOARD, "2027-03", "towards", beside=beside)
     assert check_changes("HEAD", submitter="ada").holds
     assert "the name towards was begun by ada" in check_changes("HEAD", submitter="eve").markdown
-    calendar.set("2026-03-01")  # its date says what it likes
-    assert "began on 2026-03-01: commit to a later one" in check_changes("HEAD", submitter="ada").markdown
+    calendar.set("2027-03-01")  # its date says what it likes
+    assert "began on 2027-03-01: commit to a later one" in check_changes("HEAD", submitter="ada").markdown
     later.unlink()
-    calendar.set("2026-02-08")
+    calendar.set("2027-02-08")
     note_beacon(beside / ROUNDS_FILE, MONTH, "beacon")
     git_commit(root)
     played("audited:towards", beside, "towards")
     assert check_changes("HEAD", submitter="ada").holds
-    calendar.set("2026-02-09")
-    assert "the round closed on 2026-02-08: play a later one" in check_changes("HEAD", submitter="ada").markdown
-    (beside / ROUNDS_FILE).write_text('{"2026-02": "mine"}')
+    calendar.set("2027-02-09")
+    assert "the round closed on 2027-02-08: play a later one" in check_changes("HEAD", submitter="ada").markdown
+    (beside / ROUNDS_FILE).write_text('{"2027-02": "mine"}')
     assert "rounds.json` is changed by maintainers only" in check_changes("HEAD", submitter="ada").markdown
 
 
@@ -367,11 +367,13 @@ def test_an_entry_cannot_name_a_file_as_its_protocol(submissions: Path, entry: P
 
 
 def test_a_reference_line_of_a_round_needs_no_commitment_and_no_rank(beside: Path, calendar: Calendar) -> None:
-    calendar.set("2026-02-02")
+    calendar.set("2027-02-02")
     note_beacon(beside / ROUNDS_FILE, MONTH, "beacon")
     run = beside.parent / "oracle"
     evaluate(load_agent("oracle"), live_protocol(ROUND, "beacon"), out=run)
-    pack(run, name="oracle", out=beside / SUBMISSIONS.name, deterministic=True)
+    entry = pack(run, name="oracle", out=beside / SUBMISSIONS.name, deterministic=True)
+    recording = read_submission(entry / "submission.json").trajectories_sha256
+    note_badge(beside / BADGES_FILE, "rerun", {f"{ROUND.name}/oracle": recording})
     (table,) = standings(beside / SUBMISSIONS.name)
     assert [(row.group, row.entry.result.success_rate) for row in table.rows] == [("reference", 1.0)]
     assert live_tables([table], beside / SUBMISSIONS.name) == []
