@@ -118,6 +118,11 @@ def note_beacon(path: Path, month: str, beacon: str) -> None:
     write_whole(path, (json.dumps(dict(sorted(rounds.items())), indent=2) + "\n").encode())
 
 
+def next_month() -> str:
+    """Return the month after that of today, `YYYY-MM`: the first round that one can still commit to."""
+    return f"{today().replace(day=1) + timedelta(days=31):%Y-%m}"
+
+
 def protocol_of(name: str, beside: Path) -> Protocol:
     """Return a protocol by name, also that of a live round.
 

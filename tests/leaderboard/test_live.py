@@ -99,8 +99,8 @@ def rows(beside: Path) -> dict[str, LiveRow]:
 def test_a_round_is_played_from_commitment_to_rank_by_commands(
     root: Path, calendar: Calendar, command: Callable[..., Finished], tmp_path: Path
 ) -> None:
-    for name, agent in (("drawn", "audited:Drawing"), ("towards", "audited:towards")):
-        done = command("commit", "--agent", agent, "--board", BOARD, "--month", MONTH, "--name", name)
+    for name, agent, month in (("drawn", "audited:Drawing", ["--month", MONTH]), ("towards", "audited:towards", [])):
+        done = command("commit", "--agent", agent, "--board", BOARD, "--name", name, *month)  # the next by default
         assert (done.code, len(done.out), done.err) == (0, 1, [])
     assert "drawn.json`: digest" in check_changes("HEAD").markdown
     git_commit(root)
