@@ -33,6 +33,7 @@ from natlang_envs.trajectory import AsRecorded, Trajectory, stream_trajectories
 EPISODES = 200  # of the protocol, and as many on tasks that it does not list, where there are so many
 DRIFT = 0.05  # nats by which the recorded action may be less likely than the one chosen now, on another machine
 _MOST_DRIFT = 0.05  # of the steps: rounding seldom decides
+_MOST_OTHERS = 0.02  # of the episodes of a live round: a draw that lies between two actions is rarer still
 _FEWEST = 30  # unlisted tasks that say something
 _DOUBT = 0.05
 _FRESH_DOUBT = 0.01  # other tasks may be a little harder
@@ -63,6 +64,8 @@ class Audit:
         fresh_p: The probability of so few successes, if these tasks were won as often as the recorded ones.
         sampling: Whether the entry and its agent say that it draws.
         exact: Whether the recorded draws must be those that the agent makes of the runner's random numbers.
+        others: The picked episodes in which it chooses another action than the recorded one.
+        episodes: The number of the picked episodes.
         open: What could not be shut off from the agent on this machine.
     """
 
@@ -81,6 +84,8 @@ class Audit:
     fresh_p: float
     sampling: bool
     exact: bool
+    others: int
+    episodes: int
     open: tuple[str, ...]
 
     @property
@@ -91,8 +96,8 @@ class Audit:
             return f"{other} of {self.steps} actions of an agent that does not draw are other ones"
         if not self.sampling and self.drifted > borne:
             return f"{self.drifted} of {self.steps} actions are only all but as likely as those chosen now"
-        if self.exact and self.steps - self.same > borne:
-            return f"{self.steps - self.same} of {self.steps} actions are not what the round's random numbers give"
+        if self.exact and self.others > _MOST_OTHERS * self.episodes:
+            return f"{self.others} of {self.episodes} episodes are not what the round's random numbers give"
         if self.impossible:
             return f"{self.impossible} of {self.steps} actions are none that the agent can draw"
         if self.surprise is not None and abs(self.surprise) > _SURPRISE:
@@ -180,6 +185,8 @@ def audit(
         p=paired_p(_by_episode([each.success for each in recorded]), _by_episode(again)),
         sampling=sampling,
         exact=sampling and not network and find_round(protocol.name) is not None,
+        others=sum(one.same < len(each.actions) for one, each in zip(led, recorded, strict=True)),
+        episodes=len(recorded),
         open=open_,
     )
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError, one_of
-from natlang_envs.evaluation.protocols import Episode, Protocol, load_protocol, protocol_names
+from natlang_envs.evaluation.protocols import Episode, Protocol, load_protocol
 from natlang_envs.task_random import TaskRandom
 from natlang_envs.tasks import DrawnTasks
 
@@ -61,7 +61,7 @@ class Round(NamedTuple):
 
 def live_boards() -> list[str]:
     """Return the names of the boards that have live rounds, sorted."""
-    return [name for name in protocol_names() if not why_development(name)]
+    return [name for name, why in _WITHOUT_ROUNDS.items() if not why]
 
 
 def why_development(board: str) -> str:

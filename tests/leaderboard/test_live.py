@@ -193,7 +193,7 @@ def test_a_recording_of_the_better_of_two_tries_does_not_pass(beside: Path, cale
     calendar.set("2027-02-02")
     note_beacon(beside / ROUNDS_FILE, MONTH, "beacon")
     found = audit(played("audited:BestOfTwo", beside, "chosen"), "audited:Drawing", "later")
-    assert "actions are not what the round's random numbers give" in found.problem
+    assert "episodes are not what the round's random numbers give" in found.problem
 
 
 def test_an_agent_whose_weights_changed_after_the_commitment_is_refused(
