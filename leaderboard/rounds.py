@@ -98,9 +98,14 @@ def read_rounds(path: Path) -> dict[str, str]:
         found = _ROUNDS.validate_json(content)
     except ValidationError as error:
         raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None
-    if len({each.strip() for each in found.values()}) < len(found):
-        raise UsageError(f"{path}: two months have one beacon, and so the same tasks: give each its own")
-    return found
+    return _checked(found, path)
+
+
+def _checked(rounds: dict[str, str], path: Path) -> dict[str, str]:
+    beacons = {checked_month(month): beacon.strip() for month, beacon in rounds.items()}
+    if not all(beacons.values()) or len(set(beacons.values())) < len(beacons):
+        raise UsageError(f"{path}: two months have one beacon, or one has none: give each month a text of its own")
+    return rounds
 
 
 def note_beacon(path: Path, month: str, beacon: str) -> None:
@@ -114,7 +119,7 @@ def note_beacon(path: Path, month: str, beacon: str) -> None:
         raise UsageError(f"the round {month} begins on {opens}, and its beacon is not there yet: wait for that day")
     if month in rounds:
         raise UsageError(f"the round {month} has a beacon, which never changes: nothing is to be done")
-    rounds = {**rounds, month: beacon}
+    rounds = _checked({**rounds, month: beacon}, path)
     write_whole(path, (json.dumps(dict(sorted(rounds.items())), indent=2) + "\n").encode())
 
 

@@ -234,8 +234,11 @@ def test_a_round_has_a_beacon_from_its_first_day_on_and_keeps_it(
     assert "but the run was made with" in refused(*pack_it)
     assert "has a beacon, which never changes" in refused("beacon", MONTH, "another")
     assert "'2027-2' is no month" in refused("beacon", "2027-2", "x")
+    assert "or one has none: give each month a text of its own" in refused("beacon", "2027-01", " ")
     (beside / ROUNDS_FILE).write_text('{"2027-01": "same", "2027-02": "same "}')
     assert "two months have one beacon" in refused(*pack_it)
+    (beside / ROUNDS_FILE).write_text('{"2027-2": "same"}')
+    assert "'2027-2' is no month" in refused(*pack_it)
     (beside / ROUNDS_FILE).write_text("[]")
     assert "rounds.json: " in refused(*pack_it)
 
