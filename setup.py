@@ -24,8 +24,8 @@ from setuptools.command.build_py import build_py
 SOURCE = Path(__file__).parent / "datasets" / "autoexplore"
 TARGET = Path("natlang_envs", "autoexplore", "dataset", "data")
 PACKAGE = Path("natlang_envs")
-ENGINE = ("actions", "available_actions", "game", "goals", "grammar", "world")
-GAMES = ("game_builder", "generator", "layout", "pddl_writer", "realistic_layout", "size_limits", "weighted_choice")
+ENGINE = ("actions", "game", "goals", "grammar", "world")
+GAMES = ("game_builder", "generator", "layout", "pddl_writer", "realistic_layout", "size_limits")
 COMPILED = (
     "task_random.py",
     *(f"alfworld/engine/{name}.py" for name in ENGINE),

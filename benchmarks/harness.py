@@ -21,7 +21,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from natlang_envs.evaluation.runner import hardware
+from natlang_envs.evaluation.runs import hardware
 from natlang_envs.files import write_whole
 
 RESULTS = Path(__file__).parent / "results"

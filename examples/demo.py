@@ -23,7 +23,7 @@ from leaderboard.pack import pack, read_curve
 from leaderboard.site import build
 from leaderboard.verify import verify
 from natlang_envs.cli.support import run_app
-from natlang_envs.evaluation.runner import RUN_FILE
+from natlang_envs.evaluation.runs import RUN_FILE
 from reference_agent.paper.experiments import METHODS, PRESETS, TARGETS, TASKS, Cell, make_plan
 from reference_agent.run.command import reproduce
 

@@ -17,8 +17,8 @@ from leaderboard.verify import sha256
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Agent, baseline_names, is_sampling, load_agent
 from natlang_envs.evaluation.protocols import load_protocol, protocol_names
-from natlang_envs.evaluation.runner import TRAJECTORIES_FILE, evaluate
-from natlang_envs.evaluation.runs import provenance
+from natlang_envs.evaluation.runner import evaluate
+from natlang_envs.evaluation.runs import TRAJECTORIES_FILE, provenance
 
 DESCRIPTIONS = {
     "random": "Draws one of the listed commands, uniformly.",

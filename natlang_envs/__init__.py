@@ -10,7 +10,7 @@ registration         every id; registers them with Gymnasium and PettingZoo
 making               makes an environment by its id
 trajectory           recorded episodes, their hashes and their replay
 files                files written whole or not at all, locks, the cache folder
-errors               `UsageError`, and checks of names that callers give
+errors               `UsageError`, and checks of names and positions that callers give
 dangerous_taxi/      Gymnasium's Taxi told in words
 autoexplore/         find the file of a repository that answers a question; the labelled dataset
 alfworld/            household tasks
@@ -18,6 +18,7 @@ learners/            wrappers, encoders, and adapters of other libraries
 evaluation/          agents play protocols; runs are kept and replayed
 conformance/         checks that any text environment can run
 repository/          a repository as AutoExplore sees it
+finder/              full-text search: which files answer a question
 sandbox/             commands and programs over a repository that is never modified
 copilot/             a person or a model works in a sandbox
 cli/                 the `natlang` command
@@ -52,6 +53,7 @@ __version__ = "0.1.0"
 MOVED = {
     f"{__name__}.{former}": f"{__name__}.{now}"
     for former, now in {
+        "copilot.drivers": "copilot.copilot",
         "enumeration": "prompt",
         "minari": "learners.minari",
         "trl": "learners.trl",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import fields, replace
 from typing import Any, ClassVar, NamedTuple, Self, cast
@@ -78,6 +78,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}  # pyright: ignore[reportIncompatibleVariableOverride]
     family: str = ""
     reward_scale: float = 1.0  # the largest size of a reward; `wrappers.ScaleReward` divides by it
+    every_task_can_be_won: bool = True  # otherwise the oracle's plan for some ends without success
     _spec: EnvSpec | None = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -329,15 +330,12 @@ def unwrap(env: gymnasium.Env[Any, Any]) -> NatLangEnv:
     inner = cast("object", env.unwrapped)
     if not isinstance(inner, NatLangEnv):
         raise UsageError(f"{env} is not an environment of natlang_envs")
-    inner.count_with(_limits_around(env))
-    return inner
-
-
-def _limits_around(env: gymnasium.Env[Any, Any]) -> Iterator[TimeLimit[Any, Any]]:
+    limits: list[TimeLimit[Any, Any]] = []
     while isinstance(env, gymnasium.Wrapper):
-        if isinstance(env, TimeLimit):
-            yield env
+        limits += [env] if isinstance(env, TimeLimit) else []
         env = env.env
+    inner.count_with(limits)
+    return inner
 
 
 class OwnHorizonSpec(EnvSpec):

@@ -1,12 +1,12 @@
-"""`UsageError`, the one exception for bad input, and the checks of names that callers give."""
+"""`UsageError`, the one exception for bad input, and the checks of names and positions that callers give."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, cast
 
 MADE_WITH = ("max_episode_steps",)  # what `gymnasium.make` takes besides
 
@@ -32,8 +32,15 @@ def one_of(what: str, given: str, known: Iterable[str]) -> str:
     raise UsageError(f"unknown {what} {given!r}: choose one of {', '.join(close)}")
 
 
+def command_at(commands: Sequence[str], position: int, noops: int) -> str | None:
+    """Return the listed command at a position; where none is listed, the empty one below `noops`, and None beyond."""
+    if 0 <= position < len(commands):
+        return commands[position]
+    return "" if 0 <= position < noops else None
+
+
 @cache
-def known_arguments(cls: type) -> tuple[str, ...] | None:
+def _known_arguments(cls: type) -> tuple[str, ...] | None:
     """Return the names of a class's arguments, or None where it takes any."""
     parameters = list(signature(cls.__init__).parameters.values())[1:]  # without self
     if any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
@@ -42,46 +49,31 @@ def known_arguments(cls: type) -> tuple[str, ...] | None:
 
 
 def check_arguments(cls: type, given: Iterable[str], more: tuple[str, ...] = ()) -> None:
-    """Check the keyword arguments that an environment is made with.
-
-    Args:
-        cls: Whose arguments are known.
-        given: Their names.
-        more: Names that are known besides.
-
-    Raises:
-        UsageError: One is unknown; the message names the closest known ones.
-    """
-    known = known_arguments(cls)
+    """Raise `UsageError` unless a class has all arguments whose names are given, but for those of `more`."""
+    known = _known_arguments(cls)
     if known is not None:
         for name in given:
-            if name not in known:
-                one_of("argument", name, (*known, *more))
+            one_of("argument", name, (*known, *more))
 
 
 def check_options(options: Any, known: tuple[str, ...], cls: type) -> Mapping[str, Any]:
-    """Return the options of a reset.
+    """Return the options of a reset of `cls`, or raise `UsageError` where one is unknown.
 
-    Args:
-        options: As `reset` was given them.
-        known: Their names.
-        cls: The environment; who gives one of its arguments as an option is told where it belongs.
-
-    Raises:
-        UsageError: They are no mapping, or one is unknown; the message names the closest known ones.
+    Who gives an argument of the environment as an option is told where it belongs.
     """
     if options is None:
         return {}
     if not isinstance(options, Mapping):
         raise UsageError(f"options must be a dict such as {{'task_id': …}}, not {options!r}")
-    for name in options:  # pyright: ignore[reportUnknownVariableType]
+    found = cast("Mapping[str, Any]", options)
+    for name in found:
         if name == "seed":
             raise UsageError("a seed is no option: write reset(seed=…)")
-        if name in (known_arguments(cls) or ()):
+        if name in (_known_arguments(cls) or ()):
             raise UsageError(f"{name!r} is no option of reset: give it to gymnasium.make({name}=…)")
         if name not in known:
-            one_of("option of reset", str(name), known)  # pyright: ignore[reportUnknownArgumentType]
-    return options  # pyright: ignore[reportUnknownVariableType]
+            one_of("option of reset", str(name), known)
+    return found
 
 
 def check_task_id(task_id: Any) -> None:

@@ -91,12 +91,8 @@ def whole_folder(
 ) -> Generator[Path, None, None]:
     """Yield a new folder beside `target`, and rename it to `target` once the block has ended without an exception.
 
-    Args:
-        target: The folder to make.
-        replace: Whether a folder that is already there gives way.
-        keep: Whether a folder that is there by the end is kept in its place: another process was quicker, and made the
-            same.
-        explain: Returns the message for an error of the system and the folder that `target` is in.
+    A folder that is already there is refused, gives way (`replace`), or is kept in its place (`keep`): another process
+    was quicker, and made the same. `explain` returns the message for an error of the system and the folder around it.
     """
     former = target.with_name(f".{secrets.token_hex(8)}.former")
     unfinished, opened = None, -1
@@ -139,20 +135,15 @@ def cache_folder() -> Path:
 def run_python(
     *arguments: str, environment: Mapping[str, str] | None = None, timeout: float | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run this Python on the host, isolated from the current folder, and return what it printed.
+    """Run this Python on the host, isolated from the current folder, and return what it printed; paths are absolute.
 
     A module of the standard library's or pip's name that lies in the user's current folder is not imported: `-I`
     keeps the folder, `PYTHON*` variables and the user's site-packages out, and the working folder is the root.
-
-    Args:
-        *arguments: For example `"-m", "pip", "config", "list"`. Paths must be absolute.
-        environment: The whole environment; None for that of this process.
-        timeout: Seconds.
     """
     return subprocess.run(
         [sys.executable, "-I", *arguments],
         cwd=Path(sys.executable).anchor,
-        env=None if environment is None else dict(environment),
+        env=environment,
         capture_output=True,
         text=True,
         timeout=timeout,
@@ -176,33 +167,23 @@ def lock(descriptor: int, *, wait: bool = False) -> bool | None:
 
 
 @contextmanager
-def alone(path: Path) -> Generator[None]:
-    """Hold a lock on a folder, or on a file made for it, and wait for it first."""
+def alone(path: Path, *, wait: bool = True) -> Generator[bool | None]:
+    """Hold a lock on a folder, or on a file made for it; yield what `lock` returns."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _opened(path) as descriptor:
-        lock(descriptor, wait=True)
-        yield
+    if os.name == "nt" and path.is_dir():  # Windows opens no folders, and locks nothing here
+        yield None
+        return
+    with opening(path, os.O_RDONLY if path.is_dir() else os.O_WRONLY | os.O_CREAT, 0o666) as descriptor:
+        yield lock(descriptor, wait=wait)
 
 
 @contextmanager
 def only_process(folder: Path) -> Generator[None]:
     """Hold a lock on a folder that exists, so that no other process works in it."""
-    with _opened(folder) as descriptor:
-        if lock(descriptor) is False:
+    with alone(folder, wait=False) as held:
+        if held is False:
             raise UsageError(f"another process works in {folder}: wait for its end, or choose another --out")
         yield
-
-
-@contextmanager
-def _opened(path: Path) -> Generator[int]:
-    if os.name == "nt" and path.is_dir():  # Windows opens no folders, and locks nothing here
-        yield -1
-        return
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_WRONLY | os.O_CREAT, 0o666)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ PLANNED = ("random", "random-legal", "oracle")
 _TAXI = "natlang_envs.dangerous_taxi.env:DangerousTaxiEnv"
 _TAXI_ARRAYS = "natlang_envs.dangerous_taxi.vector:DangerousTaxiVectorEnv"
 _EXPLORE = "natlang_envs.autoexplore.env:AutoExploreEnv"
+_SEARCH = "natlang_envs.autoexplore.searching.env:AutoExploreSearchEnv"
 _ALFWORLD = "natlang_envs.alfworld.env:ALFWorldEnv"
 
 
@@ -63,6 +64,12 @@ ENVIRONMENTS: tuple[Registration, ...] = (
     _explore("AutoExplore-Depth1", 1, "Find the file that answers a question, at most one folder below the top."),
     _explore("AutoExplore-Depth2", 2, "Find the file that answers a question, two folders below the top."),
     _explore("AutoExplore", None, "Find the file of a repository that answers a question, wherever it is."),
+    Registration(
+        "NatLang/AutoExplore-Search-v0",
+        _SEARCH,
+        "Find the file of a repository that answers a question, by searching for words in all files.",
+        {"order": "lines", "horizon": 15},
+    ),
     _alfworld("ALFWorld-TomatoMicrowave", _TOMATO, "Find a tomato in a kitchen and put it into the microwave."),
     _alfworld("ALFWorld", {"horizon": 50}, "Do a household task: find things, clean, heat or cool them, place them."),
 )

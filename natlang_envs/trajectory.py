@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, cast
@@ -283,19 +283,14 @@ _LIST_TYPES: dict[str, tuple[type, ...]] = {
 
 def _parse(value: Any) -> Trajectory:
     names = [each.name for each in fields(Trajectory)]
-    if not isinstance(value, dict) or sorted(cast("dict[str, Any]", value)) != sorted(names):
+    if not isinstance(value, dict) or sorted(content := cast("dict[str, Any]", value)) != sorted(names):
         raise ValueError(f"a trajectory has exactly the keys {', '.join(names)}")
-    content = cast("dict[str, Any]", value)
     for name, kind in _TYPES.items():
         if type(content[name]) is not kind:
             raise ValueError(f"{name} must be {kind.__name__}, not {content[name]!r}")
     for name, kinds in _LIST_TYPES.items():
-        _check_list(content, name, kinds)
-        content[name] = tuple(content[name])
+        items = cast("list[Any]", content[name])
+        if type(items) is not list or not all(type(each) in kinds for each in items):
+            raise ValueError(f"{name} must be a list of {kinds[0].__name__}")
+        content[name] = tuple(items)
     return Trajectory(**content)
-
-
-def _check_list(value: dict[str, Any], name: str, kinds: Sequence[type]) -> None:
-    items = value[name]
-    if not isinstance(items, list) or not all(type(item) in kinds for item in cast("list[Any]", items)):
-        raise ValueError(f"{name} must be a list of {kinds[0].__name__}")

@@ -21,7 +21,7 @@ from pettingzoo.utils.conversions import (  # pyright: ignore[reportMissingTypeS
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # pyright: ignore[reportMissingTypeStubs]
 
 from natlang_envs.env import unwrap
-from natlang_envs.errors import MADE_WITH, UsageError, check_arguments, one_of
+from natlang_envs.errors import MADE_WITH, UsageError, check_arguments, command_at, one_of
 from natlang_envs.making import make_pinned
 from natlang_envs.prompt import (
     History,
@@ -69,7 +69,7 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
     ) -> None:
         super().__init__()
         check_history(history)
-        self._invalid = one_of("invalid", invalid, ("raise", "noop"))
+        one_of("invalid", invalid, ("raise", "noop"))
         self._equal = equal_spaces
         self.env = env
         self.render_mode = env.render_mode
@@ -77,6 +77,7 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
         inner = unwrap(env)
         self.metadata = {**self.metadata, "render_modes": list(inner.metadata["render_modes"])}
         self._slots = inner.max_commands
+        self._noops = self._slots if invalid == "noop" else 0
         # p(s) holds at most `horizon` answers, each no longer than an observation, besides the task and the actions.
         bound = (inner.horizon + 2) * (inner.action_space.max_length + inner.observation_space.max_length)
         self.possible_agents = [REFLECTOR, POLICY]
@@ -142,12 +143,8 @@ class TwoPlayerEnv(AECEnv[str, dict[str, Any], Any]):
             self.agent_selection = POLICY
             return
         commands = self._info["admissible_commands"]
-        position = operator.index(action)
-        if 0 <= position < len(commands):
-            command = commands[position]
-        elif self._invalid == "noop" and 0 <= position < self._slots:
-            command = ""
-        else:
+        command = command_at(commands, operator.index(action), self._noops)
+        if command is None:
             raise UsageError(f"the policy's action {action} is none of the {len(commands)} listed: see action_mask")
         observation, reward, terminated, truncated, info = self.env.step(command)
         self._path.append(PathStep(command, info["feedback"]))

@@ -30,26 +30,16 @@ class AlfredTasks(Tasks, Protocol):
 
 
 class Measured(NamedTuple):
-    """How difficult a game is.
+    """How difficult a game is."""
 
-    Attributes:
-        distractors: The things within reach that are not of the type that the task is about.
-        search_depth: How many receptacles a search looks into that goes to the likeliest one first, until it finds what
-            the task is about; 1 where it is in the first.
-        plan_length: The steps of the reference plan, which knows where everything is.
-    """
-
-    distractors: int
-    search_depth: int
-    plan_length: int
+    distractors: int  # things within reach that are not of the type that the task is about
+    search_depth: int  # receptacles that a search looks into, the likeliest first, until it finds what is sought
+    plan_length: int  # steps of the reference plan, which knows where everything is
 
 
 def measure(game: Game) -> Measured:
     """Return how difficult a game is."""
-    reach = 0
-    for inside in game.contents:
-        reach |= inside
-    reach &= game.pickupable
+    reach = game.lying() & game.pickupable
     known, sought = usual_locations(), game.goal.object_type
     order = sorted(range(len(game.receptacles)), key=lambda n: (-known.weight(sought, game.receptacles[n].type), n))
     depth = next(
@@ -60,12 +50,7 @@ def measure(game: Game) -> Measured:
 
 
 class TasksOfDifficulty:
-    """Those tasks whose games are as difficult as asked.
-
-    Args:
-        tasks: The tasks to choose from.
-        difficulty: The lowest and the highest value of any of `Measured`, such as `{"plan_length": (1, 8)}`.
-    """
+    """Those tasks whose games are as difficult as asked, such as `{"plan_length": (1, 8)}`, of any of `Measured`."""
 
     def __init__(self, tasks: AlfredTasks, difficulty: Difficulty) -> None:
         self._tasks = tasks

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
-from natlang_envs.alfworld.backends import FIRST_COMMANDS, AnyWorld, Backend, native_twin, room_and_task, world_maker
+from natlang_envs.alfworld.backends import FIRST_COMMANDS, AnyWorld, Backend, make_world, native_twin, room_and_task
 from natlang_envs.alfworld.difficulty import Difficulty
 from natlang_envs.alfworld.engine.goals import TASK_TYPES, Goal
-from natlang_envs.alfworld.games.made_games import Goals
+from natlang_envs.alfworld.games.generated_tasks import Goals
 from natlang_envs.alfworld.games.size_limits import MAX_COMMANDS, MAX_OBSERVATION
 from natlang_envs.alfworld.games.splits import AlfredSplit
 from natlang_envs.alfworld.plans import reference
 from natlang_envs.alfworld.tasks import FAMILY, Source, make_tasks
 from natlang_envs.env import NatLangEnv, Outcome
+from natlang_envs.errors import one_of
 
 
 class ALFWorldEnv(NatLangEnv):
@@ -103,7 +104,8 @@ class ALFWorldEnv(NatLangEnv):
         difficulty: Difficulty | None = None,
     ) -> None:
         self._tasks = make_tasks(split, task_types, goal, source, grammar, game, folder, human_goals, goals, difficulty)
-        self._make_world = world_maker(backend)
+        one_of("backend", backend, get_args(Backend))
+        self._backend: Backend = backend
         super().__init__(
             tasks=self._tasks,
             horizon=horizon,
@@ -137,7 +139,7 @@ class ALFWorldEnv(NatLangEnv):
         return self._world
 
     def _begin(self, task_id: str) -> str:
-        self._world = self._make_world(self._tasks, task_id)
+        self._world = make_world(self._backend, self._tasks, task_id)
         intro = self._world.intro()
         self._task = room_and_task(intro)
         return intro

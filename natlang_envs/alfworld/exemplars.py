@@ -26,9 +26,7 @@ _NEXT = {
     "find": "I look for {a_kind}. It may be in or on {receptacle}.",
     "take": "I know where {object} is. I take it from {receptacle}.",
     "drop": "I hold {object}, which I do not need now. I put it in or on {receptacle}.",
-    "clean": "I have {object}. Next I clean it with {receptacle}.",
-    "heat": "I have {object}. Next I heat it with {receptacle}.",
-    "cool": "I have {object}. Next I cool it with {receptacle}.",
+    **{verb: f"I have {{object}}. Next I {verb} it with {{receptacle}}." for verb in ("clean", "heat", "cool")},
     "place": "I have {object}, as the task wants it. Next I put it in or on {receptacle}.",
     "look": "I have what I should look at. Next I use {object}.",
 }

@@ -29,20 +29,12 @@ _ATTEMPTS = 20  # subgoals that are tried before any admissible command will do
 
 
 class Subgoal(NamedTuple):
-    """What the expert is about to do, in the terms of the task.
+    """What the expert is about to do, in the terms of the task."""
 
-    Attributes:
-        kind: "find" (look for `object_type` in `receptacle`), "take", "drop" (put down what is in the way), "clean",
-            "heat", "cool", "place" (bring to where the task wants it), or "look" (under the lamp).
-        object_type: The type of the object, or of the lamp that is looked for.
-        receptacle: The receptacle where it is done; empty if that is not known.
-        object: The object, or, for "look", the lamp; empty if that is not known.
-    """
-
-    kind: Kind
-    object_type: str
-    receptacle: str = ""
-    object: str = ""
+    kind: Kind  # "drop" puts down what is in the way, "place" brings to where the task wants it, "look" uses the lamp
+    object_type: str  # of the object, or of the lamp that is looked for
+    receptacle: str = ""  # where it is done; empty if that is not known
+    object: str = ""  # the object, or, for "look", the lamp; empty if that is not known
 
 
 class Expert:
@@ -158,9 +150,9 @@ class Expert:
 
     def _look(self) -> Subgoal:
         lamp_type = self.goal.toggle_type
-        for command in sorted(self._commands):
-            if command.startswith(f"use {lamp_type} "):
-                return Subgoal("look", lamp_type, "", command.removeprefix("use "))
+        here = [command for command in self._commands if command.startswith(f"use {lamp_type} ")]
+        if here:
+            return Subgoal("look", lamp_type, "", min(here).removeprefix("use "))
         found = self.memory.found(lamp_type)
         if not found:
             return self._search(lamp_type)
@@ -173,7 +165,9 @@ class Expert:
         unseen = [name for name in memory.receptacles if name not in memory.seen]
         if not unseen:  # it must be somewhere: look everywhere again
             return Subgoal("find", wanted, next(iter(memory.seen)))
-        return Subgoal("find", wanted, max(unseen, key=lambda name: self._chance(wanted, name) / self._steps_in(name)))
+        # Its contents may be in sight already, and to look again takes a step too.
+        steps = {name: max(1, self._steps_to(name)) for name in unseen}
+        return Subgoal("find", wanted, max(unseen, key=lambda name: self._chance(wanted, name) / steps[name]))
 
     def _chance(self, wanted: str, receptacle: str) -> float:
         chance = self._shares[wanted].get(receptacle, 0.0)
@@ -229,11 +223,8 @@ class Expert:
 
     def _put(self, thing: str, place: str) -> str | None:
         """Return the admissible command, of either grammar, that puts a thing there; None if there is none."""
-        for grammar in BY_NAME.values():
-            command = grammar.put.format(thing, place)
-            if command in self._commands:
-                return command
-        return None
+        commands = (grammar.put.format(thing, place) for grammar in BY_NAME.values())
+        return next((command for command in commands if command in self._commands), None)
 
     # What is where.
 
@@ -251,14 +242,10 @@ class Expert:
         )
         return (place not in self._here) + door
 
-    def _steps_in(self, place: str) -> int:
-        """Return the steps until the contents of a receptacle are seen."""
-        return max(1, self._steps_to(place))
-
     def _treatment(self, thing: str) -> Kind | None:
         """Return what still has to be done to an object before it is brought."""
         treatment = TREATMENTS.get(self.goal.task_type)
-        return treatment if treatment and treatment not in self.memory.states.get(thing, ()) else None
+        return None if treatment in self.memory.states.get(thing, ()) else treatment
 
 
 class ExpertAgent:

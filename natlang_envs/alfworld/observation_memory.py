@@ -12,13 +12,15 @@ from natlang_envs.errors import UsageError
 _TASK = re.compile(rf"{TASK_PREFIX}(?P<sentence>[^\n]*?)\.?[ \t]*$", re.MULTILINE)
 _TREATED_TYPES = {"clean": CLEAN, "hot": HEAT, "heat": HEAT, "cool": COOL}
 _A = "(?:an?|some|the) "
-_LIGHT = re.compile(rf"(?:look at|examine) (?:{_A})?(?P<object>\w+) (?:under|with) (?:{_A})?(?P<lamp>\w+)")
-_TWO = re.compile(rf"(?:put two|find two) (?P<object>\w+) (?:and put them )?(?:in|on) (?:{_A})?(?P<receptacle>\w+)")
-_TREAT = re.compile(
-    rf"(?P<state>clean|heat|cool) {_A}(?P<object>\w+) and put it (?:in|on) (?:{_A})?(?P<receptacle>\w+)"
-)
-_TREATED = re.compile(rf"put {_A}(?P<state>clean|hot|cool) (?P<object>\w+) (?:in|on) (?:{_A})?(?P<receptacle>\w+)")
-_PLACE = re.compile(rf"put {_A}(?P<object>\w+) (?:in|on) (?:{_A})?(?P<receptacle>\w+)")
+_INTO = rf"(?:in|on) (?:{_A})?(?P<receptacle>\w+)"
+# ALFWorld's sentences, and the types of tasks that they state; where something is treated, its state says which.
+_SENTENCES = {
+    re.compile(rf"(?:look at|examine) (?:{_A})?(?P<object>\w+) (?:under|with) (?:{_A})?(?P<toggle>\w+)"): LOOK,
+    re.compile(rf"(?:put two|find two) (?P<object>\w+) (?:and put them )?{_INTO}"): TWO,
+    re.compile(rf"(?P<state>clean|heat|cool) {_A}(?P<object>\w+) and put it {_INTO}"): None,
+    re.compile(rf"put {_A}(?P<state>clean|hot|cool) (?P<object>\w+) {_INTO}"): None,
+    re.compile(rf"put {_A}(?P<object>\w+) {_INTO}"): PLACE,
+}
 
 _NAME = r"\w+ \d+"
 _LISTED = re.compile(rf"an? ({_NAME})")
@@ -37,14 +39,11 @@ def read_goal(text: str) -> Goal:
     if found is None:
         raise UsageError(f"the text does not say {TASK_PREFIX!r}: give the first observation of an ALFWorld game")
     sentence = found["sentence"]
-    if match := _LIGHT.fullmatch(sentence):
-        return Goal(LOOK, match["object"], toggle_type=match["lamp"])
-    if match := _TWO.fullmatch(sentence):
-        return Goal(TWO, match["object"], match["receptacle"])
-    if match := _TREAT.fullmatch(sentence) or _TREATED.fullmatch(sentence):
-        return Goal(_TREATED_TYPES[match["state"]], match["object"], match["receptacle"])
-    if match := _PLACE.fullmatch(sentence):
-        return Goal(PLACE, match["object"], match["receptacle"])
+    for pattern, task_type in _SENTENCES.items():
+        if match := pattern.fullmatch(sentence):
+            types = match.groupdict()
+            kind = task_type or _TREATED_TYPES[types.pop("state")]
+            return Goal(kind, **{f"{name}_type": each for name, each in types.items()})
     raise UsageError(f"the task {sentence!a} is none of ALFWorld's sentences: give one such as 'put a mug in desk'")
 
 

@@ -13,13 +13,7 @@ _NEEDS_OPEN = frozenset({"take", "put"})
 
 
 class Act(NamedTuple):
-    """Something done at a receptacle, on the way to which one has to go and perhaps to open it.
-
-    Attributes:
-        verb: "take", "put", "clean", "heat", "cool", "use", or "be" (only be there).
-        thing: The number of the thing.
-        receptacle: The number of the receptacle.
-    """
+    """Something done with a thing at a receptacle: "take", "put", "clean", "heat", "cool", "use" or only "be" there."""
 
     verb: str
     thing: int
@@ -141,40 +135,34 @@ class _Planner:
 
     # What a way costs, and its commands.
 
+    def _walk(self, way: tuple[Act, ...]) -> Iterator[tuple[Act, bool, bool]]:
+        """Yield each act of a way, whether one has to go there first, and whether there is a door to open."""
+        location, opened = self._world.location, self._world.opened
+        for act in way:
+            receptacle = self._game.receptacles[act.receptacle]
+            goes = receptacle.location != location
+            location = receptacle.location
+            opens = act.verb in _NEEDS_OPEN and receptacle.openable and not opened >> act.receptacle & 1
+            opened |= opens << act.receptacle
+            yield act, goes, opens
+
     def steps(self, way: tuple[Act, ...]) -> int:
         """Return how many commands a way takes."""
-        receptacles = self._game.receptacles
-        location, opened, steps = self._world.location, self._world.opened, 0
-        for verb, _, place in way:
-            receptacle = receptacles[place]
-            if receptacle.location != location:
-                location = receptacle.location
-                steps += 1
-            if verb in _NEEDS_OPEN and receptacle.openable and not opened >> place & 1:
-                opened |= 1 << place
-                steps += 1
-            steps += verb != "be"
-        return steps
+        return sum([goes + opens + (act.verb != "be") for act, goes, opens in self._walk(way)])
 
     def commands(self, way: tuple[Act, ...]) -> list[str]:
         """Return the commands of a way."""
         game = self._game
-        location, opened = self._world.location, self._world.opened
         commands: list[str] = []
-        for verb, number, place in way:
-            receptacle, thing = game.receptacles[place], game.things[number].name
-            if receptacle.location != location:
-                location = receptacle.location
-                commands.append(f"go to {receptacle.name}")
-            if verb in _NEEDS_OPEN and receptacle.openable and not opened >> place & 1:
-                opened |= 1 << place
-                commands.append(f"open {receptacle.name}")
-            if verb == "take":
-                commands.append(f"take {thing} from {receptacle.name}")
-            elif verb == "put":
-                commands.append(game.grammar.put.format(thing, receptacle.name))
-            elif verb == "use":
-                commands.append(f"use {thing}")
+        for (verb, number, place), goes, opens in self._walk(way):
+            receptacle, thing = game.receptacles[place].name, game.things[number].name
+            if goes:
+                commands.append(f"go to {receptacle}")
+            if opens:
+                commands.append(f"open {receptacle}")
+            if verb == "put":
+                commands.append(game.grammar.put.format(thing, receptacle))
             elif verb != "be":
-                commands.append(f"{verb} {thing} with {receptacle.name}")
+                then = {"take": f" from {receptacle}", "use": ""}.get(verb, f" with {receptacle}")
+                commands.append(f"{verb} {thing}{then}")
         return commands

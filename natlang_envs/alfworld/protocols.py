@@ -23,61 +23,44 @@ _HORIZON, _TOMATO_HORIZON = 50, 15
 
 def protocols(official: bool = True) -> Iterator[Protocol]:
     """Yield the four protocols, or only the two whose games need no download."""
-    yield Protocol(
-        "alfworld-tomato/v1",
-        "NatLang/ALFWorld-TomatoMicrowave-v0",
-        {"split": "test"},
-        _TOMATO_HORIZON,
-        1,
-        _episodes(tuple(GeneratedTasks("test", *_TOMATO).ids())),
-        "All 38 tomato games of kitchen 10, which no training split holds.",
-    )
-    yield Protocol(
-        "alfworld-generated/v1",
-        "NatLang/ALFWorld-v0",
-        {"split": "test"},
-        _HORIZON,
-        1,
-        _episodes(_unseen_tasks(2, _unseen_tasks(1))),
-        f"{_GAMES} generated games of the six task types, in the four rooms that no training split holds.",
-    )
-    if not official:
-        return
-    lists: tuple[tuple[str, OfficialSplit], ...] = (("seen", "valid_seen"), ("unseen", "valid_unseen"))
-    for name, split in lists:
-        yield Protocol(
-            f"alfworld-{name}/v1",
-            "NatLang/ALFWorld-v0",
-            {"source": "official", "split": split},
-            _HORIZON,
-            1,
-            _episodes(official_ids(data_folder(), split)),
-            f"The {COUNTS[split]} official games of {split}; they are read from $ALFWORLD_DATA.",
+    tomatoes = _episodes(tuple(GeneratedTasks("test", *_TOMATO).ids()))
+    all_of_them = "All 38 tomato games of kitchen 10, which no training split holds."
+    tomato = "NatLang/ALFWorld-TomatoMicrowave-v0"
+    yield Protocol("alfworld-tomato/v1", tomato, {"split": "test"}, _TOMATO_HORIZON, 1, tomatoes, all_of_them)
+    kinds: list[tuple[str, dict[str, str], tuple[str, ...], str]] = [
+        (
+            "generated",
+            {"split": "test"},
+            _unseen_tasks(2, _unseen_tasks(1)),
+            f"{_GAMES} generated games of the six task types, in the four rooms that no training split holds.",
         )
+    ]
+    lists: tuple[tuple[str, OfficialSplit], ...] = (("seen", "valid_seen"), ("unseen", "valid_unseen"))
+    for name, split in lists if official else ():
+        games = f"The {COUNTS[split]} official games of {split}; they are read from $ALFWORLD_DATA."
+        kinds.append((name, {"source": "official", "split": split}, official_ids(data_folder(), split), games))
+    for name, kwargs, ids, games in kinds:
+        yield Protocol(f"alfworld-{name}/v1", "NatLang/ALFWorld-v0", kwargs, _HORIZON, 1, _episodes(ids), games)
 
 
 def _episodes(ids: tuple[str, ...]) -> tuple[Episode, ...]:
     return tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids))
 
 
-def _unseen_tasks(draw: int, without: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return games of the test split, drawn as `reset` draws them, each once and none of another draw's.
+def _unseen_tasks(sample: int, without: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return games of the test split, sampled as `reset` does, each once and none of another sample's.
 
-    Settings were chosen on the first draw, so the protocol holds the second.
+    Settings were chosen on the first sample, so the protocol holds the second.
     """
     tasks = GeneratedTasks("test")
     numbers = count()
-    drawn: dict[str, None] = {}
-    while len(drawn) < _GAMES:
-        drawn[tasks.draw(lambda: hash_fraction(f"v{draw}/alfworld/{next(numbers)}"))] = None
-        drawn = {task_id: None for task_id in drawn if task_id not in without}
-    return tuple(drawn)
-
-
-def main() -> None:
-    """Write the files."""
-    write_protocols(protocols())
+    sampled: dict[str, None] = {}
+    while len(sampled) < _GAMES:
+        task_id = tasks.draw(lambda: hash_fraction(f"v{sample}/alfworld/{next(numbers)}"))
+        if task_id not in without:
+            sampled[task_id] = None
+    return tuple(sampled)
 
 
 if __name__ == "__main__":
-    main()
+    write_protocols(protocols())

@@ -13,10 +13,8 @@ from natlang_envs.alfworld.engine.game import Game, parse_game
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
 from natlang_envs.alfworld.engine.grammar import GRAMMARS
 from natlang_envs.alfworld.games import official
-from natlang_envs.alfworld.games.folder import folder_games, folder_text, folder_trajectory
-from natlang_envs.alfworld.games.generated_tasks import GeneratedTasks
-from natlang_envs.alfworld.games.human_goals import human_sentence
-from natlang_envs.alfworld.games.made_games import Goals, MadeGames
+from natlang_envs.alfworld.games.folder import folder_games, folder_text, folder_trajectory, human_sentence
+from natlang_envs.alfworld.games.generated_tasks import GeneratedTasks, Goals, MadeGames
 from natlang_envs.alfworld.games.realistic import RealisticTasks
 from natlang_envs.alfworld.games.size_limits import within_limits
 from natlang_envs.alfworld.games.splits import AlfredSplit, check_task_types, official_split
@@ -30,14 +28,9 @@ _GAMES_KEPT = 4_096  # parsed games that one process keeps: all of an official l
 
 
 class GameFiles(NamedTuple):
-    """Where games lie, and in whose words they are played.
+    """Where games lie, what reads a game and finds its `traj_data.json` there, and what replaces their words.
 
-    Attributes:
-        folder: Where they are.
-        read: Returns the game of a task id in this folder.
-        trajectory: Returns where the `traj_data.json` of a task id in this folder is.
-        grammar: One of `GRAMMARS` in place of the one in the games' files.
-        human_goals: Whether the task's sentence is one that a person wrote for the game.
+    With `human_goals` the task's sentence is one that a person wrote for the game.
     """
 
     folder: Path
@@ -81,15 +74,7 @@ class ListedTasks(TaskList):
 
 
 class OfficialTasks(ListedTasks):
-    """The games of the official lists of one split.
-
-    Args:
-        split: As `splits.official_split` takes it.
-        task_types: As `splits.check_task_types` takes it.
-        goal: Only games for this object and this receptacle, such as `"Tomato-Microwave"`.
-        grammar: One of `GRAMMARS` in place of the one in the games' files.
-        human_goals: Ask in a sentence that a person wrote for the game.
-    """
+    """The games of the official lists of one split, as `splits.official_split` names it."""
 
     def __init__(
         self,
@@ -106,8 +91,9 @@ class OfficialTasks(ListedTasks):
         ids = (task_id for each in self._splits for task_id in official.official_ids(folder, each))
         pool = tuple(task_id for task_id in ids if _fits(task_id, kinds, goal))
         if not pool:
-            asked = f"of the types {', '.join(kinds)}" + (f" for {goal}" if goal else "")
-            raise UsageError(f"the official split {split!r} has no game {asked}: choose another split, or others")
+            raise UsageError(
+                f"the official split {split!r} has no game {_asked(kinds, goal)}: choose another split, or others"
+            )
         files = GameFiles(folder, official.official_text, official.official_trajectory, grammar, human_goals)
         super().__init__(files, pool, split)
 
@@ -125,38 +111,25 @@ def _fits(task_id: str, kinds: Sequence[str], goal: str | None) -> bool:
     return kind in kinds and goal in (None, f"{thing}-{place}")
 
 
-class FolderTasks(ListedTasks):
-    """The games in a folder of the user's own.
+def _asked(kinds: Sequence[str], goal: str | None) -> str:
+    return f"of the types {', '.join(kinds)}" + (f" for {goal}" if goal else "")
 
-    Args:
-        folder: The folder; games lie anywhere below it, each in a `game.tw-pddl`.
-        task_types: As `splits.check_task_types` takes it.
-        goal: Only games for this object and this receptacle or lamp, such as `"Tomato-Microwave"`.
-        grammar: One of `GRAMMARS` in place of the one in the games' files.
-        human_goals: Ask in a sentence that a person wrote for the game.
-    """
 
-    def __init__(
-        self,
-        folder: str,
-        task_types: Sequence[str | int] | None = None,
-        goal: str | None = None,
-        grammar: str | None = None,
-        human_goals: bool = False,
-    ) -> None:
-        kinds = check_task_types(task_types)
-        place = Path(folder).expanduser().absolute()
-        wanted = goal.lower() if goal else None
-        pool = tuple(
-            task_id
-            for task_id, each in folder_games(place)
-            if each.task_type in kinds
-            and wanted in (None, f"{each.object_type}-{each.receptacle_type or each.toggle_type}")
-        )
-        if not pool:
-            asked = f"of the types {', '.join(kinds)}" + (f" for {goal}" if goal else "")
-            raise UsageError(f"the folder {place} has no game {asked}: choose others")
-        super().__init__(GameFiles(place, folder_text, folder_trajectory, grammar, human_goals), pool)
+def _folder_tasks(
+    folder: str, task_types: Sequence[str | int] | None, goal: str | None, grammar: str | None, human_goals: bool
+) -> ListedTasks:
+    """Return the games in a folder of the user's own, which lie anywhere below it."""
+    kinds = check_task_types(task_types)
+    place = Path(folder).expanduser().absolute()
+    wanted = goal.lower() if goal else None
+    pool = tuple(
+        task_id
+        for task_id, (kind, thing, receptacle, lamp) in folder_games(place)
+        if kind in kinds and wanted in (None, f"{thing}-{receptacle or lamp}")
+    )
+    if not pool:
+        raise UsageError(f"the folder {place} has no game {_asked(kinds, goal)}: choose others")
+    return ListedTasks(GameFiles(place, folder_text, folder_trajectory, grammar, human_goals), pool)
 
 
 class OwnGame(TaskList):
@@ -214,7 +187,7 @@ def make_tasks(
     if split != "all":
         raise UsageError(f"a game of your own takes no split ({split!r}): leave split out")
     if folder is not None and game is None:
-        return FolderTasks(folder, task_types, goal, grammar, human_goals)
+        return _folder_tasks(folder, task_types, goal, grammar, human_goals)
     for name, given in (("folder", folder), ("task_types", task_types), ("goal", goal)):
         if given is not None:
             raise UsageError(f"a game of your own takes no {name} ({given!r}): leave {name} out")

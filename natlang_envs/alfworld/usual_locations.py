@@ -15,14 +15,13 @@ class UsualLocations:
     """How likely a receptacle of each type holds an object of each type; types are as in observations, "sidetable".
 
     Args:
-        chances: Object type to receptacle types and their weights: an object lies in a receptacle with a chance
-            proportional to the weight of the receptacle's type.
+        chances: Object type to receptacle types and their weights, which chances are in proportion to.
     """
 
     def __init__(self, chances: _Shares) -> None:
         self._chances = {
-            thing: {place.lower(): float(weight) for place, weight in row.items()}
-            for thing, row in ((thing.lower(), row) for thing, row in chances.items())
+            thing.lower(): {place.lower(): float(weight) for place, weight in row.items()}
+            for thing, row in chances.items()
         }
 
     def weight(self, object_type: str, receptacle_type: str) -> float:
@@ -30,11 +29,9 @@ class UsualLocations:
         return self._chances.get(object_type, {}).get(receptacle_type, 0.0)
 
     def shares(self, object_type: str, receptacle_types: Mapping[str, str]) -> dict[str, float]:
-        """Return the chance of each receptacle that it is where an object lies; equal ones if it lies nowhere here.
+        """Return the chance of each receptacle of a room, which are given with their types, that an object lies in it.
 
-        Args:
-            object_type: The type of the object.
-            receptacle_types: FloorPlanReceptacle to type, all of a room.
+        The chances are equal where such an object never lies in any of them.
         """
         weights = {name: self.weight(object_type, kind) for name, kind in receptacle_types.items()}
         total = sum(weights.values())

@@ -5,6 +5,7 @@ tasks            questions and their answers: embedded, labelled, or your own
 search           the walk of a search, from which baseline agents are made
 baselines        BM25 and depth-first search
 protocols        writes the evaluation protocols
+searching/       AutoExplore-Search: a search command in place of folders
 agent_driver     an agent of the suite in the place of the copilot's person
 dataset/         the labelled dataset: fetching, labels, checks
 

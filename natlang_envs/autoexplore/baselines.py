@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
-from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
+from natlang_envs.repository.texts import EXIT
 from natlang_envs.repository.tree import Repository
 
 LARGEST = 1 << 20  # bytes of a file that are looked at
 _SATURATION, _LENGTH = 1.5, 0.75  # BM25's k1 and b
+_TRIED = 20  # files that are named if there is a way to them
 _OPENING = 5  # lines with something on them, at the top of a file, whose words count twice: they say what it is about
 _WORD = re.compile(r"[^\W_]+")
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|e|s)$")  # crude, and the same for questions and files
@@ -81,11 +83,15 @@ class Bm25:
         return len(self._counts)
 
     def rank(self, question: str) -> list[Ranked]:
-        """Return every file with its score, best first, ties in the order of paths."""
+        """Return every file with its score for a question, best first, ties in the order of paths."""
+        return self.rank_words(question_words(question))
+
+    def rank_words(self, words: Iterable[str]) -> list[Ranked]:
+        """Return every file with its score for some words, best first, ties in the order of paths."""
         mean = sum(self._lengths.values()) / len(self._lengths) or 1.0
         total = len(self._counts)
         scores = dict.fromkeys(self._counts, 0.0)
-        for word in question_words(question):
+        for word in sorted(words):
             found = self._found_in[word]
             weight = math.log(1 + (total - found + 0.5) / (found + 0.5))
             for path, counts in self._counts.items():
@@ -104,6 +110,25 @@ def bm25_of(repository: Repository) -> Bm25:
     return Bm25(repository)
 
 
+@runtime_checkable
+class Routed(Protocol):
+    """An environment that knows the way to every file."""
+
+    @property
+    def repository(self) -> Repository:
+        """Where the question is asked."""
+        ...
+
+    @property
+    def question(self) -> str:
+        """What is asked."""
+        ...
+
+    def route(self, path: str) -> list[str]:
+        """Return the fewest commands to the `id` of a file; none where there is no way."""
+        ...
+
+
 class Bm25Agent:
     """Names the file that BM25 ranks first for the question.
 
@@ -115,14 +140,13 @@ class Bm25Agent:
 
     def __call__(self, view: AgentInput) -> Decision:
         """Return the next command of the way to the best file."""
-        env = _explored(view)
+        env = view.env
+        if not isinstance(env, Routed):
+            raise UsageError("agent 'bm25' reads the files of a repository: give it an AutoExplore environment")
         index = bm25_of(env.repository)
-        best = index.rank(env.question)[0]
-        said = f"Of {index.files_read} files read, {best.path} fits best (score {best.score:.2f})."
-        return Decision(env.route(best.path)[0], reflection=None if view.path else said)
-
-
-def _explored(view: AgentInput) -> AutoExploreEnv:
-    if not isinstance(view.env, AutoExploreEnv):
-        raise UsageError("agent 'bm25' reads the files of a repository: give it an AutoExplore environment")
-    return view.env
+        for best in index.rank(env.question)[:_TRIED]:
+            way = env.route(best.path)
+            if way:
+                said = f"Of {index.files_read} files read, {best.path} fits best (score {best.score:.2f})."
+                return Decision(way[0], reflection=None if view.path else said)
+        return Decision(EXIT)

@@ -19,17 +19,17 @@ _HORIZON = 15
 
 
 def protocols() -> Iterator[Protocol]:
-    """Yield a protocol for each depth and wording: every question about the repositories of the test split."""
+    """Yield a protocol for each environment and wording: every question about the repositories of the test split."""
+    variants = [(f"-depth{depth}", f"Depth{depth}-", depth) for depth in DEPTHS]
     for wording in WORDINGS:
-        for depth in (*DEPTHS, None):
-            family = "autoexplore" if depth is None else f"autoexplore-depth{depth}"
+        for family, name, depth in (*variants, ("", "", None), ("-search", "Search-", None)):
             tasks = RepositoryTasks("test", depth, LABELLED, wording)
             # In the order of a hash, which mixes the repositories.
             ids = sorted(tasks.ids(), key=lambda task_id: hash_fraction(f"v3/autoexplore/{task_id}"))
             depths = "any depth" if depth is None else "this depth"
             yield Protocol(
-                f"{family}/v1" if wording == "natural" else f"{family}-{wording}/v1",
-                f"NatLang/AutoExplore-{'' if depth is None else f'Depth{depth}-'}v0",
+                f"autoexplore{family}{'' if wording == 'natural' else f'-{wording}'}/v1",
+                f"NatLang/AutoExplore-{name}v0",
                 {"dataset": LABELLED, "split": "test", "wording": wording},
                 _HORIZON,
                 1,

@@ -1,4 +1,4 @@
-"""`natlang explore`: a question or a task about any repository, for a person, a model or an agent."""
+"""`natlang explore`: a question about any repository is answered; or a person, a model or an agent explores it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,31 @@ from rich.console import Console
 from rich.text import Text
 
 from natlang_envs.autoexplore.agent_driver import AgentDriver
+from natlang_envs.cli.answer import answer
 from natlang_envs.cli.support import printable
-from natlang_envs.copilot.copilot import MODES, AutoExploreCopilot, Driver, Ending, Mode, Shown, Turn, describe
-from natlang_envs.copilot.drivers import HumanDriver, ModelDriver
+from natlang_envs.copilot.copilot import (
+    MODES,
+    AutoExploreCopilot,
+    Driver,
+    Ending,
+    HumanDriver,
+    Mode,
+    ModelDriver,
+    Shown,
+    Turn,
+    describe,
+)
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import agent_names, load_agent
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
+from natlang_envs.finder.find import TOP
 from natlang_envs.repository.tree import Repository, open_repository
 from natlang_envs.sandbox.changes.patch import check_outside
 
 _SHOWN_CHARACTERS = 4_000  # of what one command printed
 _SHOWN_LINES = 5_000  # of the changes
+_ANSWER = frozenset({"top", "kind", "as_json", "opens"})  # options of the answer without an agent
+_BOTH = frozenset({"question", "repo", "ignored", "agent"})
 _ENDINGS = {
     "identified": "Identified: {}",
     "answered": "Answer: {}",
@@ -32,9 +46,16 @@ _ENDINGS = {
 
 
 def explore_command(
+    context: typer.Context,
     question: Annotated[str, typer.Argument(help="What is asked; with --mode change, what is to be done.")],
-    repo: Annotated[Path, typer.Option(help="The folder to explore; it is never modified.")],
-    agent: Annotated[str, typer.Option(help="human, openai, bm25, or any agent's name or name:argument.")] = "human",
+    repo: Annotated[Path, typer.Option(help="The folder to explore; it is never modified.")] = Path(),
+    top: Annotated[int, typer.Option(min=1, help="How many files are shown, before the best source files.")] = TOP,
+    kind: Annotated[str, typer.Option(help="Only source files (code), only documentation (docs), or all.")] = "all",
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    opens: Annotated[bool, typer.Option("--open", help="Open the best line in VISUAL or EDITOR.")] = False,
+    agent: Annotated[
+        str, typer.Option(help="Who explores step by step: human, openai, bm25, or any agent's name or name:argument.")
+    ] = "",
     mode: Annotated[str, typer.Option(help="identify a file, answer the question, or change files.")] = "identify",
     steps: Annotated[int, typer.Option(min=1, help="The largest number of commands.")] = 30,
     export: Annotated[Path | None, typer.Option(help="A new file for the changes, as a patch for git apply.")] = None,
@@ -47,9 +68,18 @@ def explore_command(
     unsafe: Annotated[bool, typer.Option("--unsafe", help="Run programs without isolation if there is none.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of an agent that draws.")] = 0,
 ) -> None:
-    """Explore a repository: find a file, answer a question, or change files in a copy and see the diff."""
+    """Print the files of a repository that answer a question, and the lines that matched.
+
+    With --agent, that agent explores it step by step: finds a file, answers, or changes files in a copy.
+    """
     chosen = cast("Mode", one_of("mode", mode, MODES))
     console = Console(highlight=False, soft_wrap=True)
+    _check_options(context, agent)
+    if not agent:
+        sort = cast("Literal['code', 'docs', 'all']", one_of("kind", kind, ("code", "docs", "all")))
+        if not answer(question, open_repository(repo, ignored=ignored), top, sort, as_json, opens, console):
+            raise typer.Exit(1)
+        return
     driver = _driver(agent, chosen, model, timeout, seed, console)
     shown = Shown(files=listing, choices=choices or isinstance(driver, AgentDriver), results=results)
     repository = open_repository(repo, ignored=ignored)
@@ -72,6 +102,20 @@ def explore_command(
         _finish(console, copilot, driver, export)
         if not copilot.succeeded:
             raise typer.Exit(1)
+
+
+def _check_options(context: typer.Context, agent: str) -> None:
+    """Refuse an option that would change nothing: those of an agent without one, and those of the answer with one."""
+    sources = {each: context.get_parameter_source(each) for each in context.params}
+    given = [each for each, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    unused = [each for each in given if each in (_ANSWER if agent else context.params.keys() - _ANSWER - _BOTH)]
+    if unused:
+        option = next(each.opts[0] for each in context.command.params if each.name == unused[0])
+        raise UsageError(
+            f"{option} is for an answer without --agent: leave one of the two out"
+            if agent
+            else f"{option} is for a walk through the repository: add --agent, for example --agent human"
+        )
 
 
 def _check_export(export: Path | None, repository: Repository) -> None:

@@ -26,7 +26,7 @@ EXTRAS = {
     "agent": "the reference agent, reflect-rl",
     "eight-bit": "models in 8 bits",
     "leaderboard": "packing, verifying and building the leaderboard",
-    "explore": "chat models: natlang explore --agent openai, natlang data label",
+    "explore": "a faster index for natlang explore; chat models: --agent openai, natlang data label",
     "data": "fetching the repositories of the labelled dataset, and exporting it",
     "ray": "evaluating on a Ray cluster",
     "serve": "serving an environment over OpenEnv's protocol: natlang serve",

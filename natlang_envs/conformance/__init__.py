@@ -1,12 +1,11 @@
 """Conformance: checks of determinism and contract that any text environment can run.
 
-case                    an environment under test, and what its checks may ask
-checks                  the list of all checks
-contract                spaces, infos, commands, endings, errors
-determinism, process    equal episodes, in this process and in others
-snapshots               saved states
-vectors                 vector forms
-test_contract           the checks as tests of pytest
+case           an environment under test, how it is played, here and in another process, and how two are compared
+contract       spaces, infos, commands, endings, errors
+determinism    equal episodes, in this process and in others
+snapshots      saved states
+vectors        vector forms
+test_contract  the checks as tests of pytest
 
 On the command line, with one test a check and environment:
 
@@ -15,7 +14,20 @@ On the command line, with one test a check and environment:
 In a test file, `@pytest.mark.parametrize("check", CHECKS)` and `check(Case("My/Env-v0"))`.
 """
 
+from collections.abc import Callable
+from inspect import isfunction
+
+from natlang_envs.conformance import contract, determinism, snapshots, vectors
 from natlang_envs.conformance.case import Case, NotApplicable
-from natlang_envs.conformance.checks import CHECKS, Check
 
 __all__ = ["CHECKS", "Case", "Check", "NotApplicable"]
+
+Check = Callable[[Case], None]
+
+# Every public function of these modules is a check: it takes a `Case`, and raises `AssertionError` or `NotApplicable`.
+CHECKS: tuple[Check, ...] = tuple(
+    each
+    for module in (determinism, contract, snapshots, vectors)
+    for name, each in vars(module).items()
+    if isfunction(each) and each.__module__ == module.__name__ and not name.startswith("_")
+)

@@ -1,12 +1,21 @@
-"""Shared parts of the checks: the environment under test, a player that reaches deep states, comparisons."""
+"""Shared parts of the checks: the environment under test, a player that reaches deep states, comparisons.
+
+Run as a module it is the other process of `elsewhere`: with other hash seed, locale, time zone and working folder.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import random
-from collections.abc import Callable, Iterator, Sequence
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from inspect import signature
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import gymnasium
@@ -17,6 +26,9 @@ from natlang_envs.errors import UsageError
 
 SEEDS = tuple(range(8))
 _STEP_LIMIT = 500  # steps of an episode that are looked at, should an environment have no end
+_DARING, _AIM = 0.12, 0.4  # probabilities of a sample of the action space, and of a step of the plan
+_ELSEWHERE = {"LC_ALL": "C", "LANG": "C", "TZ": "Pacific/Kiritimati", "PYTHONUTF8": "0"}
+_TIMEOUT = 120  # seconds of the other process
 _SHOWN = 60  # characters of each text around the place where two differ
 
 
@@ -88,52 +100,42 @@ def advance(env: gymnasium.Env[Any, Any], action: str) -> Moment:
     return Moment(action, observation, cast("float", reward), terminated, truncated, info)
 
 
-class Manner(NamedTuple):
-    """How the checks play. Purely random games are mostly over too soon, and hardly any ends well.
-
-    Attributes:
-        daring: Probability of a sample of the action space.
-        aim: Probability of the next step of the environment's own plan, where it has one; otherwise a command is
-            drawn among those that do not end the game as illegal, where the environment tells them.
-    """
-
-    daring: float
-    aim: float
-
-
-MIXED = Manner(0.12, 0.4)
-AIMLESS = Manner(0.0, 0.0)  # reaches the horizon most often
-
-
-def walk(env: gymnasium.Env[Any, Any], seed: int, episodes: int = 2, manner: Manner = MIXED) -> Iterator[Moment]:
+def walk(env: gymnasium.Env[Any, Any], seed: int, episodes: int = 2, *, aimless: bool = False) -> Iterator[Moment]:
     """Play whole episodes, the first one seeded, and yield every moment."""
     rng = random.Random(f"conformance/{seed}")
     env.action_space.seed(seed)
     for episode in range(episodes):
         yield begin(env, seed if episode == 0 else None)
         for _ in range(_STEP_LIMIT):
-            moment = advance(env, choose(env, rng, manner))
+            moment = advance(env, choose(env, rng, aimless))
             yield moment
             if moment.ended:
                 break
 
 
-def choose(env: gymnasium.Env[Any, Any], rng: random.Random, manner: Manner = MIXED) -> str:
-    """Return a command."""
+def choose(env: gymnasium.Env[Any, Any], rng: random.Random, aimless: bool = False) -> str:
+    """Return a command: a sample of the action space, the next step of the environment's own plan, or a legal one.
+
+    Purely random games are mostly over too soon, and hardly any ends well. What is aimless (legal commands only)
+    reaches the horizon most often.
+    """
     inner = cast("object", env.unwrapped)
     sampled = env.action_space.sample()
     chance = rng.random()
-    if not isinstance(inner, NatLangEnv) or chance < manner.daring:
+    daring, aim = (0.0, 0.0) if aimless else (_DARING, _AIM)
+    if not isinstance(inner, NatLangEnv) or chance < daring:
         return sampled
-    plan = _plan(inner) if chance < manner.daring + manner.aim else []
+    plan: list[str] = []
+    if chance < daring + aim:
+        with suppress(NotImplementedError):
+            plan = inner.reference()
     return plan[0] if plan else rng.choice(inner.safe_commands() or (sampled,))
 
 
-def _plan(env: NatLangEnv) -> list[str]:
-    try:
-        return env.reference()
-    except NotImplementedError:
-        return []
+def walks(env: gymnasium.Env[Any, Any]) -> Iterator[Moment]:
+    """Yield the moments of a walk for each of the seeds."""
+    for seed in SEEDS:
+        yield from walk(env, seed)
 
 
 def play(env: gymnasium.Env[Any, Any], actions: Sequence[str]) -> list[Moment]:
@@ -144,6 +146,12 @@ def play(env: gymnasium.Env[Any, Any], actions: Sequence[str]) -> list[Moment]:
         if moments[-1].ended:
             break
     return moments
+
+
+def replayed(env: NatLangEnv, snapshot: Any, actions: Sequence[str]) -> list[str]:
+    """Return the transcript of a snapshot, as a reset would show it, and of what comes after it."""
+    observation, info = env.restore(snapshot)
+    return transcript([Moment(None, observation, 0.0, False, False, info), *play(env, actions)])
 
 
 def plain(value: Any) -> Any:
@@ -160,7 +168,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def transcript(moments: Iterator[Moment] | Sequence[Moment]) -> list[str]:
+def transcript(moments: Iterable[Moment]) -> list[str]:
     """Return one line a moment; equal transcripts are equal in everything an environment hands out."""
     return [repr(plain(tuple(moment))) for moment in moments]
 
@@ -169,24 +177,56 @@ def assert_same(expected: Sequence[str], actual: Sequence[str], what: str) -> No
     """Fail, with the first place where they part, unless two transcripts are equal."""
     for number, (left, right) in enumerate(zip(expected, actual, strict=False)):
         if left != right:
-            at = next(
-                (i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right))
-            )
+            parts = (i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b)
+            at = next(parts, min(len(left), len(right)))
             around = slice(max(0, at - _SHOWN), at + _SHOWN)
             raise AssertionError(f"{what}: moment {number} is …{right[around]}…, expected …{left[around]}…")
     assert len(expected) == len(actual), f"{what}: {len(actual)} moments, expected {len(expected)}"
 
 
-def assert_raises(kinds: type[Exception], call: Callable[[], object], what: str) -> Exception:
-    """Return the exception that `call` raises; fail unless it is of this kind and says something in one line."""
+def assert_raises(kinds: type[Exception], what: str, call: Callable[..., object], *args: Any, **kwargs: Any) -> str:
+    """Return what the exception says that a call raises; fail unless it is of this kind, and says it in one line."""
     try:
-        call()
+        call(*args, **kwargs)
     except kinds as error:
         words = str(error)
         assert words, f"{what}: the {kinds.__name__} says nothing"
         # Gymnasium's own exceptions may be longer; what a user gave wrong is answered in one line.
         assert not isinstance(error, UsageError) or "\n" not in words, f"{what}: the message has several lines: {words}"
-        return error
+        return f"{words} {error.__cause__}"
     except Exception as error:
         raise AssertionError(f"{what} must raise {kinds.__name__}, not {error!r}") from error
     raise AssertionError(f"{what} must raise {kinds.__name__}, but raised nothing")
+
+
+def elsewhere(case: Case, hash_seed: int, **request: Any) -> list[str]:
+    """Return the transcript that another process gives: of `walks`, or from a `snapshot` on by `actions`."""
+    paths = os.pathsep.join(str(Path(entry or ".").absolute()) for entry in sys.path)
+    environ = {**os.environ, **_ELSEWHERE, "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": paths}
+    message = json.dumps({"env_id": case.env_id, "kwargs": case.kwargs, **request})
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", __name__],
+            input=message,
+            capture_output=True,
+            encoding="ascii",
+            env=environ,
+            cwd=folder,
+            timeout=_TIMEOUT,
+            check=False,
+        )
+    assert done.returncode == 0, f"{case} fails in another process: {done.stderr[-2000:]}"
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _answer(request: dict[str, Any]) -> list[str]:
+    case = Case(request["env_id"], request["kwargs"])
+    if "snapshot" not in request:
+        return transcript(walks(case.make()))
+    env = case.make_inner()
+    env.reset(seed=1234)
+    return replayed(env, request["snapshot"], request["actions"])
+
+
+if __name__ == "__main__":
+    print(json.dumps(_answer(json.load(sys.stdin))))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, cast
 
 from gymnasium.error import ResetNeeded
 
 from natlang_envs.conformance.case import (
-    AIMLESS,
     SEEDS,
     Case,
     Moment,
@@ -22,6 +21,7 @@ from natlang_envs.conformance.case import (
     play,
     transcript,
     walk,
+    walks,
 )
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
@@ -93,49 +93,52 @@ def _check_info(env: NatLangEnv, moment: Moment) -> None:
     )
 
 
+def _assert_refused(
+    env: NatLangEnv, kind: type[Exception], what: str, call: Callable[..., object], *args: Any, **kwargs: Any
+) -> None:
+    before = env.snapshot()
+    assert_raises(kind, what, call, *args, **kwargs)
+    assert env.snapshot() == before, f"{what} was refused but changed the state"
+
+
 def infos_are_complete(case: Case) -> None:
     """Every info, the last one too, has exactly the documented keys with the documented types."""
     env = case.make_inner()
-    for seed in SEEDS:
-        for moment in walk(env, seed):
-            _check_info(env, moment)
-            if moment.action is None:
-                assert moment.info["feedback"] == "", "info['feedback'] is not empty after reset"
+    for moment in walks(env):
+        _check_info(env, moment)
+        if moment.action is None:
+            assert moment.info["feedback"] == "", "info['feedback'] is not empty after reset"
 
 
 def steps_have_builtin_types(case: Case) -> None:
     """Rewards are finite floats, ends are built-in bools and exclude each other, success comes at the end only."""
-    env = case.make_inner()
-    for seed in SEEDS:
-        for moment in walk(env, seed):
-            where = f"after {moment.action!r}"
-            assert type(moment.reward) is float, f"the reward {where} is {moment.reward!r}, not a float"
-            assert abs(moment.reward) < float("inf"), f"the reward {where} is {moment.reward}"
-            for name, flag in (("terminated", moment.terminated), ("truncated", moment.truncated)):
-                assert type(flag) is bool, f"{name} {where} is {flag!r}, not a bool"
-            assert not (moment.terminated and moment.truncated), f"an episode both terminates and is truncated {where}"
-            assert moment.ended or not moment.info["success"], f"info['success'] is True {where}, before the end"
+    for moment in walks(case.make_inner()):
+        where = f"after {moment.action!r}"
+        assert type(moment.reward) is float, f"the reward {where} is {moment.reward!r}, not a float"
+        assert abs(moment.reward) < float("inf"), f"the reward {where} is {moment.reward}"
+        for name, flag in (("terminated", moment.terminated), ("truncated", moment.truncated)):
+            assert type(flag) is bool, f"{name} {where} is {flag!r}, not a bool"
+        assert not (moment.terminated and moment.truncated), f"an episode both terminates and is truncated {where}"
+        assert moment.ended or not moment.info["success"], f"info['success'] is True {where}, before the end"
 
 
 def texts_are_in_their_spaces(case: Case) -> None:
     """Observations and admissible commands are in their spaces at every moment."""
     env = case.make_inner()
-    for seed in SEEDS:
-        for moment in walk(env, seed):
-            _check_texts(env, moment)
+    for moment in walks(env):
+        _check_texts(env, moment)
 
 
 def samples_are_admissible(case: Case) -> None:
     """`env.action_space.sample()` is a random agent: it draws admissible commands, and several of them."""
     env = case.make_inner()
     assert env.action_space.sample() in env.action_space, "a sample before the first reset is not in the action space"
-    for seed in SEEDS:
-        for moment in walk(env, seed):
-            commands = moment.info["admissible_commands"]
-            samples = {env.action_space.sample() for _ in range(30)}
-            strange = samples - set(commands)
-            assert not strange, f"the action space samples {strange} after {moment.action!r}, which is not admissible"
-            assert len(samples) > 1 or len(commands) == 1, f"30 samples after {moment.action!r} are all {samples}"
+    for moment in walks(env):
+        commands = moment.info["admissible_commands"]
+        samples = {env.action_space.sample() for _ in range(30)}
+        strange = samples - set(commands)
+        assert not strange, f"the action space samples {strange} after {moment.action!r}, which is not admissible"
+        assert len(samples) > 1 or len(commands) == 1, f"30 samples after {moment.action!r} are all {samples}"
 
 
 def unknown_text_is_answered(case: Case) -> None:
@@ -148,9 +151,8 @@ def unknown_text_is_answered(case: Case) -> None:
             try:
                 moment = advance(env, action)
             except Exception as error:
-                raise AssertionError(
-                    f"the action {action!r:.80} raises {error!r} instead of getting an answer"
-                ) from error
+                complaint = f"the action {action!r:.80} raises {error!r} instead of getting an answer"
+                raise AssertionError(complaint) from error
             _check_info(env, moment)
             _check_texts(env, moment)
             feedback = moment.info["feedback"]
@@ -176,51 +178,25 @@ def white_space_is_stripped(case: Case) -> None:
                 break
 
 
-def spec_tells_the_horizon(case: Case) -> None:
-    """`env.spec.max_episode_steps` is the horizon, where trainers and `TimeAwareObservation` look for it."""
-    for more in ({}, {"horizon": 3}) if case.takes("horizon") else ({},):
-        env = case.make_inner(**more)
-        told = None if env.spec is None else env.spec.max_episode_steps
-        assert told == env.horizon, f"spec.max_episode_steps is {told}, the horizon is {env.horizon}"
-
-
-def unknown_options_are_refused(case: Case) -> None:
-    """An option of `reset` that nobody knows raises UsageError, and the running episode goes on."""
-    env = case.make_inner()
-    task_id = begin(env, 0).info["task_id"]
-    before, drawn = env.snapshot(), repr(env.np_random.bit_generator.state)
-    for wrong in _WRONG_OPTIONS:
-        options = {"task_id": task_id, **cast("dict[Any, Any]", wrong)} if isinstance(wrong, dict) else wrong
-        assert_raises(
-            UsageError, lambda options=options: env.reset(seed=1, options=options), f"reset(options={options!r})"
-        )
-        assert env.snapshot() == before, f"reset(options={options!r}) was refused but changed the state"
-        assert repr(env.np_random.bit_generator.state) == drawn, f"reset(options={options!r}) was refused but seeded"
-
-
 def wrong_types_are_refused(case: Case) -> None:
     """An action that is no string raises TypeError and changes nothing."""
     env = case.make_inner()
     begin(env, 0)
-    before = env.snapshot()
     for action in _NO_STRINGS:
-        assert_raises(TypeError, lambda action=action: env.step(action), f"step({action!r})")
-        assert env.snapshot() == before, f"step({action!r}) was refused but changed the state"
+        _assert_refused(env, TypeError, f"step({action!r})", env.step, action)
 
 
 def order_is_enforced(case: Case) -> None:
     """A step or snapshot before the first reset, and a step after the end, raise ResetNeeded and change nothing."""
     env = case.make_inner()
     command = env.action_space.sample()
-    assert_raises(ResetNeeded, lambda: env.step(command), "a step before the first reset")
-    assert_raises(ResetNeeded, env.snapshot, "a snapshot before the first reset")
+    assert_raises(ResetNeeded, "a step before the first reset", env.step, command)
+    assert_raises(ResetNeeded, "a snapshot before the first reset", env.snapshot)
     for seed in SEEDS:
         for _ in walk(env, seed, episodes=1):
             pass
-        before = env.snapshot()
         for command in ("no such command", *env.action_space.commands):
-            assert_raises(ResetNeeded, lambda command=command: env.step(command), f"{command!r} after the end")
-        assert env.snapshot() == before, "a step after the end was refused but changed the state"
+            _assert_refused(env, ResetNeeded, f"{command!r} after the end", env.step, command)
 
 
 def _outlast(env: NatLangEnv, seed: int) -> int | None:
@@ -248,7 +224,7 @@ def horizon_holds(case: Case) -> None:
         assert env.horizon == more.get("horizon", env.horizon), f"horizon={more} gives a horizon of {env.horizon} steps"
         for seed in SEEDS:
             length = 0
-            for moment in walk(env, seed, manner=AIMLESS):
+            for moment in walk(env, seed, aimless=True):
                 length = 0 if moment.action is None else length + 1
                 assert length <= env.horizon, f"an episode goes on after its horizon of {env.horizon} steps"
                 assert not moment.truncated or length == env.horizon, (
@@ -258,6 +234,14 @@ def horizon_holds(case: Case) -> None:
         if not lengths:
             raise NotApplicable("every episode ends before the horizon")
         assert lengths == {env.horizon}, f"episodes that nothing ends have {lengths} steps, not {env.horizon}"
+
+
+def spec_tells_the_horizon(case: Case) -> None:
+    """`env.spec.max_episode_steps` is the horizon, where trainers and `TimeAwareObservation` look for it."""
+    for more in ({}, {"horizon": 3}) if case.takes("horizon") else ({},):
+        env = case.make_inner(**more)
+        told = None if env.spec is None else env.spec.max_episode_steps
+        assert told == env.horizon, f"spec.max_episode_steps is {told}, the horizon is {env.horizon}"
 
 
 def task_ids_lead_back(case: Case) -> None:
@@ -282,40 +266,35 @@ def wrong_tasks_are_refused(case: Case) -> None:
     task_id = begin(env, 0).info["task_id"]
     # Where `n/70` is a task, `n/7` may be one too.
     shortened = {task_id[:-1]}.difference(islice(env.tasks.ids(), _LISTED))
-    before = env.snapshot()
-    for wrong in (
-        "",
-        "no such task",
-        f"{task_id} ",
-        f"{task_id}/",
-        *shortened,
-        f"\ud800{task_id}",
-        "../../etc/passwd",
-    ):
-        options = {"task_id": wrong}
-        assert_raises(UsageError, lambda options=options: env.reset(options=options), f"reset to the task {wrong!r}")
-        assert env.snapshot() == before, f"the reset to the task {wrong!r} was refused but changed the state"
+    for wrong in ("", "no such task", "../../etc/passwd", f"{task_id} ", f"{task_id}/", f"\ud800{task_id}", *shortened):
+        _assert_refused(env, UsageError, f"the reset to the task {wrong!r}", env.reset, options={"task_id": wrong})
+
+
+def unknown_options_are_refused(case: Case) -> None:
+    """An option of `reset` that nobody knows raises UsageError, and the running episode goes on."""
+    env = case.make_inner()
+    task_id = begin(env, 0).info["task_id"]
+    drawn = repr(env.np_random.bit_generator.state)
+    for wrong in _WRONG_OPTIONS:
+        options = {"task_id": task_id, **cast("dict[Any, Any]", wrong)} if isinstance(wrong, dict) else wrong
+        _assert_refused(env, UsageError, f"reset(options={options!r})", env.reset, seed=1, options=options)
+        assert repr(env.np_random.bit_generator.state) == drawn, f"reset(options={options!r}) was refused but seeded"
 
 
 def splits_are_disjoint(case: Case) -> None:
     """Each split refuses the tasks of the others, `"all"` accepts them, and an unknown split is refused."""
     if not case.takes("split"):
         raise NotApplicable("the environment has no argument `split`")
-    assert_raises(UsageError, lambda: case.make(split="no such split"), "split='no such split'")
+    assert_raises(UsageError, "split='no such split'", case.make, split="no such split")
     envs = {split: case.make_inner(split=split) for split in (*_SPLITS, "all")}
     for split in _SPLITS:
-        drawn = [begin(envs[split], seed) for seed in range(_DRAWS)]
-        for other in _SPLITS:
-            for start in drawn:
-                options = {"task_id": start.info["task_id"]}
-                if other != split:
-                    what = f"task {start.info['task_id']!r} of {split!r} in the split {other!r}"
-                    assert_raises(
-                        UsageError, lambda other=other, options=options: envs[other].reset(options=options), what
-                    )
-        for start in drawn:
-            again = begin(envs["all"], 0, {"task_id": start.info["task_id"]})
-            assert again.observation == start.observation, f"{start.info['task_id']!r} differs in the split 'all'"
+        for start in [begin(envs[split], seed) for seed in range(_DRAWS)]:
+            task_id: str = start.info["task_id"]
+            for other in (each for each in _SPLITS if each != split):
+                what = f"task {task_id!r} of {split!r} in the split {other!r}"
+                assert_raises(UsageError, what, envs[other].reset, options={"task_id": task_id})
+            again = begin(envs["all"], 0, {"task_id": task_id})
+            assert again.observation == start.observation, f"{task_id!r} differs in the split 'all'"
 
 
 def _plans(case: Case) -> Iterator[tuple[NatLangEnv, Moment, list[str]]]:
@@ -332,7 +311,11 @@ def _plans(case: Case) -> Iterator[tuple[NatLangEnv, Moment, list[str]]]:
 
 
 def plans_succeed(case: Case) -> None:
-    """The environment's own plan ends in success, at its last step and within the horizon."""
+    """The environment's own plan ends in success, at its last step and within the horizon.
+
+    Where the environment says that not every task can be won, most plans do.
+    """
+    won = 0
     for env, start, plan in _plans(case):
         task_id = start.info["task_id"]
         assert len(plan) <= env.horizon, f"the plan for {task_id!r} has {len(plan)} steps, the horizon is {env.horizon}"
@@ -342,7 +325,11 @@ def plans_succeed(case: Case) -> None:
         )
         last = moments[-1]
         assert last.ended, f"the plan for {task_id!r} does not end the episode"
-        assert last.info["success"] is True, f"info['success'] is {last.info['success']} after the plan for {task_id!r}"
+        won += last.info["success"]
+        assert last.info["success"] is True or not env.every_task_can_be_won, (
+            f"info['success'] is {last.info['success']} after the plan for {task_id!r}"
+        )
+    assert won >= 5, f"of ten plans {won} succeed"
 
 
 def oracle_is_exact(case: Case) -> None:
@@ -369,11 +356,9 @@ def oracle_is_exact(case: Case) -> None:
             moment = advance(env, plan[0])
             if moment.truncated:
                 break  # the horizon, not the plan, ended this one: `plans_succeed` says whether it may
-            left = len(env.oracle())
-            assert left == len(plan) - 1, (
-                f"the oracle's plan went from {len(plan)} to {left} steps along its own {plan[0]!r}"
-            )
-            assert moment.ended == (left == 0), (
-                f"the oracle has {left} steps left, but terminated is {moment.terminated}"
-            )
-            plan = env.oracle()
+            was, plan = plan, env.oracle()
+            left = len(plan)
+            told = f"the oracle's plan went from {len(was)} to {left} steps along its own {was[0]!r}"
+            assert left == len(was) - 1, told
+            told = f"the oracle has {left} steps left, but terminated is {moment.terminated}"
+            assert moment.ended == (left == 0), told

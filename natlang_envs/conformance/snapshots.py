@@ -6,23 +6,21 @@ import json
 import pickle
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 from natlang_envs.conformance.case import (
-    AIMLESS,
     SEEDS,
     Case,
-    Moment,
     advance,
     assert_same,
     begin,
     choose,
-    play,
+    elsewhere,
+    replayed,
     transcript,
     walk,
 )
-from natlang_envs.conformance.process import elsewhere
 from natlang_envs.env import NatLangEnv, Snapshot
 
 _FORMS: dict[str, Callable[[Snapshot], Any]] = {
@@ -32,8 +30,7 @@ _FORMS: dict[str, Callable[[Snapshot], Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class _Saved:
+class _Saved(NamedTuple):
     """A snapshot, the moment it was taken at (as a reset would show it), and what came after."""
 
     snapshot: Snapshot
@@ -43,25 +40,17 @@ class _Saved:
 
 def _save(env: NatLangEnv, seed: int) -> _Saved:
     """Play an episode and take a snapshot at a random point: of seed 0 at the start, of seed 1 after the end."""
-    length = sum(1 for _ in walk(env, seed, episodes=1, manner=AIMLESS)) - 1
+    length = sum(1 for _ in walk(env, seed, episodes=1, aimless=True)) - 1
     rng = random.Random(f"conformance/snapshot/{seed}")
     point = 0 if seed == 0 else length if seed == 1 else rng.randint(1, max(1, length - 1))
-    for number, moment in enumerate(walk(env, seed, episodes=1, manner=AIMLESS)):
-        if number == point:
-            snapshot = env.snapshot()
-            here = moment._replace(action=None, reward=0.0, terminated=False, truncated=False)
-            break
-    else:
-        raise AssertionError("the same seed and commands gave a shorter episode")
-    future: list[Moment] = []
-    while not (moment.ended if not future else future[-1].ended):
-        future.append(advance(env, choose(env, rng, AIMLESS)))
-    return _Saved(snapshot, [str(each.action) for each in future], transcript([here, *future]))
-
-
-def _future(env: NatLangEnv, snapshot: Snapshot, actions: list[str]) -> list[str]:
-    observation, info = env.restore(snapshot)
-    return transcript([Moment(None, observation, 0.0, False, False, info), *play(env, actions)])
+    moments = list(islice(walk(env, seed, episodes=1, aimless=True), point + 1))
+    assert len(moments) == point + 1, "the same seed and commands gave a shorter episode"
+    snapshot = env.snapshot()
+    here = moments[-1]._replace(action=None, reward=0.0, terminated=False, truncated=False)
+    future = moments[-1:]
+    while not future[-1].ended:
+        future.append(advance(env, choose(env, rng, aimless=True)))
+    return _Saved(snapshot, [str(each.action) for each in future[1:]], transcript([here, *future[1:]]))
 
 
 def snapshots_restore(case: Case) -> None:
@@ -74,12 +63,11 @@ def snapshots_restore(case: Case) -> None:
         for form, through in _FORMS.items():
             snapshot = through(saved.snapshot)
             what = f"a snapshot of seed {seed} through {form}"
-            assert_same(saved.expected, _future(env, snapshot, saved.actions), f"{what}, restored after the end")
+            assert_same(saved.expected, replayed(env, snapshot, saved.actions), f"{what}, restored after the end")
             begin(env, seed + 1)
-            assert_same(saved.expected, _future(env, snapshot, saved.actions), f"{what}, restored in another task")
-            assert_same(
-                saved.expected, _future(other, snapshot, saved.actions), f"{what}, restored in another instance"
-            )
+            assert_same(saved.expected, replayed(env, snapshot, saved.actions), f"{what}, restored in another task")
+            again = replayed(other, snapshot, saved.actions)
+            assert_same(saved.expected, again, f"{what}, restored in another instance")
             other.restore(snapshot)
             assert other.snapshot() == saved.snapshot, f"{what} and restored gives another snapshot"
 
@@ -92,15 +80,6 @@ def snapshots_restore_in_another_process(case: Case) -> None:
     assert_same(saved.expected, again, "a snapshot restored in another process")
 
 
-def _assert_immutable(snapshot: Snapshot) -> None:
-    try:
-        hash(snapshot)  # only what is immutable all through has one
-    except TypeError as error:
-        raise AssertionError(
-            f"a snapshot holds something that can be changed ({error}): {snapshot.state!r:.200}"
-        ) from None
-
-
 def snapshots_change_nothing(case: Case) -> None:
     """Taking snapshots has no effect, and restoring one leaves the random numbers where they are."""
     for seed in SEEDS:
@@ -111,7 +90,11 @@ def snapshots_change_nothing(case: Case) -> None:
             lines += transcript([moment])
             snapshot = env.snapshot()
             assert snapshot == env.snapshot(), "two snapshots of one moment differ"
-            _assert_immutable(snapshot)
+            try:
+                hash(snapshot)  # only what is immutable all through has one
+            except TypeError as error:
+                complaint = f"a snapshot holds something that can be changed ({error}): {snapshot.state!r:.200}"
+                raise AssertionError(complaint) from None
         assert_same(expected, lines, "an episode with a snapshot at every step")
         env = case.make_inner()
         lines = []

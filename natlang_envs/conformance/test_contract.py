@@ -8,16 +8,16 @@ from typing import Any, cast
 import gymnasium
 import pytest
 
-from natlang_envs.conformance.case import Case, NotApplicable
-from natlang_envs.conformance.checks import CHECKS, Check
+from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
 
 
 def cases(config: pytest.Config) -> list[Case]:
     """Return every environment of the command line with every set of arguments."""
-    ids = _option(config, "natlang_env")
+    # Without the plugin, as in a checkout that is not installed, there are no such options.
+    ids, texts = (cast("list[str]", config.getoption(name, [])) for name in ("natlang_env", "natlang_kwargs"))
     if not ids:
         raise pytest.UsageError("say which environment to check: --natlang-env ID")
-    found = [Case(env_id, kwargs) for env_id in ids for kwargs in _arguments(_option(config, "natlang_kwargs"))]
+    found = [Case(env_id, _arguments(text)) for env_id in ids for text in texts or ["{}"]]
     for case in found:
         try:
             case.make().close()
@@ -26,22 +26,14 @@ def cases(config: pytest.Config) -> list[Case]:
     return found
 
 
-def _option(config: pytest.Config, name: str) -> list[str]:
-    # Without the plugin, as in a checkout that is not installed, there is no such option.
-    return cast("list[str]", config.getoption(name, []))
-
-
-def _arguments(texts: list[str]) -> list[dict[str, Any]]:
-    arguments: list[dict[str, Any]] = []
-    for text in texts or ["{}"]:
-        try:
-            value: Any = json.loads(text)
-        except ValueError as error:
-            raise pytest.UsageError(f"--natlang-kwargs {text!r} is not JSON: {error}") from None
-        if not isinstance(value, dict):
-            raise pytest.UsageError(f'--natlang-kwargs {text!r} is not a JSON object such as \'{{"split": "test"}}\'')
-        arguments.append(value)  # pyright: ignore[reportUnknownArgumentType]
-    return arguments
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        value: Any = json.loads(text)
+    except ValueError as error:
+        raise pytest.UsageError(f"--natlang-kwargs {text!r} is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise pytest.UsageError(f'--natlang-kwargs {text!r} is not a JSON object such as \'{{"split": "test"}}\'')
+    return cast("dict[str, Any]", value)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -1,7 +1,4 @@
-"""The copilot: three steps in a loop (a prompt, an answer with a command in it, its execution) over a sandbox.
-
-Who answers, a person, a model or an agent, is in `drivers.py`.
-"""
+"""The copilot: three steps in a loop (a prompt, an answer with a command in it, its execution) over a sandbox."""
 
 from __future__ import annotations
 
@@ -10,15 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, get_args
 
-from natlang_envs.copilot.listed_commands import ListedCommands, list_commands
 from natlang_envs.copilot.replies import ENDS, Reply, read_reply
 from natlang_envs.errors import UsageError, one_of
+from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.evaluation.model_text import prompt_texts
 from natlang_envs.prompt import Choice, enumerate_actions
-from natlang_envs.repository.texts import NEXT, PREVIOUS, clean_question, turned
+from natlang_envs.repository.entries import Folder
+from natlang_envs.repository.navigation import moves_of, pages_of
+from natlang_envs.repository.texts import NEXT, PREVIOUS, UP, clean_question, turned
 from natlang_envs.repository.tree import Repository
 from natlang_envs.sandbox.commands.context import ROOT, CommandContext, CommandError, resolve
-from natlang_envs.sandbox.commands.parser import ParseError, parse
+from natlang_envs.sandbox.commands.parser import ParseError, parse, quote
 from natlang_envs.sandbox.isolation.isolation import Limits
 from natlang_envs.sandbox.sandbox import AutoExploreSandbox, CommandResult
 from natlang_envs.spaces import escape_surrogates
@@ -61,6 +60,38 @@ class Driver(Protocol):
 
     def reply(self, copilot: AutoExploreCopilot) -> str | None:
         """Return the answer to the present prompt; None: no more will come."""
+
+
+class HumanDriver:
+    """A person, asked line by line.
+
+    Args:
+        ask: Shows the present state and returns a line; None when no more will come.
+    """
+
+    def __init__(self, ask: Callable[[AutoExploreCopilot], str | None]) -> None:
+        self._ask = ask
+
+    def reply(self, copilot: AutoExploreCopilot) -> str | None:
+        """Return the next line that is not blank."""
+        while (line := self._ask(copilot)) is not None and not line.strip():
+            pass
+        return line
+
+
+class ModelDriver:
+    """A chat model, which is shown the instructions and the present prompt and no more.
+
+    Args:
+        endpoint: Where the model is.
+    """
+
+    def __init__(self, endpoint: ChatEndpoint) -> None:
+        self.endpoint = endpoint
+
+    def reply(self, copilot: AutoExploreCopilot) -> str:
+        """Return the model's answer to the present prompt; see `ChatEndpoint.answer`."""
+        return self.endpoint.answer(copilot.instructions, copilot.prompt())
 
 
 @dataclass(frozen=True)
@@ -160,15 +191,22 @@ class AutoExploreCopilot:
         words = _words()
         return words["role"].strip().replace("{ends}", words[self.mode]["ends"].strip())
 
-    def listed(self) -> ListedCommands:
-        """Return the commands that can be listed here."""
-        listed = list_commands(self.sandbox.overlay.folder(self.sandbox.cwd), self._page)
-        self._page = listed.page
-        return listed
+    @property
+    def _pages(self) -> int:
+        return len(pages_of(self._folder))
+
+    @property
+    def _folder(self) -> Folder:
+        return self.sandbox.overlay.folder(self.sandbox.cwd)
+
+    def _listed(self) -> tuple[str, ...]:
+        """Return the commands of this page of the current folder, as the environment lists them."""
+        self._page = min(self._page, self._pages - 1)  # the folder may have become shorter
+        return tuple(moves_of(self._folder, self._page))
 
     def choices(self) -> list[Choice]:
         """Return the labelled commands of this prompt; none unless they are to be shown."""
-        return enumerate_actions(tuple(self.listed().lines)) if self.shown.choices else []
+        return enumerate_actions(self._listed()) if self.shown.choices else []
 
     def prompt(self) -> str:
         """Return the prompt of this turn, without the instructions."""
@@ -243,11 +281,12 @@ class AutoExploreCopilot:
         words = _words()
         if reply.command is None:
             return _answer(words["unreadable"], 2)
-        line = (self.listed().lines.get(reply.command) if self.shown.choices else None) or reply.command.strip()
+        is_listed = self.shown.choices and reply.command in self._listed()
+        line = _line_of(reply.command) if is_listed else reply.command.strip()
         if line in (NEXT, PREVIOUS) and self.shown.choices:
-            self._page += 1 if line == NEXT else -1
-            listed = self.listed()
-            return CommandResult(f"{turned(listed.page, listed.pages)}\n", "", 0)
+            self._page = max(0, self._page + (1 if line == NEXT else -1))
+            self._listed()
+            return CommandResult(f"{turned(self._page, self._pages)}\n", "", 0)
         word, rest = [*line.split(None, 1), "", ""][:2]
         if word not in ENDS:
             folder = self.sandbox.cwd
@@ -266,9 +305,8 @@ class AutoExploreCopilot:
             self.ending = self._ended("answered", rest)
             return CommandResult("", "", 0)
         signal = words[self.mode]["signal"]
-        return _answer(
-            words["wrong_end"].format(word=word, ends=signal if signal == "exit" else f"{signal} or exit"), 2
-        )
+        ends = signal if signal == "exit" else f"{signal} or exit"
+        return _answer(words["wrong_end"].format(word=word, ends=ends), 2)
 
     def _name(self, typed: str) -> CommandResult:
         """End with the file that is named, if there is one; else say so."""
@@ -314,6 +352,14 @@ def _briefly(command: str | None) -> str:
 
 def _answer(words: str, code: int) -> CommandResult:
     return CommandResult("", f"{words}\n", code)
+
+
+def _line_of(command: str) -> str:
+    """Return the command line that does what a listed command says."""
+    word, _, name = command.partition(" ")
+    if word not in ("cd", "cat", "id") or command == UP:
+        return command
+    return f"{word} {quote(f'./{name}' if name.startswith('-') else name)}"
 
 
 def _operands(typed: str) -> tuple[str, ...]:

@@ -315,25 +315,21 @@ def _is_put_off(said: str, start: int, end: int) -> bool:
     return _NOT_NOW.search(sentence) is not None
 
 
-def _from_final(said: str, choices: Sequence[Choice], final: str) -> Found | None:
-    """Return what ends the work, for the text after `Final Answer:`."""
-    return _labelled(_FINAL, said, final)
-
-
-def _from_answer(said: str, choices: Sequence[Choice], final: str) -> Found | None:
-    """Return what ends the work, for the text after `Answer:`; it does not say that a change is done."""
-    return _labelled(_ANSWER, said, final) if final != "exit" else None
-
-
-def _labelled(label: re.Pattern[str], said: str, final: str) -> Found | None:
+def _from_final(said: str, choices: Sequence[Choice], final: str, label: re.Pattern[str] = _FINAL) -> Found | None:
+    """Return what ends the work, for the text after a label."""
     found = label.search(said) if "answer" in said.lower() else None
-    text = said[found.end() :].strip() if found is not None else ""
+    text = said[found.end() :].strip() if found else ""
     if found is None or not text:
         return None
     if final == "id":
         text = bare(text.partition("\n")[0]).removeprefix("id ")
     command = "exit" if final == "exit" else tidy(f"{final} {text.removeprefix('answer ')}")
     return command, said[: found.start()], 0
+
+
+def _from_answer(said: str, choices: Sequence[Choice], final: str) -> Found | None:
+    """Return the same for the text after `Answer:`, which does not say that a change is done."""
+    return _from_final(said, choices, final, _ANSWER) if final != "exit" else None
 
 
 _READERS: tuple[_Reader, ...] = (

@@ -38,23 +38,14 @@ Cell = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class City:
-    """A city and its transition table; cities compare by identity.
-
-    Attributes:
-        name: `"classic"`, or `"map-0000"` to `"map-9999"`, or a number of 15 digits in live rounds.
-        rows: Number of rows, counted from the north.
-        columns: Number of columns, counted from the west.
-        landmarks: The cells (row, column) of Red, Green, Yellow and Blue.
-        walls: The cells that have a wall on their eastern side.
-        next_states: int array [states, 6]: the state after each command, or `ILLEGAL`.
-    """
+    """A city and its transition table; cities compare by identity."""
 
     name: str
-    rows: int
-    columns: int
+    rows: int  # counted from the north
+    columns: int  # counted from the west
     landmarks: tuple[Cell, ...]
-    walls: frozenset[Cell]
-    next_states: NDArray[np.int32] = field(repr=False)
+    walls: frozenset[Cell]  # the cells that have a wall on their eastern side
+    next_states: NDArray[np.int32] = field(repr=False)  # of each state, the one after each command, or `ILLEGAL`
 
     def encode(self, row: int, column: int, passenger: int, destination: int) -> int:
         """Return the number of a state; `passenger` is a landmark's index or `IN_TAXI`."""
@@ -75,17 +66,23 @@ class City:
     @cached_property
     def to_pickup(self) -> list[int]:
         """For each state, the fewest commands until the passenger gets in."""
-        _, _, passenger, _ = self._decoded
-        targets = np.zeros_like(self.next_states, dtype=np.bool_)
-        targets[:, PICK_UP] = (self.next_states[:, PICK_UP] != ILLEGAL) & (passenger != IN_TAXI)
-        return _fewest_commands(self.next_states, targets)
+        return self._fewest_commands(PICK_UP)
 
     @cached_property
     def to_delivery(self) -> list[int]:
         """For each state, the fewest commands until the passenger is delivered."""
-        targets = np.zeros_like(self.next_states, dtype=np.bool_)
-        targets[:, DROP_OFF] = self.next_states[:, DROP_OFF] != ILLEGAL
-        return _fewest_commands(self.next_states, targets)
+        return self._fewest_commands(DROP_OFF)
+
+    def _fewest_commands(self, last: int) -> list[int]:
+        """Return the breadth-first distance of every state to one where the last command is legal, and that one."""
+        legal = self.next_states != ILLEGAL
+        distance = np.where(legal[:, last], 1, _UNREACHABLE)
+        while True:
+            after = np.where(legal, distance[self.next_states], _UNREACHABLE).min(axis=1) + 1
+            closer = np.minimum(distance, after)
+            if (closer == distance).all():
+                return distance.tolist()
+            distance = closer
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -93,27 +90,10 @@ class City:
 
         On a generated map the plans must also fit the horizons of all three environments (15 and 30 steps).
         """
-        _, _, passenger, destination = self._decoded
+        states = np.arange(len(self.next_states))
+        passenger, destination = states // 4 % 5, states % 4
         fits = (np.asarray(self.to_pickup) <= 15) & (np.asarray(self.to_delivery) <= 30)
         return tuple(np.flatnonzero((passenger != IN_TAXI) & (passenger != destination) & fits).tolist())
-
-    @cached_property
-    def _decoded(self) -> tuple[NDArray[np.int64], ...]:
-        return tuple(np.array(part) for part in np.unravel_index(
-            np.arange(len(self.next_states)), (self.rows, self.columns, 5, 4)
-        ))  # fmt: skip
-
-
-def _fewest_commands(next_states: NDArray[np.int32], targets: NDArray[np.bool_]) -> list[int]:
-    """Return the breadth-first distance of every state to a transition marked in `targets`."""
-    distance = np.where(targets.any(axis=1), 1, _UNREACHABLE)
-    legal = next_states != ILLEGAL
-    while True:
-        after = np.where(legal, distance[next_states], _UNREACHABLE).min(axis=1) + 1
-        closer = np.minimum(distance, after)
-        if (closer == distance).all():
-            return distance.tolist()
-        distance = closer
 
 
 def taxi_rules(rows: int, columns: int, landmarks: tuple[Cell, ...], walls: frozenset[Cell]) -> NDArray[np.int32]:

@@ -36,13 +36,8 @@ REFUSALS = tuple(Outcome(answer, ILLEGAL_REWARD, terminated=True) for answer in 
 def outcomes(stage: Stage) -> tuple[Outcome, ...]:
     """Return what each of the six commands earns in a stage of the curriculum, when it is legal."""
     moves = tuple(Outcome(answer, STEP_REWARD) for answer in DONE[:PICK_UP])
-    goal_is_pickup = stage == "pickup"
-    pick_up = Outcome(
-        DONE[PICK_UP],
-        STEP_REWARD if stage == "delivery" else GOAL_REWARD,
-        terminated=goal_is_pickup,
-        success=goal_is_pickup,
-    )
+    reward, ends = STEP_REWARD if stage == "delivery" else GOAL_REWARD, stage == "pickup"
+    pick_up = Outcome(DONE[PICK_UP], reward, terminated=ends, success=ends)
     return (*moves, pick_up, Outcome(DONE[-1], GOAL_REWARD, terminated=True, success=True))
 
 
@@ -153,9 +148,8 @@ class DangerousTaxiEnv(NatLangEnv):
 
     def safe_commands(self) -> tuple[str, ...]:
         """Return the commands that are legal here (privileged knowledge)."""
-        return tuple(
-            command for command, state in zip(COMMANDS, self._transitions[self.state], strict=True) if state != ILLEGAL
-        )
+        after = zip(COMMANDS, self._transitions[self.state], strict=True)
+        return tuple(command for command, state in after if state != ILLEGAL)
 
     def oracle(self) -> list[str]:
         """Return the shortest plan to this stage's goal, by distances over the whole state space."""
@@ -165,11 +159,9 @@ class DangerousTaxiEnv(NatLangEnv):
         distance = self.city.to_pickup if self.stage == "pickup" else self.city.to_delivery
         state = self.state
         for left in range(distance[state] - 1, 0, -1):
-            index = next(
-                i for i, after in enumerate(self._transitions[state]) if after != ILLEGAL and distance[after] == left
-            )
-            plan.append(COMMANDS[index])
-            state = self._transitions[state][index]
+            after = zip(COMMANDS, self._transitions[state], strict=True)
+            command, state = next(each for each in after if each[1] != ILLEGAL and distance[each[1]] == left)
+            plan.append(command)
         return [*plan, COMMANDS[PICK_UP if self.stage == "pickup" else -1]]
 
     def _get_state(self) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from natlang_envs.dangerous_taxi.city import load_city
-from natlang_envs.dangerous_taxi.tasks import MapKind, TaxiTasks, task_id_of
+from natlang_envs.dangerous_taxi.tasks import TaxiTasks, task_id_of
 from natlang_envs.evaluation.protocols import Episode, Protocol, write_protocols
 from natlang_envs.task_random import TaskRandom
 from natlang_envs.tasks import hash_fraction
@@ -38,20 +38,12 @@ def protocols() -> Iterator[Protocol]:
     """Yield the four protocols."""
     starts = "100 initialisations of the classic map, as many as the paper's, all in the test split."
     cities = "200 generated maps that no training split holds, one start in each."
-    kinds: tuple[tuple[str, MapKind, tuple[Episode, ...], str], ...] = (
-        ("", "classic", _held_out_starts(), starts),
-        ("-cities", "generated", _held_out_cities(), cities),
-    )
+    kinds = (("", "classic", _held_out_starts(), starts), ("-cities", "generated", _held_out_cities(), cities))
     for stage, (env_id, horizon) in _STAGES.items():
         for family, kind, episodes, description in kinds:
             kwargs = {"map": kind, "split": "test"}
             yield Protocol(f"dangerous-taxi-{stage}{family}/v1", env_id, kwargs, horizon, 1, episodes, description)
 
 
-def main() -> None:
-    """Write the files."""
-    write_protocols(protocols())
-
-
 if __name__ == "__main__":
-    main()
+    write_protocols(protocols())

@@ -24,12 +24,8 @@ def render_ansi(city: City, state: int) -> str:
     border = "+" + "-" * (2 * city.columns - 1) + "+"
     lines = [border]
     for number, cells in enumerate(grid):
-        line = "|"
-        for place, mark in enumerate(cells):
-            line += mark
-            if place < city.columns - 1:
-                line += "|" if (number, place) in city.walls else ":"
-        lines.append(line + "|")
+        walls = ["|" if (number, place) in city.walls else ":" for place in range(city.columns - 1)]
+        lines.append("|" + "".join(map("".join, zip(cells, [*walls, "|"], strict=True))))
     where = "in the taxi" if passenger == IN_TAXI else f"at {LANDMARKS[passenger]}"
     return "\n".join(
         [*lines, border, f"Taxi at row {row}, column {column}; passenger {where}; to {LANDMARKS[destination]}."]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 from natlang_envs.dangerous_taxi.city import (
     CLASSIC,
@@ -24,7 +24,6 @@ from natlang_envs.tasks import DrawnTasks, Shares, Split, check_split, split_of
 FAMILY = "dangerous-taxi"
 SHARES = Shares(train=0.5, validation=0.15)
 MapKind = Literal["classic", "generated"]
-MAP_KINDS: tuple[MapKind, ...] = ("classic", "generated")
 _PLACES = tuple(name.lower() for name in LANDMARKS)
 
 
@@ -63,15 +62,10 @@ def split_of_task(task_id: str) -> Split:
 
 
 class TaxiTasks(DrawnTasks):
-    """The tasks of one kind of map in one split.
-
-    Args:
-        map_kind: `"classic"`: Gymnasium's map; `"generated"`: maps of 5 to 9 rows and columns.
-        split: `"train"`, `"validation"`, `"test"` or `"all"`.
-    """
+    """The tasks of one kind of map in one split; `draw` chooses from its `pool` first."""
 
     def __init__(self, map_kind: str, split: str) -> None:
-        one_of("map", map_kind, MAP_KINDS)
+        one_of("map", map_kind, get_args(MapKind))
         check_split(split)
         self._classic = map_kind == "classic"
         self.split = split
@@ -80,10 +74,10 @@ class TaxiTasks(DrawnTasks):
     def draw(self, uniform: Callable[[], float]) -> str:
         """Return the id of a task: uniform over the starts, or over the cities and then their starts."""
         pool = self.pool
-        drawn = pool[int(uniform() * len(pool))]
+        name = pool[int(uniform() * len(pool))]
         if self._classic:
-            return drawn
-        return _draw_start(drawn, uniform)
+            return name
+        return _draw_start(name, uniform)
 
     def draw_new(self, uniform: Callable[[], float]) -> str:
         """Return the id of a task in a generated city of so high a number that no list holds it."""

@@ -18,15 +18,7 @@ from natlang_envs.dangerous_taxi.city import CLASSIC, ILLEGAL, City, load_city
 from natlang_envs.dangerous_taxi.env import ILLEGAL_REWARD, DangerousTaxiEnv, Stage, outcomes
 from natlang_envs.dangerous_taxi.render import render_ansi, render_rgb
 from natlang_envs.dangerous_taxi.tasks import MapKind, parse_task_id
-from natlang_envs.dangerous_taxi.words import (
-    COMMAND_INDEX,
-    COMMANDS,
-    REFUSED,
-    TASKS,
-    all_descriptions,
-    descriptions,
-    unknown_command,
-)
+from natlang_envs.dangerous_taxi.words import COMMAND_INDEX, COMMANDS, REFUSED, TASKS, descriptions, unknown_command
 from natlang_envs.env import NatLangEnv
 from natlang_envs.tasks import Split
 from natlang_envs.vector import Indices, NatLangVectorEnv, Outcomes, object_array
@@ -135,7 +127,7 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
 
     def _describe(self, indices: Sequence[int] | Indices, states: NDArray[np.int64]) -> NDArray[np.object_]:
         if self._only_city is not None:
-            return all_descriptions(self._only_city)[states]
+            return descriptions(self._only_city).array[states]
         cities = self._cities
         return object_array([descriptions(cities[i])[state] for i, state in zip(indices, states.tolist(), strict=True)])
 
@@ -175,14 +167,15 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         return texts
 
     def _admissible_commands(self) -> NDArray[np.object_]:
-        array = np.empty(self.num_envs, dtype=object)
-        array.fill(COMMANDS)
-        return array
+        return self._for_all(COMMANDS)
 
     @property
     def _task_texts(self) -> NDArray[np.object_]:
+        return self._for_all(TASKS[self.stage])
+
+    def _for_all(self, value: object) -> NDArray[np.object_]:
         array = np.empty(self.num_envs, dtype=object)
-        array.fill(TASKS[self.stage])
+        array.fill(value)
         return array
 
     def render(self) -> tuple[Any, ...] | None:

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from natlang_envs.dangerous_taxi.city import IN_TAXI, LANDMARKS, City
 
-COMMANDS = ("move south", "move north", "move east", "move west", "pick up passenger", "drop off passenger")
+_WAYS = ("south", "north", "east", "west")
+COMMANDS = (*(f"move {way}" for way in _WAYS), "pick up passenger", "drop off passenger")
 COMMAND_INDEX = {command: index for index, command in enumerate(COMMANDS)}
-
 DONE = (
-    "The taxi moved south.",
-    "The taxi moved north.",
-    "The taxi moved east.",
-    "The taxi moved west.",
+    *(f"The taxi moved {way}." for way in _WAYS),
     "The passenger got into the taxi.",
     "The passenger got out at the destination.",
 )
 REFUSED = (
-    "There is no way to the south: illegal, the game is over.",
-    "There is no way to the north: illegal, the game is over.",
-    "There is no way to the east: illegal, the game is over.",
-    "There is no way to the west: illegal, the game is over.",
+    *(f"There is no way to the {way}: illegal, the game is over." for way in _WAYS),
     "There is nobody to pick up here: illegal, the game is over.",
     "Nobody may be dropped off here: illegal, the game is over.",
 )
@@ -69,13 +63,11 @@ def describe_walls(city: City) -> str:
 def _wall_runs(city: City) -> list[tuple[int, int, int]]:
     """Return the walls as (column, first row, last row), west to east and north to south."""
     runs: list[tuple[int, int, int]] = []
-    for column in range(city.columns - 1):
-        for row in range(city.rows):
-            if (row, column) in city.walls:
-                if runs and runs[-1][0] == column and runs[-1][2] == row - 1:
-                    runs[-1] = (column, runs[-1][1], row)
-                else:
-                    runs.append((column, row, row))
+    for column, row in sorted((column, row) for row, column in city.walls):
+        if runs and (runs[-1][0], runs[-1][2]) == (column, row - 1):
+            runs[-1] = (column, runs[-1][1], row)
+        else:
+            runs.append((column, row, row))
     return runs
 
 
@@ -99,28 +91,23 @@ def _place(city: City, landmark: int) -> str:
     return f"{LANDMARKS[landmark]} (row {row}, column {column})"
 
 
-class Descriptions:
-    """The texts of one city's states, each written once."""
+class Descriptions(dict[int, str]):
+    """The texts of one city's states, each written when it is first asked for."""
 
     def __init__(self, city: City) -> None:
         self._city = city
-        self._texts: list[str | None] = [None] * len(city.next_states)
 
-    def __getitem__(self, state: int) -> str:
-        """Return the text of a state."""
-        text = self._texts[state]
-        if text is None:
-            text = self._texts[state] = describe_state(self._city, state)
+    def __missing__(self, state: int) -> str:
+        text = self[state] = describe_state(self._city, state)
         return text
+
+    @cached_property
+    def array(self) -> NDArray[np.object_]:
+        """All of them, for looking up many at a time."""
+        return np.array([self[state] for state in range(len(self._city.next_states))], dtype=object)
 
 
 @lru_cache(maxsize=512)
 def descriptions(city: City) -> Descriptions:
     """Return the texts of a city, shared by every environment in it."""
     return Descriptions(city)
-
-
-@lru_cache(maxsize=4)
-def all_descriptions(city: City) -> NDArray[np.object_]:
-    """Return the texts of all states of a city as one array, for looking up many at a time."""
-    return np.array([describe_state(city, state) for state in range(len(city.next_states))], dtype=object)

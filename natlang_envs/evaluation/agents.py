@@ -64,8 +64,8 @@ class Decision:
 class BatchAgent(Protocol):
     """An agent that decides for several episodes at a time."""
 
-    def act(self, views: Sequence[AgentInput]) -> Sequence[str | Decision]:
-        """Return one decision a view, in order."""
+    def act(self, inputs: Sequence[AgentInput], /) -> Sequence[str | Decision]:
+        """Return one decision an input, in order."""
         ...
 
 
@@ -73,7 +73,7 @@ class BatchAgent(Protocol):
 class HasChances(Protocol):
     """An agent that can say how likely it was to choose each listed command; an audit then compares these."""
 
-    def chances(self, view: AgentInput, reflection: str | None) -> Sequence[float]:
+    def chances(self, given: AgentInput, reflection: str | None, /) -> Sequence[float]:
         """Return the probability of each listed command, given what was said before."""
         ...
 
@@ -81,23 +81,16 @@ class HasChances(Protocol):
 Agent = Callable[[AgentInput], str | Decision] | BatchAgent
 
 
-def decide(agent: Agent, views: Sequence[AgentInput]) -> list[Decision]:
+def decide(agent: Agent, inputs: Sequence[AgentInput]) -> list[Decision]:
     """Return what an agent of either kind decides."""
-    if isinstance(agent, BatchAgent):
-        decisions: Sequence[object] = agent.act(views)
-    else:
-        decisions = [agent(view) for view in views]
-    if len(decisions) != len(views):
-        raise TypeError(f"the agent answered {len(views)} views with {len(decisions)} decisions")
-    return [_decision(each) for each in decisions]
-
-
-def _decision(value: object) -> Decision:
-    if isinstance(value, Decision):
-        return value
-    if isinstance(value, str):
-        return Decision(value)
-    raise TypeError(f"an agent answers with a str or a Decision, not {value!r}")
+    answers = agent.act(inputs) if isinstance(agent, BatchAgent) else [agent(given) for given in inputs]
+    if len(answers) != len(inputs):
+        raise TypeError(f"the agent answered {len(inputs)} views with {len(answers)} decisions")
+    decisions = [Decision(each) if isinstance(each, str) else each for each in answers]
+    for each in decisions:
+        if not isinstance(each, Decision):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"an agent answers with a str or a Decision, not {each!r}")
+    return decisions
 
 
 def name_of(agent: Agent) -> str:
@@ -121,22 +114,22 @@ class RandomAgent:
 
     sampling = True
 
-    def __call__(self, view: AgentInput) -> str:
+    def __call__(self, given: AgentInput) -> str:
         """Return a random command."""
-        return view.admissible_commands[int(view.rng.integers(len(view.admissible_commands)))]
+        commands = self._commands(given)
+        return commands[int(given.rng.integers(len(commands)))]
+
+    def _commands(self, given: AgentInput) -> tuple[str, ...]:
+        return given.admissible_commands
 
 
-class RandomLegalAgent:
+class RandomLegalAgent(RandomAgent):
     """Draws among the commands that do not end the game as illegal: told by the environment, not earned."""
 
-    sampling = True
     privileged = True
 
-    def __call__(self, view: AgentInput) -> str:
-        """Return a random legal command."""
-        env = cast("NatLangEnv", view.env)
-        commands = env.safe_commands()
-        return commands[int(view.rng.integers(len(commands)))]
+    def _commands(self, given: AgentInput) -> tuple[str, ...]:
+        return cast("NatLangEnv", given.env).safe_commands()
 
 
 class OracleAgent:
@@ -144,10 +137,9 @@ class OracleAgent:
 
     privileged = True
 
-    def __call__(self, view: AgentInput) -> str:
+    def __call__(self, given: AgentInput) -> str:
         """Return the first command of the plan from here."""
-        env = cast("NatLangEnv", view.env)
-        return env.reference()[0]
+        return cast("NatLangEnv", given.env).reference()[0]
 
 
 def _from(module: str, name: str) -> Callable[[], Agent]:
@@ -167,6 +159,8 @@ SPECIAL: dict[str, Callable[[], Agent]] = {
     "reference": OracleAgent,
     "bm25": _from("natlang_envs.autoexplore.baselines", "Bm25Agent"),
     "depth-first": _from("natlang_envs.autoexplore.search", "DepthFirstAgent"),
+    "first-hit": _from("natlang_envs.autoexplore.searching.agents", "FirstHitAgent"),
+    "first-hit-reader": _from("natlang_envs.autoexplore.searching.agents", "FirstHitReaderAgent"),
     "expert": _from("natlang_envs.alfworld.expert", "ExpertAgent"),
 }
 
@@ -241,12 +235,10 @@ def _of_module(module: str, name: str) -> Agent:
 def _takes_text(function: Callable[[Any], object]) -> bool:
     """Return whether a function's first argument is annotated as str, or called `prompt` or `text`."""
     try:
-        first = next(iter(signature(function).parameters.values()), None)
-    except (TypeError, ValueError):
+        first = next(iter(signature(function).parameters.values()))
+    except (TypeError, ValueError, StopIteration):
         return False
-    if first is None or first.annotation is not first.empty:
-        return first is not None and first.annotation in (str, "str")
-    return first.name in ("prompt", "text")
+    return first.annotation in (str, "str") or (first.annotation is first.empty and first.name in ("prompt", "text"))
 
 
 class _TextAgent:
@@ -258,6 +250,5 @@ class _TextAgent:
         self.__qualname__ = getattr(function, "__qualname__", "agent")
 
     def __call__(self, given: AgentInput) -> str | Decision:
-        """Return what the function answers to p(s) and the list of commands."""
         commands = "\n".join(f"- {each}" for each in given.admissible_commands)
         return self._function(f"{given.prompt()}\nCommands:\n{commands}\n")

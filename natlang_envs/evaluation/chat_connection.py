@@ -52,11 +52,7 @@ def proxy_of(address: str) -> tuple[str, str] | None:
 
 
 def connect(timeout: float, agent: str, response_hook: Any) -> openai.OpenAI:
-    """Return a client of the endpoint that the environment names.
-
-    `timeout` is in seconds for one piece of an answer; `response_hook` is called with each response before it is
-    read.
-    """
+    """Return a client of the endpoint that the environment names; `timeout` is in seconds for a piece of an answer."""
     try:
         import openai
     except ImportError:
@@ -68,14 +64,19 @@ def connect(timeout: float, agent: str, response_hook: Any) -> openai.OpenAI:
         if not (given.isascii() and given.isprintable()) or " " in given:
             raise UsageError(f"{name} holds a character that no key has: set it again")
     azure, base, key = setting("AZURE_OPENAI_ENDPOINT"), setting("OPENAI_BASE_URL"), setting("OPENAI_API_KEY")
-    named = "AZURE_OPENAI_ENDPOINT" if azure and not base else "OPENAI_BASE_URL"
-    _check_address(named, azure if azure and not base else base, agent)
+    if azure and not base:
+        _check_address("AZURE_OPENAI_ENDPOINT", azure, agent)
+    elif base is not None:
+        _check_address("OPENAI_BASE_URL", base, agent)
     if not azure and not key and not base:
         raise UsageError(
             f"agent {agent!r} finds no endpoint: set OPENAI_API_KEY, or OPENAI_BASE_URL for one of your own, "
             "or AZURE_OPENAI_ENDPOINT"
         )
-    _check_certificates()
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        path = os.environ.get(name)
+        if path and not Path(path).exists():
+            raise UsageError(f"{name} names {path!r}, which does not exist: give a file of certificates, or unset it")
     common: dict[str, Any] = {"timeout": timeout, "max_retries": 0, "organization": setting("OPENAI_ORG_ID")}
     try:
         common["http_client"] = openai.DefaultHttpxClient(
@@ -111,16 +112,7 @@ def _no_client(error: Exception, agent: str) -> str:
     return f"agent {agent!r} cannot be set up ({_line(error)}): is what {named} says right?"
 
 
-def _check_certificates() -> None:
-    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
-        path = os.environ.get(name)
-        if path and not Path(path).exists():
-            raise UsageError(f"{name} names {path!r}, which does not exist: give a file of certificates, or unset it")
-
-
-def _check_address(name: str, address: str | None, agent: str) -> None:
-    if address is None:
-        return
+def _check_address(name: str, address: str, agent: str) -> None:
     try:
         parts = urlsplit(address)
         host = parts.hostname if parts.port != 0 else None

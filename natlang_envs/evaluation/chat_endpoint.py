@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from natlang_envs.errors import UsageError
@@ -29,14 +30,6 @@ class Tokens(NamedTuple):
     written: int = 0
 
 
-class _Refused(Exception):  # noqa: N818 - becomes the `Problem` that it holds
-    """A response with an error status; the package's own errors leave out what the endpoint said."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__()
-        self.problem = problem
-
-
 class ChatEndpoint:
     """A client of one chat model; it keeps no conversation.
 
@@ -49,15 +42,10 @@ class ChatEndpoint:
         timeout: The most seconds that one request may take, from the connection to the last byte.
         attempts: How many requests are made for one answer: failed connections, overload and answers without choices
             are tried again.
-        agent: What to call the agent in errors.
-        allow_more: What sets the timeout, for the error message.
+        agent: What to call the agent in errors; `allow_more` is what sets the timeout there.
         max_tokens: The most tokens of an answer; None leaves it to the endpoint.
         tell: Told in a line what takes time or is cut: a pause that the endpoint asks for, a limit of tokens. Without
             it the line goes to the log, which shows it on standard error.
-
-    Attributes:
-        endpoint: The address, without a password or a query.
-        tokens: What was read and written so far.
     """
 
     def __init__(
@@ -114,24 +102,20 @@ class ChatEndpoint:
         The request is made in a thread of its own: a socket's timeout is for each piece of an answer, and an endpoint
         may send one byte a second without end.
         """
-        done: list[bytes | BaseException] = []
+        answer: Future[bytes] = Future()
 
         def make() -> None:
             try:
-                done.append(post())
+                answer.set_result(post())
             except BaseException as error:
-                done.append(error)
+                answer.set_exception(error)
 
-        thread = threading.Thread(target=make, daemon=True)
-        thread.start()
-        thread.join(self._timeout)
-        found = done[0] if done else TimeoutError()
-        if isinstance(found, TimeoutError):
+        threading.Thread(target=make, daemon=True).start()
+        try:
+            return answer.result(self._timeout)
+        except TimeoutError:
             why = f"did not answer within {self._timeout:g} seconds"
-            raise Problem(why, remedy=f"allow more with {self._allow_more}")
-        if isinstance(found, BaseException):
-            raise found
-        return found
+            raise Problem(why, remedy=f"allow more with {self._allow_more}") from None
 
     def _post(self, system: str, prompt: str) -> bytes:
         limit = None if self._max_tokens is None else {"max_tokens": self._max_tokens}
@@ -165,8 +149,8 @@ class ChatEndpoint:
         cause = error.__cause__ if isinstance(error, openai.APIConnectionError) and error.__cause__ else error
         if isinstance(error, openai.APITimeoutError):
             return TimeoutError()
-        if isinstance(cause, _Refused):
-            return cause.problem
+        if isinstance(cause, Problem):
+            return cause
         why = plain(" ".join(str(cause).split()))[:300] or type(cause).__name__
         if self._proxy is None:
             return Problem(f"cannot be reached ({why}): is it running, and is OPENAI_BASE_URL right?")
@@ -175,7 +159,10 @@ class ChatEndpoint:
 
 
 def _refuse(response: Any) -> None:
-    """Raise `_Refused` for any status but success: redirections are not followed, they could lead to any host."""
+    """Raise a `Problem` for any status but success: redirections are not followed, they could lead to any host.
+
+    The package's own errors leave out what the endpoint said.
+    """
     if response.is_success:
         return
     body = b""
@@ -188,7 +175,7 @@ def _refuse(response: Any) -> None:
         body = unpacked(body, headers.get("content-encoding", ""))
     except Problem:
         body = b""  # its status says enough
-    raise _Refused(refusal(response.status_code, headers, body))
+    raise refusal(response.status_code, headers, body)
 
 
 class OwnEndpoint(threading.local):

@@ -6,7 +6,7 @@ import json
 import re
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple, cast
 
@@ -79,7 +79,8 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> Problem:
 def _problem(why: str, said: str, pause: float | None, headers: Mapping[str, str]) -> Problem:
     """Return a problem with the pause that the endpoint asks for, if it is of use to ask again at all."""
     asked = None if pause is None else pause_asked(headers, said)
-    return Problem(f"{why}: {_short(said)}", pause if asked is None else asked, asked=bool(asked))
+    short = plain(" ".join(said.split()))[:_SAID]
+    return Problem(f"{why}: {short}", pause if asked is None else asked, asked=bool(asked))
 
 
 def pause_asked(headers: Mapping[str, str], said: str) -> float | None:
@@ -103,10 +104,9 @@ def pause_asked(headers: Mapping[str, str], said: str) -> float | None:
 def _reset(headers: Mapping[str, str]) -> str:
     """Return when a limit that is used up begins anew."""
     for what in ("requests", "tokens"):
-        if headers.get(f"x-ratelimit-remaining-{what}", "0").strip() == "0":
-            reset = headers.get(f"x-ratelimit-reset-{what}", "")
-            if reset:
-                return reset
+        reset = headers.get(f"x-ratelimit-reset-{what}")
+        if reset and headers.get(f"x-ratelimit-remaining-{what}", "0").strip() == "0":
+            return reset
     return ""
 
 
@@ -122,22 +122,19 @@ def _seconds(text: str) -> float | None:
 def completion_of(body: bytes) -> Completion:
     """Return the answer that is in a body."""
     done = _joined(body) if body.lstrip()[:1] in (b"d", b"e", b":", b"i") else _parsed(body)  # a stream of events
-    choices = _member(done, "choices")
-    error = _member(done, "error")
-    choice = cast("list[object]", choices)[0] if isinstance(choices, list) and choices else None
+    choice = _first(done, "choices")
     message = _member(choice, "message")
     text, thought = _texts(message)
     text = text or _text(_member(choice, "text"))
     calls = _calls(message)
-    error = error or (_member(choice, "error") if not text else None)
+    error = _member(done, "error") or _member(choice, "error")
     if error and not text and not calls:
         raise _error(error)
-    if not isinstance(choices, list):
+    if not isinstance(_member(done, "choices"), list):
         raise Problem("answers with what is no chat completion", remedy=IS_IT_ONE)
-    usage = _member(done, "usage")
-    read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     if choice is None:
         raise Problem("returned no choices", remedy=IS_IT_ONE)
+    read, written = (_count(_member(done, "usage"), f"{what}_tokens") for what in ("prompt", "completion"))
     finish = plain(_text(_member(choice, "finish_reason")))[:40]
     refused = _text(_member(message, "refusal"))
     if not text and not calls:
@@ -168,10 +165,6 @@ def _is_quota(error: object, said: str) -> bool:
     return bool(_QUOTA.search(f"{_member(error, 'code')} {_member(error, 'type')} {said}"))
 
 
-def _short(said: str) -> str:
-    return plain(" ".join(said.split()))[:_SAID]
-
-
 def _words_of(error: object) -> str:
     """Return the message of an error, and what stands behind it."""
     if isinstance(error, str):
@@ -192,27 +185,21 @@ def _parsed(body: bytes) -> object:
 
 def _texts(message: object) -> tuple[str, str]:
     """Return the text of a message, whole or in parts, and what was thought before."""
-    content = _member(message, "content")
+    said = _text(_member(message, "content"))
     thought = _text(_member(message, "reasoning_content")) or _text(_member(message, "reasoning"))
-    if not isinstance(content, list):
-        return _text(content), thought
-    said: list[str] = []
-    for part in cast("list[object]", content):
-        text = _text(_member(part, "text"))
-        if _member(part, "type") in ("thinking", "reasoning"):
-            thought += _text(_member(part, "thinking")) or text
+    for each in _items(message, "content"):
+        text = _text(_member(each, "text"))
+        if _member(each, "type") in ("thinking", "reasoning"):
+            thought += _text(_member(each, "thinking")) or text
         else:
-            said.append(text)
-    return "".join(said), thought
+            said += text
+    return said, thought
 
 
 def _calls(message: object) -> list[str]:
     """Return the tool calls of a message as text: nobody here gave it tools, but a model may know them by heart."""
-    calls = _member(message, "tool_calls")
-    found: list[object] = [
-        _member(call, "function") or _member(call, "custom") or call
-        for call in (cast("list[object]", calls) if isinstance(calls, list) else ())
-    ]
+    calls = _items(message, "tool_calls")
+    found = [_member(call, "function") or _member(call, "custom") or call for call in calls]
     found.append(_member(message, "function_call"))
     return [f"<tool_call>{json.dumps(each, ensure_ascii=False)}</tool_call>" for each in found if _member(each, "name")]
 
@@ -223,10 +210,9 @@ def _joined(body: bytes) -> object:
     calls: dict[object, dict[str, str]] = {}
     whole: dict[str, object] = {}
     finish: object = None
-    for event in _events(body):
+    for event in (_parsed(line[5:]) for line in body.split(b"\n") if line.startswith(b"data:")):
         whole.update({name: each for name in ("error", "usage") if (each := _member(event, name))})
-        choices = _member(event, "choices")
-        choice = cast("list[object]", choices)[0] if isinstance(choices, list) and choices else None
+        choice = _first(event, "choices")
         if choice is None:
             continue
         finish = _member(choice, "finish_reason") or finish
@@ -234,8 +220,7 @@ def _joined(body: bytes) -> object:
         for name in ("content", "reasoning_content", "reasoning", "refusal"):
             piece = _texts(delta)[0] if name == "content" else _text(_member(delta, name))
             texts[name] = texts.get(name, "") + piece
-        given = _member(delta, "tool_calls")
-        for call in cast("list[object]", given) if isinstance(given, list) else ():
+        for call in _items(delta, "tool_calls"):
             index = _member(call, "index")
             known = calls.setdefault(index if isinstance(index, int) else 0, {"name": "", "arguments": ""})
             for name in known:
@@ -245,14 +230,17 @@ def _joined(body: bytes) -> object:
     return whole
 
 
-def _events(body: bytes) -> Iterator[object]:
-    for line in body.split(b"\n"):
-        if line.startswith(b"data:"):
-            yield _parsed(line[5:])
-
-
 def _member(content: object, name: str) -> object:
     return cast("dict[str, object]", content).get(name) if isinstance(content, dict) else None
+
+
+def _items(content: object, name: str) -> list[object]:
+    found = _member(content, name)
+    return cast("list[object]", found) if isinstance(found, list) else []
+
+
+def _first(content: object, name: str) -> object:
+    return next(iter(_items(content, name)), None)
 
 
 def _text(value: object) -> str:

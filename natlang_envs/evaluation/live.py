@@ -32,6 +32,8 @@ _WITHOUT_ROUNDS = {
     "autoexplore-depth2-hard/v1": _LABELS,
     "autoexplore-depth2/v1": _LABELS,
     "autoexplore-hard/v1": _LABELS,
+    "autoexplore-search-hard/v1": _LABELS,
+    "autoexplore-search/v1": _LABELS,
     "autoexplore/v1": _LABELS,
     "dangerous-taxi-dropoff-cities/v1": "",
     "dangerous-taxi-dropoff/v1": _STARTS,

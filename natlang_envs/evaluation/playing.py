@@ -4,38 +4,61 @@ from __future__ import annotations
 
 import threading
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from functools import partial
-from itertools import chain
+from dataclasses import replace
+from itertools import chain, islice
 
 import gymnasium
 import numpy as np
 
 from natlang_envs.env import unwrap, without_margins
 from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, decide, is_privileged
-from natlang_envs.evaluation.protocols import Episode, Protocol
-from natlang_envs.evaluation.runs import Played
+from natlang_envs.evaluation.protocols import Protocol
+from natlang_envs.evaluation.runs import Place, Played
 from natlang_envs.prompt import PathStep
 from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, AsRecorded, Recorder
 
-Place = tuple[int, Episode, int]  # the position in the run, the episode, and which of its runs
 Answer = tuple[list[Played], Exception | None]  # the episodes that have ended, and what stopped the others
 
 
-def play_in_step(agent: Agent, envs: Sequence[gymnasium.Env[str, str]], unit: Sequence[Place]) -> Iterator[Played]:
-    """Play a unit of episodes, each in an environment of its own, that take their steps together."""
-    playing: list[Game] = [Game(env, place, is_privileged(agent)) for env, place in zip(envs, unit, strict=False)]
-    while playing:
-        for game, decision in zip(playing, decide(agent, [game.given for game in playing]), strict=True):
-            game.step(decision)
-        for game in playing:
-            if game.ended:
-                yield game.played()
-        playing = [game for game in playing if not game.ended]
+class Player:
+    """An agent, made when the first unit comes, and the environments that it plays in: each thread has its own."""
 
+    def __init__(self, make: Callable[[], Agent], protocol: Protocol) -> None:
+        self._make, self._protocol = make, protocol
+        self._agent: Agent | None = None
+        self._envs: dict[int, list[gymnasium.Env[str, str]]] = {}
+        self._lock = threading.Lock()
 
-_Envs = dict[int, list[gymnasium.Env[str, str]]]
+    def play(self, unit: Sequence[Place]) -> Iterator[Played]:
+        """Play a unit of episodes, each in an environment of its own, that take their steps together."""
+        with self._lock:
+            agent = self._agent = self._agent or self._make()
+        envs = self._envs.setdefault(threading.get_ident(), [])
+        envs += [self._protocol.make_env() for _ in range(len(unit) - len(envs))]
+        playing: list[Game] = [Game(env, place, is_privileged(agent)) for env, place in zip(envs, unit, strict=False)]
+        while playing:
+            for game, decision in zip(playing, decide(agent, [game.given for game in playing]), strict=True):
+                game.step(decision)
+            for game in playing:
+                if game.ended:
+                    yield game.played()
+            playing = [game for game in playing if not game.ended]
+
+    def answer(self, unit: Sequence[Place]) -> Answer:
+        """Return the episodes of a unit that have ended, and what the agent or an environment raised."""
+        done: list[Played] = []
+        try:
+            done.extend(self.play(unit))
+        except Exception as error:
+            return done, error
+        return done, None
+
+    def close(self) -> None:
+        """Close the environments."""
+        for env in chain.from_iterable(self._envs.values()):
+            env.close()
 
 
 class Crew(typing.Protocol):
@@ -44,7 +67,7 @@ class Crew(typing.Protocol):
     slots: int
 
     def submit(self, unit: list[Place]) -> Future[Answer]:
-        """Have a unit played, as `play_unit` does, by a player that is free."""
+        """Have a unit played by a player that is free."""
         ...
 
     def close(self) -> None:
@@ -53,50 +76,21 @@ class Crew(typing.Protocol):
 
 
 class Threads:
-    """Players in threads of this process, for agents that wait for an endpoint.
-
-    Args:
-        agent: The agent, which must bear being asked from several threads.
-        protocol: What is played.
-        slots: How many threads.
-    """
+    """A player in threads of this process, for agents that wait for an endpoint and bear being asked from several."""
 
     def __init__(self, agent: Agent, protocol: Protocol, slots: int) -> None:
         self.slots = slots
         self._pool = ThreadPoolExecutor(slots)
-        self._envs: _Envs = {}
-        self._play = partial(play_unit, agent, protocol, self._envs)
+        self._player = Player(lambda: agent, protocol)
 
     def submit(self, unit: list[Place]) -> Future[Answer]:
         """Have a unit played."""
-        return self._pool.submit(self._play, unit)
+        return self._pool.submit(self._player.answer, unit)
 
     def close(self) -> None:
         """Wait for the threads."""
         self._pool.shutdown()
-        for env in chain.from_iterable(self._envs.values()):
-            env.close()
-
-
-def play_unit(
-    agent: Agent, protocol: Protocol, envs: dict[int, list[gymnasium.Env[str, str]]], unit: list[Place]
-) -> Answer:
-    """Play a unit of episodes in step; return those that have ended, and what the agent or an environment raised.
-
-    Args:
-        agent: The agent.
-        protocol: What is played.
-        envs: The environments of each thread, kept from unit to unit.
-        unit: The episodes.
-    """
-    done: list[Played] = []
-    own = envs.setdefault(threading.get_ident(), [])
-    try:
-        own += [protocol.make_env() for _ in range(len(unit) - len(own))]
-        done.extend(play_in_step(agent, own, unit))
-    except Exception as error:
-        return done, error
-    return done, None
+        self._player.close()
 
 
 def play_with(crew: Crew, units: Iterable[list[Place]]) -> Iterator[Played]:
@@ -106,8 +100,8 @@ def play_with(crew: Crew, units: Iterable[list[Place]]) -> Iterator[Played]:
     running: set[Future[Answer]] = set()
     try:
         while True:
-            while len(running) < crew.slots and not errors and (unit := next(waiting, None)) is not None:
-                running.add(crew.submit(unit))
+            if not errors:
+                running.update(map(crew.submit, islice(waiting, crew.slots - len(running))))
             if not running:
                 break
             ended, running = wait(running, return_when=FIRST_COMPLETED)
@@ -140,13 +134,12 @@ class Game:
         """Play what an agent decided. Texts beyond the limits of a recording are cut before they are played."""
         action, reflection = bounded(decision.action, decision.reflection, self.given.admissible_commands)
         observation, reward, terminated, truncated, info = self._env.step(action)
-        success: bool = info["success"]
-        self._recorder.add(action, reflection, observation, float(reward), terminated, truncated, success)
+        self._recorder.add(action, reflection, observation, float(reward), terminated, truncated, info["success"])
         self._tokens += decision.tokens
         self.ended = terminated or truncated
-        given = self.given
-        path = (*given.path, PathStep(str(action), info["feedback"]))
-        self.given = AgentInput(given.task, path, observation, info["admissible_commands"], given.rng, given.env)
+        path = (*self.given.path, PathStep(str(action), info["feedback"]))
+        listed = info["admissible_commands"]
+        self.given = replace(self.given, path=path, observation=observation, admissible_commands=listed)
 
     def played(self) -> Played:
         """Return the episode that has ended."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,8 @@ import gymnasium
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.playing import bounded
-from natlang_envs.evaluation.protocols import Episode, Protocol, load_protocol
-from natlang_envs.evaluation.runs import Journal, Played, Run, hardware, installed_versions, prepare_folder, provenance
+from natlang_envs.evaluation.protocols import Protocol, load_protocol
+from natlang_envs.evaluation.runs import Journal, Played, prepare_folder, provenance
 from natlang_envs.trajectory import Recorder
 
 
@@ -50,16 +49,9 @@ class RecordedProtocol(gymnasium.Wrapper[str, str, str, str]):
     def __init__(self, protocol: Protocol, out: Path, name: str, sampling: bool, resume: bool) -> None:
         prepare_folder(out, resume=resume)
         super().__init__(protocol.make_env())
-        self._protocol = protocol
-        self._name = name
-        self._sampling = sampling
-        self._runs = protocol.runs if sampling else 1
-        self._journal = Journal(out, protocol, name, self._runs)
-        self._todo: list[tuple[int, Episode, int]] = [
-            (position, episode, run)
-            for position, (episode, run) in enumerate(protocol.plays(self._runs))
-            if position not in self._journal.played
-        ]
+        self._protocol, self._name, self._sampling = protocol, name, sampling
+        self._journal = Journal(out, protocol, name, protocol.runs if sampling else 1)
+        self._todo = self._journal.todo()
         self._recorder: Recorder | None = None
         self._listed: tuple[str, ...] = ()
         if not self._todo:
@@ -98,19 +90,5 @@ class RecordedProtocol(gymnasium.Wrapper[str, str, str, str]):
         return observation, reward, terminated, truncated, info
 
     def _finish(self) -> None:
-        played = self._journal.played.values()
-        run = Run(
-            protocol=self._protocol.name,
-            protocol_digest=self._protocol.digest,
-            agent=self._name,
-            runs=self._runs,
-            versions=installed_versions(),
-            hardware=hardware(),
-            tokens=sum(each.tokens for each in played),
-            seconds=round(self._journal.seconds, 3),
-            sampling=self._sampling,
-            # The caller holds the environment; whether it looked inside, nobody can tell from here.
-            privileged=False,
-            provenance=asdict(provenance("loop", self._name)),
-        )
-        self._journal.finish(run)
+        # The caller holds the environment; whether it looked inside, nobody can tell from here.
+        self._journal.finish(provenance("loop", self._name), self._sampling, privileged=False)

@@ -2,46 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Agent, BatchAgent, is_privileged, is_sampling, name_of
-from natlang_envs.evaluation.playing import Place, Threads, play_in_step, play_with
+from natlang_envs.evaluation.playing import Player, Threads, play_with
 from natlang_envs.evaluation.protocols import Protocol, load_protocol
 from natlang_envs.evaluation.runs import (
     RUN_FILE,
-    TRAJECTORIES_FILE,
     Journal,
+    Place,
     Played,
     Provenance,
     Run,
     finished_run,
-    hardware,
-    installed_versions,
     prepare_folder,
     provenance,
-    read_run,
 )
 from natlang_envs.evaluation.statistics import Score, score
 from natlang_envs.evaluation.workers import Workers
 from natlang_envs.files import only_process
 from natlang_envs.trajectory import Trajectory, plan_length
-
-__all__ = [
-    "RUN_FILE",
-    "TRAJECTORIES_FILE",
-    "Run",
-    "evaluate",
-    "hardware",
-    "plan_lengths",
-    "prepare_folder",
-    "read_run",
-    "score_run",
-]
 
 
 class Progress(NamedTuple):
@@ -114,12 +99,12 @@ def evaluate(
         if out is not None and resume and (out / RUN_FILE).exists():
             return finished_run(out, protocol, name, runs)
         journal = Journal(out, protocol, name, runs)
-        places = [(position, *place) for position, place in enumerate(protocol.plays(runs))]
-        todo = [place for place in places if place[0] not in journal.played]
+        todo = journal.todo()
+        total = len(journal.played) + len(todo)
         won = sum(each.trajectory.success for each in journal.played.values())
         tokens = sum(each.tokens for each in journal.played.values())
         if progress and journal.played:
-            progress(Progress(len(journal.played), len(places), won, tokens))
+            progress(Progress(len(journal.played), total, won, tokens))
         # One at a time where that costs nothing, so that as little as possible is in hand when something fails.
         together = batch if concurrency == 1 and (workers is None or isinstance(agent, BatchAgent)) else 1
         units = [todo[first : first + together] for first in range(0, len(todo), together)]
@@ -128,37 +113,20 @@ def evaluate(
         elif concurrency > 1:
             play = play_with(Threads(agent, protocol, concurrency), units)
         else:
-            play = _play_here(agent, protocol, units)
+            play = _play_here(Player(lambda: agent, protocol), units)
         for played in play:
             journal.append(played)
             won, tokens = won + played.trajectory.success, tokens + played.tokens
             if progress:
-                progress(Progress(len(journal.played), len(places), won, tokens))
-        run = Run(
-            protocol=protocol.name,
-            protocol_digest=protocol.digest,
-            agent=name,
-            runs=runs,
-            versions=installed_versions(),
-            hardware=hardware(),
-            tokens=tokens,
-            seconds=round(journal.seconds, 3),
-            sampling=is_sampling(agent),
-            privileged=is_privileged(agent),
-            provenance=asdict(source if source is not None else provenance("object", name_of(agent))),
-        )
-        journal.finish(run)
-        return run, journal.trajectories()
+                progress(Progress(len(journal.played), total, won, tokens))
+        source = source or provenance("object", name_of(agent))
+        return journal.finish(source, is_sampling(agent), is_privileged(agent)), journal.trajectories()
 
 
-def _play_here(agent: Agent, protocol: Protocol, units: Sequence[list[Place]]) -> Iterator[Played]:
-    envs = [protocol.make_env() for _ in range(max(map(len, units), default=0))]
-    try:
+def _play_here(player: Player, units: Iterable[list[Place]]) -> Iterator[Played]:
+    with closing(player):
         for unit in units:
-            yield from play_in_step(agent, envs, unit)
-    finally:
-        for env in envs:
-            env.close()
+            yield from player.play(unit)
 
 
 def plan_lengths(protocol: Protocol) -> dict[str, int]:

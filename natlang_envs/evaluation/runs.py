@@ -13,23 +13,18 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, get_origin, get_type_hints
+from types import UnionType
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.protocols import Protocol
+from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.files import write_whole
-from natlang_envs.trajectory import (
-    MAX_LINE_BYTES,
-    Trajectory,
-    line_of,
-    parse_line,
-    read_trajectories,
-    write_trajectories,
-)
+from natlang_envs.trajectory import MAX_LINE_BYTES, Trajectory, parse_line, read_trajectories, write_trajectories
 
 RUN_FILE = "run.json"
 TRAJECTORIES_FILE = "trajectories.jsonl.gz"
 JOURNAL_FILE = "episodes.jsonl"
+Place = tuple[int, Episode, int]  # the position in the run, the episode, and which of its runs
 _PACKAGES = ("natlang-envs", "gymnasium", "pettingzoo", "numpy", "torch", "transformers")
 _MAX_TEXT = 300
 
@@ -88,11 +83,10 @@ def provenance(origin: str, agent: str, checkpoint: Path | None = None) -> Prove
     """Return where an agent came from, with the command and the commit of this process."""
     digest = digest_of(checkpoint) if checkpoint is not None and checkpoint.exists() else ""
     command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
-    return Provenance(origin, _text(agent), _text(command), _commit(), digest)
-
-
-def _text(text: str) -> str:
-    return "".join(each if each.isprintable() else " " for each in text)[:_MAX_TEXT]
+    agent, command = (
+        "".join(each if each.isprintable() else " " for each in text)[:_MAX_TEXT] for text in (agent, command)
+    )
+    return Provenance(origin, agent, command, _commit(), digest)
 
 
 def _commit() -> str:
@@ -119,9 +113,10 @@ def prepare_folder(out: Path, *, resume: bool = False) -> None:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{out} cannot hold a run ({error.strerror}): choose another --out") from None
-    if not resume:
-        _refuse_finished(out)
-    if not resume and (out / JOURNAL_FILE).exists():
+    if resume:
+        return
+    _refuse_finished(out)
+    if (out / JOURNAL_FILE).exists():
         raise UsageError(f"{out} holds an unfinished run: add --resume to go on with it, or choose another --out")
 
 
@@ -153,36 +148,28 @@ class Played:
 class Journal:
     """The episodes of a run that have ended, each appended to a file at once, so that no later failure loses one.
 
-    Attributes:
-        seconds: Wall-clock time of the run so far: of this start until its newest episode, and of earlier starts.
+    `seconds` is the wall-clock time of the run so far: of this start until its newest episode, and of earlier starts.
     """
 
     def __init__(self, out: Path | None, protocol: Protocol, agent: str, runs: int) -> None:
         self.played: dict[int, Played] = {}
         self.seconds = 0.0
         self._newest = time.perf_counter()
-        self._out = out
-        self._head = json.dumps({"protocol_digest": protocol.digest, "agent": agent, "runs": runs}).encode() + b"\n"
-        plays = protocol.plays(runs)
-        self._keys = [(episode.task_id, episode.seed, run) for episode, run in plays]
-        if out is None:
-            return
-        _refuse_finished(out)
-        path = out / JOURNAL_FILE
-        if path.exists():
-            whole = self._read(path)
-            # A line that was cut short by a kill is dropped before anything is appended after it.
-            with path.open("r+b") as file:
-                file.truncate(whole)
-        else:
-            path.write_bytes(self._head)
+        self._out, self._protocol, self._agent, self._runs = out, protocol, agent, runs
+        self._places = dict.fromkeys((position, *play) for position, play in enumerate(protocol.plays(runs)))
+        if out is not None:
+            _refuse_finished(out)
+            self._go_on(out / JOURNAL_FILE)
 
-    def _read(self, path: Path) -> int:
-        """Read what is there and return the number of bytes of whole lines."""
-        whole = 0
-        with path.open("rb") as file:
+    def _go_on(self, path: Path) -> None:
+        """Take in what is there, but for a line that was cut short by a kill: more is appended in its place."""
+        facts = {"protocol_digest": self._protocol.digest, "agent": self._agent, "runs": self._runs}
+        head = json.dumps(facts).encode() + b"\n"
+        with path.open("a+b") as file:
+            file.seek(0)
+            whole = 0
             for number, line in enumerate(_bounded_lines(file.readline), 1):
-                if number == 1 and line != self._head:
+                if number == 1 and line != head:
                     raise UsageError(f"{path} is of another protocol, agent or number of runs: choose another --out")
                 if number > 1:
                     try:
@@ -190,23 +177,22 @@ class Journal:
                     except (ValueError, TypeError, KeyError, RecursionError) as error:
                         raise UsageError(f"{path}, line {number}: {error}: delete the line") from None
                 whole += len(line)
-        if not whole:
-            path.write_bytes(self._head)
-            return len(self._head)
-        return whole
+            file.truncate(whole)
+            if not whole:
+                file.write(head)
 
     def _take(self, line: bytes) -> None:
         content: Any = json.loads(line)
         trajectory = parse_line(json.dumps(content["episode"]).encode())
-        position = int(content["position"])
-        if not 0 <= position < len(self._keys) or self._keys[position] != (
-            trajectory.task_id,
-            trajectory.seed,
-            trajectory.run,
-        ):
+        place = (int(content["position"]), Episode(trajectory.task_id, trajectory.seed), trajectory.run)
+        if place not in self._places:
             raise ValueError("this episode is not of this run")
-        self.played[position] = Played(position, trajectory, int(content["tokens"]))
+        self.played[place[0]] = Played(place[0], trajectory, int(content["tokens"]))
         self.seconds += float(content["seconds"])
+
+    def todo(self) -> list[Place]:
+        """Return what is still to be played, in order."""
+        return [place for place in self._places if place[0] not in self.played]
 
     def append(self, episode: Played) -> None:
         """Keep an episode that has ended."""
@@ -218,22 +204,34 @@ class Journal:
             return
         # The seconds since the episode before, so that the sum of a journal's lines is wall-clock time.
         facts = {"position": episode.position, "tokens": episode.tokens, "seconds": round(passed, 3)}
-        head = json.dumps(facts, separators=(",", ":")).encode()
-        line = head[:-1] + b',"episode":' + line_of(episode.trajectory)[:-1] + b"}\n"
+        line = json.dumps({**facts, "episode": asdict(episode.trajectory)}, ensure_ascii=False, separators=(",", ":"))
         with (self._out / JOURNAL_FILE).open("ab") as file:
-            file.write(line)
+            file.write(f"{line}\n".encode())
 
     def trajectories(self) -> list[Trajectory]:
         """Return the episodes in the order of the protocol."""
         return [self.played[position].trajectory for position in sorted(self.played)]
 
-    def finish(self, run: Run) -> None:
-        """Write the recording and `run.json`, and remove the journal."""
-        if self._out is None:
-            return
-        write_trajectories(self._out / TRAJECTORIES_FILE, self.trajectories())
-        write_whole(self._out / RUN_FILE, (json.dumps(asdict(run), indent=2) + "\n").encode())
-        (self._out / JOURNAL_FILE).unlink()
+    def finish(self, source: Provenance, sampling: bool, privileged: bool) -> Run:
+        """Write the recording and `run.json`, remove the journal, and return the run."""
+        run = Run(
+            protocol=self._protocol.name,
+            protocol_digest=self._protocol.digest,
+            agent=self._agent,
+            runs=self._runs,
+            versions=installed_versions(),
+            hardware=hardware(),
+            tokens=sum(each.tokens for each in self.played.values()),
+            seconds=round(self.seconds, 3),
+            sampling=sampling,
+            privileged=privileged,
+            provenance=asdict(source),
+        )
+        if self._out is not None:
+            write_trajectories(self._out / TRAJECTORIES_FILE, self.trajectories())
+            write_whole(self._out / RUN_FILE, (json.dumps(asdict(run), indent=2) + "\n").encode())
+            (self._out / JOURNAL_FILE).unlink()
+        return run
 
 
 def _bounded_lines(readline: Any) -> Iterator[bytes]:
@@ -264,31 +262,22 @@ def read_run_facts(folder: Path) -> Run:
     return _run_of(content, path)
 
 
-_NOTED_LATER = {"sampling": bool, "privileged": bool, "provenance": dict}
-
-
 def _run_of(content: Any, path: Path) -> Run:
+    again = "run `natlang evaluate` again"
     hints = get_type_hints(Run)
-    if not isinstance(content, dict) or set(content) | set(_NOTED_LATER) != set(hints):  # pyright: ignore[reportUnknownArgumentType]
+    noted_later = {each.name for each in fields(Run) if each.default is None}
+    if not isinstance(content, dict) or set(found := cast("dict[str, Any]", content)) | noted_later != set(hints):
         raise UsageError(f"{path} must have exactly the keys {', '.join(sorted(hints))}")
-    for key, value in content.items():  # pyright: ignore[reportUnknownVariableType]
-        if key in _NOTED_LATER:
-            right = value is None or isinstance(value, _NOTED_LATER[key])
-            name = _NOTED_LATER[key].__name__
-        else:
-            hint = hints[key]
-            kinds = (int, float) if hint is float else get_origin(hint) or hint
-            right = isinstance(value, kinds) and not isinstance(value, bool)
-            name = hint.__name__
-        if not right:
-            raise UsageError(f"{path}: {key} must be {name}, not {value!r}: run `natlang evaluate` again")
-    run = Run(**content)  # pyright: ignore[reportUnknownArgumentType]
+    for key, value in found.items():
+        hint = hints[key]
+        kinds = [get_origin(each) or each for each in (get_args(hint) if isinstance(hint, UnionType) else (hint,))]
+        if type(value) not in (kinds if kinds != [float] else (float, int)):
+            raise UsageError(f"{path}: {key} must be {kinds[0].__name__}, not {value!r}: {again}")
+    run = Run(**found)
     known = {each.name for each in fields(Provenance)}
-    if not set(run.provenance or {}) <= known or not all(
-        isinstance(each, str)  # pyright: ignore[reportUnnecessaryIsInstance]
-        for each in (run.provenance or {}).values()
-    ):
-        raise UsageError(f"{path}: provenance holds the texts {', '.join(sorted(known))}: run `natlang evaluate` again")
+    told: dict[str, Any] = run.provenance or {}
+    if not set(told) <= known or not all(isinstance(each, str) for each in told.values()):
+        raise UsageError(f"{path}: provenance holds the texts {', '.join(sorted(known))}: {again}")
     return run
 
 

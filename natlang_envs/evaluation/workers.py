@@ -11,7 +11,7 @@ import os
 import pickle
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,8 +23,9 @@ from typing import Any, Literal, cast
 
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import Agent, load_agent
-from natlang_envs.evaluation.playing import Answer, Crew, Place, play_unit
+from natlang_envs.evaluation.playing import Answer, Crew, Player
 from natlang_envs.evaluation.protocols import Protocol
+from natlang_envs.evaluation.runs import Place
 
 Backend = Literal["processes", "ray"]
 _ATTEMPTS = 3  # at a unit, each of which a dying player ended
@@ -95,8 +96,7 @@ class _Process:
 
     def __init__(self, make: Callable[[], Agent], protocol: Protocol, slots: int) -> None:
         self._arguments = (make, protocol, slots)
-        self.in_hand: dict[int, _InHand] = {}
-        self._number = 0
+        self.in_hand: dict[Place, _InHand] = {}  # by the first episode of the unit
         self._closing = False
         self._lock = threading.RLock()
         self._start()
@@ -105,16 +105,14 @@ class _Process:
 
     def submit(self, unit: list[Place]) -> Future[Answer]:
         with self._lock:
-            self._number += 1
-            self.in_hand[self._number] = _InHand(unit, Future())
-            self._send(self._number)
-            return self.in_hand[self._number].answer
+            asked = self.in_hand[unit[0]] = _InHand(unit, Future())
+            self._send(unit)
+            return asked.answer
 
     def close(self) -> None:
         with self._lock:
             self._closing = True
-            with suppress(OSError):
-                self._line.send(None)
+            self._send(None)
         self._process.join(5)
         self._process.kill()
         self._process.join()
@@ -127,35 +125,34 @@ class _Process:
         self._process.start()
         theirs.close()
 
-    def _send(self, number: int) -> None:
+    def _send(self, unit: list[Place] | None) -> None:
         with suppress(OSError):  # dead: the listener will notice
-            self._line.send((number, self.in_hand[number].unit))
+            self._line.send(unit)
 
     def _listen(self) -> None:
         while True:
             try:
-                number, answer = cast("tuple[int, Answer]", self._line.recv())
+                first, answer = cast("tuple[Place, Answer]", self._line.recv())
             except (EOFError, OSError):
                 if not self._start_again():
                     return
                 continue
             with self._lock:
-                self.in_hand.pop(number).answer.set_result(answer)
+                self.in_hand.pop(first).answer.set_result(answer)
 
     def _start_again(self) -> bool:
         with self._lock:
             if self._closing:
                 return False
             self._process.join()
-            for number, each in list(self.in_hand.items()):
+            for first, each in list(self.in_hand.items()):
                 each.attempts += 1
                 if each.attempts > _ATTEMPTS:
-                    died = RuntimeError(f"a worker died {_ATTEMPTS} times at task {each.unit[0][1].task_id}")
-                    del self.in_hand[number]
-                    each.answer.set_result(([], died))
+                    died = RuntimeError(f"a worker died {_ATTEMPTS} times at task {first[1].task_id}")
+                    self.in_hand.pop(first).answer.set_result(([], died))
             self._start()
-            for number in self.in_hand:
-                self._send(number)
+            for each in self.in_hand.values():
+                self._send(each.unit)
             return True
 
 
@@ -164,33 +161,20 @@ def _play_for(line: Connection, make: Callable[[], Agent], protocol: Protocol, s
     lock = threading.Lock()
     player = _Player(make, protocol)
 
-    def play(number: int, unit: list[Place]) -> None:
-        answer = player.play(unit)
+    def play(unit: list[Place]) -> None:
+        answer = player.answer(unit)
         with lock, suppress(OSError):
-            line.send((number, answer))
+            line.send((unit[0], answer))
 
     with ThreadPoolExecutor(slots) as pool, suppress(EOFError, OSError, KeyboardInterrupt):
-        while (asked := line.recv()) is not None:
-            pool.submit(play, *asked)
+        while (unit := line.recv()) is not None:
+            pool.submit(play, unit)
 
 
-class _Player:
-    """An agent that is made when the first episode comes, and the environments that it plays in."""
-
-    def __init__(self, make: Callable[[], Agent], protocol: Protocol) -> None:
-        self._make, self._protocol = make, protocol
-        self._agent: Agent | None = None
-        self._envs: dict[int, Any] = {}
-        self._lock = threading.Lock()
-
-    def play(self, unit: list[Place]) -> Answer:
-        try:
-            with self._lock:
-                self._agent = self._agent or self._make()
-        except Exception as error:
-            return [], _sendable(error)
-        played, error = play_unit(self._agent, self._protocol, self._envs, unit)
-        return played, None if error is None else _sendable(error)
+class _Player(Player):
+    def answer(self, unit: Sequence[Place]) -> Answer:
+        played, error = super().answer(unit)
+        return played, error and _sendable(error)
 
     def version(self) -> str:
         return version("natlang-envs")
@@ -229,10 +213,11 @@ class _RayActors:
         self.slots = count * slots
         options: dict[str, Any] = {"max_restarts": -1, "max_task_retries": _RETRIES, "max_concurrency": slots}
         actor: Any = self._ray.remote(_Player).options(num_cpus=1, scheduling_strategy="SPREAD", **options)
-        self._players: list[Any] = [actor.remote(make, protocol) for _ in range(count)]
-        self._busy = [0] * count
+        self._players: list[tuple[Any, set[Future[Answer]]]] = [
+            (actor.remote(make, protocol), set()) for _ in range(count)
+        ]
         try:
-            found = {str(each) for each in self._ray.get([each.version.remote() for each in self._players])}
+            found = {str(each) for each in self._ray.get([each.version.remote() for each, _ in self._players])}
         except Exception as error:
             self.close()
             raise UsageError(f"the cluster cannot play ({_first_line(error)}): it needs the same packages") from None
@@ -244,18 +229,14 @@ class _RayActors:
             )
 
     def submit(self, unit: list[Place]) -> Future[Answer]:
-        chosen = min(range(len(self._players)), key=self._busy.__getitem__)
-        self._busy[chosen] += 1
-        answer: Future[Answer] = self._players[chosen].play.remote(unit).future()
-
-        def free(ended: Future[Answer]) -> None:
-            self._busy[chosen] -= 1
-
-        answer.add_done_callback(free)
+        player, in_hand = min(self._players, key=lambda each: len(each[1]))
+        answer: Future[Answer] = player.answer.remote(unit).future()
+        in_hand.add(answer)
+        answer.add_done_callback(in_hand.discard)
         return answer
 
     def close(self) -> None:
-        for each in self._players:
+        for each, _ in self._players:
             self._ray.kill(each)
         if self._ours:
             self._ray.shutdown()

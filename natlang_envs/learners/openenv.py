@@ -16,14 +16,7 @@ from typing import Any
 
 from fastapi import Request
 from fastapi.responses import JSONResponse
-from openenv.core.env_server import (
-    Action,
-    ConcurrencyConfig,
-    Environment,
-    Observation,
-    State,
-    create_fastapi_app,
-)
+from openenv.core.env_server import Action, ConcurrencyConfig, Environment, Observation, State, create_fastapi_app
 from openenv.core.env_server.types import EnvironmentMetadata
 
 from natlang_envs.env import MAX_COMMAND_LENGTH, NatLangEnv
@@ -164,16 +157,16 @@ def _guarded(app: App, token: str) -> App:
     prefix = f"/{token}"
 
     async def guarded(scope: Scope, receive: Any, send: Any) -> None:
-        if scope["type"] in ("http", "websocket"):
-            path = scope["path"]
-            if not hmac.compare_digest(path[: len(prefix) + 1].encode(), f"{prefix}/".encode()):
-                if scope["type"] == "websocket":
-                    await send({"type": "websocket.close", "code": 1008})
-                else:
-                    await send({"type": "http.response.start", "status": 401, "headers": []})
-                    await send({"type": "http.response.body", "body": b"the path has to begin with the token\n"})
-                return
-            scope = {**scope, "path": path[len(prefix) :], "raw_path": path[len(prefix) :].encode(), "root_path": ""}
-        await app(scope, receive, send)
+        if scope["type"] not in ("http", "websocket"):
+            await app(scope, receive, send)
+            return
+        path, rest = scope["path"], scope["path"][len(prefix) :]
+        if hmac.compare_digest(path[: len(prefix) + 1].encode(), f"{prefix}/".encode()):
+            await app({**scope, "path": rest, "raw_path": rest.encode(), "root_path": ""}, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await send({"type": "http.response.start", "status": 401, "headers": []})
+            await send({"type": "http.response.body", "body": b"the path has to begin with the token\n"})
 
     return guarded

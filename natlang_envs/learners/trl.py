@@ -35,7 +35,6 @@ CHAT_TEMPLATE = (
 )
 """A plain chat template, for tokenizers that have none: `tokenizer.chat_template = CHAT_TEMPLATE`."""
 
-
 _TOOL_ROLE = "Play by calling `act` with one of the listed commands, word for word, until the game has ended."
 
 
@@ -103,25 +102,20 @@ def reward(
 
 @dataclass
 class _Episode:
-    """One game, and its tokens so far."""
+    """One game, and its tokens so far: those of the model's have log-probabilities, those of the environment's none."""
 
     env: NatLangEnv
     prompt: list[int]
-    context: list[int]
-    completion: list[int] = field(default_factory=list[int])
-    logprobs: list[float] = field(default_factory=list[float])
-    mask: list[int] = field(default_factory=list[int])
+    written: list[tuple[int, float | None]] = field(default_factory=list[tuple[int, float | None]])
     earned: float = 0.0
     steps: int = 0
     ended: bool = False
     cut: bool = False
 
-    def add(self, tokens: list[int], logprobs: list[float] | None) -> None:
-        """Append tokens of the model's (with log-probabilities) or of the environment's (without)."""
-        self.context += tokens
-        self.completion += tokens
-        self.logprobs += logprobs or [0.0] * len(tokens)
-        self.mask += [int(logprobs is not None)] * len(tokens)
+    @property
+    def context(self) -> list[int]:
+        """All tokens, from the prompt on."""
+        return self.prompt + [token for token, _ in self.written]
 
 
 def rollout(
@@ -183,7 +177,7 @@ def rollout(
                 break
             lines = _generate(going, trainer, max_new_tokens, listed_only)
             for episode, (tokens, logprobs) in zip(going, lines, strict=True):
-                episode.add(tokens, logprobs)
+                episode.written += zip(tokens, logprobs, strict=True)
                 _step(episode, tokens, tokenizer, limit - max_new_tokens)
         cut = [each.steps for each in episodes if each.cut]
         if cut and not told_of_cuts:
@@ -195,9 +189,9 @@ def rollout(
             )
         return {
             "prompt_ids": [each.prompt for each in episodes],
-            "completion_ids": [each.completion for each in episodes],
-            "logprobs": [each.logprobs for each in episodes],
-            "env_mask": [each.mask for each in episodes],
+            "completion_ids": [[token for token, _ in each.written] for each in episodes],
+            "logprobs": [[chance or 0.0 for _, chance in each.written] for each in episodes],
+            "env_mask": [[int(chance is not None) for _, chance in each.written] for each in episodes],
             "episode_reward": [each.earned / each.env.reward_scale for each in episodes],
             "episode_cut": [each.cut for each in episodes],
         }
@@ -222,8 +216,11 @@ def _begin(env: NatLangEnv, task_id: str, tokenizer: Any) -> _Episode:
         text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     else:
         text = f"{CHAT_ROLE}\n\n{state}\n{_listed(info)}\n>"
-    tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
-    return _Episode(env, list(tokens), list(tokens))
+    return _Episode(env, _tokens(tokenizer, text))
+
+
+def _tokens(tokenizer: Any, text: str) -> list[int]:
+    return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
 def _listed(info: dict[str, Any]) -> str:
@@ -244,17 +241,13 @@ def _step(episode: _Episode, tokens: list[int], tokenizer: Any, longest: float) 
     episode.ended = terminated or truncated
     if episode.ended:
         if tokens[-1] != tokenizer.eos_token_id:
-            episode.add([tokenizer.eos_token_id], None)
+            episode.written.append((tokenizer.eos_token_id, None))
         return
-    answer = f"\n{_answer(observation, info)}\n{_listed(info)}\n>"
-    told = list(tokenizer(answer, add_special_tokens=False)["input_ids"])
+    told = _tokens(tokenizer, f"\n{_answer(observation, info)}\n{_listed(info)}\n>")
     episode.cut = len(episode.context) + len(told) > longest
-    if not episode.cut:
-        episode.add(told, None)
-    elif (
-        tokens[-1] == tokenizer.eos_token_id
-    ):  # the model's own, in the middle of a game: TRL would take it for the end
-        episode.add(told[:1], None)
+    if episode.cut:  # an EOS of the model's, in the middle of a game, may not stand last: TRL would take it for the end
+        told = told[:1] if tokens[-1] == tokenizer.eos_token_id else []
+    episode.written += ((token, None) for token in told)
 
 
 def _generate(
@@ -264,9 +257,10 @@ def _generate(
     torch: Any = import_module("torch")  # natlang_envs itself does without
     model = trainer.accelerator.unwrap_model(trainer.model)
     end = trainer.processing_class.eos_token_id
-    longest = max(len(each.context) for each in going)
-    rows = [[end] * (longest - len(each.context)) + each.context for each in going]
-    attention = [[0] * (longest - len(each.context)) + [1] * len(each.context) for each in going]
+    contexts = [each.context for each in going]
+    longest = max(map(len, contexts))
+    rows = [[end] * (longest - len(each)) + each for each in contexts]
+    attention = [[0] * (longest - len(each)) + [1] * len(each) for each in contexts]
     allowed = _listed_tokens(going, trainer.processing_class, longest) if listed_only else None
     device = next(model.parameters()).device
     training = model.training
@@ -289,20 +283,15 @@ def _generate(
     written = done.sequences[:, longest:]
     logits = torch.stack(done.logits, 1).float() / trainer.args.temperature
     chances = logits.log_softmax(-1).gather(-1, written[..., None])[..., 0]
-    found: list[tuple[list[int], list[float]]] = []
-    for tokens, logprobs in zip(written.tolist(), chances.tolist(), strict=True):
-        length = _line(tokens, end, trainer.processing_class)
-        found.append((tokens[:length], logprobs[:length]))
-    return found
+    lines = zip(written.tolist(), chances.tolist(), strict=True)
+    lengths = (_line(tokens, end, trainer.processing_class) for tokens in written.tolist())
+    return [(tokens[:length], logprobs[:length]) for length, (tokens, logprobs) in zip(lengths, lines, strict=True)]
 
 
 def _listed_tokens(going: list[_Episode], tokenizer: Any, start: int) -> Callable[[int, Any], list[int]]:
     """Return the function that says which tokens may come next: those that go on with a listed command."""
     end = tokenizer.eos_token_id
-    commands = [
-        [tokenizer(f"{each}\n", add_special_tokens=False)["input_ids"] for each in episode.env.action_space.commands]
-        for episode in going
-    ]
+    commands = [[_tokens(tokenizer, f"{each}\n") for each in one.env.action_space.commands] for one in going]
 
     def allowed(index: int, sequence: Any) -> list[int]:
         written = sequence[start:].tolist()
@@ -315,10 +304,8 @@ def _listed_tokens(going: list[_Episode], tokenizer: Any, start: int) -> Callabl
 
 def _line(tokens: list[int], end: int, tokenizer: Any) -> int:
     """Return how many tokens make the first line; what is generated after it for the sake of others is dropped."""
-    for length, token in enumerate(tokens, start=1):
-        if token == end or "\n" in tokenizer.decode([token]):
-            return length
-    return len(tokens)
+    ends = (length for length, each in enumerate(tokens, 1) if each == end or "\n" in tokenizer.decode([each]))
+    return next(ends, len(tokens))
 
 
 def environment(id: str, *, split: str | None = "train", allow_test: bool = False, **kwargs: Any) -> type:

@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode, VectorActionWrapper, VectorEnv, Vect
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, command_at, one_of
 from natlang_envs.learners.encoders import TextEncoder
 from natlang_envs.vector import NatLangVectorEnv, object_array
 
@@ -92,8 +92,9 @@ class ChoiceIndexActions(VectorActionWrapper):
 
     def __init__(self, env: VectorEnv[Any, Any, Any], invalid: Literal["raise", "noop"] = "raise") -> None:
         super().__init__(env)
-        self._invalid = one_of("invalid", invalid, ("raise", "noop"))
+        one_of("invalid", invalid, ("raise", "noop"))
         self._max_commands = _inner(env).max_commands
+        self._noops = self._max_commands if invalid == "noop" else 0
         self._commands: list[tuple[str, ...]] = [()] * self.num_envs
         # Where an episode ended in the step before and begins anew in the next, the number is not looked at.
         self._unread: NDArray[np.bool_] = np.zeros(self.num_envs, np.bool_)
@@ -131,13 +132,13 @@ class ChoiceIndexActions(VectorActionWrapper):
 
     def _command(self, index: int, position: int) -> str:
         commands = self._commands[index]
-        if 0 <= position < len(commands):
-            return commands[position]
-        if self._unread[index] or (self._invalid == "noop" and 0 <= position < self._max_commands):
-            return ""
-        raise UsageError(
-            f"action {position} is none of the {len(commands)} listed in environment {index}: see infos['action_mask']"
-        )
+        command = command_at(commands, position, self._noops)
+        if command is None and not self._unread[index]:
+            raise UsageError(
+                f"action {position} is none of the {len(commands)} listed in environment {index}: "
+                "see infos['action_mask']"
+            )
+        return command or ""
 
     def _with_mask(self, infos: Infos) -> Infos:
         if "final_info" in infos:

@@ -16,7 +16,7 @@ from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
 from natlang_envs.env import MAX_COMMAND_LENGTH, unwrap, without_margins
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.errors import UsageError, command_at, one_of
 from natlang_envs.prompt import CHAT_ROLE, History, PathStep, chat_messages, check_history, state_prompt
 from natlang_envs.spaces import CommandText, UnicodeText
 
@@ -67,8 +67,8 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
         RecordConstructorArgs.__init__(self, invalid=invalid)
         super().__init__(env)
         _check_commands(env, "ChoiceIndexActions")
-        self._invalid = one_of("invalid", invalid, ("raise", "noop"))
         self._inner = unwrap(env)
+        self._noops = self._inner.max_commands if one_of("invalid", invalid, ("raise", "noop")) == "noop" else 0
         self.action_space = spaces.Discrete(self._inner.max_commands)
 
     def reset(self, *, seed: int | None = None, options: Infos | None = None) -> tuple[Any, Infos]:
@@ -86,13 +86,9 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
         """
         # The commands of now, also after `restore`, which does not pass through here.
         commands = self._inner.action_space.commands
-        position = operator.index(action)
-        if 0 <= position < len(commands):
-            command = commands[position]
-        elif self._invalid == "noop" and 0 <= position < self._inner.max_commands:
-            command = ""
-        else:
-            raise UsageError(f"action {position} is none of the {len(commands)} listed: see info['action_mask']")
+        command = command_at(commands, operator.index(action), self._noops)
+        if command is None:
+            raise UsageError(f"action {action} is none of the {len(commands)} listed: see info['action_mask']")
         observation, reward, terminated, truncated, info = self.env.step(command)
         return observation, reward, terminated, truncated, self._with_mask(info)
 

@@ -7,6 +7,7 @@ names        file names as text, and back to the bytes of the disk
 ignore       what `.gitignore` files leave out
 wildmatch    git's patterns of names
 navigation   the pages of every folder, their commands, and shortest routes
+words        the words that questions, files and paths are made of
 texts        what a player reads: places, files, questions and answers in words
 """
 

@@ -58,3 +58,11 @@ def open_beneath(root: int, parts: Sequence[bytes]) -> Generator[int]:
 def open_folder(path: str | Path) -> AbstractContextManager[int]:
     """Open a folder that the caller trusts, whatever leads to it."""
     return opening(path, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def read_part(opened: int, start: int, length: int) -> bytes:
+    """Return bytes of an open file from `start`, fewer where it ends."""
+    content = os.pread(opened, length, start)
+    while len(content) < length and (more := os.pread(opened, length - len(content), start + len(content))):
+        content += more
+    return content

@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import opening
+from natlang_envs.repository.entries import FILE_FLAGS
 from natlang_envs.repository.wildmatch import wildmatch
 
 IGNORE_FILE = ".gitignore"
 LARGEST = 1 << 20  # bytes of a file of rules
 _SECONDS = 5.0  # for git to say where the user's rules are
-_NO_LINKS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Rule(NamedTuple):
@@ -77,18 +78,15 @@ def is_ignored(rules: Sequence[Rule], path: bytes, folder: bool) -> bool:
 
 def rules_in(folder: int, base: bytes) -> tuple[Rule, ...]:
     """Return the rules of the `.gitignore` in an open folder, if there is one."""
-    return _rules_of(IGNORE_FILE, base, _NO_LINKS, folder)
+    return _rules_of(IGNORE_FILE, base, FILE_FLAGS, folder)
 
 
 def _rules_of(path: str | Path, base: bytes, flags: int, folder: int | None = None) -> tuple[Rule, ...]:
     try:
-        opened = os.open(path, flags, dir_fd=folder)
+        with opening(path, flags, dir_fd=folder) as opened:
+            content = os.read(opened, LARGEST + 1) if stat.S_ISREG(os.fstat(opened).st_mode) else b""
     except (OSError, ValueError):
         return ()
-    try:
-        content = os.read(opened, LARGEST + 1) if stat.S_ISREG(os.fstat(opened).st_mode) else b""
-    finally:
-        os.close(opened)
     if len(content) > LARGEST:
         where = f"{os.fsdecode(base)}{path}"
         raise UsageError(f"{where} holds more than {LARGEST:,} bytes of rules: show all files with --ignored")
@@ -100,15 +98,15 @@ def rules_above(repository: Path) -> tuple[tuple[Rule, ...], bytes]:
 
     Outside of a working tree there are none.
     """
-    top = next((each for each in (repository, *repository.parents) if _git_folder(each) is not None), None)
-    git = top and _git_folder(top)
-    if top is None or git is None:
+    above = ((each, _git_folder(each)) for each in (repository, *repository.parents))
+    top, git = next(((each, git) for each, git in above if git), (repository, None))
+    if git is None:
         return (), b""
-    links = _NO_LINKS & ~os.O_NOFOLLOW
+    links = FILE_FLAGS & ~os.O_NOFOLLOW
     rules = _rules_of(_users_file(top), b"", links) + _rules_of(git / "info" / "exclude", b"", links)
     path = b""
     for part in repository.relative_to(top).parts:
-        rules += _rules_of(top / os.fsdecode(path) / IGNORE_FILE, path, _NO_LINKS)
+        rules += _rules_of(top / os.fsdecode(path) / IGNORE_FILE, path, FILE_FLAGS)
         path += os.fsencode(part) + b"/"
     return rules, path
 

@@ -6,10 +6,11 @@ A place is made when it is first entered and shared by all environments in the p
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from natlang_envs.repository.entries import Folder
 from natlang_envs.repository.texts import (
     EXIT,
     NEXT,
@@ -20,6 +21,7 @@ from natlang_envs.repository.texts import (
     contents,
     describe_place,
     entered,
+    parts_of_text,
     turned,
 )
 from natlang_envs.repository.tree import Repository
@@ -37,20 +39,12 @@ class Move(NamedTuple):
 
 
 class Place(NamedTuple):
-    """One page of a folder.
-
-    Attributes:
-        key: The folder and the page.
-        text: The page in words.
-        commands: `cd` into each folder, `cd ..`, `cat` and `id` for each file, `next page`, `previous page`, `exit`,
-            as far as there is something for them.
-        moves: What each command does.
-    """
+    """One page of a folder."""
 
     key: Key
-    text: str
+    text: str  # the page in words
     commands: tuple[str, ...]
-    moves: dict[str, Move]
+    moves: dict[str, Move]  # what each command does
 
 
 class Page(NamedTuple):
@@ -60,8 +54,9 @@ class Page(NamedTuple):
     files: tuple[str, ...]
 
 
-def pages_of(folders: tuple[str, ...], files: tuple[str, ...]) -> list[Page]:
+def pages_of(folder: Folder) -> list[Page]:
     """Fill pages with a folder's folders and then the files, each page with as many as its commands allow."""
+    _, folders, files = folder
     pages: list[Page] = []
     while folders or files or not pages:
         some = folders[:PAGE_SLOTS]
@@ -80,6 +75,7 @@ class Navigation:
         self._paged: dict[str, list[Page]] = {}
         self._places: dict[Key, Place] = {}
         self._texts: dict[tuple[str, int], str] = {}
+        self._parts: dict[str, int] = {}
 
     def __reduce__(self) -> tuple[Callable[..., Navigation], tuple[Repository, int]]:
         """Pickle as the repository: it is made again, or shared, where it is loaded."""
@@ -101,6 +97,15 @@ class Navigation:
             found = self._texts[path, before] = contents(name, head, size, self._budget, before)
         return found
 
+    def parts(self, path: str) -> int:
+        """Return how many different texts `cat` shows of a file, one after the other."""
+        found = self._parts.get(path)
+        if found is None:
+            found = self._parts[path] = parts_of_text(
+                self.repository.part(path, 0, self.repository.mark(path).size), self._budget
+            )
+        return found
+
     def route(self, start: Key, targets: Collection[str]) -> list[str]:
         """Return the fewest commands that lead from a place to the `id` of one of the files `targets`.
 
@@ -108,42 +113,53 @@ class Navigation:
         step into any other folder, which is at times the shortest way back to the first page.
         """
         relevant = {folder for path in (start[0], *(_parent(target) for target in targets)) for folder in _above(path)}
-        came: dict[Key, tuple[Key, str] | None] = {start: None}
+        ways: dict[Key, tuple[str, ...]] = {start: ()}
         queue = deque([start])
         while queue:
             key = queue.popleft()
             for command, move in self.place(key).moves.items():
                 if move.kind == "id" and move.path in targets:
-                    return [*_backwards(came, key), command]
+                    return [*ways[key], command]
                 after = (move.path, move.page)
-                if move.kind != "go" or after in came or (key[0] not in relevant and command != UP):
+                if move.kind != "go" or after in ways or (key[0] not in relevant and command != UP):
                     continue
-                came[after] = (key, command)
+                ways[after] = (*ways[key], command)
                 queue.append(after)
         raise KeyError(f"no way from {start} to {sorted(targets)}")
 
     def _make(self, key: Key) -> Place:
-        folder, number = key
-        pages = self._paged.get(folder)
+        path, number = key
+        folder = self.repository.folder(path)
+        pages = self._paged.get(path)
         if pages is None:
-            _, folders, files = self.repository.folder(folder)
-            pages = self._paged[folder] = pages_of(folders, files)
+            pages = self._paged[path] = pages_of(folder)
         if not 0 <= number < len(pages):
             raise KeyError(key)
-        page, prefix = pages[number], f"{folder}/" if folder else ""
-        moves = {f"cd {name}": Move("go", prefix + name, 0, entered(prefix + name)) for name in page.folders}
-        if folder:
-            moves[UP] = Move("go", _parent(folder), 0, entered(_parent(folder)))
-        for name in page.files:
-            moves[f"cat {name}"] = Move("cat", prefix + name)
-            moves[f"id {name}"] = Move("id", prefix + name)
-        if number + 1 < len(pages):
-            moves[NEXT] = Move("go", folder, number + 1, turned(number + 1, len(pages)))
-        if number:
-            moves[PREVIOUS] = Move("go", folder, number - 1, turned(number - 1, len(pages)))
-        moves[EXIT] = Move("exit")
-        text = describe_place(folder, page.folders, page.files, number, len(pages))
-        return Place(key, text, tuple(moves), moves)
+        page, moves = pages[number], moves_of(folder, number, pages)
+        return Place(key, describe_place(path, page.folders, page.files, number, len(pages)), tuple(moves), moves)
+
+
+def moves_of(folder: Folder, number: int, pages: Sequence[Page] | None = None) -> dict[str, Move]:
+    """Return the commands of a page of a folder and what each does; `pages` are those of `pages_of`.
+
+    `cd` into each folder, `cd ..`, `cat` and `id` for each file, `next page`, `previous page`, `exit`, as far as there
+    is something for them.
+    """
+    pages = pages or pages_of(folder)
+    path, page = folder.path, pages[number]
+    prefix = f"{path}/" if path else ""
+    moves = {f"cd {name}": Move("go", prefix + name, 0, entered(prefix + name)) for name in page.folders}
+    if path:
+        moves[UP] = Move("go", _parent(path), 0, entered(_parent(path)))
+    for name in page.files:
+        moves[f"cat {name}"] = Move("cat", prefix + name)
+        moves[f"id {name}"] = Move("id", prefix + name)
+    if number + 1 < len(pages):
+        moves[NEXT] = Move("go", path, number + 1, turned(number + 1, len(pages)))
+    if number:
+        moves[PREVIOUS] = Move("go", path, number - 1, turned(number - 1, len(pages)))
+    moves[EXIT] = Move("exit")
+    return moves
 
 
 @lru_cache(maxsize=64)
@@ -162,14 +178,3 @@ def _above(folder: str) -> Iterator[str]:
         yield folder
         folder = _parent(folder)
     yield ""
-
-
-def _backwards(came: dict[Key, tuple[Key, str] | None], key: Key) -> list[str]:
-    """Return the commands that led to a place."""
-    commands: list[str] = []
-    step = came[key]
-    while step is not None:
-        key, command = step
-        commands.append(command)
-        step = came[key]
-    return commands[::-1]

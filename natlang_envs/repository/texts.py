@@ -95,6 +95,13 @@ def contents(name: str, head: bytes, size: int, budget: int, number: int = 0) ->
     return f"{begins}\n{shown}\n[{place}; {follows}]"
 
 
+def parts_of_text(content: bytes, budget: int) -> int:
+    """Return into how many parts `contents` divides a file."""
+    if b"\0" in content[:_SNIFFED]:
+        return 1
+    return max(1, -(-len(content.decode("utf-8", "backslashreplace")) // budget))
+
+
 def bytes_shown(budget: int) -> int:
     """Return how many bytes of a file `contents` has to see."""
     return max(_SNIFFED, 4 * (budget + 1))

@@ -12,8 +12,10 @@ import stat
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeVar
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import opening
@@ -26,11 +28,13 @@ from natlang_envs.repository.entries import (
     Mark,
     open_beneath,
     open_folder,
+    read_part,
 )
 from natlang_envs.repository.ignore import Rule, leaves_out, rules_above, rules_in
 from natlang_envs.repository.names import is_git, of_entry, on_disk, parts_of, shown
 from natlang_envs.repository.renewal import Renewable
 
+_T = TypeVar("_T")
 MAX_ENTRIES = 1_000_000  # a repository with more is refused: it is a disk, not a repository
 MAX_DEPTH = 128  # folders in folders; what is deeper is left out and named
 
@@ -81,18 +85,17 @@ class Repository(Renewable):
         self.links: Mapping[str, str] = MappingProxyType(self._links)
         self.barred: Mapping[str, str] = MappingProxyType(self._barred)
 
-    def __reduce__(self) -> tuple[Callable[..., Repository], tuple[str, bool]]:
+    def __reduce__(self) -> tuple[Callable[..., Repository], tuple[str]]:
         """Pickle as the folder's path: another process indexes it itself, a copy in this one is the same index."""
-        return _open_again, (str(self.path), self._ignored)
+        return partial(open_repository, ignored=self._ignored), (str(self.path),)
 
     def _index(self, root: int) -> None:
         rules, top = ((), b"") if self._ignored else rules_above(self.path)
         waiting: list[tuple[str, tuple[bytes, ...], tuple[Rule, ...]]] = [("", (), rules)]
         while waiting:
             path, parts, rules = waiting.pop()
-            folders: list[str] = []
-            files: list[str] = []
-            others: list[str] = []
+            prefix = f"{path}/" if path else ""
+            found: dict[Kind, list[str]] = {"folder": [], "file": [], "other": []}
             try:
                 with open_beneath(root, parts) as opened, os.scandir(opened) as entries:
                     base = top + b"".join(part + b"/" for part in parts)
@@ -100,25 +103,24 @@ class Repository(Renewable):
                         rules += rules_in(opened, base)
                     for entry in entries:
                         name = of_entry(entry)
-                        whole = f"{path}/{name}" if path else name
                         if is_git(name) or (rules and leaves_out(rules, base, entry)):
                             continue
-                        kind = self._add(whole, entry, opened)
+                        kind = self._add(prefix + name, entry, opened)
                         if kind is not None:
-                            {"folder": folders, "file": files, "other": others}[kind].append(name)
+                            found[kind].append(name)
             except OSError as error:
                 if not path:
                     raise
                 self._barred[path] = error.strerror or "cannot be read"
+            folders, files, others = found.values()
             if folders and len(parts) == MAX_DEPTH:
-                self._barred.update({f"{path}/{name}": TOO_DEEP for name in folders})
+                self._barred.update(dict.fromkeys((prefix + name for name in folders), TOO_DEEP))
                 others, folders = [*others, *folders], []
             self._folders[path] = Folder(path, tuple(sorted(folders)), tuple(sorted(files)))
             if others:
                 self._others[path] = tuple(sorted(others))
             if len(self._marks) + len(self._folders) + len(waiting) > MAX_ENTRIES:
                 raise UsageError(f"{self.path} holds more than {MAX_ENTRIES:,} files: choose a folder in it")
-            prefix = f"{path}/" if path else ""
             waiting.extend((prefix + name, (*parts, on_disk(name)), rules) for name in folders)
 
     def _add(self, path: str, entry: os.DirEntry[str], folder: int) -> Kind | None:
@@ -141,6 +143,11 @@ class Repository(Renewable):
 
     def __repr__(self) -> str:
         return f"<Repository {self.name}: {len(self.files)} files>"
+
+    @property
+    def shows_ignored(self) -> bool:
+        """Whether what git ignores is there, too."""
+        return self._ignored
 
     def folder(self, path: str) -> Folder:
         """Return a folder.
@@ -198,9 +205,8 @@ class Repository(Renewable):
         kept = self._contents.get(path)
         if kept is not None:
             return kept[start : start + length]
-        with self.opened(path) as opened, os.fdopen(os.dup(opened), "rb") as file:
-            file.seek(start)
-            return file.read(max(0, min(length, self._marks[path].size - start)))
+        with self.opened(path) as opened:
+            return read_part(opened, start, max(0, min(length, self._marks[path].size - start)))
 
     def read_folder(self, path: str, names: Sequence[str]) -> None:
         """Read files of one folder, as `read` does one: opening their folder for each takes five times as long.
@@ -214,22 +220,18 @@ class Repository(Renewable):
         needed = [(name, mark) for name, mark in marks.items() if mark.size <= KEPT_BYTES]
         if not needed:
             return
-        name = needed[0][0]
+        whole = prefix + needed[0][0]
         try:
             with open_folder(self.path) as root, open_beneath(root, parts_of(path)) as folder:
                 for name, mark in needed:
-                    self._contents[prefix + name] = self._read_in(folder, name, prefix + name, mark)
+                    whole = prefix + name
+                    with opening(on_disk(name), FILE_FLAGS, dir_fd=folder) as opened:
+                        self._compare(whole, os.fstat(opened))
+                        content = read_part(opened, 0, mark.size)
+                        self._compare(whole, os.fstat(opened))
+                    self._contents[whole] = content
         except OSError:
-            raise self._changed(prefix + name) from None
-
-    def _read_in(self, folder: int, name: str, path: str, mark: Mark) -> bytes:
-        with opening(on_disk(name), FILE_FLAGS, dir_fd=folder) as opened:
-            self._compare(path, mark, os.fstat(opened))
-            content = os.read(opened, mark.size)
-            while len(content) < mark.size and (more := os.read(opened, mark.size - len(content))):
-                content += more
-            self._compare(path, mark, os.fstat(opened))
-        return content
+            raise self._changed(whole) from None
 
     @contextmanager
     def opened(self, path: str) -> Generator[int]:
@@ -239,22 +241,26 @@ class Repository(Renewable):
             KeyError: There is none of this path.
             RepositoryChanged: The original is not what was indexed any more, before or after it was read.
         """
-        mark = self._marks[path]
-        *parts, name = parts_of(path)
+        opened = self._in_its_folder(path, lambda name, folder: os.open(name, FILE_FLAGS, dir_fd=folder))
         try:
-            with open_folder(self.path) as root, open_beneath(root, parts) as folder:
-                opened = os.open(name, FILE_FLAGS, dir_fd=folder)
-        except OSError:
-            raise self._changed(path) from None
-        try:
-            self._compare(path, mark, os.fstat(opened))
+            self._compare(path, os.fstat(opened))
             yield opened
-            self._compare(path, mark, os.fstat(opened))
+            self._compare(path, os.fstat(opened))
         finally:
             os.close(opened)
 
-    def _compare(self, path: str, mark: Mark, now: os.stat_result) -> None:
-        if Mark.of(now) != mark or not stat.S_ISREG(now.st_mode):
+    def _in_its_folder(self, path: str, act: Callable[[bytes, int], _T]) -> _T:
+        """Do something with the name of a file in its open folder."""
+        _ = self._marks[path]
+        *parts, name = parts_of(path)
+        try:
+            with open_folder(self.path) as root, open_beneath(root, parts) as folder:
+                return act(name, folder)
+        except OSError:
+            raise self._changed(path) from None
+
+    def _compare(self, path: str, now: os.stat_result) -> None:
+        if Mark.of(now) != self._marks[path] or not stat.S_ISREG(now.st_mode):
             raise self._changed(path)
 
     def is_executable(self, path: str) -> bool:
@@ -269,13 +275,8 @@ class Repository(Renewable):
             KeyError: There is none of this path.
             RepositoryChanged: The original is not what was indexed any more.
         """
-        *parts, name = parts_of(path)
-        try:
-            with open_folder(self.path) as root, open_beneath(root, parts) as folder:
-                now = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        except OSError:
-            raise self._changed(path) from None
-        self._compare(path, self._marks[path], now)
+        now = self._in_its_folder(path, lambda name, folder: os.stat(name, dir_fd=folder, follow_symlinks=False))
+        self._compare(path, now)
 
     def _changed(self, path: str) -> RepositoryChanged:
         with _lock:  # the next one to open this folder gets it as it is then
@@ -305,10 +306,6 @@ _opened: dict[tuple[Path, bool], Repository] = {}
 _lock = threading.Lock()
 
 
-def _open_again(path: str, ignored: bool) -> Repository:
-    return open_repository(path, ignored=ignored)
-
-
 def open_repository(path: str | Path, *, again: bool = False, ignored: bool = True) -> Repository:
     """Index a folder, or return the index that this process already has.
 
@@ -327,19 +324,18 @@ def open_repository(path: str | Path, *, again: bool = False, ignored: bool = Tr
         known = _opened.get((real, ignored))
     if known is not None and not again:
         return known
+    wrong = f"repository {str(path)!r}"
     try:
         repository = Repository(real, ignored)
     except FileNotFoundError:
-        raise UsageError(f"repository {str(path)!r} does not exist: give an existing folder") from None
+        raise UsageError(f"{wrong} does not exist: give an existing folder") from None
     except NotADirectoryError:
-        raise UsageError(f"repository {str(path)!r} is a file: give a folder") from None
+        raise UsageError(f"{wrong} is a file: give a folder") from None
     except OSError as error:
-        raise UsageError(
-            f"repository {str(path)!r} cannot be read ({error.strerror}): give a readable folder"
-        ) from None
+        raise UsageError(f"{wrong} cannot be read ({error.strerror}): give a readable folder") from None
     if not repository.files:
         beside = "" if ignored else ", or show those that git ignores with --ignored"
-        raise UsageError(f"repository {str(path)!r} holds no readable file: give a folder with files{beside}")
+        raise UsageError(f"{wrong} holds no readable file: give a folder with files{beside}")
     with _lock:
         if not again:
             return _opened.setdefault((real, ignored), repository)

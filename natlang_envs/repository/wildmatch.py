@@ -9,23 +9,19 @@ import re
 import string
 
 _SETS = {
-    name: letters.encode()
-    for name, letters in {
-        "alnum": string.ascii_letters + string.digits,
-        "alpha": string.ascii_letters,
-        "blank": " \t",
-        "cntrl": "".join(map(chr, (*range(32), 127))),
-        "digit": string.digits,
-        "graph": string.ascii_letters + string.digits + string.punctuation,
-        "lower": string.ascii_lowercase,
-        "print": string.ascii_letters + string.digits + string.punctuation + " ",
-        "punct": string.punctuation,
-        "space": " \t\n\r\f\v",
-        "upper": string.ascii_uppercase,
-        "xdigit": string.hexdigits,
-    }.items()
+    "alnum": string.ascii_letters + string.digits,
+    "alpha": string.ascii_letters,
+    "blank": " \t",
+    "cntrl": "".join(map(chr, (*range(32), 127))),
+    "digit": string.digits,
+    "graph": string.ascii_letters + string.digits + string.punctuation,
+    "lower": string.ascii_lowercase,
+    "print": string.ascii_letters + string.digits + string.punctuation + " ",
+    "punct": string.punctuation,
+    "space": string.whitespace,
+    "upper": string.ascii_uppercase,
+    "xdigit": string.hexdigits,
 }
-_NOTHING = re.compile(b"(?!)")
 _STAR, _FOLDERS, _ALL = b"[^/]*", b"**/", b"**"  # tokens that take any number of bytes
 _Token = bytes
 
@@ -35,7 +31,7 @@ def wildmatch(pattern: bytes) -> re.Pattern[bytes]:
     try:
         return re.compile(_joined(_tokens(pattern)), re.DOTALL)
     except _Broken:
-        return _NOTHING
+        return re.compile(b"(?!)")
 
 
 class _Broken(Exception):  # noqa: N818 - means that nothing fits
@@ -92,7 +88,7 @@ def _class(pattern: bytes, at: int) -> tuple[bytes, int]:
             name = pattern[at + 2 : end - 1].decode("latin-1")
             if name not in _SETS:
                 raise _Broken
-            found.update(_SETS[name])
+            found.update(_SETS[name].encode())
             before, at = None, end + 1
         elif pattern[at : at + 1] == b"-" and before is not None and pattern[at + 1 : at + 2] not in (b"", b"]"):
             last, at = _plain(pattern, at + 1)

@@ -9,8 +9,7 @@ attacks/    hostile programs, and whether the isolation holds
 
 from __future__ import annotations
 
-from natlang_envs.sandbox.changes.installed import Installed
-from natlang_envs.sandbox.changes.patch import ChangedFile
+from natlang_envs.sandbox.changes.patch import ChangedFile, Installed
 from natlang_envs.sandbox.isolation import Limits
 from natlang_envs.sandbox.sandbox import AutoExploreSandbox, CommandResult, SandboxState
 

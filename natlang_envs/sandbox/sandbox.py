@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.tree import Repository, RepositoryChanged, open_repository
-from natlang_envs.sandbox.changes.entries import State
-from natlang_envs.sandbox.changes.installed import Installed, installed
 from natlang_envs.sandbox.changes.layered_folder import MANY, LayeredFolder
-from natlang_envs.sandbox.changes.overlay import NO_STATE, Overlay, judged_copy, parent_of
-from natlang_envs.sandbox.changes.patch import ChangedFile, changed_files, check_outside, patch, write_patch
+from natlang_envs.sandbox.changes.overlay import NO_STATE, Overlay, State, judged_copy, parent_of
+from natlang_envs.sandbox.changes.patch import ChangedFile, Installed, changed_files, check_outside, installed, patch
 from natlang_envs.sandbox.changes.work_folder import TooMuch, WorkFolder
 from natlang_envs.sandbox.commands.context import MISSING, CommandContext, CommandError, Output, Stopped, resolve_target
 from natlang_envs.sandbox.commands.grep import grep
@@ -83,8 +82,7 @@ class AutoExploreSandbox:
         self.repository = repository if isinstance(repository, Repository) else open_repository(repository)
         self.limits = limits or Limits()
         self._unsafe = unsafe
-        self._overlay = Overlay(self.repository, self.limits.disk)
-        self._context = CommandContext(self._overlay)
+        self._context = CommandContext(Overlay(self.repository, self.limits.disk))
         self._closed = False
         self._notes: list[str] = []  # on what changed in the original during a command
 
@@ -106,7 +104,7 @@ class AutoExploreSandbox:
     @property
     def overlay(self) -> Overlay:
         """The files as they are now."""
-        return self._overlay
+        return self._context.files
 
     def execute(self, command_line: str) -> CommandResult:
         """Run one command line. Whatever it is, it is answered.
@@ -118,25 +116,19 @@ class AutoExploreSandbox:
             UsageError: The sandbox is closed.
         """
         try:
-            line = self._parsed(command_line)
+            stages = [self._parsed(command_line)]
+            while stages[-1].then is not None:
+                stages.append(stages[-1].then)
+            last = stages[-1]
+            for name in (stage.words[0] for stage in stages):
+                if name not in NATIVE and name not in PROGRAMS:
+                    known = ", ".join(sorted({*NATIVE, *PROGRAMS.values()}))
+                    raise CommandError(f"{escape_surrogates(name)}: command not found (there are {known})", 127)  # noqa: TRY301
+            target = None if last.target is None else resolve_target(self._context, last.target)
         except ParseError as error:
             return CommandResult("", f"{error}\n", 2)
-        stages: list[CommandLine] = []
-        stage: CommandLine | None = line
-        while stage is not None:
-            stages.append(stage)
-            name = stage.words[0]
-            if name not in NATIVE and name not in PROGRAMS:
-                known = ", ".join(sorted({*NATIVE, *PROGRAMS.values()}))
-                return CommandResult("", f"{escape_surrogates(name)}: command not found (there are {known})\n", 127)
-            stage = stage.then
-        last = stages[-1]
-        target = None
-        if last.target is not None:
-            try:
-                target = resolve_target(self._context, last.target)
-            except CommandError as error:
-                return CommandResult("", f"{error}\n", error.code)
+        except CommandError as error:
+            return CommandResult("", f"{error}\n", error.code)
         done = Completed(0, b"", b"", None)
         for stage in stages:
             limit = self.limits.output if stage is last and target is None else self.limits.disk
@@ -145,7 +137,7 @@ class AutoExploreSandbox:
                     lambda stage=stage, given=done.stdout, limit=limit: self._run_stage(stage, given, limit)
                 )
             except RepositoryChanged as error:
-                after = Completed(1, b"", f"{error}\n".encode("utf-8", "backslashreplace"), None)
+                after = _failed(1, str(error))
             done = after._replace(stderr=done.stderr + after.stderr, stopped=done.stopped or after.stopped)
         if target is not None:
             problem = self._living(lambda: self._redirect(target, done.stdout, last.append))
@@ -175,7 +167,7 @@ class AutoExploreSandbox:
     def _renew(self, without: Collection[str]) -> None:
         """Take the files of the original as they are now, and note what became of each that changed."""
         self.repository, became = self.repository.renewed(without)
-        self._overlay = self._context.files = self._overlay.moved_to(self.repository)
+        self._context.files = self.overlay.moved_to(self.repository)
         changed = [f"[{path} changed in the original: {what}]\n" for path, what in became.items()]
         more = len(changed) - _MOST_NOTES
         self._notes += changed[:_MOST_NOTES] + ([f"[and {more:,} more files]\n"] if more > 0 else [])
@@ -189,7 +181,7 @@ class AutoExploreSandbox:
             self._context.given = given
             done = self._answer(name, words, limit)
         elif given and (PROGRAMS[name] != "python" or words[:1] not in ([], ["-"]) or len(given) > MAX_CODE):
-            done = Completed(2, b"", f"{name}: {NO_INPUT}\n".encode(), None)
+            done = _failed(2, f"{name}: {NO_INPUT}")
         else:
             code = ["-c", os.fsdecode(given), *words[1:]] if given else words
             done = self._run((PROGRAMS[name], *code))
@@ -217,7 +209,7 @@ class AutoExploreSandbox:
         try:
             if files.kind(target) == "file" and append:
                 size = files.size(target)
-                self._overlay.check_room(target, size + len(content))
+                self.overlay.check_room(target, size + len(content))
                 content = files.part(target, 0, size) + content
             files.write(target, content)
         except (OSError, KeyError) as error:  # KeyError: the program before it removed the folder
@@ -228,10 +220,10 @@ class AutoExploreSandbox:
         try:
             isolation = self.isolation()
         except UsageError as error:
-            return Completed(126, b"", f"{argv[0]}: {error}\n".encode("utf-8", "backslashreplace"), None)
+            return _failed(126, f"{argv[0]}: {error}")
         cwd = os.fsdecode(on_disk(self._context.cwd))
-        done = self._run_over(self._overlay, isolation, argv, cwd)
-        while self._overlay.kind(self._context.cwd) != "folder":  # the program removed the current folder
+        done = self._run_over(self.overlay, isolation, argv, cwd)
+        while self.overlay.kind(self._context.cwd) != "folder":  # the program removed the current folder
             self._context.cwd = parent_of(self._context.cwd)[0]
         return done
 
@@ -273,17 +265,17 @@ class AutoExploreSandbox:
             raise UsageError(f"the judge's command line is not understood: {error}") from None
         if PROGRAMS.get(line.words[0]) != "python" or line.target is not None:
             raise UsageError(f"a judge runs python, without a redirection, not {command_line!r}")
-        copy = judged_copy(self._overlay, self.limits.disk, files or {})
+        copy = judged_copy(self.overlay, self.limits.disk, files or {})
         done = self._run_over(copy, self.isolation(), ("python", "-I", "-B", *line.words[1:]), "")
         return CommandResult(_text(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
 
     def installed(self) -> Installed:
         """Return what is in the folder that `pip` installs into: it is in no patch, but decides what programs do."""
-        return installed(self._overlay)
+        return installed(self.overlay)
 
     def left_out(self) -> tuple[str, ...]:
         """Return in words what a patch leaves out: what was installed, and changes of files that may not be read."""
-        locked = filter(self.repository.is_locked, sorted(self._overlay.changes))
+        locked = filter(self.repository.is_locked, sorted(self.overlay.changes))
         unread = (f"{path} may not be read, so its change is not in the patch" for path in locked)
         return (*self.installed().lines(), *unread)
 
@@ -295,7 +287,7 @@ class AutoExploreSandbox:
         Raises:
             RepositoryChanged: One of them changed in the original since it was indexed.
         """
-        return changed_files(self._overlay)
+        return tuple(changed_files(self.overlay))
 
     def diff(self) -> str:
         """Return the changes as a unified diff, for people: it begins with `left_out`, and only names binary files.
@@ -315,13 +307,13 @@ class AutoExploreSandbox:
         """
         check_outside(path, self.repository.path)
         try:
-            write_patch(path, self.changed_files())
+            write_whole(Path(path), b"".join(patch(self.changed_files())))
         except OSError as error:
             raise UsageError(f"the patch cannot be written to {str(path)!r} ({_reason(error)})") from None
 
     def snapshot(self) -> SandboxState:
         """Return the present state."""
-        return SandboxState(self._context.cwd, self._overlay.state())
+        return SandboxState(self._context.cwd, self.overlay.state())
 
     def restore(self, state: SandboxState | Sequence[Any]) -> None:
         """Return to a state of a sandbox over the same repository, also one that went through JSON.
@@ -337,13 +329,17 @@ class AutoExploreSandbox:
         overlay.restore(changes)
         if not isinstance(cwd, str) or overlay.kind(cwd) != "folder":
             raise UsageError(NO_STATE)
-        self._overlay = self._context.files = overlay
+        self._context.files = overlay
         self._context.cwd = cwd
 
     def reset(self) -> None:
         """Return to the original, at its root."""
-        self._overlay.reset()
+        self.overlay.reset()
         self._context.cwd = ""
+
+
+def _failed(code: int, why: str) -> Completed:
+    return Completed(code, b"", f"{why}\n".encode("utf-8", "backslashreplace"), None)
 
 
 def _reason(error: OSError | KeyError) -> str:

@@ -30,7 +30,7 @@ import torch
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.evaluation.agents import Agent
-from natlang_envs.evaluation.runner import RUN_FILE
+from natlang_envs.evaluation.runs import RUN_FILE
 from natlang_envs.files import only_process, write_whole
 from reference_agent import processes
 from reference_agent.baselines.agents import ZeroShotAgent

@@ -11,7 +11,7 @@ from typing import Any
 
 from leaderboard.schema import SUBMISSION_FILE
 from natlang_envs.evaluation.protocols import load_protocol
-from natlang_envs.evaluation.runner import TRAJECTORIES_FILE
+from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.trajectory import AsRecorded, chain
 
 PROTOCOL = "dangerous-taxi-pickup/v1"

@@ -28,7 +28,7 @@ from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, Decision, evaluate, load_protocol, protocol_names
 from natlang_envs.evaluation.agents import BUILT_IN
-from natlang_envs.evaluation.runner import TRAJECTORIES_FILE
+from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.files import whole_folder
 from natlang_envs.trajectory import read_trajectories
 from tests.archives import needs_repositories

@@ -22,7 +22,8 @@ from leaderboard.schema import MAX_SUBMISSION_BYTES, SUBMISSION_FILE, make_submi
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Recording, check, sha256, verify
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import Protocol, evaluate, load_agent, load_protocol
-from natlang_envs.evaluation.runner import RUN_FILE, TRAJECTORIES_FILE, read_run, score_run
+from natlang_envs.evaluation.runner import score_run
+from natlang_envs.evaluation.runs import RUN_FILE, TRAJECTORIES_FILE, read_run
 from natlang_envs.trajectory import MAX_FILE_BYTES, MAX_LINE_BYTES, read_trajectories
 from tests.leaderboard.conftest import Finished
 from tests.leaderboard.forge import FORGERIES, NOT_REHASHED, PROTOCOL, Forged

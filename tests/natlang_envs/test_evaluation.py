@@ -30,7 +30,8 @@ from natlang_envs.evaluation import (
 )
 from natlang_envs.evaluation.agents import OracleAgent, RandomAgent, RandomLegalAgent
 from natlang_envs.evaluation.protocols import Episode
-from natlang_envs.evaluation.runner import RUN_FILE, TRAJECTORIES_FILE, plan_lengths, score_run
+from natlang_envs.evaluation.runner import plan_lengths, score_run
+from natlang_envs.evaluation.runs import RUN_FILE, TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import wilson
 from natlang_envs.trajectory import Trajectory, difference, replay
 from tests.archives import needs_repositories

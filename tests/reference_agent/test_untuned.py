@@ -16,7 +16,7 @@ import torch
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, evaluate, load_protocol
-from natlang_envs.evaluation.runner import read_run
+from natlang_envs.evaluation.runs import read_run
 from natlang_envs.prompt import PathStep
 from reference_agent.baselines import likelihood
 from reference_agent.baselines.agents import (

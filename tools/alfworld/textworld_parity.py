@@ -38,7 +38,7 @@ from natlang_envs.alfworld.textworld.export import game_of
 from natlang_envs.alfworld.textworld.files import MISSING
 from natlang_envs.cli.support import run_app
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.runner import hardware
+from natlang_envs.evaluation.runs import hardware
 from natlang_envs.files import write_whole
 from natlang_envs.tasks import hash_fraction
 from tools.alfworld.parity_recordings import (

@@ -35,37 +35,25 @@ _KNOWN = {
     "logic": ("domain", "grammar"),
 }
 _METHODS = {"dqn": "rl", "dagger": "dagger"}  # training methods, and the sections that hold their number of steps
-_PROTOCOLS = {
-    "eval_in_distribution": "alfworld-seen/v1",
-    "eval_out_of_distribution": "alfworld-unseen/v1",
-}
+_PROTOCOLS = {"eval_in_distribution": "alfworld-seen/v1", "eval_out_of_distribution": "alfworld-unseen/v1"}
 _EXAMPLE = "alfworld's configs/base_config.yaml"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a config says about episodes.
-
-    Attributes:
-        max_steps: After how many steps an episode ends.
-        shuffled: Whether things of a type change their numbers from episode to episode.
-        expert: Who makes `extra.expert_plan`; None if it is not asked for.
-        grammar: One of `GRAMMARS` in place of the one in the games' files.
-    """
+    """What a config says about episodes."""
 
     max_steps: int
-    shuffled: bool
-    expert: ExpertType | None
-    grammar: str | None
+    shuffled: bool  # whether things of a type change their numbers from episode to episode
+    expert: ExpertType | None  # who makes `extra.expert_plan`
+    grammar: str | None  # in place of the one in the games' files
 
 
 def settings_of(config: Config, train_eval: str, grammar: str | None = None) -> Settings:
     """Return what a config says about the episodes of a split.
 
-    Args:
-        config: The config.
-        train_eval: The split; all but `"train"` are played without an expert and in the numbers of the files.
-        grammar: As in the config's `env.grammar`; both may be given if they agree.
+    All splits but `"train"` are played without an expert and in the numbers of the files. A grammar may also be given
+    beside the config's `env.grammar`, if they agree.
     """
     _warn_of_unknown_keys(config)
     training = train_eval == "train"
@@ -160,12 +148,12 @@ def _grammar(config: Config, grammar: str | None) -> str | None:
 
 def _warn_of_unknown_keys(config: Config) -> None:
     """Name the keys that are ignored, as alfworld ignores them; sections of trainers may hold what they like."""
-    ignored: list[str] = []
-    for section, known in _KNOWN.items():
-        for key in map(str, _section(config, section)):
-            if key not in known:
-                close = get_close_matches(key, known, n=1)
-                ignored.append(f"{section}.{key}" + (f" (did you mean {close[0]}?)" if close else ""))
+    ignored = [
+        f"{section}.{key}" + "".join(f" (did you mean {close}?)" for close in get_close_matches(key, known, n=1))
+        for section, known in _KNOWN.items()
+        for key in map(str, _section(config, section))
+        if key not in known
+    ]
     if ignored:
         _warn_once(f"these keys of the config are ignored, as in alfworld: {', '.join(ignored)}")
 

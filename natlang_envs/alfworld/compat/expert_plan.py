@@ -65,10 +65,8 @@ for _name, _method in vars(list).items():
 class Planner:
     """The plans of one episode, each of which depends on the commands before it and not on when it is read.
 
-    Args:
-        game: The game.
-        kind: `"handcoded"`: the next command of an expert that sees what a player sees; `"planner"`: the rest of a
-            reference plan.
+    A `"handcoded"` plan is the next command of an expert that sees what a player sees, a `"planner"`'s the rest of a
+    reference plan.
     """
 
     def __init__(self, game: Game, kind: ExpertType) -> None:

@@ -5,18 +5,42 @@ pddl_facts, goals    the facts and the goal of its PDDL problem
 grammar              fixed texts, and what differs between releases
 game                 the parsed game, shared by all its episodes
 world                one episode of a game
-available_actions    the commands that can be given now, cached
-actions              the effect and the answer of each command
-compiled             whether this engine is compiled, of the same sources
+actions              the commands that can be given now, and the effect and the answer of each
 """
 
 from __future__ import annotations
 
-from natlang_envs.alfworld.engine.compiled import check_compiled, is_compiled
+import hashlib
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
 from natlang_envs.alfworld.engine.game import Game, parse_game
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
 from natlang_envs.alfworld.engine.world import World
-
-check_compiled()
+from natlang_envs.errors import UsageError
 
 __all__ = ["Game", "GameText", "World", "is_compiled", "parse_game", "read_game_file"]
+
+_ENGINE = Path(__file__).parent
+_LIST = _ENGINE / "compiled.txt"  # a line for each module: the SHA-256 of its source when it was compiled
+
+
+def is_compiled() -> bool:
+    """Return whether the engine runs as compiled modules; the same sources run without."""
+    return any((_ENGINE / f"world{suffix}").exists() for suffix in EXTENSION_SUFFIXES)
+
+
+def _check_compiled() -> None:
+    """Refuse a compiled engine of other sources than those that lie beside it."""
+    listed = _LIST.read_text(encoding="ascii").splitlines() if _LIST.is_file() else [" alfworld/engine/world.py"]
+    for line in listed:
+        digest, name = line.split(" ", 1)
+        if hashlib.sha256((_ENGINE.parents[1] / name).read_bytes()).hexdigest() != digest:
+            raise UsageError(
+                f"ALFWorld's compiled engine is of another version of {name}: install natlang-envs again, "
+                "or delete the compiled files beside it"
+            )
+
+
+if is_compiled():
+    _check_compiled()

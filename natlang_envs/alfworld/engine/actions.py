@@ -1,14 +1,15 @@
-"""The effects of ALFWorld's commands on a world, and their answers.
+"""What can be done in a world now, and the effect and the answer of each command.
 
-Each function takes the world and the numbers of what the command names (0 where it names less), and returns the answer.
+Each effect takes the world and the numbers of what the command names (0 where it names less), and returns the answer.
 """
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from natlang_envs.alfworld.engine.game import bits
+from natlang_envs.alfworld.engine.game import AvailableActions, Game, Place, bits
 from natlang_envs.alfworld.engine.grammar import (
     EMPTY_HANDS,
     FACING,
@@ -21,6 +22,7 @@ from natlang_envs.alfworld.engine.grammar import (
 if TYPE_CHECKING:
     from natlang_envs.alfworld.engine.world import World
 
+_GO: Final = "go to "
 _LISTS_KEPT: Final = 256
 Effect = Callable[["World", int, int], str]
 
@@ -164,20 +166,20 @@ def cut(world: World, thing: int, knife: int) -> str:
 # for each of the two things or receptacles that the command names.
 _BITS: Final = 16
 _MASK: Final = 0xFFFF
-DO_LOOK: Final = 0 << 32
-DO_INVENTORY: Final = 1 << 32
-DO_HELP: Final = 2 << 32
-DO_EXAMINE_RECEPTACLE: Final = 3 << 32
-DO_EXAMINE_THING: Final = 4 << 32
-DO_OPEN: Final = 5 << 32
-DO_CLOSE: Final = 6 << 32
-DO_TAKE: Final = 7 << 32
-DO_PUT: Final = 8 << 32
-DO_CLEAN: Final = 9 << 32
-DO_HEAT: Final = 10 << 32
-DO_COOL: Final = 11 << 32
-DO_USE: Final = 12 << 32
-DO_CUT: Final = 13 << 32
+_DO_LOOK: Final = 0 << 32
+_DO_INVENTORY: Final = 1 << 32
+_DO_HELP: Final = 2 << 32
+_DO_EXAMINE_RECEPTACLE: Final = 3 << 32
+_DO_EXAMINE_THING: Final = 4 << 32
+_DO_OPEN: Final = 5 << 32
+_DO_CLOSE: Final = 6 << 32
+_DO_TAKE: Final = 7 << 32
+_DO_PUT: Final = 8 << 32
+_DO_CLEAN: Final = 9 << 32
+_DO_HEAT: Final = 10 << 32
+_DO_COOL: Final = 11 << 32
+_DO_USE: Final = 12 << 32
+_DO_CUT: Final = 13 << 32
 _EFFECTS: Final[tuple[Effect, ...]] = (
     look,
     inventory,
@@ -196,8 +198,7 @@ _EFFECTS: Final[tuple[Effect, ...]] = (
 )
 
 
-def action(effect: int, first: int, second: int = 0) -> int:
-    """Return the integer of an action: one of the constants above, and what the command names."""
+def _action(effect: int, first: int, second: int = 0) -> int:
     return effect | first << _BITS | second
 
 
@@ -221,3 +222,88 @@ def _list(world: World, things: int) -> str:
             lists.clear()
         words = lists[things] = listing(f"a {world.game.things[thing].name}" for thing in bits(things))
     return words
+
+
+def cache_key(world: World) -> tuple[Any, ...]:
+    """Return the cache key of a situation; while something is held, the contents rarely matter, so keys are few."""
+    game, location, held = world.game, world.location, world.held
+    place = game.places[location]
+    doors = world.opened & place.doors
+    if held is None:
+        return (location, doors, place.pick(world.contents))
+    to_cut = world.things_at[location] & game.sliceable if game.knives >> held & 1 else 0
+    if game.loose_lamps:
+        return (location, doors, held, to_cut, place.pick(world.contents))
+    return (location, doors, held, to_cut)
+
+
+def find_actions(world: World) -> AvailableActions:
+    """Return the actions of a world's present situation; they depend on nothing but its cache key."""
+    game, held = world.game, world.held
+    place = game.places[world.location]
+    if not place.always:
+        place.always.update(_always(game, place))
+    found = place.always.copy()
+    for number in place.receptacles:
+        name, kind, _, openable = game.receptacles[number]
+        inside = world.contents[number]
+        reachable = not openable or bool(world.opened >> number & 1)
+        if openable and reachable:
+            found[f"close {name}"] = _action(_DO_CLOSE, number)
+        elif openable:
+            found[f"open {name}"] = _action(_DO_OPEN, number)
+        if inside & game.toggleable:
+            for thing in bits(inside & game.toggleable):
+                found[f"use {game.things[thing].name}"] = _action(_DO_USE, thing)
+        if held is not None:
+            _add_work(found, world, held, number, name, kind, reachable)
+        elif reachable:
+            rest = inside & game.pickupable
+            while rest:
+                thing = (rest & -rest).bit_length() - 1
+                rest &= rest - 1
+                found[f"take {game.things[thing].name} from {name}"] = _action(_DO_TAKE, thing, number)
+    if held is not None:
+        _add_handling(found, world, held)
+    commands = sorted(found)
+    before = bisect(commands, _GO)
+    commands[before:before] = place.ways
+    return tuple(commands), found
+
+
+def _always(game: Game, place: Place) -> dict[str, int]:
+    """Return what can be done at a place whatever lies there and is held."""
+    found = {"look": _DO_LOOK, "inventory": _DO_INVENTORY}
+    if game.grammar.help:
+        found["help"] = _DO_HELP
+    for number in place.receptacles:
+        found[f"examine {game.receptacles[number].name}"] = _action(_DO_EXAMINE_RECEPTACLE, number)
+    return found
+
+
+def _add_handling(found: dict[str, int], world: World, held: int) -> None:
+    """Add what can be done anywhere with the thing in hand."""
+    game = world.game
+    name = game.things[held].name
+    found[f"examine {name}"] = _action(_DO_EXAMINE_THING, held)
+    if game.knives >> held & 1:
+        for thing in bits(world.things_at[world.location] & game.sliceable):
+            found[f"slice {game.things[thing].name} with {name}"] = _action(_DO_CUT, thing, held)
+
+
+def _add_work(
+    found: dict[str, int], world: World, held: int, number: int, name: str, kind: str, reachable: bool
+) -> None:
+    """Add what can be done with the thing in hand at a receptacle."""
+    game, one = world.game, 1 << held
+    thing, thing_kind = game.things[held]
+    if reachable and (kind, thing_kind) in game.can_contain:
+        found[game.grammar.put.format(thing, name)] = _action(_DO_PUT, held, number)
+    if kind in game.grammar.cleaners:
+        if game.cleanable & one:
+            found[f"clean {thing} with {name}"] = _action(_DO_CLEAN, held, number)
+    elif kind == "microwave":
+        if game.heatable & one:
+            found[f"heat {thing} with {name}"] = _action(_DO_HEAT, held, number)
+    elif kind == "fridge" and game.coolable & one:
+        found[f"cool {thing} with {name}"] = _action(_DO_COOL, held, number)

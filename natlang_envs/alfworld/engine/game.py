@@ -14,32 +14,16 @@ from random import Random
 from typing import Any, NamedTuple
 
 from natlang_envs.alfworld.engine.game_file import GameText, read_game_file
-from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, Goal, parse_goal
+from natlang_envs.alfworld.engine.goals import LOOK, STATIONS, TREATMENTS, Goal, parse_goal
 from natlang_envs.alfworld.engine.grammar import BY_NAME, GRAMMARS, MIDDLE_OF_THE_ROOM, Grammar, listing
-from natlang_envs.alfworld.engine.pddl_facts import ProblemFacts, type_name
+from natlang_envs.alfworld.engine.pddl_facts import MARKS, ProblemFacts, type_name
 from natlang_envs.errors import UsageError, one_of
 
 __all__ = ["GRAMMARS", "Game", "GameText", "Receptacle", "Thing", "bits", "parse_game", "read_game_file"]
 
-# Sets of things, by the predicates of the domain that say what is in them.
-MARKS = {
-    "pickupable": "pickupable",
-    "cleanable": "cleanable",
-    "heatable": "heatable",
-    "coolable": "coolable",
-    "toggleable": "toggleable",
-    "sliceable": "sliceable",
-    "receptacle_things": "isreceptacleobject",
-    "hot": "ishot",
-    "cool": "iscool",
-    "clean": "isclean",
-    "toggled": "istoggled",
-    "sliced": "issliced",
-}
 # All commands of a situation, sorted, and what each of them does, without those that go elsewhere, which are the same
 # in all situations. Plain tuples and dictionaries of strings are left out by the garbage collector.
 AvailableActions = tuple[tuple[str, ...], dict[str, int]]
-_NEEDED = {CLEAN: {"sinkbasin"}, HEAT: {"microwave"}, COOL: {"fridge"}}
 
 
 class Receptacle(NamedTuple):
@@ -71,14 +55,10 @@ def _nothing(_contents: list[int]) -> None:
 
 
 class Place:
-    """The receptacles at one location; all games of a room share it.
+    """The receptacles at one location, and the commands that go elsewhere, sorted; all games of a room share it.
 
-    Attributes:
-        receptacles: Their numbers.
-        doors: The set of those with a door.
-        ways: The commands that go elsewhere, sorted.
-        pick: What picks their contents out of those of all receptacles.
-        always: The actions that are always available here; the engine fills it in when they are first asked for.
+    `pick` picks the contents of these receptacles out of those of all. `always` has the actions that are always
+    available here; the engine fills it in when they are first asked for.
     """
 
     __slots__ = ("always", "doors", "pick", "receptacles", "ways")
@@ -92,12 +72,7 @@ class Place:
 
 
 class Directions:
-    """What all games with the same receptacles share, apart from those with and without `help`.
-
-    Attributes:
-        room: What is seen from the middle of the room at the start.
-        destinations: The receptacle that each command `go to …` leads to, sorted.
-    """
+    """What all games with the same receptacles share, apart from those with and without `help`; see `Game`."""
 
     __slots__ = ("_doors", "_places", "destinations", "room")
 
@@ -109,11 +84,9 @@ class Directions:
 
     def place(self, receptacles: tuple[int, ...]) -> Place:
         """Return the place that has these receptacles."""
-        place = self._places.get(receptacles)
-        if place is None:
-            doors = self._doors & _set(receptacles)
-            place = self._places[receptacles] = Place(receptacles, doors, self.destinations)
-        return place
+        if receptacles not in self._places:
+            self._places[receptacles] = Place(receptacles, self._doors & _set(receptacles), self.destinations)
+        return self._places[receptacles]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,6 +157,13 @@ class Game:
     actions_cache: dict[tuple[Any, ...], AvailableActions] = field(repr=False)
     lists: dict[int, str] = field(repr=False)
 
+    def lying(self) -> int:
+        """Return the set of the things that lie in receptacles at the start."""
+        members = 0
+        for inside in self.contents:
+            members |= inside
+        return members
+
 
 def parse_game(text: GameText, numbers: Random | None = None) -> Game:
     """Read a game.
@@ -198,25 +178,25 @@ def parse_game(text: GameText, numbers: Random | None = None) -> Game:
     grammar = BY_NAME[one_of("grammar", text.grammar, GRAMMARS)]
     facts = ProblemFacts(text.problem, numbers)
     names, goal = facts.names, parse_goal(facts.goal)
-    types = {each: type_name(kind) for name in ("receptacletype", "objecttype") for each, kind in facts.pairs(name)}
-    places = facts.pairs("receptacleatlocation")
+    types = {each: type_name(kind) for name in ("receptacletype", "objecttype") for each, kind in facts.pairs[name]}
+    places = facts.pairs["receptacleatlocation"]
     location_of = dict(places)
     if len(location_of) < len(places):
         raise UsageError("this ALFWorld game has a receptacle at two locations: take a game of the official form")
-    starts = [location for _, location in facts.pairs("atlocation")]
+    starts = [location for _, location in facts.pairs["atlocation"]]
     if len(starts) != 1:
         raise UsageError(f"this ALFWorld game names {len(starts)} places to start from, not one: export it again")
     receptacles = _numbers(location_of)
-    locations = _numbers({*starts, *location_of.values(), *(place for _, place in facts.pairs("objectatlocation"))})
+    locations = _numbers({*starts, *location_of.values(), *(place for _, place in facts.pairs["objectatlocation"])})
     mentioned = ("objecttype", "objectatlocation", "inreceptacle")
-    things = _numbers({*facts.singles("pickupable"), *(each for name in mentioned for each, _ in facts.pairs(name))})
+    things = _numbers({*facts.singles["pickupable"], *(each for name in mentioned for each, _ in facts.pairs[name])})
 
     def marked(predicate: str, numbers: dict[str, int] = things) -> int:
-        return _set(numbers[each] for each in facts.singles(predicate) if each in numbers)
+        return _set(numbers[each] for each in facts.singles[predicate] if each in numbers)
 
     def by_place(predicate: str, places: dict[str, int]) -> tuple[int, ...]:
         sets = [0] * len(places)
-        for each, place in facts.pairs(predicate):
+        for each, place in facts.pairs[predicate]:
             if place in places and each in things:
                 sets[places[place]] |= 1 << things[each]
         return tuple(sets)
@@ -233,7 +213,7 @@ def parse_game(text: GameText, numbers: Random | None = None) -> Game:
         things=tuple(Thing(names[each], types.get(each, "")) for each in things),
         locations=tuple(names[each] for each in locations),
         start=locations[starts[0]],
-        can_contain=_shared(frozenset((type_name(a), type_name(b)) for a, b in facts.pairs("cancontain"))),
+        can_contain=_shared(frozenset((type_name(a), type_name(b)) for a, b in facts.pairs["cancontain"])),
         marks={field: marked(predicate) for field, predicate in MARKS.items()},
         inside=by_place("inreceptacleobject", things),
         contents=by_place("inreceptacle", receptacles),
@@ -274,7 +254,7 @@ def assemble(
     for number, (_, kind) in enumerate(things):
         if kind in kinds:
             kinds[kind] |= 1 << number
-    able = {CLEAN: "cleanable", HEAT: "heatable", COOL: "coolable"}.get(goal.task_type)
+    verb = TREATMENTS.get(goal.task_type)
     sets: dict[str, Any] = {field: marks.get(field, 0) for field in MARKS}
     toggleable, pickupable = marks.get("toggleable", 0), marks.get("pickupable", 0)
     directions = _directions(tuple([each.name for each in receptacles]), doors, bool(grammar.help))
@@ -293,7 +273,7 @@ def assemble(
         contents=contents,
         things_at=things_at,
         opened=opened,
-        wanted=kinds[goal.object_type] & (marks.get(able, 0) if able else -1) if goal.object_type else 0,
+        wanted=kinds[goal.object_type] & (marks.get(f"{verb}able", 0) if verb else -1) if goal.object_type else 0,
         wanted_in=tuple(wanted_in),
         lamps=kinds[goal.toggle_type] & toggleable if goal.toggle_type else 0,
         knives=kinds["knife"] | kinds["butterknife"],
@@ -325,21 +305,14 @@ def _set(numbers: Iterable[int]) -> int:
     return members
 
 
-_FITS: dict[frozenset[tuple[str, str]], frozenset[tuple[str, str]]] = {}
-
-
+@lru_cache(maxsize=1_024)
 def _shared(fits: frozenset[tuple[str, str]]) -> frozenset[tuple[str, str]]:
     """Return one object for all equal sets: games of a room agree in what fits where."""
-    if len(_FITS) >= 1024:
-        _FITS.clear()
-    return _FITS.setdefault(fits, fits)
+    return fits
 
 
 def _check_solvable(game: Game) -> None:
-    goal = game.goal
-    lying = 0
-    for inside in game.contents:
-        lying |= inside
+    goal, lying, station = game.goal, game.lying(), STATIONS.get(game.goal.task_type, "").lower()
     can_be_taken = (game.wanted & game.pickupable & lying).bit_count()
     if can_be_taken < goal.count:
         what = f"asks for {goal.count} {goal.object_type} to take, and has {can_be_taken} that will do"
@@ -349,8 +322,8 @@ def _check_solvable(game: Game) -> None:
         what = f"has no {goal.toggle_type} to turn on"
     elif not game.wanted_in or (goal.receptacle_type, goal.object_type) not in game.can_contain:
         what = f"has no {goal.receptacle_type} that takes a {goal.object_type}"
-    elif goal.task_type in _NEEDED and not any(r.type in _NEEDED[goal.task_type] for r in game.receptacles):
-        what = f"has no {' or '.join(sorted(_NEEDED[goal.task_type]))}"
+    elif station and not any(each.type == station for each in game.receptacles):
+        what = f"has no {station}"
     else:
         return
     raise UsageError(f"this ALFWorld game cannot be solved, choose another: it {what}")

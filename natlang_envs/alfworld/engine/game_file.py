@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from natlang_envs.alfworld.engine.grammar import GRAMMARS, name_of
+from natlang_envs.alfworld.engine.grammar import GRAMMARS, NAMES
 from natlang_envs.errors import UsageError
 
 # The first 16 digits of SHA-256, as `_rules_of` and `_texts_of` compute them.
@@ -72,12 +72,7 @@ def read_game_file(path: Path | str) -> GameText:
 
 
 def recognise(domain: str, texts: str) -> tuple[str, str]:
-    """Return the task's sentence and the name of the grammar of a game.
-
-    Args:
-        domain: The rules, in PDDL.
-        texts: The texts, as in the alfworld package's `alfred.twl2`, with the task's sentence.
-    """
+    """Return the task's sentence and the name of the grammar of a game with this domain and these texts."""
     found = _TASK.search(texts)
     if found is None:
         raise UsageError("its grammar states no task, so it is not ALFWorld's: give a game of ALFWorld")
@@ -93,7 +88,7 @@ def recognise(domain: str, texts: str) -> tuple[str, str]:
     rules = _rules_of(domain)
     if rules is None:
         raise UsageError(f"its domain is not ALFWorld's: give a game of one of {', '.join(GRAMMARS)}")
-    grammar = name_of(words, *rules)
+    grammar = NAMES.get((words, *rules))
     if grammar is None:
         raise UsageError("its domain has `help`, which its grammar has no words for: download or export the game again")
     return task, grammar

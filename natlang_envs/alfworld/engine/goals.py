@@ -15,24 +15,19 @@ HEAT: Final = "pick_heat_then_place_in_recep"
 COOL: Final = "pick_cool_then_place_in_recep"
 TWO: Final = "pick_two_obj_and_place"
 TASK_TYPES = (PLACE, LOOK, CLEAN, HEAT, COOL, TWO)
+# What has to be done first, to a thing that is "cleanable", "heatable" or "coolable", and where every release lets one.
 TREATMENTS: dict[str, Literal["clean", "heat", "cool"]] = {CLEAN: "clean", HEAT: "heat", COOL: "cool"}
+STATIONS = {CLEAN: "SinkBasin", HEAT: "Microwave", COOL: "Fridge"}
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The condition that wins a game.
+    """The condition that wins a game."""
 
-    Attributes:
-        task_type: One of `TASK_TYPES`.
-        object_type: The type of what is to be held or placed, such as "apple".
-        receptacle_type: Where it goes; "" where nothing is placed.
-        toggle_type: The lamp to look at it by; "" in other tasks.
-    """
-
-    task_type: str
-    object_type: str
-    receptacle_type: str = ""
-    toggle_type: str = ""
+    task_type: str  # one of `TASK_TYPES`
+    object_type: str  # the type of what is to be held or placed, such as "apple"
+    receptacle_type: str = ""  # where it goes; "" where nothing is placed
+    toggle_type: str = ""  # the lamp to look at it by; "" in other tasks
 
     @property
     def count(self) -> int:
@@ -85,18 +80,13 @@ def parse_goal(text: str) -> Goal:
     for task_type, pattern in _PATTERNS.items():
         found = pattern.fullmatch(dense)
         if found:
-            types = found.groupdict(default="")
-            return Goal(task_type, types["object"], types.get("receptacle", ""), types.get("toggle", ""))
+            return Goal(task_type, **{f"{name}_type": kind for name, kind in found.groupdict().items()})
     raise UsageError(f"this ALFWorld game has a goal of none of the six task types: {dense[:80]}")
 
 
 def goal_text(goal: Goal) -> str:
     """Return the goal as a problem states it; types are as its `:objects` spell them, without their "Type"."""
     text = _FORMS[goal.task_type]
-    for word, kind in (
-        ("OBJECT", goal.object_type),
-        ("RECEPTACLE", goal.receptacle_type),
-        ("TOGGLE", goal.toggle_type),
-    ):
-        text = text.replace(word, f"{kind}Type")
+    for word, name in _TYPES.items():
+        text = text.replace(word, f"{getattr(goal, f'{name}_type')}Type")
     return text

@@ -44,41 +44,31 @@ _HELP = (
 )
 
 
-def _help_text() -> str:
-    """Return what `help` answers; the line of `move` is two columns short of the others, as it is in the game."""
-    lines = [f"  {what:<{32 if what.startswith('move') else 34}}{meaning}" for what, meaning in _HELP]
-    return "Available commands:\n" + "\n".join(lines) + "\n"
+# The line of `move` is two columns short of the others, as it is in the game.
+_HELP_LINES = [f"  {what:<{32 if what.startswith('move') else 34}}{meaning}\n" for what, meaning in _HELP]
+_HELP_TEXT = f"Available commands:\n{''.join(_HELP_LINES)}"
 
 
 class Grammar(NamedTuple):
-    """One variant of texts and rules.
+    """One variant of texts and rules."""
 
-    Attributes:
-        name: A key of `BY_NAME`.
-        names_location: An arrival is "at loc 40", not at the receptacle.
-        put: The command for putting a thing (first) down in a receptacle (second).
-        put_feedback: Its answer.
-        cleaners: The types of receptacles a thing can be cleaned with.
-        help: The answer to `help`; None where there is no such command.
-    """
-
-    name: str
-    names_location: bool
-    put: str
-    put_feedback: str
-    cleaners: frozenset[str]
-    help: str | None
+    name: str  # a key of `BY_NAME`
+    names_location: bool  # an arrival is "at loc 40", not at the receptacle
+    put: str  # the command for putting a thing (first) down in a receptacle (second)
+    put_feedback: str  # its answer
+    cleaners: frozenset[str]  # the types of receptacles a thing can be cleaned with
+    help: str | None  # the answer to `help`; None where there is no such command
 
 
 def _grammar(name: str, *, new_texts: bool, sinks: bool, help: bool) -> Grammar:
     cleaners = frozenset({"sink", "sinkbasin"} if sinks else {"sinkbasin"})
     if not new_texts:
         return Grammar(name, True, "put {} in/on {}", "You put the {} in/on the {}.", cleaners, None)
-    return Grammar(name, False, "move {} to {}", "You move the {} to the {}.", cleaners, _help_text() if help else None)
+    return Grammar(name, False, "move {} to {}", "You move the {} to the {}.", cleaners, _HELP_TEXT if help else None)
 
 
 # By texts (old or new), whether a sink cleans, and whether there is `help`, which the old texts have no words for.
-_NAMES = {
+NAMES = {
     ("old", True, False): "json_2.1.1",
     ("old", False, False): "0.3.5",
     ("new", True, True): "json_2.1.2",
@@ -89,13 +79,8 @@ _NAMES = {
 GRAMMARS = ("json_2.1.1", "0.4.2", "json_2.1.2", "0.3.5")  # those of a release, which games can be asked for in
 BY_NAME = {
     name: _grammar(name, new_texts=texts == "new", sinks=sinks, help=helps)
-    for (texts, sinks, helps), name in _NAMES.items()
+    for (texts, sinks, helps), name in NAMES.items()
 }
-
-
-def name_of(texts: str, sinks: bool, help: bool) -> str | None:
-    """Return the name of the grammar with these texts (`"old"` or `"new"`) and rules, or None if there is none."""
-    return _NAMES.get((texts, sinks, help))
 
 
 def listing(names: Iterable[str]) -> str:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from random import Random
 from sys import intern
 
 from natlang_envs.errors import UsageError
 
+# A game's sets of things, and the predicates that say what is in them.
+MARKS = {
+    **{able: able for able in ("pickupable", "cleanable", "heatable", "coolable", "toggleable", "sliceable")},
+    **{state: f"is{state}" for state in ("hot", "cool", "clean", "toggled", "sliced")},
+    "receptacle_things": "isreceptacleobject",
+}
 # What a problem may say at the start, and of how many things. The first two groups are read; the third changes neither
 # text nor command.
 _PAIRS = (
     *("atlocation", "receptacleatlocation", "receptacletype", "objectatlocation", "objecttype", "inreceptacle"),
     *("inreceptacleobject", "cancontain"),
 )
-_SINGLES = (
-    *("openable", "opened", "pickupable", "cleanable", "heatable", "coolable", "toggleable", "sliceable"),
-    *("isreceptacleobject", "ishot", "iscool", "isclean", "istoggled", "issliced"),
-)
+_SINGLES = ("openable", "opened", *MARKS.values())
 _SILENT = ("wasinreceptacle", "checked", "examined", "isreceptacleobjectfull", "full", "moveable", "ison")
 _NUMBERS = ("distance", "total-cost", "=")  # not facts
 _ARITIES = {**dict.fromkeys(_PAIRS, 2), **dict.fromkeys(_SINGLES, 1)}
@@ -28,13 +31,11 @@ _FACT = re.compile(r"\(([^()]+)\)")
 class ProblemFacts:
     """The facts at the start of a game, by PDDL ids in lower case.
 
-    Args:
-        problem: A problem in PDDL, of ALFWorld's domain.
-        numbers: If given, what things of a kind draw their numbers from.
-
     Attributes:
         goal: The text of the goal, in lower case.
         names: The game's name of everything that a fact mentions, such as "apple 2".
+        pairs: For each predicate of two things, what it is true of, each once.
+        singles: The same for each predicate of one thing.
     """
 
     def __init__(self, problem: str, numbers: Random | None = None) -> None:
@@ -54,16 +55,8 @@ class ProblemFacts:
                 raise UsageError(f"this game is not of ALFWorld's domain: its problem begins with ({found[:60]})")
         self.goal = text[end:]
         self.names = _names({each for facts in rows.values() for row in facts for each in row}, numbers)
-        self._pairs = {predicate: [(row[0], row[1]) for row in rows[predicate]] for predicate in _PAIRS}
-        self._singles = {predicate: [row[0] for row in rows[predicate]] for predicate in _SINGLES}
-
-    def pairs(self, predicate: str) -> list[tuple[str, str]]:
-        """Return what a predicate of two things is true of, each once."""
-        return self._pairs[predicate]
-
-    def singles(self, predicate: str) -> list[str]:
-        """Return what a predicate of one thing is true of, each once."""
-        return self._singles[predicate]
+        self.pairs = {predicate: [(row[0], row[1]) for row in rows[predicate]] for predicate in _PAIRS}
+        self.singles = {predicate: [row[0] for row in rows[predicate]] for predicate in _SINGLES}
 
 
 def type_name(id: str) -> str:
@@ -79,10 +72,8 @@ def _names(ids: set[str], numbers: Random | None) -> dict[str, str]:
     ordered = sorted(ids)
     if numbers is not None:
         numbers.shuffle(ordered)
-    kinds = {each: _kind(each) for each in ordered}
-    left: dict[str, int] = defaultdict(int)
-    for kind in kinds.values():
-        left[kind] += 1
+    kinds = {each: kind_of(each) for each in ordered}
+    left = Counter(kinds.values())
     names: dict[str, str] = {}
     for each, kind in kinds.items():
         names[each] = intern(f"{kind} {left[kind]}" if kind else f"{each} ")
@@ -90,6 +81,7 @@ def _names(ids: set[str], numbers: Random | None) -> dict[str, str]:
     return names
 
 
-def _kind(id: str) -> str:
+def kind_of(id: str) -> str:
+    """Return the kind that the name of a thing or receptacle begins with; nothing for what has no position."""
     kind, bar, _ = id.partition("_bar_")
     return (f"{kind}basin" if "basin" in id else kind) if bar else ""

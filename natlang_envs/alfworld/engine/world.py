@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from natlang_envs.alfworld.engine import actions
-from natlang_envs.alfworld.engine.available_actions import cache_key, find_actions
 from natlang_envs.alfworld.engine.game import AvailableActions, Game
 from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK
 from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS, WELCOME
@@ -138,10 +137,10 @@ class World:
     def look_around(self) -> None:
         """Find what can be done; called when the place, the hand or what is at the place changed."""
         views = self.game.actions_cache
-        situation = cache_key(self)
+        situation = actions.cache_key(self)
         view = views.get(situation)
         if view is None:
-            view = views[situation] = find_actions(self)
+            view = views[situation] = actions.find_actions(self)
             _KEPT.append(views)
             if len(_KEPT) > _VIEWS_KEPT:
                 oldest = _KEPT.popleft()

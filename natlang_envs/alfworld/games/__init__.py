@@ -2,15 +2,11 @@
 
 splits, size_limits        names of splits and task types; the largest game
 official                   the official games, read from `$ALFWORLD_DATA`
-folder, human_goals        games of a folder; sentences that people wrote
+folder                     games of a folder; sentences that people wrote
 floor_plans                rooms, and statistics of the official games
-made_games                 the base of sources that make a game when it is asked for
-game_builder               a game from what was drawn
-generated_tasks            the generated games of a split,
-generator, layout          each drawn from its id: an aim and a layout,
-sentences, pddl_writer     written as a sentence and as a PDDL problem
+generated_tasks            the base of sources that make their games, and the generated games of a split,
+generator, layout          each drawn from its id: an aim, its sentence and a layout,
+pddl_writer, game_builder  written as a PDDL problem, or built at once
 synthetic_rooms            a new room for every game
-realistic, realistic_layout  games that are hardly told from the official ones,
-room_habits                and what is usual in each room
-weighted_choice            draws with integer weights
+realistic, realistic_layout  games that are hardly told from the official ones, of what is usual in each room
 """

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple, cast
 
 from natlang_envs.alfworld.games.splits import UNSEEN_PLANS
 from natlang_envs.errors import UsageError
 
+_FILE = "floor_plans.json"
 _BY_KIND = {0: "kitchen", 2: "living room", 3: "bedroom", 4: "bathroom"}  # by the hundreds of a floor plan's number
 
 
@@ -58,21 +59,13 @@ class Fixture(NamedTuple):
 
 
 class Room(NamedTuple):
-    """A floor plan.
-
-    Attributes:
-        number: As in `FloorPlan10`.
-        locations: Where its receptacles and fixtures are reached from; receptacles can share one.
-        receptacles: Sorted by their ids.
-        fixtures: The things that never move.
-        movable: The types of objects in it, sorted; there is at least one of each.
-    """
+    """A floor plan, such as `FloorPlan10`, whose number is 10."""
 
     number: int
-    locations: tuple[Location, ...]
-    receptacles: tuple[FloorPlanReceptacle, ...]
-    fixtures: tuple[Fixture, ...]
-    movable: tuple[str, ...]
+    locations: tuple[Location, ...]  # where its receptacles and fixtures are reached from; receptacles can share one
+    receptacles: tuple[FloorPlanReceptacle, ...]  # sorted by their ids
+    fixtures: tuple[Fixture, ...]  # the things that never move
+    movable: tuple[str, ...]  # the types of objects in it, sorted; there is at least one of each
 
     @property
     def seen(self) -> bool:
@@ -92,53 +85,46 @@ class Aim(NamedTuple):
     object_type: str
     target_type: str
 
+    @property
+    def goal(self) -> str:
+        """What callers ask for a task by, such as "Tomato-Microwave"."""
+        return f"{self.object_type}-{self.target_type}"
+
 
 class FloorPlans(NamedTuple):
-    """What holds in every room. All counts are of the official training games.
+    """What holds in every room. All counts are of the official training games, and chances in proportion to them."""
 
-    Attributes:
-        fits: Type of receptacle to the types of objects it takes.
-        actions: "cleanable", "heatable", "coolable", "toggleable" and "sliceable" to types of objects.
-        holders: Types of objects that count as receptacles themselves.
-        aims: Task type to its aims and their weights: of those that are possible in a room, one is chosen with a chance
-            proportional to its weight.
-        kinds: Task type to kinds of rooms, and how often it is asked for there.
-        numbers: Type of object to how often there are 1, 2, and so on, where it is not what the task is about.
-        goal_numbers: Task type to the same for the type of object that the task is about.
-        loose: Type of object to how many in 1,000 lie out of reach, in no receptacle.
-        places: Type of object to types of receptacles and their weights: an object lies in a receptacle with a chance
-            proportional to the weight of its type.
-        single: Types of receptacles that hold no more than one object.
-    """
-
-    fits: Mapping[str, frozenset[str]]
-    actions: Mapping[str, frozenset[str]]
-    holders: frozenset[str]
-    aims: Mapping[str, tuple[tuple[Aim, int], ...]]
-    kinds: Mapping[str, Mapping[str, int]]
-    numbers: Mapping[str, tuple[int, ...]]
-    goal_numbers: Mapping[str, tuple[int, ...]]
-    loose: Mapping[str, int]
-    places: Mapping[str, Mapping[str, int]]
-    single: frozenset[str]
+    fits: Mapping[str, frozenset[str]]  # type of receptacle to the types of objects it takes
+    actions: Mapping[str, frozenset[str]]  # "cleanable", "heatable" and so on to types of objects
+    holders: frozenset[str]  # types of objects that count as receptacles themselves
+    aims: Mapping[str, tuple[tuple[Aim, int], ...]]  # by task type
+    kinds: Mapping[str, Mapping[str, int]]  # task type to kinds of rooms
+    numbers: Mapping[str, tuple[int, ...]]  # type of object, when no task is about it, to how often there are 1, 2, …
+    goal_numbers: Mapping[str, tuple[int, ...]]  # task type to the same for what the task is about
+    loose: Mapping[str, int]  # type of object to how many in 1,000 lie out of reach, in no receptacle
+    places: Mapping[str, Mapping[str, int]]  # type of object to types of receptacles, each of which counts so much
+    single: frozenset[str]  # types of receptacles that hold no more than one object
 
 
-@lru_cache(maxsize=1)
-def _content() -> dict[str, Any]:
-    return json.loads(files("natlang_envs.alfworld.games").joinpath("floor_plans.json").read_text("utf-8"))
+@cache
+def content_of(name: str) -> dict[str, Any]:
+    """Return what a JSON file of this package holds."""
+    return json.loads(files("natlang_envs.alfworld.games").joinpath(name).read_text("utf-8"))
 
 
-@lru_cache(maxsize=1)
+@cache
 def floor_plans() -> FloorPlans:
     """Return what holds in every room."""
-    content = _content()
+    content = content_of(_FILE)
     aims = cast("dict[str, dict[str, int]]", content["aims"])
     kinds = cast("dict[str, dict[str, int]]", content["kinds"])
     return FloorPlans(
         fits={kind: frozenset(things) for kind, things in content["fits"].items()},
         actions={action: frozenset(things) for action, things in content["actions"].items()},
         holders=frozenset(content["holders"]),
-        aims={task: tuple((_aim(task, key), times) for key, times in row.items()) for task, row in aims.items()},
+        aims={
+            task: tuple((Aim(task, *key.split("-")), times) for key, times in row.items()) for task, row in aims.items()
+        },
         kinds={task: {_BY_KIND[int(key)]: times for key, times in row.items()} for task, row in kinds.items()},
         numbers={kind: tuple(row) for kind, row in content["numbers"].items()},
         goal_numbers={task: tuple(row) for task, row in content["goal_numbers"].items()},
@@ -148,21 +134,16 @@ def floor_plans() -> FloorPlans:
     )
 
 
-def _aim(task_type: str, key: str) -> Aim:
-    thing, _, target = key.partition("-")
-    return Aim(task_type, thing, target)
-
-
-@lru_cache(maxsize=1)
+@cache
 def room_numbers() -> tuple[int, ...]:
     """Return the numbers of the 112 floor plans, in order."""
-    return tuple(int(number) for number in _content()["rooms"])
+    return tuple(int(number) for number in content_of(_FILE)["rooms"])
 
 
 @cache
 def room(number: int) -> Room:
     """Return a floor plan."""
-    content = cast("dict[str, Any] | None", _content()["rooms"].get(str(number)))
+    content = cast("dict[str, Any] | None", content_of(_FILE)["rooms"].get(str(number)))
     if content is None:
         raise UsageError(f"there is no floor plan {number!r}: ALFWorld has 1 to 30, 201 to 230, 301 to 330, 401 to 430")
     return Room(

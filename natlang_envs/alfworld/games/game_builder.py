@@ -5,12 +5,14 @@ Objects, receptacles and locations are numbered in the order of the names that t
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache, lru_cache
 from sys import intern
 
 from natlang_envs.alfworld.engine.game import Game, Receptacle, Thing, assemble
 from natlang_envs.alfworld.engine.goals import Goal
 from natlang_envs.alfworld.engine.grammar import BY_NAME
+from natlang_envs.alfworld.engine.pddl_facts import kind_of
 from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room
 from natlang_envs.alfworld.games.layout import Layout, Object, receptacles_of
 from natlang_envs.alfworld.games.pddl_writer import beginning, goal_of, location_id, receptacle_id, thing_id
@@ -21,15 +23,7 @@ _Row = tuple[str, str, tuple[int, ...], int]
 
 
 class _Kind:
-    """A type of thing in a room.
-
-    Attributes:
-        name: The type as the game has it.
-        marks: The sets of things that it is in.
-        fixtures: The things of this type that never move.
-    """
-
-    __slots__ = ("fixtures", "marks", "name")
+    """A type of thing in a room: its name in the game, the sets that it is in, and those that never move."""
 
     def __init__(self, type: str, movable: bool) -> None:
         known = floor_plans()
@@ -43,25 +37,15 @@ class _Kind:
 
 
 class _Parts:
-    """What all games of a room share.
-
-    Attributes:
-        kinds: The types of things, by name in the layout; in the order of the problem's names.
-        numbers: The number of each receptacle of the room.
-        ats: The name of the location of each receptacle of the room.
-        locations: The names of the locations that receptacles and fixtures are at.
-        can_contain: Which (type of receptacle, type of thing) fit.
-    """
-
-    __slots__ = ("_made", "_receptacles", "ats", "can_contain", "kinds", "locations", "numbers")
+    """What all games of a room share; of each receptacle of the room, its number, and in `ats` its location's name."""
 
     def __init__(self, here: Room) -> None:
         known = floor_plans()
         locations = [location_id(each) for each in here.locations]
         ids = [receptacle_id(each).lower() for each in here.receptacles]
         order = sorted(range(len(ids)), key=ids.__getitem__)
-        names = [f"{each.partition('_bar_')[0]}{'basin' if 'basin' in each else ''}" for each in ids]
-        left = {name: names.count(name) for name in names}
+        names = [kind_of(each) for each in ids]
+        left = Counter(names)
         self.numbers = [0] * len(ids)
         self.ats = [locations[each.location] for each in here.receptacles]
         # Name in the game, type, name of the location, and whether it has a door; by number.
@@ -76,7 +60,7 @@ class _Parts:
         self._made: list[dict[int, Receptacle]] = [{} for _ in order]
         types = {*here.movable, *(each.type for each in here.fixtures)}
         movable = frozenset(here.movable)
-        # In names of problems, a type is followed by "_", which is before all letters.
+        # In the order of the problem's names, where a type is followed by "_", which is before all letters.
         in_order = sorted(types, key=lambda kind: f"{kind.lower()}_")
         self.kinds = {kind: _Kind(kind, kind in movable) for kind in in_order}
         for each in here.fixtures:
@@ -97,10 +81,9 @@ class _Parts:
         found: list[Receptacle] = []
         for made, (name, kind, at, door) in zip(self._made, self._receptacles, strict=True):
             location = locations[at]
-            receptacle = made.get(location)
-            if receptacle is None:
-                receptacle = made[location] = Receptacle(name, kind, location, door)
-            found.append(receptacle)
+            if location not in made:
+                made[location] = Receptacle(name, kind, location, door)
+            found.append(made[location])
         return tuple(found)
 
 
@@ -195,5 +178,4 @@ def _location_names(count: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4_096)
 def _goal(aim: Aim) -> Goal:
-    goal = goal_of(aim)
-    return Goal(goal.task_type, goal.object_type.lower(), goal.receptacle_type.lower(), goal.toggle_type.lower())
+    return goal_of(Aim(*[each.lower() for each in aim]))

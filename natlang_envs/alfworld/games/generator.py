@@ -14,14 +14,13 @@ from functools import cache
 from typing import NamedTuple
 
 from natlang_envs.alfworld.engine.game import GRAMMARS, Game, GameText
-from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, TASK_TYPES
+from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, PLACE, STATIONS, TASK_TYPES, TWO
+from natlang_envs.alfworld.engine.grammar import TASK_PREFIX
 from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room, room_numbers
 from natlang_envs.alfworld.games.game_builder import build_game
-from natlang_envs.alfworld.games.layout import Layout, lay_out, places_for
+from natlang_envs.alfworld.games.layout import Layout, WeightedChoice, lay_out, places_for
 from natlang_envs.alfworld.games.pddl_writer import problem_text
-from natlang_envs.alfworld.games.sentences import sentence
 from natlang_envs.alfworld.games.size_limits import within_limits
-from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.task_random import TaskRandom
 
@@ -33,7 +32,15 @@ _TASK_ID = re.compile(
     rf"{PREFIX}/(?:un)?seen/(?P<task_type>\w+)/(?P<room>[0-9]{{1,3}})/(?P<number>[0-9]{{3}}|[1-9][0-9]{{14}})"
 )
 _ROOMS = {True: "seen", False: "unseen"}
-_STATIONS = {CLEAN: "SinkBasin", HEAT: "Microwave", COOL: "Fridge"}
+# Facts of the official games: each task type has two sentences, and each is in half of its games.
+_SENTENCES: dict[str, tuple[str, str]] = {
+    PLACE: ("put a {thing} in {target}.", "put some {thing} on {target}."),
+    LOOK: ("look at {thing} under the {target}.", "examine the {thing} with the {target}."),
+    CLEAN: ("put a clean {thing} in {target}.", "clean some {thing} and put it in {target}."),
+    HEAT: ("put a hot {thing} in {target}.", "heat some {thing} and put it in {target}."),
+    COOL: ("put a cool {thing} in {target}.", "cool some {thing} and put it in {target}."),
+    TWO: ("put two {thing} in {target}.", "find two {thing} and put them in {target}."),
+}
 
 
 class TaskId(NamedTuple):
@@ -73,18 +80,14 @@ def rooms_for(task_type: str, seen: bool) -> tuple[int, ...]:
 def task_ids(
     seen: bool, task_types: Sequence[str] = TASK_TYPES, numbers: range = range(GAMES), aim: str | None = None
 ) -> Iterator[str]:
-    """Yield the ids of generated games, in a fixed order.
+    """Yield the ids of generated games, in the 108 seen rooms or the four unseen ones, in a fixed order.
 
-    Args:
-        seen: In the 108 seen rooms, else in the four unseen ones.
-        task_types: Of these task types.
-        numbers: With these numbers, within `range(GAMES)`.
-        aim: Only those about this object and this receptacle or lamp, such as `"Tomato-Microwave"`.
+    With an aim, only those about this object and this receptacle or lamp, such as `"Tomato-Microwave"`.
     """
     for task_type in task_types:
         for place in rooms_for(task_type, seen):
             aims = _aims(task_type, place)
-            wanted = {each for each in aims.outcomes if aim in (None, f"{each.object_type}-{each.target_type}")}
+            wanted = {each for each in aims.outcomes if aim in (None, each.goal)}
             before = str(TaskId(task_type, place, 0))[: -len(f"{0:03}")]
             for number in numbers if wanted else ():
                 task = f"{before}{number:03}"
@@ -95,14 +98,7 @@ def task_ids(
 def draw_task_id(
     uniform: Callable[[], float], seen: bool, task_types: Sequence[str] = TASK_TYPES, numbers: range = range(GAMES)
 ) -> str:
-    """Return the id of a game: task types and kinds of rooms as often as officially, then any room and any number.
-
-    Args:
-        uniform: Gives numbers in [0, 1), as `np_random.random` does; called three times.
-        seen: In the 108 seen rooms, else in the four unseen ones.
-        task_types: Of these task types.
-        numbers: With these numbers, within `range(GAMES)`.
-    """
+    """Return the id of a game: task types and kinds of rooms as often as officially, then any room and any number."""
     task_type, places = _mix(tuple(task_types), seen).at(uniform())
     return str(TaskId(task_type, places[int(uniform() * len(places))], numbers[int(uniform() * len(numbers))]))
 
@@ -144,10 +140,18 @@ def generated_game(task_id: str) -> GeneratedGame:
     return game_in(room(task.room), aim_of(task), TaskRandom(f"alfworld/game/{task_id}"))
 
 
-def game_in(here: Room, aim: Aim, random: TaskRandom) -> GeneratedGame:
+def game_in(
+    here: Room, aim: Aim, random: TaskRandom, layout: Callable[[Room, Aim, TaskRandom], Layout] = lay_out
+) -> GeneratedGame:
     """Return a game in a room, whose objects are laid out anew."""
     task = sentence(aim, random.below(2))
-    return GeneratedGame(here, lay_out(here, aim, random), aim, task)
+    return GeneratedGame(here, layout(here, aim, random), aim, task)
+
+
+def sentence(aim: Aim, variant: int) -> str:
+    """Return the whole sentence, such as "Your task is to: put a hot apple in fridge."; `variant` is 0 or 1."""
+    words = _SENTENCES[aim.task_type][variant]
+    return TASK_PREFIX + words.format(thing=aim.object_type.lower(), target=aim.target_type.lower())
 
 
 @cache
@@ -165,7 +169,7 @@ def is_possible(aim: Aim, here: Room) -> bool:
     types = tuple(receptacle.type for receptacle in here.receptacles)
     if aim.object_type not in here.movable or not places_for(aim.object_type, types, aim).outcomes:
         return False
-    station = _STATIONS.get(aim.task_type)
+    station = STATIONS.get(aim.task_type)
     if aim.task_type == LOOK:
         ends = any(fixture.type == aim.target_type and fixture.receptacle >= 0 for fixture in here.fixtures)
     else:
@@ -175,11 +179,16 @@ def is_possible(aim: Aim, here: Room) -> bool:
 
 @cache
 def _mix(task_types: tuple[str, ...], seen: bool) -> WeightedChoice[tuple[str, tuple[int, ...]]]:
-    """Return the task types with the rooms of each kind, as often as in the official training games."""
-    outcomes: list[tuple[tuple[str, tuple[int, ...]], int]] = []
-    for task_type in task_types:
-        for kind, times in floor_plans().kinds[task_type].items():
-            places = tuple(number for number in rooms_for(task_type, seen) if room(number).kind == kind)
-            if places:
-                outcomes.append(((task_type, places), times))
-    return WeightedChoice(outcomes)
+    return types_and_rooms(task_types, lambda task_type: rooms_for(task_type, seen))
+
+
+def types_and_rooms(
+    task_types: Sequence[str], rooms: Callable[[str], Sequence[int]]
+) -> WeightedChoice[tuple[str, tuple[int, ...]]]:
+    """Return the task types with their rooms of each kind, as often as in the official training games."""
+    found = [
+        (task_type, tuple(number for number in rooms(task_type) if room(number).kind == kind), times)
+        for task_type in task_types
+        for kind, times in floor_plans().kinds[task_type].items()
+    ]
+    return WeightedChoice(((task_type, places), times) for task_type, places, times in found if places)

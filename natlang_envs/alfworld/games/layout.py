@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Final, NamedTuple
+from itertools import accumulate
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from natlang_envs.alfworld.engine.goals import PLACE, TWO
 from natlang_envs.alfworld.games.floor_plans import Aim, Fixture, Location, Room, floor_plans, room
-from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
 from natlang_envs.task_random import TaskRandom
 
 _CENTIMETRE: Final = 10  # millimetres; ids tell no less apart
@@ -19,20 +22,35 @@ _KEPT = 50_000  # rooms times types of objects whose places are kept in mind; ma
 
 
 Point = tuple[int, int, int]  # as `Spot` is
+Outcome = TypeVar("Outcome")
+
+
+class WeightedChoice(Generic[Outcome]):
+    """Outcomes, each drawn in proportion to its weight: a whole number, so that rounding cannot change a draw."""
+
+    def __init__(self, weights: Iterable[tuple[Outcome, int]]) -> None:
+        # `outcomes` holds those with a weight above 0, in the order given.
+        kept = [(outcome, weight) for outcome, weight in weights if weight > 0]
+        self.outcomes = tuple(outcome for outcome, _ in kept)
+        self._sums = tuple(accumulate(weight for _, weight in kept))
+
+    def draw(self, random: TaskRandom) -> Outcome:
+        """Return an outcome; there must be one."""
+        if len(self.outcomes) == 1:
+            random.position += 1  # whatever the number is
+            return self.outcomes[0]
+        return self.outcomes[bisect_right(self._sums, random.below(self._sums[-1]))]
+
+    def at(self, fraction: float) -> Outcome:
+        """Return the outcome at a fraction, in [0, 1), of the sum of the weights; there must be one."""
+        return self.outcomes[bisect_right(self._sums, int(fraction * self._sums[-1]))]
 
 
 class Object:
-    """An object where a game begins.
+    """An object where a game begins: in `receptacle`, counted in `Room.receptacles`, or nowhere, -1.
 
-    Its spot is drawn when it is asked for, since most games can be played without knowing it.
-
-    Attributes:
-        type: What it is.
-        receptacle: Where it lies, counted in `Room.receptacles`; -1 for one that lies nowhere.
-        also: The other receptacles it lies in.
-        location: Where it is reached from: as its receptacle is, if it lies in one.
-        holder: The object that it lies in, counted in `Layout.objects`; -1 for none.
-        cool: Whether it is cold.
+    It may `also` lie in other receptacles, and in a `holder`, counted in `Layout.objects`. Its spot is drawn when it is
+    asked for, since most games can be played without knowing it.
     """
 
     __slots__ = ("_grounds", "_position", "_random", "_x", "also", "cool", "holder", "location", "receptacle", "type")
@@ -91,68 +109,48 @@ class Layout(NamedTuple):
     start: Location
 
 
+@dataclass(slots=True)
 class _Kind:
-    """A type of object in a room, when a task is not about it.
+    """A type of object in a room, when a task is not about it; of 1,000, `loose` lie out of reach."""
 
-    Attributes:
-        type: Its name.
-        numbers: How many there are.
-        loose: How many in 1,000 lie out of reach.
-        places: The receptacles that they can lie in.
-    """
-
-    __slots__ = ("loose", "numbers", "places", "type")
-
-    def __init__(self, type: str, receptacle_types: tuple[str, ...]) -> None:
-        self.type = type
-        self.numbers = _numbers(None, type)
-        self.loose = floor_plans().loose.get(type, 0)
-        self.places = _places(type, receptacle_types, None)
+    type: str
+    numbers: WeightedChoice[int]
+    loose: int
+    places: WeightedChoice[int]
 
 
 class Grounds:
-    """What all layouts of a room share.
-
-    Attributes:
-        types: The types of its receptacles.
-        single: Those receptacles that hold no more than one object.
-        locations: Where each receptacle is reached from.
-        kinds: The types of its objects.
-        corners: Of the spots that things in each receptacle can have, the lowest; in centimetres.
-    """
-
-    __slots__ = ("_area", "_fixed", "_reached", "corners", "kinds", "locations", "single", "types")
+    """What all layouts of a room share: its kinds of objects and, by number, what is known of its receptacles."""
 
     def __init__(self, here: Room) -> None:
         known = floor_plans()
         self.types = tuple([each.type for each in here.receptacles])
         self.single = frozenset([index for index, kind in enumerate(self.types) if kind in known.single])
         self.locations = [here.locations[each.location] for each in here.receptacles]
-        self.kinds = [_Kind(kind, self.types) for kind in here.movable]
-        self._fixed: dict[str, list[Point]] = {}  # the spots of the things that never move, by type
-        for each in here.fixtures:
-            self._fixed.setdefault(each.type, []).append(each.spot)
+        self.kinds = [
+            _Kind(kind, _numbers(kind), known.loose.get(kind, 0), _places(kind, self.types, None))
+            for kind in here.movable
+        ]
+        # The lowest of the spots that things in each receptacle can have; in centimetres.
         middles: list[Point] = [each.spot for each in here.receptacles]
         self.corners: list[Point] = [
             (x // _CENTIMETRE - _SPREAD, y // _CENTIMETRE, z // _CENTIMETRE - _SPREAD) for x, y, z in middles
         ]
+        self._fixed: dict[str, list[Point]] = {}  # the spots of the things that never move, by type
+        for each in here.fixtures:
+            self._fixed.setdefault(each.type, []).append(each.spot)
         self._reached = frozenset(here.locations)
         xs, zs = [each.x for each in here.locations], [each.z for each in here.locations]
         self._area = (min(xs), max(xs) - min(xs) + 1, min(zs), max(zs) - min(zs) + 1)
 
     def put(
-        self,
-        kind: str,
-        receptacle: int,
-        others: list[Object],
-        random: TaskRandom,
-        also: tuple[int, ...] = (),
-        cool: bool = False,
+        self, kind: str, places: tuple[int, ...], others: list[Object], random: TaskRandom, cool: bool = False
     ) -> Object:
-        """Return an object in a receptacle, or out of reach for -1, at a spot where no other of its type is."""
+        """Return an object in receptacles, its main one first, or out of reach, where no other of its type is."""
         fixed = self._fixed.get(kind)
+        receptacle = places[0] if places else -1
         while True:
-            found = Object(kind, receptacle, also, cool, self, random)
+            found = Object(kind, receptacle, places[1:], cool, self, random)
             for other in others:
                 if found.is_at(other):
                     break
@@ -195,7 +193,7 @@ def lay_out(here: Room, aim: Aim, random: TaskRandom) -> Layout:
     full: set[int] = set()
     for kind in known.kinds:
         sought = kind.type == aim.object_type
-        numbers = goal_number(aim) if sought else kind.numbers
+        numbers = goal_numbers(aim.task_type) if sought else kind.numbers
         places = places_for(kind.type, known.types, aim) if sought else kind.places
         alike: list[Object] = []
         for _ in range(numbers.draw(random)):
@@ -205,7 +203,7 @@ def lay_out(here: Room, aim: Aim, random: TaskRandom) -> Layout:
                 chosen = _place(places, full, sought, random)
             if chosen in known.single:
                 full.add(chosen)
-            alike.append(known.put(kind.type, chosen, alike, random))
+            alike.append(known.put(kind.type, (chosen,) if chosen >= 0 else (), alike, random))
         objects += alike
     return Layout(tuple(objects), known.start(objects, random))
 
@@ -228,15 +226,15 @@ def _places(kind: str, receptacle_types: tuple[str, ...], barred: str | None) ->
     )
 
 
-def goal_number(aim: Aim) -> WeightedChoice[int]:
+@cache
+def goal_numbers(task_type: str) -> WeightedChoice[int]:
     """Return how many objects there are of the type that a task is about."""
-    return _numbers(aim.task_type, None)
+    return WeightedChoice(enumerate(floor_plans().goal_numbers[task_type], 1))
 
 
 @cache
-def _numbers(task_type: str | None, kind: str | None) -> WeightedChoice[int]:
-    known = floor_plans().numbers[kind] if kind else floor_plans().goal_numbers[str(task_type)]
-    return WeightedChoice(enumerate(known, 1))
+def _numbers(kind: str) -> WeightedChoice[int]:
+    return WeightedChoice(enumerate(floor_plans().numbers[kind], 1))
 
 
 def _place(places: WeightedChoice[int], full: set[int], sought: bool, random: TaskRandom) -> int:

@@ -32,21 +32,12 @@ _HEAD = 131_072  # bytes at the beginning, which hold the rules and the texts
 _SENTENCE = re.compile(rb'Your task is to: [^"\\]*')
 _REMEDY = "run `pip install alfworld` and `alfworld-download`, or pass source='generated', which needs no download"
 
-_REMEDY_HUMAN = "run `alfworld-download`, or leave human_goals out"
-
-
-class _Packed(NamedTuple):
-    """A game of a compact file: the task's sentence, and the problem, compressed."""
-
-    task: str
-    problem: bytes
-
 
 class _Compact(NamedTuple):
-    """What one compact file holds, by task id."""
+    """What one compact file holds: by task id, the task's sentence and the problem, compressed."""
 
     grammar: str
-    games: dict[str, _Packed]
+    games: dict[str, tuple[str, bytes]]
 
 
 def data_folder() -> Path:
@@ -73,23 +64,23 @@ def official_ids(folder: Path, split: OfficialSplit) -> tuple[str, ...]:
 def official_text(folder: Path, task_id: str) -> GameText:
     """Return a game that `official_ids` lists."""
     _, split, task, trial = task_id.split("/")
-    compact = _compact_file(folder, cast("OfficialSplit", split))
+    compact = _compact_file(folder, split)
     if not compact.is_file():
         return read_game_file(folder / _LAYOUT / split / task / trial / GAME)
     content = _read_compact(compact)
-    packed = content.games[task_id]
-    return GameText(zlib.decompress(packed.problem).decode(), packed.task, content.grammar)
+    sentence, problem = content.games[task_id]
+    return GameText(zlib.decompress(problem).decode(), sentence, content.grammar)
 
 
 def official_trajectory(folder: Path, task_id: str) -> Path:
     """Return where a game's `traj_data.json` is, which holds the sentences that people wrote."""
     _, split, task, trial = task_id.split("/")
-    if _compact_file(folder, cast("OfficialSplit", split)).is_file():
-        raise UsageError(f"{_compact_file(folder, cast('OfficialSplit', split))} has no human goals: {_REMEDY_HUMAN}")
+    if (compact := _compact_file(folder, split)).is_file():
+        raise UsageError(f"{compact} has no human goals: run `alfworld-download`, or leave human_goals out")
     return folder / _LAYOUT / split / task / trial / TRAJECTORY
 
 
-def _compact_file(folder: Path, split: OfficialSplit) -> Path:
+def _compact_file(folder: Path, split: str) -> Path:
     return folder / f"{split}_compact.json.xz"
 
 
@@ -153,11 +144,10 @@ def _read_compact(path: Path) -> _Compact:
         with lzma.open(path) as file:
             content: dict[str, Any] = json.load(file)
         games: dict[str, dict[str, str]] = content["games"]
-        packed: dict[str, _Packed] = {}
-        for name, each in games.items():
-            problem = zlib.compress(each["problem"].encode(), 1)
-            packed[f"{PREFIX}/{name.removesuffix(f'/{GAME}')}"] = _Packed(each["task"], problem)
-        grammar = recognise(content["domain"], content["grammar_template"])[1]
-        return _Compact(grammar, packed)
+        packed = {
+            f"{PREFIX}/{name.removesuffix(f'/{GAME}')}": (each["task"], zlib.compress(each["problem"].encode(), 1))
+            for name, each in games.items()
+        }
+        return _Compact(recognise(content["domain"], content["grammar_template"])[1], packed)
     except (OSError, EOFError, lzma.LZMAError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise UsageError(f"{path} is no compact file of games ({error}): copy it again") from None

@@ -14,24 +14,13 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple, get_args
 
-from natlang_envs.alfworld.engine.game import Game
-from natlang_envs.alfworld.engine.game_file import GameText
-from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, TASK_TYPES
+from natlang_envs.alfworld.engine.goals import HEAT, LOOK, TASK_TYPES, TREATMENTS
 from natlang_envs.alfworld.games.floor_plans import Aim, Room, floor_plans, room, room_numbers
-from natlang_envs.alfworld.games.generator import GeneratedGame, is_possible
-from natlang_envs.alfworld.games.made_games import Goals, MadeGames
-from natlang_envs.alfworld.games.realistic_layout import lay_out_realistically, possible
-from natlang_envs.alfworld.games.room_habits import second_places
-from natlang_envs.alfworld.games.sentences import sentence
-from natlang_envs.alfworld.games.splits import (
-    HELD_OUT_PLANS,
-    UNSEEN_PLANS,
-    VALIDATION_UNSEEN,
-    GeneratedSplit,
-    check_kind,
-    generated_split,
-)
-from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
+from natlang_envs.alfworld.games.generated_tasks import Goals, MadeGames
+from natlang_envs.alfworld.games.generator import GeneratedGame, game_in, is_possible, types_and_rooms
+from natlang_envs.alfworld.games.layout import WeightedChoice
+from natlang_envs.alfworld.games.realistic_layout import lay_out_realistically, possible, second_places
+from natlang_envs.alfworld.games.splits import HELD_OUT_PLANS, UNSEEN_PLANS, VALIDATION_UNSEEN, generated_split
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.task_random import TaskRandom
 
@@ -39,8 +28,7 @@ PREFIX = "realistic"
 GAMES = 1_000_000  # for one goal in one room
 EXAMPLE = f"{PREFIX}/{HEAT}/Apple-Fridge/12/000345"
 _TASK_ID = re.compile(rf"{PREFIX}/(\w+)/([A-Za-z]+)-([A-Za-z]+)/([1-9][0-9]{{0,2}})/([0-9]{{6}})")
-_ABLE = {CLEAN: "cleanable", HEAT: "heatable", COOL: "coolable"}
-_Split = GeneratedSplit | Literal["validation_unseen"] | None
+_Split = Literal["train", "validation", "validation_unseen", "test"] | None
 
 
 class TaskId(NamedTuple):
@@ -52,8 +40,7 @@ class TaskId(NamedTuple):
 
     def __str__(self) -> str:
         """Return the id, from which `parse_task_id` reads the parts back."""
-        kind, thing, target = self.aim
-        return f"{PREFIX}/{kind}/{thing}-{target}/{self.room}/{self.number:06}"
+        return f"{PREFIX}/{self.aim.task_type}/{self.aim.goal}/{self.room}/{self.number:06}"
 
     @property
     def split(self) -> _Split:
@@ -91,11 +78,8 @@ def parse_task_id(task_id: str) -> TaskId:
 def aims(task_type: str, number: int, goals: Goals) -> WeightedChoice[Aim]:
     """Return what a task type can be about in a floor plan.
 
-    Args:
-        task_type: One of `TASK_TYPES`.
-        number: The number of the floor plan.
-        goals: `"official"`, those of the official training games, as often as there; `"new"`, all others that can be
-            done; `"all"`, both, with half of the weight each.
+    `"official"` goals are those of the official training games, as often as there; `"new"` ones all others that can be
+    done; `"all"` has both, with half of the weight each.
     """
     here = room(number)
     official = dict(floor_plans().aims[task_type])
@@ -114,7 +98,8 @@ def _doable(task_type: str, here: Room) -> Iterator[Aim]:
     known = floor_plans()
     lamps = {each.type for each in here.fixtures if each.type in known.actions["toggleable"]}
     targets = lamps if task_type == LOOK else {each.type for each in here.receptacles}
-    able = known.actions[_ABLE[task_type]] if task_type in _ABLE else frozenset(here.movable)
+    verb = TREATMENTS.get(task_type)
+    able = known.actions[f"{verb}able"] if verb else frozenset(here.movable)
     for thing in here.movable:
         for target in sorted(targets):
             aim = Aim(task_type, thing, target)
@@ -132,6 +117,10 @@ class RealisticTasks(MadeGames):
     There is also the split `"validation_unseen"`: eight of the seen rooms, two of each kind, of which neither train nor
     validation has a game. What `goals` means, `aims` says.
     """
+
+    @staticmethod
+    def _made(task_id: str) -> GeneratedGame:
+        return realistic_game(task_id)
 
     def _choose(self, split: str) -> None:
         known: _Split = VALIDATION_UNSEEN if split == VALIDATION_UNSEEN else generated_split(split)
@@ -151,13 +140,15 @@ class RealisticTasks(MadeGames):
         """Return the split of a game."""
         return str(parse_task_id(task_id).split)
 
+    def _about(self, task_id: str) -> tuple[str, str | None]:
+        aim = parse_task_id(task_id).aim
+        return aim.task_type, aim.goal
+
     def check(self, task_id: str) -> None:
         """Raise `UsageError` unless the game exists, in this split and of this kind."""
         super().check(task_id)
         task = parse_task_id(task_id)
-        task_type = task.aim.task_type
-        check_kind(task_id, task_type, self._types, _name(task.aim), self._goal)
-        if task.aim not in aims(task_type, task.room, self._goals).outcomes:
+        if task.aim not in aims(task.aim.task_type, task.room, self._goals).outcomes:
             raise UsageError(f"task {task_id!r} has a goal that is not {self._goals}: pass goals='all'")
 
     def ids(self) -> Iterator[str]:
@@ -168,37 +159,21 @@ class RealisticTasks(MadeGames):
                     for aim in _aims(task_type, place, self._goals, self._goal).outcomes:
                         yield str(TaskId(aim, place, number))
 
-    def text(self, task_id: str) -> GameText:
-        """Return a game as it is written down."""
-        return realistic_game(task_id).text(self._grammar)
-
-    @staticmethod
-    def _make(task_id: str, grammar: str) -> Game:
-        return realistic_game(task_id).game(grammar)
-
 
 def realistic_game(task_id: str) -> GeneratedGame:
     """Return the game of a task id."""
     task = parse_task_id(task_id)
-    random = TaskRandom(f"alfworld/{task}")
-    words = sentence(task.aim, random.below(2))
-    return GeneratedGame(
-        _with_second_places(task.room), lay_out_realistically(task.room, task.aim, random), task.aim, words
-    )
+    return game_in(_with_second_places(task.room), task.aim, TaskRandom(f"alfworld/{task}"), lay_out_realistically)
 
 
 @cache
 def _with_second_places(number: int) -> Room:
     here, also = room(number), second_places(number)
     if not also:
-        return here
+        return here  # the room itself, of which everything is kept
     return here._replace(
         fixtures=tuple(each._replace(also=also.get(index, ())) for index, each in enumerate(here.fixtures))
     )
-
-
-def _name(aim: Aim) -> str:
-    return f"{aim.object_type}-{aim.target_type}"
 
 
 @cache
@@ -206,7 +181,7 @@ def _aims(task_type: str, number: int, goals: Goals, goal: str | None) -> Weight
     found = aims(task_type, number, goals)
     if goal is None:
         return found
-    return WeightedChoice((aim, 1) for aim in found.outcomes if _name(aim) == goal)
+    return WeightedChoice((aim, 1) for aim in found.outcomes if aim.goal == goal)
 
 
 @cache
@@ -222,21 +197,13 @@ def _rooms(split: _Split) -> tuple[int, ...]:
 def _mix(
     types: tuple[str, ...], rooms: tuple[int, ...], goals: Goals, goal: str | None
 ) -> WeightedChoice[tuple[str, tuple[int, ...]]]:
-    """Return the task types with the rooms of each kind, as often as in the official training games."""
-    outcomes: list[tuple[tuple[str, tuple[int, ...]], int]] = []
-    for task_type in types:
-        for kind, times in floor_plans().kinds[task_type].items():
-            places = tuple(
-                number
-                for number in rooms
-                if room(number).kind == kind and _aims(task_type, number, goals, goal).outcomes
-            )
-            if places:
-                outcomes.append(((task_type, places), times))
-    if not outcomes:
+    found = types_and_rooms(
+        types, lambda task_type: [number for number in rooms if _aims(task_type, number, goals, goal).outcomes]
+    )
+    if not found.outcomes:
         asked = f"for {goal!r}" if goal else f"with goals={goals!r}"
         raise UsageError(
             f"no realistic game of the types {', '.join(types)} in these rooms is {asked}: write a goal as "
             "OBJECT-RECEPTACLE, for example 'Tomato-Microwave'"
         )
-    return WeightedChoice(outcomes)
+    return found

@@ -1,18 +1,30 @@
-"""Draws a layout with what official games have: things in two receptacles, in other things, and cold ones."""
+"""Draws a layout with what official games have: things in two receptacles, in other things, and cold ones.
+
+What is usual in a room, how many objects of a type there are, and in which types of receptacles they lie, is read for
+the seen rooms from `room_habits.json`, which `python -m tools.alfworld.make_room_habits` writes from the official
+training games. A room that is held out borrows the habits of other rooms of its kind, one room for each type of object,
+and always the same; of its own contents nothing is known.
+"""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 from natlang_envs.alfworld.engine.goals import COOL, PLACE, TWO
-from natlang_envs.alfworld.games.floor_plans import Aim, Room, Spot, floor_plans, room
-from natlang_envs.alfworld.games.layout import Layout, Object, goal_number, grounds, receptacles_of
-from natlang_envs.alfworld.games.room_habits import habit, inside
-from natlang_envs.alfworld.games.weighted_choice import WeightedChoice
+from natlang_envs.alfworld.games.floor_plans import Aim, Room, Spot, content_of, floor_plans, room
+from natlang_envs.alfworld.games.layout import Layout, Object, WeightedChoice, goal_numbers, grounds, receptacles_of
 from natlang_envs.task_random import TaskRandom
 
+_FILE = "room_habits.json"
 _FRIDGE = "Fridge"
+_WHOLE = 1_000  # what one official object or game weighs; weights are whole numbers
+_PRIOR = 2  # so many of them is the share of all rooms together
+_LOOSE = ""  # where an object lies that is in no receptacle
+
+Where = tuple[str, ...]  # types of receptacles, the rarest of the room first; an object can lie in more than one
 
 
 class _Places(NamedTuple):
@@ -22,23 +34,23 @@ class _Places(NamedTuple):
     reached: tuple[tuple[int, ...], ...]
 
 
-def lay_out_realistically(number: int, aim: Aim, random: TaskRandom) -> Layout:
+def lay_out_realistically(here: Room, aim: Aim, random: TaskRandom) -> Layout:
     """Return a layout of a floor plan's objects; those that the task is about are all within reach."""
+    number = here.number
     known, coolable = grounds(room(number)), floor_plans().actions["coolable"]
     objects: list[Object] = []
     full: set[int] = set()
-    for kind in room(number).movable:
+    for kind in here.movable:
         sought = kind == aim.object_type
         places = lying(number, kind, aim if sought else None)
-        many = goal_number(aim) if sought else habit(number, kind).numbers
+        many = goal_numbers(aim.task_type) if sought else _habit(number, kind).numbers
         alike: list[Object] = []
         for _ in range(many.draw(random)):
             chosen = _choose(places, full, sought, random)
             full.update(known.single.intersection(chosen))
-            main = chosen[0] if chosen else -1
             # What the task is about is cold where it comes out of the fridge; nothing else is, officially.
             cold = sought and kind in coolable and any(known.types[each] == _FRIDGE for each in chosen)
-            alike.append(known.put(kind, main, alike, random, chosen[1:], cold))
+            alike.append(known.put(kind, chosen, alike, random, cold))
         objects += alike
     _put_inside(objects, aim, random)
     return Layout(tuple(objects), known.start(objects, random))
@@ -76,7 +88,7 @@ def lying(number: int, kind: str, sought_for: Aim | None) -> _Places:
 def _lying(number: int, kind: str, barred: str, sought: bool) -> _Places:
     here = room(number)
     weights: dict[tuple[int, ...], int] = {}
-    for where, weight in habit(number, kind).lying:
+    for where, weight in _habit(number, kind).lying:
         if not where:
             weights[()] = 0 if sought else weight
         elif barred not in where:
@@ -105,7 +117,8 @@ def _apart(one: Spot, other: Spot) -> int:
 
 def _put_inside(objects: list[Object], aim: Aim, random: TaskRandom) -> None:
     """Put some of the objects in others that lie in the same receptacle; never what the task is about."""
-    found = inside()
+    # Of 1,000 that lie beside one of another type, so many lie in it.
+    found: Mapping[str, Mapping[str, int]] = content_of(_FILE)["inside"]
     holders = [(index, each) for index, each in enumerate(objects) if each.type in floor_plans().holders]
     held_by: dict[int, int] = {}
     for index, each in enumerate(objects):
@@ -118,3 +131,60 @@ def _put_inside(objects: list[Object], aim: Aim, random: TaskRandom) -> None:
             if free and random.below(1_000) < chances[holder.type]:
                 held_by[index] = each.holder = number
                 break
+
+
+class _Habit(NamedTuple):
+    """What is usual for a type of object in a room."""
+
+    numbers: WeightedChoice[int]
+    lying: tuple[tuple[Where, int], ...]  # the types of receptacles that one lies in; none for an object out of reach
+
+
+def second_places(number: int) -> Mapping[int, tuple[int, ...]]:
+    """Return the other receptacles that the fixtures of a room lie in."""
+    found: dict[str, list[int]] = content_of(_FILE)["fixtures"].get(str(number), {})
+    return {int(fixture): tuple(places) for fixture, places in found.items()}
+
+
+@cache
+def _habit(number: int, kind: str) -> _Habit:
+    """Return what is usual for a type of object in a floor plan."""
+    known, here = floor_plans(), room(number)
+    there = Counter(each.type for each in here.receptacles)
+    counts, lying = _observed(here, kind)
+    pooled = known.numbers[kind]
+    numbers = [_WHOLE * times for times in counts] + [0] * (len(pooled) - len(counts))
+    for index, times in enumerate(pooled):
+        numbers[index] += _share(times, sum(pooled))
+    weights = {
+        where: _WHOLE * times
+        for where, times in ((_where(name), times) for name, times in lying.items())
+        if not Counter(where) - there
+    }
+    loose = known.loose.get(kind, 0)
+    places = {each: weight * there[each] for each, weight in known.places.get(kind, {}).items() if there[each]}
+    for each, weight in places.items():
+        weights[each,] = weights.get((each,), 0) + _share(weight * (1_000 - loose), sum(places.values()) * 1_000)
+    weights[()] = weights.get((), 0) + _share(loose, 1_000)
+    return _Habit(WeightedChoice(enumerate(numbers, 1)), tuple(sorted(weights.items())))
+
+
+def _share(part: int, whole: int) -> int:
+    return _PRIOR * _WHOLE * part // whole if whole else 0
+
+
+def _where(name: str) -> Where:
+    return tuple(name.split("+")) if name != _LOOSE else ()
+
+
+def _observed(here: Room, kind: str) -> tuple[list[int], dict[str, int]]:
+    """Return how often there were 1, 2, and so on, and where they lay: here, or in the room that stands in for it."""
+    rooms: dict[str, dict[str, Any]] = content_of(_FILE)["rooms"]
+    number = str(here.number)
+    if number not in rooms:
+        alike = [each for each in rooms if kind in rooms[each] and room(int(each)).kind == here.kind]
+        if not alike:
+            return [], {}
+        number = alike[TaskRandom(f"alfworld/habits/{here.number}/{kind}").below(len(alike))]
+    counts, lying = rooms[number].get(kind, ([], {}))
+    return counts, lying

@@ -7,7 +7,6 @@ from typing import Final
 from natlang_envs.alfworld.engine.game import Game
 from natlang_envs.errors import UsageError
 
-GAMES_KEPT = 512  # parsed games of a source that one process keeps, the most recently used
 MAX_COMMANDS: Final = 128
 MAX_OBSERVATION: Final = 8_000
 _ALWAYS: Final = 3  # look, inventory and help

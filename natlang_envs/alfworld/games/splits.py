@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from natlang_envs.alfworld.engine.goals import TASK_TYPES
 from natlang_envs.errors import UsageError, one_of
 
-TaskType = Literal[
-    "pick_and_place_simple",
-    "look_at_obj_in_light",
-    "pick_clean_then_place_in_recep",
-    "pick_heat_then_place_in_recep",
-    "pick_cool_then_place_in_recep",
-    "pick_two_obj_and_place",
-]
 UNSEEN_PLANS = (10, 219, 308, 424)  # the floor plans of the official `valid_unseen`; all others are seen
 # Seen rooms, two of each kind, that the realistic games hold out of train and validation.
 HELD_OUT_PLANS = (11, 24, 223, 230, 316, 322, 408, 420)
@@ -57,39 +49,21 @@ def official_split(split: str) -> OfficialSplit | None:
 def generated_split(split: str) -> GeneratedSplit | None:
     """Return the name of a split that games other than the official ones have, or None for `"all"`."""
     name = official_split(split)
-    known: tuple[GeneratedSplit, ...] = ("train", "validation", "test")
-    for ours in known:
-        if split == ours:
-            return ours
-    if name is None:
-        return None
+    known: tuple[GeneratedSplit, ...] = get_args(GeneratedSplit)
+    if name is None or split in known:
+        return cast("GeneratedSplit | None", name and split)
     instead = "".join(f", or split={ours!r} for other games" for ours in known if OFFICIAL_SPLITS[ours] == name)
     raise UsageError(f"only the official games have the split {split!r}: pass source='official'{instead}")
 
 
-def check_task_types(task_types: Sequence[str | int] | None) -> tuple[TaskType, ...]:
-    """Return the task types that are asked for, in their usual order; all of them for None.
-
-    Args:
-        task_types: Names, or the numbers from 1 to 6 that the alfworld package gives them.
-    """
-    known = cast("tuple[TaskType, ...]", TASK_TYPES)
+def check_task_types(task_types: Sequence[str | int] | None) -> tuple[str, ...]:
+    """Return the task types that are asked for by names or by alfworld's numbers, in their order; all for None."""
     if task_types is None:
-        return known
+        return TASK_TYPES
     if isinstance(task_types, str) or not task_types:
         raise UsageError(f"task_types must be a list of names such as {TASK_TYPES[0]!r}, not {task_types!r}")
     asked = {_named(each) for each in task_types}
-    return tuple(each for each in known if each in asked)
-
-
-def check_kind(
-    task_id: str, task_type: str, task_types: Sequence[str], found: str | None = None, goal: str | None = None
-) -> None:
-    """Raise `UsageError` unless a task is of one of these types and, where a goal is asked for, has this one."""
-    if task_type not in task_types:
-        raise UsageError(f"task {task_id!r} is of the type {task_type!r}: leave task_types out, or name it")
-    if goal not in (None, found):
-        raise UsageError(f"task {task_id!r} has the goal {found!r}, not {goal!r}: leave goal out")
+    return tuple(each for each in TASK_TYPES if each in asked)
 
 
 def _named(task_type: str | int) -> str:

@@ -11,26 +11,18 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, lru_cache
-from itertools import accumulate, product
+from itertools import product
 from typing import TypeVar
 
-from natlang_envs.alfworld.engine.game import Game, GameText
+from natlang_envs.alfworld.engine.game import Game
 from natlang_envs.alfworld.engine.grammar import GRAMMARS
-from natlang_envs.alfworld.games.floor_plans import Fixture, FloorPlanReceptacle, Room, room, room_numbers
-from natlang_envs.alfworld.games.generator import (
-    GAMES,
-    GeneratedGame,
-    draw_task_id,
-    game_in,
-    parse_task_id,
-    rooms_for,
-    weighted_aims,
-)
-from natlang_envs.alfworld.games.made_games import MadeGames
+from natlang_envs.alfworld.games import generator
+from natlang_envs.alfworld.games.floor_plans import Fixture, FloorPlanReceptacle, Location, Room, room, room_numbers
+from natlang_envs.alfworld.games.generated_tasks import GAMES_KEPT, MadeGames
+from natlang_envs.alfworld.games.generator import GAMES, GeneratedGame, parse_task_id
 from natlang_envs.alfworld.games.pddl_writer import receptacle_id
-from natlang_envs.alfworld.games.size_limits import GAMES_KEPT
-from natlang_envs.alfworld.games.splits import GeneratedSplit, check_kind, generated_split
-from natlang_envs.errors import UsageError, one_of
+from natlang_envs.alfworld.games.splits import GeneratedSplit, generated_split
+from natlang_envs.errors import UsageError
 from natlang_envs.task_random import TaskRandom
 
 Thing = TypeVar("Thing", FloorPlanReceptacle, Fixture)
@@ -62,7 +54,7 @@ class MixedTasks(MadeGames):
 
     def draw(self, uniform: Callable[[], float]) -> str:
         """Return the id of a game: types and kinds of rooms as often as officially, then any room and any number."""
-        drawn = parse_task_id(draw_task_id(uniform, True, self._types, self._numbers))
+        drawn = parse_task_id(generator.draw_task_id(uniform, True, self._types, self._numbers))
         return f"{PREFIX}/{drawn.task_type}/{drawn.room}/{drawn.number:03}"
 
     def split_of(self, task_id: str) -> str:
@@ -70,29 +62,27 @@ class MixedTasks(MadeGames):
         number = _parts(task_id)[2]
         return next(str(split) for split, numbers in _NUMBERS.items() if number in numbers)
 
-    def check(self, task_id: str) -> None:
-        """Raise `UsageError` unless the game exists, in this split and of this kind."""
-        super().check(task_id)
-        check_kind(task_id, _parts(task_id)[0], self._types)
+    def _about(self, task_id: str) -> tuple[str, str | None]:
+        return _parts(task_id)[0], None
 
     def ids(self) -> Iterator[str]:
         """Yield every task id, by type, room and number."""
         for task_type in self._types:
-            for place, number in product(rooms_for(task_type, True), self._numbers):
+            for place, number in product(generator.rooms_for(task_type, True), self._numbers):
                 yield f"{PREFIX}/{task_type}/{place}/{number:03}"
 
-    def text(self, task_id: str) -> GameText:
-        """Return a game as it is written down."""
-        return synthetic_game(task_id, self._grammar)
-
     @staticmethod
-    def _make(task_id: str, grammar: str) -> Game:
+    def _made(task_id: str) -> GeneratedGame:
+        return synthetic_game(task_id)
+
+    @classmethod
+    def _played(cls, task_id: str, grammar: str) -> Game:
         return _made(task_id, grammar)[1]
 
 
-def synthetic_game(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
+def synthetic_game(task_id: str) -> GeneratedGame:
     """Return the game of a task id."""
-    return _made(task_id, grammar)[0].text(grammar)
+    return _made(task_id, GRAMMARS[0])[0]
 
 
 def _parts(task_id: str) -> tuple[str, int, int]:
@@ -108,17 +98,16 @@ def _parts(task_id: str) -> tuple[str, int, int]:
 def _made(task_id: str, grammar: str) -> tuple[GeneratedGame, Game]:
     """Return a game before and when it is played: only then is it known whether it is too large."""
     task_type, number, _ = _parts(task_id)
-    one_of("grammar", grammar, GRAMMARS)
     random = TaskRandom(f"alfworld/{task_id}")
     for _ in range(_TRIES):
         here = mix(room(number), random)
-        aims = weighted_aims(task_type, here)
+        aims = generator.weighted_aims(task_type, here)
         if aims.outcomes:
-            made = game_in(here, aims.draw(random), random)
+            made = generator.game_in(here, aims.draw(random), random)
             with suppress(UsageError):
                 return made, made.game(grammar)
     here = room(number)
-    made = game_in(here, weighted_aims(task_type, here).draw(random), random)
+    made = generator.game_in(here, generator.weighted_aims(task_type, here).draw(random), random)
     return made, made.game(grammar)
 
 
@@ -147,14 +136,11 @@ def mix(here: Room, random: TaskRandom) -> Room:
     }
     rooms = [room(number) for number in dict.fromkeys((here.number, *chosen.values()))]
     aside = {other.number: place * _ASIDE for place, other in enumerate(rooms)}
-    locations = [each._replace(x=each.x + aside[other.number]) for other in rooms for each in other.locations]
-    first = dict(
-        zip(
-            (each.number for each in rooms),
-            accumulate((len(each.locations) for each in rooms), initial=0),
-            strict=False,
-        )
-    )
+    first: dict[int, int] = {}
+    locations: list[Location] = []
+    for other in rooms:
+        first[other.number] = len(locations)
+        locations += [each._replace(x=each.x + aside[other.number]) for each in other.locations]
 
     def moved(each: Thing, other: Room) -> Thing:
         spot = each.spot._replace(x=each.spot.x + aside[other.number] * _MILLIMETRES)

@@ -16,23 +16,20 @@ from typing import Any
 from natlang_envs.alfworld.engine.game import GRAMMARS, GameText, parse_game
 from natlang_envs.alfworld.engine.grammar import TASK_PREFIX
 from natlang_envs.alfworld.games import generator, realistic, synthetic_rooms
-from natlang_envs.alfworld.games.generator import generate
+from natlang_envs.alfworld.games.official import GAME, TRAJECTORY
 from natlang_envs.alfworld.textworld.files import game_file
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.files import write_whole
 
-GAME, TRAJECTORY = "game.tw-pddl", "traj_data.json"
+_MAKERS = {
+    synthetic_rooms.PREFIX: synthetic_rooms.synthetic_game,
+    realistic.PREFIX: realistic.realistic_game,
+}
 _TYPE = re.compile(r"\b(\w+)Type\b")
 
 
 def export_game(text: GameText, folder: Path, overwrite: bool = False) -> Path:
-    """Write a game with the installed alfworld package's domain and texts, and what its expert wants to know of it.
-
-    Args:
-        text: The game, in either grammar.
-        folder: Where `game.tw-pddl` and `traj_data.json` go; made if missing.
-        overwrite: Replace files that are there.
-    """
+    """Write a game with the installed alfworld package's domain and texts, and what its expert wants to know of it."""
     contents = {GAME: game_file(text), TRAJECTORY: _trajectory(text, folder.name)}
     for name in contents:
         if not overwrite and (folder / name).exists():
@@ -44,11 +41,8 @@ def export_game(text: GameText, folder: Path, overwrite: bool = False) -> Path:
 
 def game_of(task_id: str, grammar: str = GRAMMARS[0]) -> GameText:
     """Return a generated or realistic game, or one in a synthetic room."""
-    if task_id.startswith(f"{synthetic_rooms.PREFIX}/"):
-        return synthetic_rooms.synthetic_game(task_id, grammar)
-    if task_id.startswith(f"{realistic.PREFIX}/"):
-        return realistic.realistic_game(task_id).text(one_of("grammar", grammar, GRAMMARS))
-    return generate(task_id, grammar)
+    made = _MAKERS.get(task_id.partition("/")[0], generator.generated_game)
+    return made(task_id).text(one_of("grammar", grammar, GRAMMARS))
 
 
 def folder_of(task_id: str) -> Path:
@@ -56,33 +50,28 @@ def folder_of(task_id: str) -> Path:
 
     The number of a game in a synthetic room follows after `mixed_`, that of a realistic one after `realistic_`.
     """
-    parts = _parts(game_of(task_id))
+    task = _trajectory(game_of(task_id), "")
+    parts = task["pddl_params"]
     place, number = task_id.split("/")[-2:]
-    task_type = parse_game(game_of(task_id)).goal.task_type
     target = parts["parent_target"] or parts["toggle_target"]
     source = task_id.partition("/")[0]
     name = number if source == generator.PREFIX else f"{source}_{number}"
-    return Path(f"{task_type}-{parts['object_target']}-None-{target}-{place}", f"trial_{name}")
-
-
-def _parts(text: GameText) -> dict[str, Any]:
-    """Return the parts of a task by their official names."""
-    goal = parse_game(text).goal
-    spelled = {kind.lower(): kind for kind in _TYPE.findall(text.problem)}
-    return {
-        "object_target": spelled[goal.object_type],
-        "parent_target": spelled.get(goal.receptacle_type, ""),
-        "toggle_target": spelled.get(goal.toggle_type, ""),
-        "mrecep_target": "",
-        "object_sliced": False,
-    }
+    return Path(f"{task['task_type']}-{parts['object_target']}-None-{target}-{place}", f"trial_{name}")
 
 
 def _trajectory(text: GameText, name: str) -> dict[str, Any]:
-    """Return what the package's own loader and expert read: the kind of task and its parts."""
+    """Return what the package's own loader and expert read: the kind of task and its parts, officially named."""
+    goal = parse_game(text).goal
+    spelled = {kind.lower(): kind for kind in _TYPE.findall(text.problem)}
     return {
         "task_id": name,
-        "task_type": parse_game(text).goal.task_type,
-        "pddl_params": _parts(text),
+        "task_type": goal.task_type,
+        "pddl_params": {
+            "object_target": spelled[goal.object_type],
+            "parent_target": spelled.get(goal.receptacle_type, ""),
+            "toggle_target": spelled.get(goal.toggle_type, ""),
+            "mrecep_target": "",
+            "object_sliced": False,
+        },
         "turk_annotations": {"anns": [{"task_desc": text.task.removeprefix(TASK_PREFIX)}]},
     }

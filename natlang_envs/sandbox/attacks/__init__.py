@@ -1,7 +1,5 @@
 """The attacks on the sandbox: `natlang check-sandbox` runs them on this machine, and so do the tests.
 
-cases        the attacks by class and name, from a file for each class
-attack       what an attack is, and the code that goes before each
-arena        the host that is attacked, and how each attempt is judged
-host_folder  a folder of the host as the files of a program
+cases  the attacks by class and name, from a file for each class
+arena  the host that is attacked, and how each attempt is judged
 """

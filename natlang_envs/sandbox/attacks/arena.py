@@ -18,13 +18,12 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from natlang_envs.sandbox.attacks.attack import ALLOWANCE, SECRET, Attack, script
-from natlang_envs.sandbox.attacks.cases import ATTACKS
-from natlang_envs.sandbox.attacks.host_folder import HostFolder
-from natlang_envs.sandbox.isolation.hostile_folder import remove_folder
+from natlang_envs.sandbox.attacks.cases import ALLOWANCE, ATTACKS, SECRET, Attack, script
+from natlang_envs.sandbox.isolation.files import HostFolder
 from natlang_envs.sandbox.isolation.isolation import Isolation, find_isolation
 from natlang_envs.sandbox.isolation.layers import Layer
 from natlang_envs.sandbox.isolation.namespaces import NOBODY
+from natlang_envs.sandbox.isolation.temporary_folders import remove_folder
 
 
 @dataclass(frozen=True)
@@ -110,18 +109,16 @@ class Arena:
         """Run one attack in a fresh folder, and look at the host afterwards."""
         work = Path(tempfile.mkdtemp(prefix="work-", dir=self.top))
         self.touched.clear()
-        code = script(attack.code)
         files = HostFolder(work, Layer(self.layer, len(self.before)) if attack.layered else None)
         begun = time.monotonic()
-        done = isolation.run(("python", "-c", code, json.dumps(self.facts)), files, "", attack.limits)
+        done = isolation.run(("python", "-c", script(attack.code), json.dumps(self.facts)), files, "", attack.limits)
         if attack.pip:
             begun = time.monotonic()
             done = isolation.run(("pip", *(each.format(**self.facts) for each in attack.pip)), files, "", attack.limits)
         seconds = time.monotonic() - begun
         damage: list[str] = []
         alive = work / "alive"
-        size = alive.stat().st_size if alive.exists() else 0
-        if size:
+        if alive.exists() and (size := alive.stat().st_size):
             time.sleep(0.1)
             if alive.stat().st_size != size:
                 damage.append("a process is still alive")
@@ -140,9 +137,8 @@ class Arena:
             damage.append(f"beside the folder: {sorted(others)}")
             for name in others:
                 (self.top / name).unlink()
-        return AttackResult(
-            stdout, done.stderr.decode(errors="replace"), done.exit_code, done.stopped, seconds, tuple(damage)
-        )
+        stderr = done.stderr.decode(errors="replace")
+        return AttackResult(stdout, stderr, done.exit_code, done.stopped, seconds, tuple(damage))
 
     def _repair(self) -> None:
         for path in self.outside.iterdir():

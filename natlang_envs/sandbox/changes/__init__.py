@@ -1,10 +1,8 @@
 """What was changed in a sandbox, from the memory of the process to a program's folder and to a patch.
 
-entries         one changed thing
-overlay         the changes, in memory, over the shared index; also without what was installed, for a judge
+overlay         one changed thing, and all of them over the shared index; without what was installed, for a judge
 work_folder     the files where a program finds them, and what it did to them
 layered_folder  the same for large repositories: the changes above files that all runs share
-installed       what was installed, which is in no patch
-patch           the changed files and links as a diff and as a patch
+patch           the changed files and links as a diff and as a patch, and what was installed, which is in none
 line_diff       the lines of a diff
 """

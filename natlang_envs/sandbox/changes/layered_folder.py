@@ -23,9 +23,9 @@ from weakref import WeakKeyDictionary
 from natlang_envs.repository.entries import open_beneath, open_folder
 from natlang_envs.repository.names import on_disk, parts_of
 from natlang_envs.repository.tree import Repository
-from natlang_envs.sandbox.changes.entries import Entry
-from natlang_envs.sandbox.changes.overlay import Overlay, parent_of
-from natlang_envs.sandbox.changes.work_folder import PAGE, WorkFolder
+from natlang_envs.sandbox.changes.overlay import Entry, Overlay, parent_of
+from natlang_envs.sandbox.changes.work_folder import WorkFolder, finish, make_folder, make_link
+from natlang_envs.sandbox.isolation.files import whole_pages
 from natlang_envs.sandbox.isolation.layers import OPAQUE, Layer
 from natlang_envs.sandbox.isolation.temporary_folders import MEMORY, OwnFolder
 from natlang_envs.sandbox.isolation.watch import available_memory
@@ -45,7 +45,7 @@ _lock = threading.Lock()
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
-def _shared_layer(repository: Repository, owner: int | None, seconds: float) -> Layer:
+def _shared_layer(repository: Repository, owner: int, seconds: float) -> Layer:
     """Return the files of a repository as programs are shown them, which this process copies at the first call."""
     with _lock:
         known = _shared.get(repository)
@@ -84,20 +84,18 @@ class LayeredFolder(WorkFolder):
         """The bytes of memory that the changes take up, whole pages each."""
         changed = (path for path, entry in self._overlay.changes.items() if entry is not None and entry.kind == "file")
         hidden = (len(entry.content or b"") for entry in self._overlay.hidden.values())
-        return sum(-(-size // PAGE) * PAGE for size in (*map(self._overlay.size, changed), *hidden))
+        return sum(map(whole_pages, (*map(self._overlay.size, changed), *hidden)))
 
-    def layer(self, owner: int | None) -> Layer | None:
+    def layer(self, owner: int) -> Layer | None:
         """Return the files of the repository, copied at the first call in this process; see `Files.layer`."""
         return _shared_layer(self._overlay.repository, owner, self._seconds)
 
-    def fill(self, root: int, owner: int | None) -> None:
+    def fill(self, root: int, owner: int) -> None:
         """Write the changes into an open, empty folder, as the upper layer of an overlay; see `WorkFolder.fill`."""
         self._begin()
         changes = self._overlay.changes
         self._most = len(self._overlay.repository.files) + len(changes)
-        os.fchmod(root, 0o755)
-        if owner is not None:
-            os.fchown(root, owner, owner)
+        finish(root, 0o755, owner)
         for path in sorted(changes):
             entry, (parent, name) = changes[path], parent_of(path)
             below = self._is_below(path)
@@ -108,12 +106,11 @@ class LayeredFolder(WorkFolder):
                 if entry is None or not _is_made(entry):
                     os.mknod(on_disk(name), stat.S_IFCHR | 0o600, dir_fd=folder)  # what overlayfs takes for a whiteout
                 elif entry.kind == "folder":
-                    self._make_folder(folder, name)
-                    self._own(folder, name, owner)
+                    _make_folder(folder, name, owner)
                 elif entry.kind == "file":
                     self._make_file(folder, name, path, owner)
                 else:
-                    self._make_link(folder, name, entry.text, owner)
+                    make_link(folder, on_disk(name), entry.text, owner)
             self._check_time("writing the changes")
         self._fill_rest(root, owner, [path for path, entry in changes.items() if entry and entry.kind == "folder"])
 
@@ -121,24 +118,16 @@ class LayeredFolder(WorkFolder):
         repository = self._overlay.repository
         return repository.kind(path) is not None and (path not in repository.barred or repository.is_locked(path))
 
-    def _make_parents(self, root: int, path: str, owner: int | None) -> None:
+    def _make_parents(self, root: int, path: str, owner: int) -> None:
         """Make a folder and those on the way to it, which are all in the lower layer or made already."""
         with suppress(FileNotFoundError), open_beneath(root, parts_of(path)):
             return
         parent, name = parent_of(path)
         self._make_parents(root, parent, owner)
         with open_beneath(root, parts_of(parent)) as folder:
-            self._make_folder(folder, name)
-            self._own(folder, name, owner)
+            _make_folder(folder, name, owner)
 
-    @staticmethod
-    def _own(folder: int, name: str, owner: int | None) -> None:
-        with open_beneath(folder, [on_disk(name)]) as opened:
-            if owner is not None:
-                os.fchown(opened, owner, owner)
-            os.fchmod(opened, 0o755)
-
-    def _make_hidden(self, root: int, path: str, entry: Entry, owner: int | None) -> None:
+    def _make_hidden(self, root: int, path: str, entry: Entry, owner: int) -> None:
         self._make_parents(root, parent_of(path)[0], owner)
         super()._make_hidden(root, path, entry, owner)
 
@@ -179,3 +168,9 @@ class LayeredFolder(WorkFolder):
 def _is_made(entry: Entry | None) -> bool:
     """Return whether something is made for an entry; sockets and the like last for one run only."""
     return entry is not None and (entry.kind != "other" or entry.link)
+
+
+def _make_folder(folder: int, name: str, owner: int) -> None:
+    make_folder(folder, name)
+    with open_beneath(folder, [on_disk(name)]) as opened:
+        finish(opened, 0o755, owner)

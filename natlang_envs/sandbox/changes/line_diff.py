@@ -70,23 +70,10 @@ class _Aligned(SequenceMatcher[bytes]):
 
 def _same_ends(before: bytes, after: bytes) -> tuple[int, int]:
     """Return how many bytes of whole lines are the same at the beginning, and at the end of what follows."""
-    shorter = min(len(before), len(after))
-    start = 0
-    while start < shorter and before[start : start + _BLOCK] == after[start : start + _BLOCK]:
-        start = min(start + _BLOCK, shorter)
-    start += _common(before[start : start + _BLOCK], after[start : start + _BLOCK])
-    start = min(start, shorter)
+    start = _common(before, after)
     if not (start == len(before) == len(after)):
         start = before.rfind(b"\n", 0, start) + 1
-    room = shorter - start
-    end = 0
-    while end < room and before[len(before) - end - 1 : -end or None] == after[len(after) - end - 1 : -end or None]:
-        step = min(_BLOCK, room - end)
-        old = before[len(before) - end - step : len(before) - end]
-        new = after[len(after) - end - step : len(after) - end]
-        end += step if old == new else _common(old[::-1], new[::-1])
-        if old != new:
-            break
+    end = _common(before[start:][::-1], after[start:][::-1])
     ends = [
         (len(text) - end == start or text[len(text) - end - 1 : len(text) - end] == b"\n") for text in (before, after)
     ]
@@ -97,11 +84,14 @@ def _same_ends(before: bytes, after: bytes) -> tuple[int, int]:
 
 
 def _common(one: bytes, other: bytes) -> int:
-    """Return the length of the beginning that two short texts share."""
-    low, high = 0, min(len(one), len(other))
+    """Return the length of the beginning that two texts share."""
+    begin, shorter = 0, min(len(one), len(other))
+    while begin < shorter and one[begin : begin + _BLOCK] == other[begin : begin + _BLOCK]:
+        begin += _BLOCK
+    low, high = min(begin, shorter), min(begin + _BLOCK, shorter)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+        low, high = (middle, high) if one[begin:middle] == other[begin:middle] else (low, middle - 1)
     return low
 
 

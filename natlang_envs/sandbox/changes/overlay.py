@@ -2,21 +2,90 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import errno
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
-from typing import Any
+from itertools import chain, count
+from typing import Any, NamedTuple, cast
 
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.entries import KEPT_BYTES, Folder, Kind
-from natlang_envs.repository.names import is_git
-from natlang_envs.repository.tree import LINK, Repository
-from natlang_envs.sandbox.changes.entries import FILE_COST, Entry, State, is_path, read_change, to_change
+from natlang_envs.repository.names import is_git, on_disk, same
+from natlang_envs.repository.tree import LINK, MAX_DEPTH, Repository
 from natlang_envs.sandbox.isolation.child import PACKAGES
 
 NO_STATE = "this is no state of a sandbox over this repository: give one that it returned"
+
+FILE_COST = 1024  # bytes that a change is charged beyond its content, so that many empty files have a limit too
+MAX_NAME = 255  # bytes, as in file systems
+
+# Each change as (path, kind, text, mode). The kinds are `file` (text: its content as base64), `mode` (a file of the
+# original with other permissions), `folder`, `link` (text: where to), `other` (text: why it cannot be read), and None
+# for what is gone. The mode is None where it is the usual one.
+Change = tuple[str, str | None, str, int | None]
+State = tuple[Change, ...]
+
+
+class Entry(NamedTuple):
+    """One changed thing."""
+
+    kind: Kind  # what it is now
+    content: bytes | None = None  # the content of a file; None: that of the original
+    text: str = ""  # where a symbolic link leads, or why something else cannot be read
+    mode: int | None = None  # the permissions of a file or folder; None for the usual ones
+    link: bool = False  # whether it is a symbolic link
+
+    @property
+    def cost(self) -> int:
+        """The bytes that it is charged."""
+        return FILE_COST + len(self.content or b"") + len(self.text)
+
+
+def to_change(path: str, entry: Entry | None) -> Change:
+    """Return one change as JSON values."""
+    if entry is None:
+        return path, None, "", None
+    if entry.kind == "file":
+        if entry.content is None:
+            return path, "mode", "", entry.mode
+        return path, "file", base64.b64encode(entry.content).decode(), entry.mode
+    return path, "link" if entry.link else entry.kind, entry.text, entry.mode
+
+
+def read_change(given: Any) -> tuple[str, Entry | None]:
+    """Return what `to_change` wrote."""
+    path, kind, text, mode = cast("tuple[object, ...]", given)
+    if not isinstance(path, str) or not isinstance(text, str) or not is_path(path):
+        raise ValueError(path)
+    if mode is not None and (type(mode) is not int or not 0 <= mode <= 0o777 or kind not in ("file", "mode", "folder")):
+        raise ValueError(mode)
+    if kind == "file":
+        try:
+            return path, Entry("file", base64.b64decode(text, validate=True), mode=mode)
+        except binascii.Error as error:
+            raise ValueError(path) from error
+    if kind == "link" and text and "\0" not in text and same(text) == text:
+        return path, Entry("other", text=text, link=True)
+    if kind == "other":
+        return path, Entry("other", text=" ".join(text.split())[:200])
+    if not text and kind == "folder":
+        return path, Entry("folder", mode=mode)
+    if not text and kind == "mode" and mode is not None:
+        return path, Entry("file", mode=mode)
+    if not text and kind is None:
+        return path, None
+    raise ValueError(kind)
+
+
+def is_path(path: str) -> bool:
+    """Return whether a path is canonical, as `names.shown` shows it."""
+    parts = path.split("/")
+    if len(parts) > MAX_DEPTH or "\0" in path:
+        return False
+    return all(part not in ("", ".", "..") and same(part) == part and len(on_disk(part)) <= MAX_NAME for part in parts)
 
 
 def parent_of(path: str) -> tuple[str, str]:
@@ -25,60 +94,51 @@ def parent_of(path: str) -> tuple[str, str]:
     return parent, name
 
 
-def _package_folders() -> Iterator[str]:
-    yield PACKAGES
-    yield from (f"{PACKAGES}-{number}" for number in count(2))
-
-
 class Overlay:
     """A repository and the changes to it. Making and resetting one costs the same at any size.
 
     A path is canonical: below the root, "" for the root, no `.`, `..` or `//`. What programs make of the name `.git`
-    is kept for the next program, and shown to nobody else.
-
-    Args:
-        repository: What lies below; it is never changed.
-        limit: The most bytes that changes may hold together.
-
-    Attributes:
-        packages: The folder that `pip` installs into: one of a name that the repository does not have.
+    is kept for the next program, and shown to nobody else. `limit` is the most bytes that changes may hold together,
+    `packages` the folder that `pip` installs into: one of a name that the repository does not have. `changes` is all
+    that was changed, None where it is gone, and `hidden` what programs put under the name `.git`; `apply` sets them.
     """
 
     def __init__(self, repository: Repository, limit: int) -> None:
         self.repository = repository
         self._limit = limit
-        self._entries: dict[str, Entry | None] = {}  # None: gone
-        self._hidden: dict[str, Entry] = {}
-        self._folders: dict[str, Folder] = {}  # the listings that changed
-        self._others: dict[str, tuple[str, ...]] = {}
+        self.changes: dict[str, Entry | None] = {}
+        self.hidden: dict[str, Entry] = {}
+        self._changed_in: defaultdict[str, set[str]] = defaultdict(set)  # the names of entries, by folder
+        self._listings: dict[str, tuple[Folder, tuple[str, ...]]] = {}  # of folders in which something changed
         self._used = 0
         self._state: State | None = ()
-        self.packages = next(name for name in _package_folders() if repository.kind(name) is None)
+        names = chain((PACKAGES,), (f"{PACKAGES}-{number}" for number in count(2)))
+        self.packages = next(name for name in names if repository.kind(name) is None)
 
     def kind(self, path: str) -> Kind | None:
         """Return what there is of this path, or None."""
-        if path in self._entries:
-            entry = self._entries[path]
-            return None if entry is None else entry.kind
+        if path in self.changes:
+            entry = self.changes[path]
+            return entry and entry.kind
         return self.repository.kind(path)
 
     def reason(self, path: str) -> str:
         """Return why something of kind `other` cannot be read."""
-        entry = self._entries.get(path)
+        entry = self.changes.get(path)
         if entry is not None:
             return LINK if entry.link else entry.text
         return self.repository.barred.get(path, LINK)
 
     def link(self, path: str) -> str | None:
         """Return where a symbolic link leads; None for anything else."""
-        if path in self._entries:
-            entry = self._entries[path]
+        if path in self.changes:
+            entry = self.changes[path]
             return entry.text if entry is not None and entry.link else None
         return self.repository.links.get(path)
 
     def is_locked(self, path: str) -> bool:
         """Return whether there is still the original's file of this path, which may not be read."""
-        return path not in self._entries and self.repository.is_locked(path)
+        return path not in self.changes and self.repository.is_locked(path)
 
     def is_installed(self, path: str) -> bool:
         """Return whether a path is in the folder that `pip` installs into."""
@@ -86,23 +146,39 @@ class Overlay:
 
     def mode(self, path: str) -> int:
         """Return the permissions of a file or folder."""
-        entry = self._entries.get(path)
+        entry = self.changes.get(path)
         if entry is not None and entry.mode is not None:
             return entry.mode
         return 0o755 if self.kind(path) == "folder" or self.repository.is_executable(path) else 0o644
 
     def folder(self, path: str) -> Folder:
         """Return a folder."""
-        known = self._folders.get(path)
-        if known is not None:
-            return known
         if self.kind(path) != "folder":
             raise KeyError(path)
-        return self.repository.folder(path)
+        return self._listed(path)[0]
 
     def others(self, path: str) -> tuple[str, ...]:
         """Return the sorted names of what is neither folder nor file in a folder."""
-        return self._others[path] if path in self._folders else self.repository.others(path)
+        return self._listed(path)[1]
+
+    def _listed(self, path: str) -> tuple[Folder, tuple[str, ...]]:
+        """Return the listing of a folder, and the names of what is neither folder nor file in it."""
+        original = Folder(path, (), ())
+        if self.repository.kind(path) == "folder":
+            original = self.repository.folder(path)
+        if not self._changed_in.get(path):
+            return original, self.repository.others(path)
+        if path not in self._listings:
+            kinds: dict[str, Kind | None] = dict.fromkeys(original.folders, "folder")
+            kinds.update(dict.fromkeys(original.files, "file"))
+            kinds.update(dict.fromkeys(self.repository.others(path), "other"))
+            kinds |= {name: self.kind(f"{path}/{name}" if path else name) for name in self._changed_in[path]}
+            folders, files, others = (
+                tuple(sorted(name for name, found in kinds.items() if found == kind))
+                for kind in ("folder", "file", "other")
+            )
+            self._listings[path] = Folder(path, folders, files), others
+        return self._listings[path]
 
     def inside(self, top: str) -> Iterator[str]:
         """Yield all paths in a folder and in those in it."""
@@ -117,7 +193,7 @@ class Overlay:
 
     def size(self, path: str) -> int:
         """Return the number of bytes of a file."""
-        entry = self._entries.get(path)
+        entry = self.changes.get(path)
         return self.repository.mark(path).size if entry is None or entry.content is None else len(entry.content)
 
     def part(self, path: str, start: int, length: int) -> bytes:
@@ -136,33 +212,23 @@ class Overlay:
 
     def changed_content(self, path: str) -> bytes | None:
         """Return the content of a file if it is not the original's."""
-        entry = self._entries.get(path)
+        entry = self.changes.get(path)
         return None if entry is None else entry.content
 
     def write(self, path: str, content: bytes) -> None:
         """Make or replace a file in an existing folder; its permissions stay."""
-        entry = self._entries.get(path)
+        entry = self.changes.get(path)
         mode = entry.mode if entry is not None and entry.kind == "file" else None
         self.apply({path: Entry("file", content, mode=mode)})
 
     def check_room(self, path: str, size: int) -> None:
         """Check that a file of `size` bytes may be written."""
-        before = self._entries.get(path)
+        before = self.changes.get(path)
         self._check(self._used - (before.cost if before else 0) + size + FILE_COST)
 
     def _check(self, used: int) -> None:
         if used > self._limit:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    @property
-    def changes(self) -> Mapping[str, Entry | None]:
-        """Everything that was changed, None where it is gone."""
-        return self._entries
-
-    @property
-    def hidden(self) -> Mapping[str, Entry]:
-        """All that programs put under the name `.git`, by path."""
-        return self._hidden
 
     def apply(self, changes: Mapping[str, Entry | None], hidden: Mapping[str, Entry] | None = None) -> None:
         """Make changes, all of them or none; what is in a removed folder is to be removed too.
@@ -171,62 +237,34 @@ class Overlay:
         """
         used = self._used
         for path, entry in changes.items():
-            before = self._entries.get(path)
+            before = self.changes.get(path)
             used += (entry.cost if entry else 0) - (before.cost if before else 0)
         if hidden is not None:
-            used += sum(each.cost for each in hidden.values()) - sum(each.cost for each in self._hidden.values())
+            used += sum(each.cost for each in hidden.values()) - sum(each.cost for each in self.hidden.values())
         self._check(used)
-        groups: defaultdict[str, list[str]] = defaultdict(list)
         for path, entry in changes.items():
-            if (None if entry is None else entry.kind) != self.kind(path):
-                groups[parent_of(path)[0]].append(path)
-        for parent in groups:
-            if self._kind_after(changes, parent) != "folder" and any(changes[path] for path in groups[parent]):
+            parent = parent_of(path)[0]
+            if entry and entry.kind != self.kind(path) and self._kind_after(changes, parent) != "folder":
                 raise KeyError(parent)
-        listings = {
-            parent: self._listed_after(parent, {path: changes[path] for path in paths})
-            for parent, paths in groups.items()
-            if self._kind_after(changes, parent) == "folder"
-        }
         for path, entry in changes.items():
-            kind = None if entry is None else entry.kind
-            if kind != "folder":
-                self._folders.pop(path, None)
-                self._others.pop(path, None)
-            elif self.kind(path) != "folder" and path not in listings:
-                listings[path] = (Folder(path, (), ()), ())
+            parent, name = parent_of(path)
+            self._listings.pop(parent, None)
             if entry is None and self.repository.kind(path) is None:
-                self._entries.pop(path, None)
+                self.changes.pop(path, None)
+                self._changed_in[parent].discard(name)
             else:
-                self._entries[path] = entry
-        for parent, (folder, others) in listings.items():
-            self._folders[parent], self._others[parent] = folder, others
+                self.changes[path] = entry
+                self._changed_in[parent].add(name)
         if hidden is not None:
-            self._hidden = dict(hidden)
+            self.hidden = dict(hidden)
         self._used = used
         self._state = None
 
     def _kind_after(self, changes: Mapping[str, Entry | None], path: str) -> Kind | None:
-        if path in changes:
-            entry = changes[path]
-            return None if entry is None else entry.kind
-        return self.kind(path)
-
-    def _listed_after(self, parent: str, changes: Mapping[str, Entry | None]) -> tuple[Folder, tuple[str, ...]]:
-        """Return the listing of a folder after changes to what is directly in it."""
-        names: dict[Kind, set[str]] = {"folder": set(), "file": set(), "other": set()}
-        if self.kind(parent) == "folder":
-            _, folders, files = self.folder(parent)
-            names = {"folder": set(folders), "file": set(files), "other": set(self.others(parent))}
-        for path, entry in changes.items():
-            name = parent_of(path)[1]
-            before = self.kind(path)
-            if before is not None:
-                names[before].discard(name)
-            if entry is not None:
-                names[entry.kind].add(name)
-        folder = Folder(parent, tuple(sorted(names["folder"])), tuple(sorted(names["file"])))
-        return folder, tuple(sorted(names["other"]))
+        if path not in changes:
+            return self.kind(path)
+        entry = changes[path]
+        return entry and entry.kind
 
     def reset(self) -> None:
         """Return to the repository as it was indexed."""
@@ -237,26 +275,22 @@ class Overlay:
         """Return the same changes over another index of the same folder; those of what is gone go with it."""
         fresh = Overlay(repository, self._limit)
         kept: dict[str, Entry | None] = {}
-        for path, entry in self._entries.items():
+        for path, entry in self.changes.items():
             before = repository.kind(path)
-            if entry is None:
-                stays = before is not None
-            else:
-                stays = entry.kind != "file" or entry.content is not None or before == "file"
-            if stays:
+            if (entry.kind != "file" or entry.content is not None or before == "file") if entry else before:
                 kept[path] = entry
-        fresh.apply(kept, self._hidden)
+        fresh.apply(kept, self.hidden)
         return fresh
 
     def _become(self, other: Overlay) -> None:
-        self._entries, self._hidden = other._entries, other._hidden
-        self._folders, self._others, self._used = other._folders, other._others, other._used
+        self.changes, self.hidden = other.changes, other.hidden
+        self._changed_in, self._listings, self._used = other._changed_in, other._listings, other._used
         self._state = None
 
     def state(self) -> State:
         """Return the changes as immutable JSON values, for `restore`."""
         if self._state is None:
-            everything = {**self._entries, **self._hidden}
+            everything = {**self.changes, **self.hidden}
             self._state = tuple(to_change(path, everything[path]) for path in sorted(everything))
         return self._state
 
@@ -268,32 +302,30 @@ class Overlay:
         try:
             changes: dict[str, Entry | None] = {}
             hidden: dict[str, Entry] = {}
-            twice = False
             for given in state:
                 path, entry = read_change(given)
-                twice = twice or path in changes or path in hidden
-                if not any(is_git(part) for part in path.split("/")):
+                if path in changes or path in hidden:
+                    raise ValueError(path)  # noqa: TRY301 - as for all that makes no tree
+                if not any(map(is_git, path.split("/"))):
                     changes[path] = entry
                 elif entry is not None:
                     hidden[path] = entry
-            fresh._check_whole(changes, hidden, twice)
+            fresh._check_whole(changes, hidden)
             fresh.apply(changes, hidden)
         except (ValueError, TypeError, KeyError, OSError, OverflowError):
             raise UsageError(NO_STATE) from None
         self._become(fresh)
 
-    def _check_whole(self, changes: Mapping[str, Entry | None], hidden: Mapping[str, Entry], twice: bool) -> None:
-        """Raise `ValueError` unless changes to the original make a tree, no path of it named twice."""
-        if twice:
-            raise ValueError
+    def _check_whole(self, changes: Mapping[str, Entry | None], hidden: Mapping[str, Entry]) -> None:
+        """Raise `ValueError` unless changes to the original make a tree."""
         for path, entry in changes.items():
             before = self.repository.kind(path)
-            after = None if entry is None else entry.kind
+            after = entry and entry.kind
             if after is None and before is None:
                 raise ValueError(path)
             if after is not None and self._kind_after(changes, parent_of(path)[0]) != "folder":
                 raise ValueError(path)
-            if after == "file" and entry is not None and entry.content is None and before != "file":
+            if entry and after == "file" and entry.content is None and before != "file":
                 raise ValueError(path)
             if before == "folder" and after != "folder":
                 _, folders, files = self.repository.folder(path)
@@ -316,7 +348,7 @@ def judged_copy(overlay: Overlay, limit: int, files: Mapping[str, bytes]) -> Ove
     fresh = Overlay(overlay.repository, limit + sum(len(each) + 2 * FILE_COST for each in files.values()))
     fresh.apply({path: entry for path, entry in overlay.changes.items() if not overlay.is_installed(path)})
     for path, content in files.items():
-        if not is_path(path) or any(is_git(part) for part in path.split("/")):
+        if not is_path(path) or any(map(is_git, path.split("/"))):
             raise UsageError(f"{path!r} is no path for a judge's file: give one below the repository, without . and ..")
         if fresh.kind(path) == "folder":
             fresh.apply({**dict.fromkeys(fresh.inside(path)), path: None})

@@ -1,21 +1,31 @@
-"""The changes of a sandbox: file by file, as a unified diff, and as a patch for `git apply` and `patch -p1`."""
+"""The changes of a sandbox: file by file, as a unified diff, as a patch for `git apply` and `patch -p1`.
+
+What was installed is in no patch, and yet decides what later programs do: it is told beside.
+"""
 
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
 import os
+import posixpath
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from natlang_envs.errors import UsageError
-from natlang_envs.files import write_whole
-from natlang_envs.repository.names import on_disk
+from natlang_envs.repository.names import on_disk, shown
 from natlang_envs.repository.tree import Repository
 from natlang_envs.sandbox.changes.line_diff import hunks
 from natlang_envs.sandbox.changes.overlay import Overlay
+
+_NAMED = 5  # paths that a line names
+_PACKAGE = re.compile(r"(.+/site-packages)/([^/-]+)-([^/]+)\.dist-info/RECORD")
+_HOOK = re.compile(r".+/site-packages/([^/]+\.pth|(site|user)customize(\.py|/.+))")
+_QUOTED = re.compile(rb'(["\\])|[^ -~]')
 
 
 class ChangedFile(NamedTuple):
@@ -57,20 +67,14 @@ class _Version(NamedTuple):
     link: bool = False
 
 
-def changed_files(overlay: Overlay) -> tuple[ChangedFile, ...]:
-    """Return the changed files and symbolic links of an overlay, sorted by path, without what `pip` installed."""
-    return tuple(_changed_files(overlay))
-
-
-def _changed_files(overlay: Overlay) -> Iterator[ChangedFile]:
+def changed_files(overlay: Overlay) -> Iterator[ChangedFile]:
+    """Yield the changed files and symbolic links of an overlay, sorted by path, without what `pip` installed."""
     for path in sorted(overlay.changes):
         if overlay.is_installed(path):
             continue
         before, after = _original(overlay.repository, path), _present(overlay, path)
-        if before == after:
-            continue
         kept = after or before
-        if kept is not None:
+        if before != after and kept is not None:
             yield ChangedFile(
                 path,
                 "added" if before is None else "deleted" if after is None else "modified",
@@ -120,20 +124,10 @@ def check_outside(path: str | Path, repository: Path) -> None:
             raise UsageError(f"{str(path)!r} lies in the repository, which is never changed: choose a place outside it")
 
 
-def write_patch(path: str | Path, changes: Iterable[ChangedFile]) -> None:
-    """Write a patch file; a killed write leaves the old one."""
-    write_whole(Path(path), b"".join(patch(changes)))
-
-
 def _quoted(prefix: bytes, path: str) -> bytes:
     name = prefix + on_disk(path)
-    if all(32 <= byte < 127 and byte not in b'"\\' for byte in name):
-        return name
-    plain = b"".join(
-        b"\\" + bytes([byte]) if byte in b'"\\' else bytes([byte]) if 32 <= byte < 127 else b"\\%03o" % byte
-        for byte in name
-    )
-    return b'"' + plain + b'"'
+    plain = _QUOTED.sub(lambda found: b"\\" + (found[1] or b"%03o" % found[0][0]), name)
+    return name if plain == name else b'"' + plain + b'"'
 
 
 def _of_one_kind(change: ChangedFile, whole_binaries: bool) -> Iterator[bytes]:
@@ -197,3 +191,54 @@ def _literal(content: bytes) -> bytes:
         length = b"%c" % (len(row) + (64 if len(row) <= 26 else 70))  # A to Z, then a to z
         lines.append(length + base64.b85encode(row, pad=True) + b"\n")
     return b"".join(lines)
+
+
+class Installed(NamedTuple):
+    """What is in the folder that `pip` installs into.
+
+    Attributes:
+        packages: Each package with its version.
+        hooks: The files that every later Python reads when it starts, unless it is told not to (`python -I`).
+        loose: The other files that belong to no package.
+    """
+
+    packages: tuple[str, ...] = ()
+    hooks: tuple[str, ...] = ()
+    loose: tuple[str, ...] = ()
+
+    def lines(self) -> tuple[str, ...]:
+        """Return all of it in words; none where nothing was installed."""
+        said = (
+            ("Installed in the sandbox, not in the patch: ", self.packages),
+            ("Run by every Python that starts in the sandbox, not in the patch: ", self.hooks),
+            ("Put beside what is installed, not in the patch: ", self.loose),
+        )
+        return tuple(words + _some(what) for words, what in said if what)
+
+
+def installed(overlay: Overlay) -> Installed:
+    """Return what was installed, by pip or by hand."""
+    files = {path for path in overlay.changes if overlay.is_installed(path) and overlay.kind(path) in ("file", "other")}
+    packages: list[str] = []
+    owned: set[str] = set()
+    for path in sorted(files):
+        found = _PACKAGE.fullmatch(path)
+        if found is not None and overlay.kind(path) == "file":
+            packages.append(f"{found[2]} {found[3]}")
+            owned.update(_recorded(found[1], overlay.read(path)))
+    hooks = {path for path in files if _HOOK.fullmatch(path)}
+    return Installed(tuple(packages), tuple(sorted(hooks)), tuple(sorted(files - hooks - owned)))
+
+
+def _recorded(folder: str, content: bytes) -> Iterator[str]:
+    rows = csv.reader(content.decode("utf-8", "surrogateescape").splitlines())
+    try:
+        yield from (posixpath.normpath(f"{folder}/{shown(row[0])}") for row in rows if row)
+    except csv.Error:
+        return
+
+
+def _some(names: Iterable[str]) -> str:
+    all_of_them = list(names)
+    more = len(all_of_them) - _NAMED
+    return ", ".join(all_of_them[:_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -8,43 +8,38 @@ compared, not times: a program can write through a memory map without changing t
 from __future__ import annotations
 
 import errno
-import mmap
 import os
 import stat
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from natlang_envs.files import opening
-from natlang_envs.repository.entries import FILE_FLAGS, KEPT_BYTES, NOT_REGULAR, open_beneath
+from natlang_envs.repository.entries import FILE_FLAGS, KEPT_BYTES, NOT_REGULAR, open_beneath, read_part
 from natlang_envs.repository.names import is_git, of_entry, on_disk, parts_of, shown
 from natlang_envs.repository.tree import MAX_DEPTH
-from natlang_envs.sandbox.changes.entries import Entry
-from natlang_envs.sandbox.changes.overlay import Overlay
-from natlang_envs.sandbox.isolation.layers import Layer
+from natlang_envs.sandbox.changes.overlay import Entry, Overlay
+from natlang_envs.sandbox.isolation.files import PAGE, Files, whole_pages
 
 MORE_ENTRIES = 20_000  # how many files and folders programs may add
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _BLOCK = 1 << 20
 _PER_FILE = 0.001  # seconds that a file may take, on a slow and busy machine
-PAGE = mmap.PAGESIZE  # what a file of one byte takes up in memory
 
 
 class TooMuch(Exception):  # noqa: N818 - a limit, not an error of ours
     """There is more than can be copied in or taken over; the message is a plain sentence."""
 
 
-class WorkFolder:
-    """The files of an overlay for one run of a program.
+class WorkFolder(Files):
+    """The files of an overlay, which takes over the program's changes, for one run of a program.
 
-    Args:
-        overlay: What to fill the folder with, and what takes the program's changes over.
-        limit: The most bytes that changed files may hold together.
-        seconds: The most time that copying in may take, and that reading afterwards may take, beside what many files
-            need.
+    Changed files may hold `limit` bytes together; copying in may take `seconds`, and reading afterwards as many, beside
+    what many files need.
     """
 
     def __init__(self, overlay: Overlay, limit: int, seconds: float) -> None:
+        self.packages = overlay.packages
         self._overlay = overlay
         self._limit = limit
         self._seconds = seconds + len(overlay.repository.files) * _PER_FILE
@@ -66,29 +61,17 @@ class WorkFolder:
             if size > KEPT_BYTES:
                 with repository.opened(path) as opened:
                     size = sum(end - begin + PAGE for begin, end in _data(opened, size))
-            total += -(-size // PAGE) * PAGE
+            total += whole_pages(size)
         changed = (*self._overlay.changes.values(), *self._overlay.hidden.values())
-        return total + sum(-(-len(each.content) // PAGE) * PAGE for each in changed if each and each.content)
-
-    @property
-    def packages(self) -> str:
-        """The folder that `pip` installs into."""
-        return self._overlay.packages
+        return total + sum(whole_pages(len(each.content)) for each in changed if each and each.content)
 
     @property
     def names(self) -> int:
         """How many files and folders `fill` wrote."""
         return len(self._known)
 
-    def layer(self, owner: int | None) -> Layer | None:
-        """Return nothing: all files are copied in."""
-        return None
-
-    def fill(self, root: int, owner: int | None) -> None:
-        """Copy all files into an open folder, in which there may be folders that the program starts in.
-
-        Everything is given to `owner`, which needs root, unless that is None.
-        """
+    def fill(self, root: int, owner: int) -> None:
+        """Copy all files into an open folder, in which there may be folders that the program starts in."""
         self._begin()
         overlay = self._overlay
         folders: list[str] = []
@@ -102,18 +85,16 @@ class WorkFolder:
             overlay.repository.read_folder(path, unchanged)
             with open_beneath(root, parts_of(path)) as folder:
                 for name in listed.folders:
-                    self._make_folder(folder, name)
+                    make_folder(folder, name)
                     waiting.append(prefix + name)
                 for name in listed.files:
                     self._make_file(folder, name, prefix + name, owner)
                 for name in overlay.others(path):
-                    if overlay.is_locked(prefix + name):
-                        self._make_locked(folder, name, owner)
+                    if overlay.is_locked(prefix + name):  # the program may not read it either, and sees a new one
+                        _make_file(folder, on_disk(name), b"", 0, owner)
                     else:
-                        self._make_link(folder, name, overlay.link(prefix + name), owner)
-                if owner is not None:
-                    os.fchown(folder, owner, owner)
-                os.fchmod(folder, 0o755)
+                        make_link(folder, on_disk(name), overlay.link(prefix + name), owner)
+                finish(folder, 0o755, owner)
             self._known.update(prefix + name for name in (*listed.folders, *listed.files))
             for whole in (prefix + name for name in overlay.others(path)):
                 if overlay.changes.get(whole) or overlay.is_locked(whole) or whole not in overlay.repository.barred:
@@ -125,7 +106,7 @@ class WorkFolder:
     def _begin(self) -> None:
         self._deadline = time.monotonic() + self._seconds
 
-    def _fill_rest(self, root: int, owner: int | None, folders: Iterable[str]) -> None:
+    def _fill_rest(self, root: int, owner: int, folders: Iterable[str]) -> None:
         """Write what is hidden, and then give folders the permissions that may keep us from writing into them."""
         overlay = self._overlay
         locked = [(path, overlay.mode(path)) for path in folders if overlay.mode(path) != 0o755]
@@ -138,46 +119,25 @@ class WorkFolder:
             with open_beneath(root, parts_of(path)) as folder:
                 os.fchmod(folder, mode)
 
-    @staticmethod
-    def _make_folder(folder: int, name: str) -> None:
-        with suppress(FileExistsError):
-            os.mkdir(on_disk(name), dir_fd=folder)
-
-    @staticmethod
-    def _make_link(folder: int, name: str, target: str | None, owner: int | None) -> None:
-        if target is not None:
-            os.symlink(on_disk(target), on_disk(name), dir_fd=folder)
-            if owner is not None:
-                os.chown(on_disk(name), owner, owner, dir_fd=folder, follow_symlinks=False)
-
-    @staticmethod
-    def _make_locked(folder: int, name: str, owner: int | None) -> None:
-        """Make what stands for a file that we may not read: the program may neither, and sees when it puts another."""
-        with opening(on_disk(name), _NEW_FILE, 0o600, dir_fd=folder) as opened:
-            _finish(opened, 0, owner)
-
-    def _make_file(self, folder: int, name: str, path: str, owner: int | None) -> None:
+    def _make_file(self, folder: int, name: str, path: str, owner: int) -> None:
         overlay = self._overlay
+        if overlay.changed_content(path) is not None or overlay.size(path) <= KEPT_BYTES:
+            _make_file(folder, on_disk(name), overlay.read(path), overlay.mode(path), owner)
+            return
         with opening(on_disk(name), _NEW_FILE, 0o600, dir_fd=folder) as opened:
-            if overlay.changed_content(path) is not None or overlay.size(path) <= KEPT_BYTES:
-                _write(opened, overlay.read(path))
-            else:
-                self._copy_large(path, opened)
-            _finish(opened, overlay.mode(path), owner)
+            self._copy_large(path, opened)
+            finish(opened, overlay.mode(path), owner)
 
-    def _make_hidden(self, root: int, path: str, entry: Entry, owner: int | None) -> None:
+    def _make_hidden(self, root: int, path: str, entry: Entry, owner: int) -> None:
         *parts, name = parts_of(path)
         with open_beneath(root, parts) as folder:
             if entry.kind == "folder":
                 os.mkdir(name, dir_fd=folder)
-                if owner is not None:
-                    os.chown(name, owner, owner, dir_fd=folder, follow_symlinks=False)
+                os.chown(name, owner, owner, dir_fd=folder, follow_symlinks=False)
             elif entry.kind == "file":
-                with opening(name, _NEW_FILE, 0o600, dir_fd=folder) as opened:
-                    _write(opened, entry.content or b"")
-                    _finish(opened, 0o644 if entry.mode is None else entry.mode, owner)
+                _make_file(folder, name, entry.content or b"", 0o644 if entry.mode is None else entry.mode, owner)
             elif entry.link:
-                self._make_link(folder, os.fsdecode(name), entry.text, owner)
+                make_link(folder, name, entry.text, owner)
 
     def _copy_large(self, path: str, target: int) -> None:
         """Copy a large file of the original block by block, and its holes as holes."""
@@ -197,6 +157,7 @@ class WorkFolder:
         """Take over what programs did in the folder, in which nothing may be running any more."""
         self._begin()
         self._room = self._limit
+        os.fchmod(root, 0o700)
         seen: set[str] = set()
         changes: dict[str, Entry | None] = {}
         hidden: dict[str, Entry] = {}
@@ -226,12 +187,14 @@ class WorkFolder:
             path = waiting.pop()
             if path.count("/") >= MAX_DEPTH:
                 raise TooMuch(f"the program made folders more than {MAX_DEPTH} deep")
-            with _unlocked(root, path) as folder, os.scandir(folder) as entries:
+            with open_beneath(root, parts_of(path)) as folder, os.scandir(folder) as entries:
                 self._enter(folder, path)
                 for each in entries:
                     name = of_entry(each)
                     whole = f"{path}/{name}" if path else name
                     status = each.stat(follow_symlinks=False)
+                    if (is_folder := stat.S_ISDIR(status.st_mode)) or stat.S_ISREG(status.st_mode):
+                        _unlock(folder, each.name, status.st_mode)
                     seen.add(whole)
                     if len(seen) > most:
                         raise TooMuch(f"the program made more than {MORE_ENTRIES} files")
@@ -240,7 +203,7 @@ class WorkFolder:
                             hidden[inside] = entry
                         continue
                     yield whole, self._changed(folder, each, whole, status, anew=hidden is None)
-                    if stat.S_ISDIR(status.st_mode):
+                    if is_folder:
                         waiting.append(whole)
             self._check_time("reading what the program left")
 
@@ -273,13 +236,13 @@ class WorkFolder:
             return Entry("other", text=NOT_REGULAR)
         if not anew and overlay.is_locked(path) and (status.st_size, mode) == (0, 0):
             return None
-        with _readable(folder, os.fsencode(each.name)) as opened:
+        with opening(each.name, FILE_FLAGS, dir_fd=folder) as opened:
             if before == "file" and overlay.size(path) == status.st_size and self._is_same(opened, path):
                 if mode == overlay.mode(path):
                     return None
                 return Entry("file", overlay.changed_content(path), mode=mode)
             self._charge(status.st_size)
-            content = _read(opened, status.st_size)
+            content = read_part(opened, 0, status.st_size)
         usual = 0o755 if overlay.repository.is_executable(path) and not anew else 0o644
         return Entry("file", content, mode=None if mode == usual else mode)
 
@@ -293,7 +256,7 @@ class WorkFolder:
         overlay = self._overlay
         size = overlay.size(path)
         if overlay.changed_content(path) is not None or size <= KEPT_BYTES:
-            return _read(opened, size) == overlay.read(path)
+            return read_part(opened, 0, size) == overlay.read(path)
         with overlay.repository.opened(path) as original:
             for begin, end in (*_data(opened, size), *_data(original, size)):
                 for start in range(begin, end, _BLOCK):
@@ -304,26 +267,37 @@ class WorkFolder:
         return True
 
 
-def _write(target: int, content: bytes) -> None:
-    left = memoryview(content)
-    while left:
-        left = left[os.write(target, left) :]
+def _make_file(folder: int, name: bytes, content: bytes, mode: int, owner: int) -> None:
+    with opening(name, _NEW_FILE, dir_fd=folder) as opened:
+        left = memoryview(content)
+        while left:
+            left = left[os.write(opened, left) :]
+        finish(opened, mode, owner)
 
 
-def _finish(opened: int, mode: int, owner: int | None) -> None:
-    if owner is not None:
-        os.fchown(opened, owner, owner)
+def make_link(folder: int, name: bytes, target: str | None, owner: int) -> None:
+    """Make a symbolic link; without a target none."""
+    if target is not None:
+        os.symlink(on_disk(target), name, dir_fd=folder)
+        os.chown(name, owner, owner, dir_fd=folder, follow_symlinks=False)
+
+
+def make_folder(folder: int, name: str) -> None:
+    """Make a folder unless it is there."""
+    with suppress(FileExistsError):
+        os.mkdir(on_disk(name), dir_fd=folder)
+
+
+def finish(opened: int, mode: int, owner: int) -> None:
+    """Give an open file or folder its permissions and its owner."""
+    os.fchown(opened, owner, owner)
     os.fchmod(opened, mode)
 
 
-def _read(opened: int, size: int) -> bytes:
-    """Return the first `size` bytes, fewer if there are no more."""
-    blocks: list[bytes] = []
-    start = 0
-    while start < size and (block := os.pread(opened, size - start, start)):
-        blocks.append(block)
-        start += len(block)
-    return b"".join(blocks)
+def _unlock(folder: int, name: str, mode: int) -> None:
+    """Give us the rights to a file or folder that a program may have taken."""
+    if mode & 0o700 < (0o700 if stat.S_ISDIR(mode) else 0o400):
+        os.chmod(name, 0o700, dir_fd=folder)
 
 
 def _data(opened: int, size: int) -> Iterator[tuple[int, int]]:
@@ -337,34 +311,3 @@ def _data(opened: int, size: int) -> Iterator[tuple[int, int]]:
         end = min(os.lseek(opened, begin, os.SEEK_HOLE), size)
         if begin < end:
             yield begin, end
-
-
-@contextmanager
-def _readable(folder: int, name: bytes) -> Generator[int]:
-    """Open a regular file, of which a program may have taken our permission."""
-    try:
-        opened = os.open(name, FILE_FLAGS, dir_fd=folder)
-    except PermissionError:
-        os.chmod(name, 0o600, dir_fd=folder)
-        opened = os.open(name, FILE_FLAGS, dir_fd=folder)
-    try:
-        yield opened
-    finally:
-        os.close(opened)
-
-
-@contextmanager
-def _unlocked(root: int, path: str) -> Generator[int]:
-    """Open a folder, of which a program may have taken our permission."""
-    parts = parts_of(path)
-    try:
-        with open_beneath(root, parts) as folder:
-            os.stat(b".", dir_fd=folder)
-    except PermissionError:
-        if parts:
-            with open_beneath(root, parts[:-1]) as parent:
-                os.chmod(parts[-1], 0o700, dir_fd=parent)
-        else:
-            os.fchmod(root, 0o700)
-    with open_beneath(root, parts) as folder:
-        yield folder

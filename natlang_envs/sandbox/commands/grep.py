@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
+import math
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from itertools import chain
+from typing import Literal
 
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.wildmatch import wildmatch
-from natlang_envs.sandbox.commands.context import ROOT, CommandContext, CommandError, Output, resolve
-from natlang_envs.sandbox.commands.file_parts import Readable
+from natlang_envs.sandbox.commands.context import ROOT, CommandContext, CommandError, Output, Readable, resolve
 from natlang_envs.sandbox.commands.native import readable
 from natlang_envs.sandbox.commands.regular_expression import Expression, ExpressionError, Syntax
 from natlang_envs.sandbox.commands.search import walk
@@ -18,111 +18,86 @@ from natlang_envs.sandbox.commands.search import walk
 _SNIFFED = 1 << 15  # bytes in which a NUL makes a file binary
 
 
-class _Grep(NamedTuple):
-    """What a grep was told."""
-
-    flags: str
-    patterns: list[str]
-    include: list[re.Pattern[bytes]]
-    exclude: list[re.Pattern[bytes]]
-    before: int
-    after: int
-    most: float
-    operands: list[str]
-
-
-_GREP_FLAGS = "rRnivlLcwxEFGPHhqsoIaz"
+_GREP_FLAGS = "rRnivlLcwxEFGPHhqsIa"
 _GREP_LONG = {
     **{"--recursive": "r", "--line-number": "n", "--ignore-case": "i", "--invert-match": "v", "--count": "c"},
     **{"--files-with-matches": "l", "--files-without-match": "L", "--word-regexp": "w", "--line-regexp": "x"},
     **{"--extended-regexp": "E", "--fixed-strings": "F", "--basic-regexp": "G", "--perl-regexp": "P"},
-    **{
-        "--with-filename": "H",
-        "--no-filename": "h",
-        "--quiet": "q",
-        "--no-messages": "s",
-        "--color": "",
-        "--colour": "",
-    },
+    **{"--with-filename": "H", "--no-filename": "h", "--quiet": "q", "--no-messages": "s"},
+    **{"--color": "", "--colour": ""},
 }
+_GLOBS = ("--include", "--exclude", "--exclude-dir")
 
 
-def _grep_options(words: Sequence[str]) -> _Grep:
-    flags = ""
-    numbers: dict[str, int] = {}
-    lists: dict[str, list[str]] = {"e": [], "--include": [], "--exclude": [], "--exclude-dir": []}
-    operands: list[str] = []
-    waiting = deque(words)
+class _Grep:
+    """What a grep was told."""
 
-    def value(letter: str, rest: str) -> None:
+    def __init__(self, words: Sequence[str]) -> None:
+        self.flags = ""
+        self.operands: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._lists: dict[str, list[str]] = {name: [] for name in ("e", *_GLOBS)}
+        self._read(deque(words))
+        self.patterns = self._lists["e"]
+        if not self.patterns:
+            if not self.operands:
+                raise CommandError("grep: there is no pattern", 2)
+            self.patterns = [self.operands.pop(0)]
+        around = self._numbers.get("C", 0)
+        self.before, self.after = self._numbers.get("B", around), self._numbers.get("A", around)
+        self.most = self._numbers.get("m", math.inf)
+        self.include, *exclude = (
+            [wildmatch(each.encode("utf-8", "backslashreplace")) for each in self._lists[name]] for name in _GLOBS
+        )
+        self.exclude = list(chain(*exclude))
+
+    def _read(self, waiting: deque[str]) -> None:
+        while waiting:
+            word = waiting.popleft()
+            name, equals, rest = word.partition("=")
+            if word == "--":
+                self.operands.extend(waiting)
+                return
+            if name in _GLOBS:
+                self._value(name, rest if equals else "", waiting)
+            elif name in _GREP_LONG:
+                self.flags += _GREP_LONG[name]
+            elif word.startswith("--"):
+                raise CommandError(f"grep: unrecognized option '{word}'", 2)
+            elif len(word) < 2 or word[0] != "-":
+                self.operands.append(word)
+            elif word[1:].isascii() and word[1:].isdigit():
+                self._numbers["C"] = int(word[1:][:9])
+            else:
+                for place, letter in enumerate(word[1:], 2):
+                    if letter in "eABCm":
+                        self._value(letter, word[place:], waiting)
+                        break
+                    if letter not in _GREP_FLAGS:
+                        raise CommandError(f"grep: option '-{letter}' is not here", 2)
+                    self.flags += letter.replace("R", "r")
+
+    def _value(self, letter: str, rest: str, waiting: deque[str]) -> None:
         if not rest and not waiting:
             raise CommandError(f"grep: option requires an argument -- '{letter}'", 2)
         given = rest or waiting.popleft()
-        if letter in lists:
-            lists[letter].append(given)
+        if letter in self._lists:
+            self._lists[letter].append(given)
         elif given.isascii() and given.isdigit():
-            numbers[letter] = int(given[:9])
+            self._numbers[letter] = int(given[:9])
         else:
             raise CommandError(f"grep: {given}: invalid number for -{letter}", 2)
-
-    while waiting:
-        word = waiting.popleft()
-        name, equals, rest = word.partition("=")
-        if word == "--":
-            operands.extend(waiting)
-            break
-        if name in lists and len(name) > 1:
-            value(name, rest if equals else "")
-        elif name in _GREP_LONG:
-            flags += _GREP_LONG[name]
-        elif word.startswith("--"):
-            raise CommandError(f"grep: unrecognized option '{word}'", 2)
-        elif len(word) < 2 or word[0] != "-":
-            operands.append(word)
-        elif word[1:].isascii() and word[1:].isdigit():
-            numbers["C"] = int(word[1:][:9])
-        else:
-            for place, letter in enumerate(word[1:], 2):
-                if letter in "eABCm":
-                    value(letter, word[place:])
-                    break
-                if letter not in _GREP_FLAGS or letter in "oz":
-                    raise CommandError(f"grep: option '-{letter}' is not here", 2)
-                flags += letter
-    patterns = lists["e"]
-    if not patterns:
-        if not operands:
-            raise CommandError("grep: there is no pattern", 2)
-        patterns = [operands.pop(0)]
-    around = numbers.get("C", 0)
-    most = numbers.get("m", float("inf"))
-    globs = [[wildmatch(each.encode("utf-8", "backslashreplace")) for each in lists[name]] for name in _GLOBS]
-    return _Grep(
-        flags.replace("R", "r"),
-        patterns,
-        globs[0],
-        globs[1] + globs[2],
-        numbers.get("B", around),
-        numbers.get("A", around),
-        most,
-        operands,
-    )
-
-
-_GLOBS = ("--include", "--exclude", "--exclude-dir")
 
 
 def grep(context: CommandContext, words: Sequence[str], output: Output) -> int:
     """Show lines that a regular expression is found in."""
-    asked = _grep_options(words)
+    asked = _Grep(words)
     flags = asked.flags
-    syntax: Syntax = "basic"
-    for flag in flags:
-        kinds: dict[str, Syntax] = {"E": "extended", "F": "fixed", "P": "perl", "G": "basic"}
-        syntax = kinds.get(flag, syntax)
+    kinds: dict[str, Syntax] = {"E": "extended", "F": "fixed", "P": "perl", "G": "basic"}
+    syntaxes: list[Syntax] = ["basic", *(kinds[flag] for flag in flags if flag in kinds)]
     bound: Literal["", "w", "x"] = "x" if "x" in flags else "w" if "w" in flags else ""
     try:
-        expression = Expression("\n".join(asked.patterns), kind=syntax, ignore_case="i" in flags, bound=bound)
+        expression = Expression("\n".join(asked.patterns), kind=syntaxes[-1], ignore_case="i" in flags, bound=bound)
     except ExpressionError as error:
         raise CommandError(f"grep: {error}", 2) from None
     operands = asked.operands or (["."] if "r" in flags else ["-"])

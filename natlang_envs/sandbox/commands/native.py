@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import dropwhile
 
 from natlang_envs.sandbox.changes.overlay import Overlay
 from natlang_envs.sandbox.commands.context import (
-    MISSING,
     NO_FOLDER,
     ROOT,
     CommandContext,
     CommandError,
     Output,
+    Readable,
+    existing,
+    named,
     read_options,
-    resolve,
 )
-from natlang_envs.sandbox.commands.file_parts import Given, Readable
 
 
 def cd(context: CommandContext, words: Sequence[str], output: Output) -> int:
@@ -29,13 +31,10 @@ def cd(context: CommandContext, words: Sequence[str], output: Output) -> int:
     if len(operands) > 1:
         raise CommandError("cd: too many arguments")
     typed = operands[0] if operands else ROOT
-    try:
-        path, kind = resolve(context, typed)
-    except CommandError as error:
-        raise CommandError(f"cd: {typed}: {error}") from None
-    if kind != "folder":
-        reason = {None: MISSING, "file": NO_FOLDER, "other": context.files.reason(path)}[kind]
-        raise CommandError(f"cd: {typed}: {reason}")
+    with named(f"cd: {typed}"):
+        path, kind = existing(context, typed)
+        if kind != "folder":
+            raise CommandError(NO_FOLDER if kind == "file" else context.files.reason(path))
     context.cwd = path
     return 0
 
@@ -50,12 +49,9 @@ def ls(context: CommandContext, words: Sequence[str], output: Output) -> int:
     for typed in operands or ["."]:
         output.check_time()
         try:
-            path, kind = resolve(context, typed)
-            problem = MISSING if kind is None else ""
+            path, kind = existing(context, typed)
         except CommandError as error:
-            path, kind, problem = "", None, str(error)
-        if problem:
-            output.fail(f"ls: cannot access '{typed}': {problem}")
+            output.fail(f"ls: cannot access '{typed}': {error}")
             code = 2
         else:
             (folders if kind == "folder" else files).append((typed, path))
@@ -101,13 +97,15 @@ def _listed(files: Overlay, name: str, path: str, flags: frozenset[str]) -> str:
 def readable(context: CommandContext, typed: str) -> Readable:
     """Return a file that is to be read; `-` is standard input."""
     if typed == "-":
-        return Readable(Given(context.given), "", len(context.given))
-    path, kind = resolve(context, typed)
+        return Readable(partial(_piece, context.given), len(context.given))
+    path, kind = existing(context, typed)
     if kind == "file":
-        return Readable(context.files, path, context.files.size(path))
-    if kind == "folder":
-        raise CommandError("Is a directory")
-    raise CommandError(MISSING if kind is None else context.files.reason(path))
+        return Readable(partial(context.files.part, path), context.files.size(path))
+    raise CommandError("Is a directory" if kind == "folder" else context.files.reason(path))
+
+
+def _piece(given: bytes, start: int, length: int) -> bytes:
+    return given[start : start + length]
 
 
 def each_file(
@@ -115,13 +113,13 @@ def each_file(
 ) -> int:
     """Show each file; without any, standard input."""
     code = 0
+    called = "cannot open '{}'" if name in ("head", "tail") else "{}"
     for typed in operands or ["-"]:
         output.check_time()
         try:
             file = readable(context, typed)
         except CommandError as error:
-            opening = "cannot open '" if name in ("head", "tail") else ""
-            output.fail(f"{name}: {opening}{typed}{opening and chr(39)}: {error}")
+            output.fail(f"{name}: {called.format(typed)}: {error}")
             code = 1
         else:
             show(typed, file)
@@ -146,17 +144,8 @@ def cat(context: CommandContext, words: Sequence[str], output: Output) -> int:
     return each_file("cat", context, operands, output, show)
 
 
-def head(context: CommandContext, words: Sequence[str], output: Output) -> int:
-    """Show the first lines (`-n`, 10 without it) or bytes (`-c`) of files."""
-    return _ends("head", context, words, output)
-
-
-def tail(context: CommandContext, words: Sequence[str], output: Output) -> int:
-    """Show the last lines (`-n`, 10 without it; `+N`: from line N) or bytes (`-c`) of files."""
-    return _ends("tail", context, words, output)
-
-
-def _ends(name: str, context: CommandContext, words: Sequence[str], output: Output) -> int:
+def ends(name: str, context: CommandContext, words: Sequence[str], output: Output) -> int:
+    """Show the first or last lines (`-n`, 10 without it; of `tail` `+N`: from line N) or bytes (`-c`) of files."""
     flags, values, operands = read_options(name, words, "qv", "nc")
     titled = flags[-1] == "v" if flags else len(operands) > 1
     unit, text = next(iter(values.items()), ("n", "10"))
@@ -183,43 +172,30 @@ def _ends(name: str, context: CommandContext, words: Sequence[str], output: Outp
 
 
 _ECHO_OPTION = re.compile(r"-[neE]+")
-_ECHO_ESCAPE = re.compile(r"\\(?:([abefnrtv\\])|0([0-7]{0,3})|x([0-9a-fA-F]{1,2})|(c))")
-_ECHO_LETTERS = {"a": 7, "b": 8, "e": 27, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "\\": 92}
+_ECHO_ESCAPE = re.compile(rb"\\(?:([abefnrtv\\])|0([0-7]{0,3})|x([0-9a-fA-F]{1,2})|c.*)", re.DOTALL)
+_ECHO_LETTERS = dict(zip(b"abefnrtv\\", b"\a\b\x1b\f\n\r\t\v\\", strict=True))
 
 
 def echo(context: CommandContext, words: Sequence[str], output: Output) -> int:
-    r"""Show its arguments; `-n` leaves the line break out, `-e` reads escapes such as `\n`."""
-    first = 0
-    options = ""
-    while first < len(words) and _ECHO_OPTION.fullmatch(words[first]):
-        options += words[first][1:]
-        first += 1
-    content = " ".join(words[first:]).encode("utf-8", "backslashreplace")
-    end = b"" if "n" in options else b"\n"
-    if options.rfind("e") > options.rfind("E"):
-        content, stopped = _unescape(content)
-        end = b"" if stopped else end
-    output.write(content + end)
+    r"""Show its arguments; `-n` leaves the line break out, `-e` reads escapes such as `\n`, of which `\c` ends all."""
+    shown = list(dropwhile(_ECHO_OPTION.fullmatch, words))
+    options = "".join(words[: len(words) - len(shown)])
+    content = (" ".join(shown) + "\n" * ("n" not in options)).encode("utf-8", "backslashreplace")
+    output.write(_ECHO_ESCAPE.sub(_unescaped, content) if options.rfind("e") > options.rfind("E") else content)
     return 0
 
 
-def _unescape(content: bytes) -> tuple[bytes, bool]:
-    r"""Return the bytes that `echo -e` shows, and whether a `\c` ended them."""
-    text = content.decode("latin-1")
-    parts: list[str] = []
-    done = 0
-    for match in _ECHO_ESCAPE.finditer(text):
-        parts.append(text[done : match.start()])
-        done = match.end()
-        letter, octal, hexadecimal, stop = match.groups()
-        if stop:
-            return "".join(parts).encode("latin-1"), True
-        if letter:
-            parts.append(chr(_ECHO_LETTERS[letter]))
-        else:
-            parts.append(chr((int(octal or "0", 8) if hexadecimal is None else int(hexadecimal, 16)) & 255))
-    return ("".join(parts) + text[done:]).encode("latin-1"), False
+def _unescaped(escape: re.Match[bytes]) -> bytes:
+    letter, octal, hexadecimal = escape.groups()
+    if letter:
+        return bytes([_ECHO_LETTERS[letter[0]]])
+    if octal is None and hexadecimal is None:
+        return b""
+    return bytes([int(octal or b"0", 8) & 255 if hexadecimal is None else int(hexadecimal, 16)])
 
 
 Native = Callable[[CommandContext, Sequence[str], Output], int]
-COMMANDS: dict[str, Native] = {"cat": cat, "cd": cd, "echo": echo, "head": head, "ls": ls, "tail": tail}
+COMMANDS: dict[str, Native] = {
+    **{"cat": cat, "cd": cd, "echo": echo, "ls": ls},
+    **{name: partial(ends, name) for name in ("head", "tail")},
+}

@@ -8,7 +8,7 @@ like) is refused unless it is quoted, in words. There are pipes, here-documents,
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 MAX_LINE = 65_536  # characters
 MAX_DOCUMENT = 1 << 20  # characters, with a here-document
@@ -80,13 +80,9 @@ class _Reader:
         self._begin()
 
     def _begin(self) -> None:
-        """Begin a command."""
         self._words: list[str] = []
-        self._target: str | None = None
-        self._append = False
+        self._command = CommandLine(())
         self._redirected = False  # a `>` waits for its file
-        self._errors = ""
-        self._given: str | None = None
 
     def read(self) -> CommandLine:
         done: list[CommandLine] = []
@@ -96,23 +92,30 @@ class _Reader:
             if character in " \t":
                 self._at += 1
             elif errors:
-                self._errors, self._at = errors[1], errors.end()
+                self._set(errors=errors[1])
+                self._at = errors.end()
             elif character == ">":
                 self._redirect()
             elif character == "|" and self._line[self._at + 1 : self._at + 2] not in ("|", "&"):
                 done.append(self._end())
-                if self._target is not None:
+                if self._command.target is not None:
                     raise ParseError("only the last command of a pipe can write to a file")
                 self._begin()
                 self._at += 1
             elif self._line.startswith("<<", self._at):
                 self._document()
+            elif self._redirected:
+                self._set(target=self._word())
+                self._redirected = False
             else:
-                self._take(self._word())
+                self._words.append(self._word())
         line = self._end()
         for each in reversed(done):
             line = each._replace(then=line)
         return line
+
+    def _set(self, **parts: Any) -> None:
+        self._command = self._command._replace(**parts)
 
     def _end(self) -> CommandLine:
         """Return the command that ends here."""
@@ -120,16 +123,15 @@ class _Reader:
             raise ParseError("there is no file after `>`")
         if not self._words:
             raise ParseError("there is no command")
-        errors = cast("Literal['', '/dev/null', '&1']", self._errors)
-        return CommandLine(tuple(self._words), self._target, self._append, errors, self._given)
+        return self._command._replace(words=tuple(self._words))
 
     def _document(self) -> None:
         """Take the lines after this one up to the word that closes them."""
         found = _DOCUMENT.match(self._line, self._at)
-        if found is None or self._given is not None:
+        if found is None or self._command.given is not None:
             raise ParseError("`<<` needs one word, which a line of its own repeats: << 'EOF'")
         tabs, *words = found.groups()
-        word = next(each for each in words if each)
+        word = next(filter(None, words))
         line, _, following = self._line[found.end() :].partition("\n")
         lines = following.split("\n")
         plain = [each.lstrip("\t") if tabs else each for each in lines]
@@ -139,21 +141,15 @@ class _Reader:
         if any(each.strip() for each in lines[end + 1 :]):
             raise ParseError(f"one command a line: nothing may follow the line {word}")
         content = "".join(f"{each}\n" for each in plain[:end])
-        self._given = _IN_DOCUMENT.sub(_plain, content) if words[-1] else content
+        self._set(given=_IN_DOCUMENT.sub(_plain, content) if words[-1] else content)
         self._line, self._at = line, 0
 
     def _redirect(self) -> None:
-        if self._redirected or self._target is not None:
+        if self._redirected or self._command.target is not None:
             raise ParseError("standard output can go to one file only")
-        self._append = self._line.startswith(">>", self._at)
-        self._at += 2 if self._append else 1
+        self._set(append=self._line.startswith(">>", self._at))
+        self._at += 1 + self._command.append
         self._redirected = True
-
-    def _take(self, word: str) -> None:
-        if self._redirected:
-            self._target, self._redirected = word, False
-        else:
-            self._words.append(word)
 
     def _word(self) -> str:
         parts: list[str] = []
@@ -217,7 +213,7 @@ def document_end(text: str) -> int:
     if found is None:
         return 0
     tabs, *words = found.groups()
-    word = re.escape(next(each for each in words if each))
+    word = re.escape(next(filter(None, words)))
     closing = re.compile(rf"\n{chr(9) + '*' if tabs else ''}{word}(?=\n|\Z)").search(text, found.end())
     if closing is None:
         return 0

@@ -72,8 +72,7 @@ def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def _any(character: str) -> bool:
-    return True
+_SHORT: dict[str, Fits] = {"w": _is_word, "s": _CLASSES["space"], "d": _CLASSES["digit"]}
 
 
 class _Reader:
@@ -83,11 +82,14 @@ class _Reader:
         self._text = text
         self._basic = kind == "basic"
         self._perl = kind == "perl"
+        self._fixed = kind == "fixed"
         self._ignore_case = ignore_case
         self._at = 0
         self._depth = 0
 
     def read(self) -> _Node:
+        if self._fixed:
+            return _Node("all", tuple(map(self._plain, self._text)))
         whole = self._alternatives()
         if self._at < len(self._text):
             raise ExpressionError("Unmatched ) or \\)")
@@ -153,7 +155,7 @@ class _Reader:
         character = self._text[self._at]
         self._at += 1
         if sign == ".":
-            return _one(_any)
+            return _one(lambda _: True)
         if sign and sign in "^$" and (not self._basic or self._is_anchor(sign, first)):
             return _Node("at", text=sign)
         if character == "\\":
@@ -187,11 +189,8 @@ class _Reader:
         self._at += 1
         if letter in "bB<>":
             return _Node("at", text=letter)
-        if letter in "wW":
-            return _one(lambda character: _is_word(character) == (letter == "w"))
-        if letter in "sS" or (letter in "dD" and self._perl):
-            name = "space" if letter in "sS" else "digit"
-            return _one(lambda character: _CLASSES[name](character) == letter.islower())
+        if letter in "wWsS" or (letter in "dD" and self._perl):
+            return _one(lambda character: _SHORT[letter.lower()](character) == letter.islower())
         if letter == "t" and self._perl:
             return self._plain("\t")
         if letter.isalnum():
@@ -206,7 +205,6 @@ class _Reader:
     def _set(self) -> _Node:
         negated = self._text.startswith("^", self._at + 1)
         begin = at = self._at + 1 + negated
-        singles: set[str] = set()
         ranges: list[tuple[str, str]] = []
         classes: list[Fits] = []
         while at == begin or not self._text.startswith("]", at):
@@ -220,25 +218,22 @@ class _Reader:
                 classes.append(_CLASSES[name])
                 at = end + 2
             elif self._perl and self._text[at] == "\\" and self._text[at + 1 : at + 2] in ("w", "s", "d"):
-                letter = self._text[at + 1]
-                classes.append(_is_word if letter == "w" else _CLASSES["space" if letter == "s" else "digit"])
+                classes.append(_SHORT[self._text[at + 1]])
                 at += 2
             else:
                 at += self._perl and self._text[at] == "\\" and at + 1 < len(self._text)
-                last = self._text[at + 2 : at + 3]
-                if self._text[at + 1 : at + 2] == "-" and last not in ("", "]"):
-                    if last < self._text[at]:
+                first = last = self._text[at]
+                if self._text[at + 1 : at + 2] == "-" and self._text[at + 2 : at + 3] not in ("", "]"):
+                    at += 2
+                    last = self._text[at]
+                    if last < first:
                         raise ExpressionError("Invalid range end")
-                    ranges.append((self._text[at], last))
-                    at += 3
-                else:
-                    singles.add(self._text[at])
-                    at += 1
+                ranges.append((first, last))
+                at += 1
         self._at = at + 1
 
         def holds(character: str) -> bool:
-            ranged = any(low <= character <= high for low, high in ranges)
-            return character in singles or ranged or any(fits(character) for fits in classes)
+            return any(low <= character <= high for low, high in ranges) or any(fits(character) for fits in classes)
 
         def fits(character: str) -> bool:
             forms = {character, character.lower(), character.upper()} if self._ignore_case else {character}
@@ -264,7 +259,7 @@ class Expression:
     def __init__(
         self, pattern: str, *, kind: Syntax = "basic", ignore_case: bool = False, bound: Literal["", "w", "x"] = ""
     ) -> None:
-        branches = tuple(_read(line, kind, ignore_case) for line in pattern.split("\n"))
+        branches = tuple(_Reader(line, kind, ignore_case).read() for line in pattern.split("\n"))
         whole = branches[0] if len(branches) == 1 else _Node("any", branches)
         ends = {"": (), "x": ("^", "$"), "w": ("not after a word", "not before a word")}[bound]
         self.needed = _needed(whole)
@@ -361,13 +356,6 @@ class Expression:
             after = self._states.setdefault((places, kind), _State(places, kind))
         state.moves[character] = after
         return after
-
-
-def _read(text: str, kind: Syntax, ignore_case: bool) -> _Node:
-    if kind == "fixed":
-        escaped = "".join(f"[{each}]" if each not in "^\\" else f"\\{each}" for each in text)
-        return _Reader(escaped, "basic", ignore_case).read()
-    return _Reader(text, kind, ignore_case).read()
 
 
 def _needed(node: _Node) -> str:

@@ -14,16 +14,15 @@ from natlang_envs.repository.entries import Kind
 from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.wildmatch import wildmatch
 from natlang_envs.sandbox.commands.context import (
-    MISSING,
     ROOT,
     CommandContext,
     CommandError,
     Output,
+    Readable,
+    existing,
     read_options,
-    resolve,
 )
-from natlang_envs.sandbox.commands.file_parts import Readable
-from natlang_envs.sandbox.commands.native import Native, each_file, readable
+from natlang_envs.sandbox.commands.native import Native, each_file
 
 
 class Found(NamedTuple):
@@ -37,11 +36,8 @@ class Found(NamedTuple):
 
 def walk(context: CommandContext, typed: str, output: Output) -> Iterator[Found]:
     """Yield a file, or a folder and all that is in it, sorted."""
-    path, kind = resolve(context, typed)
-    if kind is None:
-        raise CommandError(MISSING)
     files = context.files
-    waiting = [Found(typed, path, kind, 0)]
+    waiting = [Found(typed, *existing(context, typed), 0)]
     while waiting:
         output.check_time()
         found = waiting.pop()
@@ -70,37 +66,31 @@ def wc(context: CommandContext, words: Sequence[str], output: Output) -> int:
     flags, _, operands = read_options("wc", words, "lwmc")
     units = [unit for unit in "lwmc" if unit in (flags or "lwc")]
     rows: list[tuple[list[int], str]] = []
+    sizes = 0
 
     def show(typed: str, file: Readable) -> None:
-        counts = dict.fromkeys("lwmc", 0)
-        counts["c"] = file.size
+        nonlocal sizes
+        sizes += file.size
+        counts = {"l": 0, "w": 0, "m": 0, "c": file.size}
         open_word = False
         for block in file.blocks(output) if units != ["c"] else ():
             counts["l"] += block.count(b"\n")
             counts["w"] += len(block.split()) - (open_word and not block[:1].isspace())
-            counts["m"] += len(block) - sum(block.count(byte) for byte in _CONTINUING) if "m" in units else 0
+            counts["m"] += len(block.translate(None, _CONTINUING)) if "m" in units else 0
             open_word = not block[-1:].isspace()
         rows.append(([counts[unit] for unit in units], typed if operands else ""))
 
     code = each_file("wc", context, operands, output, show)
     if len(operands) > 1:
         rows.append(([sum(column) for column in zip(*(counts for counts, _ in rows), strict=True)], "total"))
-    single = len(rows) * len(units) == 1
-    sizes = sum(_size(context, typed) for typed in operands)
-    width = 1 if single else len(str(sizes)) if operands and "-" not in operands else 7
+    width = len(str(sizes)) if operands and "-" not in operands else 7
+    width = 1 if len(rows) * len(units) == 1 else width
     for counts, name in rows:
         output.line(f"{' '.join(f'{count:>{width}}' for count in counts)}{' ' if name else ''}{name}")
     return code
 
 
-_CONTINUING = [bytes([byte]) for byte in range(0x80, 0xC0)]  # bytes of UTF-8 that begin no character
-
-
-def _size(context: CommandContext, typed: str) -> int:
-    try:
-        return readable(context, typed).size
-    except CommandError:
-        return 0
+_CONTINUING = bytes(range(0x80, 0xC0))  # bytes of UTF-8 that begin no character
 
 
 _ADDRESS = re.compile(r"\s*(\d{1,18}|\$)(?:\s*,\s*(\+?\d{1,18}|\$))?\s*p\s*;?\s*", re.ASCII)

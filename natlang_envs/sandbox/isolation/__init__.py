@@ -5,13 +5,12 @@ namespaces         starts bubblewrap and ends all that runs in it
 ends_with_caller   the process group that a killed caller takes along
 child              what a program finds: its Python, its environment, its command line
 control_group      has the kernel count the memory of a run, where that can be
+files              what a program works on, and a folder of the host as that
 layers             an overlay over files that many runs share
 processes          the memory of a run's processes, and of the kernel for them
-probe              whether all this works here, tried by running a program
 system_calls       the seccomp filter
 watch              output, time, memory and files while it runs
-temporary_folders  a folder of the host for as long as this process lives
-hostile_folder     the safe removal of a folder that a program was in
+temporary_folders  a folder of the host for as long as this process lives, and the safe removal of any
 """
 
 from __future__ import annotations

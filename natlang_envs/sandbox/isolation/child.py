@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
 
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.sandbox.isolation.watch import Completed
@@ -26,70 +25,56 @@ _LIBRARIES, _LOCAL = Path("/usr/lib"), Path("/usr/local/lib")
 _NETWORK = re.compile(r"-i|--(extra-)?index-url\b|--proxy\b|.*((git|hg|svn|bzr)\+|(https?|ftp|ssh)://)", re.DOTALL)
 
 
-class Interpreter(NamedTuple):
-    """The running Python, without its packages: where it is, and what of it must be visible."""
-
-    program: Path
-    prefix: Path
-
-    @classmethod
-    def running(cls) -> Interpreter:
-        """Return the Python that runs this."""
-        # In a virtual environment sys.executable is a link to, or a copy of, the program beside the standard library.
-        program = Path(getattr(sys, "_base_executable", None) or sys.executable).resolve()
-        return cls(program, program.parent.parent)
-
-    def mounts(self) -> list[str]:
-        """Return bubblewrap's arguments: the same Python at /opt/python, or where it is if that is visible anyway."""
-        inside = self.program
-        arguments: list[str] = []
-        if not self.prefix.is_relative_to("/usr"):
-            inside = Path("/opt/python/bin", self.program.name)
-            arguments += [*folders("/opt/python", "/opt/python/bin"), "--ro-bind", str(self.program), str(inside)]
-            arguments += ["--ro-bind", str(self.prefix / "lib"), "/opt/python/lib"]
-            # A folder of its own: LD_LIBRARY_PATH reaches every program, and prefixes hold other libraries too.
-            shared = str(sysconfig.get_config_var("INSTSONAME") or "")
-            if shared.endswith(tuple("0123456789")) and (self.prefix / "lib" / shared).is_file():
-                library = str(self.prefix / "lib" / shared)
-                arguments += [*folders("/opt/lib"), "--ro-bind", library, f"/opt/lib/{shared}"]
-                arguments += ["--setenv", "LD_LIBRARY_PATH", "/opt/lib"]
-        arguments += [*folders("/opt/bin"), "--symlink", str(inside), PYTHON]
-        for more in ("3", f"3.{sys.version_info.minor}"):
-            arguments += ["--symlink", "python", PYTHON + more]
-        packages = [*_LIBRARIES.glob("python3*/*-packages"), *_LOCAL.glob("python3*/*-packages")]
-        if not self.prefix.is_relative_to("/usr"):
-            found = (self.prefix / "lib").glob("python3*/*-packages")
-            packages += [Path("/opt/python", each.relative_to(self.prefix)) for each in found]
-        arguments += [part for each in sorted(packages) for part in _empty(each)]
-        tools = list(self._tools())
-        if tools:
-            arguments += [*folders(_TOOLS), "--setenv", "PYTHONPATH", _TOOLS]
-        for tool in tools:
-            arguments += ["--ro-bind", str(tool), f"{_TOOLS}/{tool.name}"]
-        return arguments
-
-    def _tools(self) -> Iterator[Path]:
-        """Yield the files of pip and of its build tools, which every program is shown, wherever they are installed."""
-        for name in ("pip", "setuptools", "wheel"):
-            with suppress(metadata.PackageNotFoundError):
-                package = metadata.distribution(name)
-                home = Path(str(package.locate_file(""))).resolve()
-                # Debian's packages list no files, others have no top_level.txt, and either may name what is not there.
-                tops = {file.parts[0] for file in package.files or ()}
-                tops.update((package.read_text("top_level.txt") or "").split())
-                yield from (home / top for top in sorted(tops) if (home / top / "__init__.py").is_file())
-                yield from sorted(home.glob(f"{name}-*-info"))
+def running_python() -> Path:
+    """Return the Python that runs this, without its packages."""
+    # In a virtual environment sys.executable is a link to, or a copy of, the program beside the standard library.
+    return Path(getattr(sys, "_base_executable", None) or sys.executable).resolve()
 
 
 @lru_cache
 def interpreter_mounts() -> tuple[str, ...]:
-    """Return `Interpreter.mounts` of the running Python; finding pip's files takes longer than running a program."""
-    return tuple(Interpreter.running().mounts())
+    """Return bubblewrap's arguments: the same Python at /opt/python, or where it is if that is visible anyway.
+
+    Finding pip's files takes longer than running a program.
+    """
+    inside = program = running_python()
+    prefix = program.parent.parent
+    packages = [*_LIBRARIES.glob("python3*/*-packages"), *_LOCAL.glob("python3*/*-packages")]
+    arguments: list[str] = []
+    if not prefix.is_relative_to("/usr"):
+        inside = Path("/opt/python/bin", program.name)
+        arguments += [*folders("/opt/python", "/opt/python/bin"), "--ro-bind", str(program), str(inside)]
+        arguments += ["--ro-bind", str(prefix / "lib"), "/opt/python/lib"]
+        # A folder of its own: LD_LIBRARY_PATH reaches every program, and prefixes hold other libraries too.
+        shared = str(sysconfig.get_config_var("INSTSONAME") or "")
+        if shared.endswith(tuple("0123456789")) and (prefix / "lib" / shared).is_file():
+            arguments += [*folders("/opt/lib"), "--ro-bind", str(prefix / "lib" / shared), f"/opt/lib/{shared}"]
+            arguments += ["--setenv", "LD_LIBRARY_PATH", "/opt/lib"]
+        packages += [Path("/opt/python", each.relative_to(prefix)) for each in prefix.glob("lib/python3*/*-packages")]
+    arguments += [*folders("/opt/bin"), "--symlink", str(inside), PYTHON]
+    for more in ("3", f"3.{sys.version_info.minor}"):
+        arguments += ["--symlink", "python", PYTHON + more]
+    # What the machine has installed is not the program's.
+    for each in sorted(packages):
+        arguments += ["--perms", "0755", "--size", "4096", "--tmpfs", str(each), "--remount-ro", str(each)]
+    if tools := list(_tools()):
+        arguments += [*folders(_TOOLS), "--setenv", "PYTHONPATH", _TOOLS]
+    for tool in tools:
+        arguments += ["--ro-bind", str(tool), f"{_TOOLS}/{tool.name}"]
+    return tuple(arguments)
 
 
-def _empty(folder: Path) -> list[str]:
-    """Return the arguments that show a folder of /usr as empty: what the machine has installed is not the program's."""
-    return ["--perms", "0755", "--size", "4096", "--tmpfs", str(folder), "--remount-ro", str(folder)]
+def _tools() -> Iterator[Path]:
+    """Yield the files of pip and of its build tools, which every program is shown, wherever they are installed."""
+    for name in ("pip", "setuptools", "wheel"):
+        with suppress(metadata.PackageNotFoundError):
+            package = metadata.distribution(name)
+            home = Path(str(package.locate_file(""))).resolve()
+            # Debian's packages list no files, others have no top_level.txt, and either may name what is not there.
+            tops = {file.parts[0] for file in package.files or ()}
+            tops.update((package.read_text("top_level.txt") or "").split())
+            yield from (home / top for top in sorted(tops) if (home / top / "__init__.py").is_file())
+            yield from sorted(home.glob(f"{name}-*-info"))
 
 
 def folders(*names: str) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -36,16 +37,12 @@ class ControlGroup:
 
     def held(self) -> int:
         """Return the bytes of its processes and of the kernel for them, without files and what can be given back."""
-        found: dict[str, int] = {}
-        for line in (self._folder / "memory.stat").read_text(encoding="ascii").splitlines():
-            name, _, value = line.partition(" ")
-            found[name] = int(value)
-        kernel = found.get("kernel", 0) or sum(
-            found.get(name, 0) for name in ("kernel_stack", "pagetables", "percpu", "slab")
-        )
+        lines = (self._folder / "memory.stat").read_text(encoding="ascii").splitlines()
+        found = Counter({name: int(value) for name, value in map(str.split, lines)})
+        kernel = found["kernel"] or sum(found[name] for name in ("kernel_stack", "pagetables", "percpu", "slab"))
         files = sum(_bytes_in(each) - before for each, before in self._files.items())
-        shared = max(0, found.get("shmem", 0) - max(0, files))
-        return found.get("anon", 0) + shared + found.get("sock", 0) + kernel - found.get("slab_reclaimable", 0)
+        shared = max(0, found["shmem"] - max(0, files))
+        return found["anon"] + shared + found["sock"] + kernel - found["slab_reclaimable"]
 
     def was_full(self) -> bool:
         """Return whether the kernel ended a process of it, for it had no more memory to give."""
@@ -78,30 +75,24 @@ def control_group(most: int, files: Iterable[int]) -> Generator[ControlGroup | N
 @lru_cache
 def groups_folder() -> Path | None:
     """Return the folder in which this user may make groups with a limit on memory; None if there is none."""
-    try:
+    with suppress(OSError):
         mounted, own = _own()
-    except OSError:
-        return None
-    for place in (own, *own.parents) if own else ():
-        if place.is_relative_to(mounted) and _works(place):
-            return place
+        return next((each for each in (own, *own.parents) if each.is_relative_to(mounted) and _works(each)), None)
     return None
 
 
 def who_counts_memory() -> str:
     """Return in words who keeps the limit on the memory of all processes of a run together, on this machine."""
-    place = groups_folder()
-    if place is not None:
-        return (
-            f"the kernel counts it, its own included, in control groups below {place}, and a watcher 50 times a second"
-        )
+    if place := groups_folder():
+        counted = f"the kernel counts it, its own included, in control groups below {place}"
+        return f"{counted}, and a watcher 50 times a second"
     return (
         "no control group can be had here, so a watcher counts it 50 times a second, and what the kernel holds by the "
         "piece; calls that would have the kernel hold more are refused"
     )
 
 
-def _own() -> tuple[Path, Path | None]:
+def _own() -> tuple[Path, Path]:
     """Return where the groups are mounted, and this process's own one."""
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines():
         before, _, after = line.partition(" - ")
@@ -111,7 +102,7 @@ def _own() -> tuple[Path, Path | None]:
                 number, _, path = group.split(":", 2)
                 if number == "0" and Path(path).is_relative_to(root):
                     return Path(mounted), Path(mounted, Path(path).relative_to(root))
-    return Path("/"), None
+    raise FileNotFoundError
 
 
 def _works(place: Path) -> bool:

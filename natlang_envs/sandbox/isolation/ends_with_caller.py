@@ -24,28 +24,36 @@ class _Group(NamedTuple):
     ours: int  # ends with us
 
 
-class _Groups:
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._last: _Group | None = None
+_lock = threading.Lock()
+_last: _Group | None = None
 
-    def get(self) -> int:
-        with self._lock:
-            last = self._last
-            if last is None or last.session != os.getsid(0) or _ended(last):
-                self.forget()
-                last = self._last = _start()
-            return last.number
 
-    def forget(self) -> None:
-        last, self._last = self._last, None
-        if last is not None:
-            os.close(last.alive)
-            os.close(last.ours)
+def group() -> int:
+    """Return the group, to start processes in."""
+    global _last
+    with _lock:
+        if _last is None or _last.session != os.getsid(0) or _ended(_last):
+            _forget()
+            _last = _start()
+        return _last.number
 
-    def forked(self) -> None:
-        self._lock = threading.Lock()  # another thread may have held it
-        self.forget()
+
+def _forget() -> None:
+    global _last
+    last, _last = _last, None
+    if last is not None:
+        os.close(last.alive)
+        os.close(last.ours)
+
+
+def _forked() -> None:
+    global _lock
+    _lock = threading.Lock()  # another thread may have held it
+    _forget()
+
+
+# A forked process has a group of its own, and must not keep the pipe of its parent's open.
+os.register_at_fork(after_in_child=_forked)
 
 
 def _ended(group: _Group) -> bool:
@@ -75,13 +83,3 @@ def _start() -> _Group:
     finally:
         os.close(waits)
         os.close(held)
-
-
-_groups = _Groups()
-# A forked process has a group of its own, and must not keep the pipe of its parent's open.
-os.register_at_fork(after_in_child=_groups.forked)
-
-
-def group() -> int:
-    """Return the group, to start processes in."""
-    return _groups.get()

@@ -25,84 +25,69 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import opening
-from natlang_envs.sandbox.isolation.child import (
-    OFFLINE,
-    PACKAGES,
-    PYTHON,
-    REFUSED,
-    Interpreter,
-    command_line,
-    environment,
-)
+from natlang_envs.sandbox.isolation.child import OFFLINE, PYTHON, REFUSED, command_line, environment, running_python
 from natlang_envs.sandbox.isolation.control_group import control_group
-from natlang_envs.sandbox.isolation.layers import LAYERS, UPPER, Layer, lay
+from natlang_envs.sandbox.isolation.files import NO_OWNER, Files, HostFolder
+from natlang_envs.sandbox.isolation.layers import LAYERS, OPAQUE, UPPER, Layer, lay
 from natlang_envs.sandbox.isolation.namespaces import NOBODY, OPEN_FILES, Namespaces, arguments, limited
-from natlang_envs.sandbox.isolation.probe import probe, probe_layers
 from natlang_envs.sandbox.isolation.processes import Processes
 from natlang_envs.sandbox.isolation.temporary_folders import OwnFolder
-from natlang_envs.sandbox.isolation.watch import Completed, Gathered, Limits, Watch, available_memory, gather
+from natlang_envs.sandbox.isolation.watch import Completed, Limits, Watch, available_memory, gather
 
-__all__ = ["PACKAGES", "Completed", "Files", "Isolation", "Limits", "find_isolation"]
+__all__ = ["Completed", "Files", "Isolation", "Limits", "find_isolation"]
 
 _KILLED = 128 + signal.SIGKILL
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
-class Files(Protocol):
-    """The files that a program works on; `work_folder.WorkFolder` are those of a sandbox."""
-
-    @property
-    def size(self) -> int:
-        """The bytes that `fill` writes, in whole pages."""
-        ...
-
-    @property
-    def packages(self) -> str:
-        """The folder that `pip` installs into, relative to the top."""
-        ...
-
-    def layer(self, owner: int | None) -> Layer | None:
-        """Return files of `owner`'s that many runs share and that `fill` leaves out; None where it writes all.
-
-        `fill` then makes, and `collect` reads, the upper layer of an overlay. Asked only where `Isolation.lays`.
-        """
-
-    def is_folder(self, path: str) -> bool:
-        """Return whether a path below the top is a folder."""
-        ...
-
-    def fill(self, root: int, owner: int | None) -> None:
-        """Write all files into an open folder, and give them to `owner` if there is one."""
-
-    def collect(self, root: int) -> None:
-        """Take over what the program did in the folder, when all of it has ended."""
+class _NotStarted(Exception):  # noqa: N818 - an answer, not an error
+    """A program cannot be run; the message says why."""
 
 
 class Isolation(Protocol):
-    """A way of running a program."""
+    """A way of running a program; `name` tells people which."""
 
-    @property
-    def name(self) -> str:
-        """The name of the isolation, for people."""
-        ...
+    name: str
 
     def lays(self) -> bool:
         """Return whether it can put a program's files above those of a `Layer`; tried once per process."""
-        ...
+        return False
 
     def run(self, argv: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
         """Run `python` or `pip` on files, and wait for its end, and that of every process it has started.
 
         No argument raises: what cannot be run ends with 126. `cwd` is a POSIX path below /work; `""` is /work itself.
         """
+        command = command_line(argv, self._python())
+        inside = PurePosixPath(cwd)
+        if inside.is_absolute() or ".." in inside.parts or "\0" in cwd:
+            raise UsageError(f"the folder to start in is {cwd!r}: name one below the sandbox's own")
+        if not files.is_folder(cwd):
+            raise UsageError(f"there is no folder {cwd!r} to start in")
+        if isinstance(command, Completed):
+            return command
+        try:
+            done = self._run(command, files, cwd, limits)
+        except _NotStarted as why:
+            return Completed(REFUSED, b"", f"{argv[0]}: {why}\n".encode(errors="backslashreplace"), None)
+        if argv[0].startswith("pip") and done.exit_code and b"No matching distribution found" in done.stderr:
+            done = done._replace(stderr=done.stderr + OFFLINE)
+        if done.stopped is not None:
+            return done._replace(exit_code=_KILLED)
+        return done._replace(exit_code=128 - done.exit_code) if done.exit_code < 0 else done
+
+    def _python(self) -> str: ...
+
+    def _run(self, command: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
+        """Run a command line; the exit code is Popen's, negative where a signal ended the program."""
         ...
 
 
@@ -143,7 +128,7 @@ def _first_working(programs: tuple[Path, ...]) -> Bubblewrap | str:
             continue
         try:
             candidate = Bubblewrap(program)
-            reason = probe(candidate.run)
+            reason = _probe(candidate.run)
         except (OSError, UsageError) as error:
             reason = str(error)
         else:
@@ -153,75 +138,94 @@ def _first_working(programs: tuple[Path, ...]) -> Bubblewrap | str:
     return "; ".join(reasons).replace("\n", " ")
 
 
-def _check_start(files: Files, cwd: str) -> None:
-    """Raise `UsageError` unless `cwd` is one of the folders."""
-    inside = PurePosixPath(cwd)
-    if inside.is_absolute() or ".." in inside.parts or "\0" in cwd:
-        raise UsageError(f"the folder to start in is {cwd!r}: name one below the sandbox's own")
-    if not files.is_folder(cwd):
-        raise UsageError(f"there is no folder {cwd!r} to start in")
+def _probe(run: Callable[..., Completed]) -> str:
+    """Run a program that writes inside and looks outside; return what was wrong, or nothing."""
+    with closing(OwnFolder(Path(tempfile.gettempdir()))) as own:
+        code = f"import os; print(os.path.exists({str(own.path)!r}), os.path.exists('given'), os.environ['HOME'])"
+        return _tried(run, HostFolder(own.path / "files"), own.path / "files", code, b"False True /tmp\n")
 
 
-def _answer(argv: Sequence[str], status: int, gathered: Gathered) -> Completed:
-    """Return what a program did; `status` is Popen's, negative where a signal ended it."""
-    stdout, stderr, stopped = gathered
-    if argv[0].startswith("pip") and status and b"No matching distribution found" in stderr:
-        stderr += OFFLINE
-    if stopped is not None or status < 0:
-        return Completed(_KILLED if stopped is not None else 128 - status, stdout, stderr, stopped)
-    return Completed(status, stdout, stderr, None)
+def probe_layers(run: Callable[..., Completed]) -> str:
+    """Run a program over a layer with a folder, which it makes anew; return why that cannot be, or nothing."""
+    with closing(OwnFolder(Path(tempfile.gettempdir()))) as own:
+        layer = Layer(own.path / "layer", 1)
+        (folder := layer.folder / "folder").mkdir(parents=True)
+        if os.geteuid() == 0:
+            os.chown(folder, NOBODY, NOBODY)
+        code = "import os; os.rmdir('folder'); os.mkdir('folder'); print(os.path.exists('given'))"
+        return _tried(run, _Remade(own.path / "files", layer), own.path / "files", code, b"True\n")
 
 
-def _not_started(argv: Sequence[str], why: object) -> Completed:
-    return Completed(REFUSED, b"", f"{argv[0]}: {why}\n".encode(errors="backslashreplace"), None)
+class _Remade(HostFolder):
+    """Takes over what the program did unless it cannot be read what the kernel notes of a folder made anew."""
+
+    def collect(self, root: int) -> None:
+        # Before Linux 6.6 file systems in memory do not keep it.
+        with suppress(OSError):
+            if os.getxattr(f"/proc/self/fd/{root}/folder", OPAQUE) != b"y":
+                return
+        super().collect(root)
 
 
-@dataclass(frozen=True)
-class Bubblewrap:
+def _tried(run: Callable[..., Completed], files: Files, folder: Path, code: str, wanted: bytes) -> str:
+    """Run code that says what is `wanted` and leaves a file in a folder of one file; return what was wrong."""
+    folder.mkdir()
+    (folder / "given").touch()
+    done = run(("python", "-c", f"{code}; open('written', 'w').close()"), files, "", Limits())
+    if done.stdout == wanted and (folder / "written").exists():
+        return ""
+    said = done.stopped or done.stderr.decode(errors="replace").strip() or repr(done.stdout)
+    return said.splitlines()[-1]
+
+
+@contextmanager
+def _copying() -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _NotStarted(f"the files cannot be copied ({error.strerror})") from None
+
+
+@contextmanager
+def _starting() -> Generator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise _NotStarted(error) from None
+
+
+class Bubblewrap(Isolation):
     """Runs programs in namespaces of their own, made by bubblewrap."""
 
-    program: Path
-
-    @property
-    def name(self) -> str:
-        """The name of the isolation, for people."""
-        return f"bubblewrap ({self.program})"
+    def __init__(self, program: Path) -> None:
+        self.program = program
+        self.name = f"bubblewrap ({program})"
 
     def lays(self) -> bool:
         """Return whether the kernel and this machine's rules allow an overlay."""
         return not _why_no_layers(self)
 
-    def run(self, argv: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
-        """Run `python` or `pip`; see `Isolation.run`."""
-        command = command_line(argv, PYTHON)
-        _check_start(files, cwd)
-        if isinstance(command, Completed):
-            return command
+    def _python(self) -> str:
+        return PYTHON
+
+    def _run(self, command: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
         size = files.size
         if size > available_memory() // 2:
-            return _not_started(argv, f"the files are too large to be copied here ({size:,} bytes)")
+            raise _NotStarted(f"the files are too large to be copied here ({size:,} bytes)")
         root = os.geteuid() == 0
-        owner = NOBODY if root else None
-        try:
+        owner = NOBODY if root else NO_OWNER
+        with _copying():
             layer = files.layer(owner)
-        except OSError as error:
-            return _not_started(argv, f"the files cannot be copied ({error.strerror})")
         command = [*limited(limits, root, cwd if layer else None), *command]
-        try:
+        with _starting():
             started = Namespaces(self.program, arguments(root, size, cwd, limits, layer, files.packages), command)
-        except (OSError, ValueError) as error:
-            return _not_started(argv, error)
         place = Path(f"{started.root}{LAYERS}/{UPPER}") if layer else started.root / "work"
         with started, opening(place, _FOLDER) as work:
-            try:
+            with _copying():
                 files.fill(work, owner)
-            except OSError as error:
-                return _not_started(argv, f"the files cannot be copied ({error.strerror})")
-            if layer:
-                try:
+            with _starting():
+                if layer:
                     lay(started.first)
-                except OSError as error:
-                    return _not_started(argv, error)
             with (
                 Processes(started.first, started.root) as processes,
                 control_group(limits.memory + 3 * limits.disk, (work, *processes.temporary)) as group,
@@ -230,12 +234,12 @@ class Bubblewrap:
                     group.take((started.first, *started.waiting()))
                 watch = Watch(limits, work, processes, layer.names if layer else 0, group)
                 started.go()
-                gathered = gather(started.process, started.end, started.kill, limits, watch)
+                done = gather(started.process, started.end, started.kill, limits, watch)
             status = started.process.wait()
             if not started.finish():
-                return _not_started(argv, "its processes do not end")
+                raise _NotStarted("its processes do not end")
             files.collect(work)
-            return _answer(argv, status, gathered)
+            return done._replace(exit_code=status)
 
 
 @lru_cache
@@ -243,7 +247,6 @@ def _why_no_layers(bubblewrap: Bubblewrap) -> str:
     return probe_layers(bubblewrap.run)
 
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _LIMIT_AND_RUN = """
 import os, resource, sys
 for name, value in zip(("DATA", "AS", "FSIZE", "CPU", "NOFILE", "CORE"), map(int, sys.argv[1:7])):
@@ -255,36 +258,27 @@ os.execv(sys.argv[7], sys.argv[7:])
 """
 
 
-@dataclass(frozen=True)
-class Unsafe:
-    """Runs programs with resource limits and a clean environment, and nothing that holds a hostile one."""
+class Unsafe(Isolation):
+    """Runs programs with resource limits and a clean environment, and nothing that holds a hostile one.
 
-    @property
-    def name(self) -> str:
-        """The name of the isolation, for people."""
-        return "none (unsafe: resource limits only; programs can read, write and reach what you can)"
+    A process that leaves its group survives.
+    """
 
-    def lays(self) -> bool:
-        """Return that it cannot."""
-        return False
+    name = "none (unsafe: resource limits only; programs can read, write and reach what you can)"
 
-    def run(self, argv: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
-        """Run `python` or `pip`; see `Isolation.run`. A process that leaves its group survives."""
-        program = str(Interpreter.running().program)
-        command = command_line(argv, program)
-        _check_start(files, cwd)
-        if isinstance(command, Completed):
-            return command
+    def _python(self) -> str:
+        return str(running_python())
+
+    def _run(self, command: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
         numbers = (limits.memory, 4 * limits.memory, limits.disk, math.ceil(limits.seconds), OPEN_FILES, 0)
-        own = OwnFolder(Path(tempfile.gettempdir()))
-        with closing(own):
+        with closing(OwnFolder(Path(tempfile.gettempdir()))) as own:
             for path in (folder := own.path / "files", temporary := own.path / "tmp"):
                 path.mkdir()
             with opening(folder, _FOLDER) as work:
-                files.fill(work, None)
-                try:
+                files.fill(work, NO_OWNER)
+                with _starting():
                     process = subprocess.Popen(
-                        [program, "-I", "-S", "-c", _LIMIT_AND_RUN, *map(str, numbers), *command],
+                        [self._python(), "-I", "-S", "-c", _LIMIT_AND_RUN, *map(str, numbers), *command],
                         stdin=subprocess.DEVNULL,
                         stdout=subprocess.PIPE,
                         stderr=subprocess.PIPE,
@@ -292,8 +286,6 @@ class Unsafe:
                         env=environment(str(folder / files.packages), str(temporary)),
                         start_new_session=True,
                     )
-                except (OSError, ValueError) as error:
-                    return _not_started(argv, error)
 
                 def kill() -> None:
                     with suppress(ProcessLookupError, PermissionError):
@@ -301,9 +293,9 @@ class Unsafe:
 
                 with process:
                     try:
-                        gathered = gather(process, None, kill, limits, Watch(limits, None, None))
+                        done = gather(process, None, kill, limits, Watch(limits, None, None))
                     finally:
                         kill()
                     status = process.wait()
                 files.collect(work)
-                return _answer(argv, status, gathered)
+                return done._replace(exit_code=status)

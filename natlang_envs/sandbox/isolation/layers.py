@@ -50,16 +50,15 @@ def layer_mounts(layer: Layer) -> list[str]:
 def lay(first: int) -> None:
     """Mount the overlay over /work in the namespaces of the process `first`, before the program in them runs."""
     with ExitStack() as opened:
-        names = ("ns/mnt", "ns/pid", "root")
-        mounts, processes, root = (
-            opened.enter_context(opening(f"/proc/{first}/{name}", os.O_RDONLY)) for name in names
-        )
-        # Bubblewrap may have gone on to a second user namespace, which may not mount anything.
-        users = fcntl.ioctl(mounts, _OWNER_OF_NAMESPACE)
-        opened.callback(os.close, users)
         # Among the program's processes, so that what is killed with them does not remain, and since umount asks /proc.
         # At the program's root: for a moment bubblewrap's former one is still mounted over it.
-        entered = {"user": users, "mount": mounts, "pid": processes, "root": root}
+        names = {"mount": "ns/mnt", "pid": "ns/pid", "root": "root"}
+        entered = {
+            kind: opened.enter_context(opening(f"/proc/{first}/{name}", os.O_RDONLY)) for kind, name in names.items()
+        }
+        # Bubblewrap may have gone on to a second user namespace, which may not mount anything.
+        entered["user"] = fcntl.ioctl(entered["mount"], _OWNER_OF_NAMESPACE)
+        opened.callback(os.close, entered["user"])
         where = [f"--{kind}=/proc/self/fd/{each}" for kind, each in entered.items()]
         try:
             done = subprocess.run(

@@ -40,11 +40,8 @@ _END = 5.0  # seconds in which killed processes must be gone
 class Namespaces:
     """A program in its namespaces; leaving the block ends whatever still runs in them.
 
-    Attributes:
-        process: Bubblewrap itself, outside.
-        first: The process in there whose end is the end of all others.
-        end: A pidfd of it.
-        root: The file system as the program will see it.
+    `process` is bubblewrap itself, outside; `first` the process in there whose end is the end of all others, `end` a
+    pidfd of it; `root` the file system as the program will see it.
     """
 
     def __init__(
@@ -56,7 +53,9 @@ class Namespaces:
         """
         root = os.geteuid() == 0
         with ExitStack() as ours, ExitStack() as theirs:
-            report, reported = _pipe(ours, theirs)
+            report, reported = os.pipe()
+            ours.callback(os.close, report)
+            theirs.callback(os.close, reported)
             inherited = [reported, _holding(theirs, b"".join(os.fsencode(each) + b"\0" for each in arguments))]
             line = [str(program), "--info-fd", str(inherited[0]), "--args", str(inherited[1])]
             calls = system_call_filter(network)
@@ -154,14 +153,6 @@ class Namespaces:
                     return root
             time.sleep(0.0003)
         raise self._failed("bubblewrap did not mount in time")
-
-
-def _pipe(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
-    """Return a pipe that we read and a program writes."""
-    read, write = os.pipe()
-    ours.callback(os.close, read)
-    theirs.callback(os.close, write)
-    return read, write
 
 
 def _holding(theirs: ExitStack, content: bytes) -> int:

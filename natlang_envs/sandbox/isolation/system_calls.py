@@ -81,22 +81,20 @@ _MACHINES = {
 }
 
 
+_HERE = _MACHINES.get(platform.machine())
+
+
 def allowed_calls() -> Ranges:
     """Return the numbers of the calls that are allowed on this machine's processor; empty where there is no filter."""
-    machine = _MACHINES.get(platform.machine())
-    return machine.allowed if machine else ()
+    return _HERE.allowed if _HERE else ()
 
 
 def system_call_filter(network: bool = False) -> bytes | None:
     """Return the compiled program for this machine's processor, or None where its call numbers are not known here.
 
-    Args:
-        network: Allow sockets of the Internet too.
+    With `network` it allows sockets of the Internet too.
     """
-    machine = _MACHINES.get(platform.machine())
-    if machine is None:
-        return None
-    return b"".join(struct.pack("=HBBI", *each) for each in _instructions(machine, network))
+    return _HERE and b"".join(struct.pack("=HBBI", *each) for each in _instructions(_HERE, network))
 
 
 Instruction = tuple[int, int, int, int]

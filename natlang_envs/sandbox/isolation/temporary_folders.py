@@ -1,4 +1,4 @@
-"""Folders that live as long as the process that made them, also when it is killed.
+"""Folders that live as long as the process that made them, also when it is killed; and the removal of hostile ones.
 
 Each is locked by its process. The system drops the lock when the process ends, however it ends, and the next process
 that makes such a folder removes those that nobody holds. Only folders that this program made are ever removed: their
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import stat
 import tempfile
 import weakref
@@ -17,7 +18,6 @@ from pathlib import Path
 
 from natlang_envs import files
 from natlang_envs.errors import UsageError
-from natlang_envs.sandbox.isolation.hostile_folder import remove_folder
 
 PREFIX = "natlang-explore-"
 MEMORY = Path("/dev/shm")
@@ -93,3 +93,52 @@ def _is_marked(folder: int) -> bool:
         status = os.stat(MARKER, dir_fd=folder, follow_symlinks=False)
         return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
     return False
+
+
+def _enter(folder: int, name: str) -> int:
+    """Open a folder in a folder, if need be by giving its owner the right to."""
+    with suppress(PermissionError):
+        return os.open(name, _OPEN, dir_fd=folder)
+    with files.opening(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder) as found:
+        if stat.S_ISDIR(os.fstat(found).st_mode):
+            Path(f"/proc/self/fd/{found}").chmod(0o700)  # by descriptor: the name may be a link to elsewhere by now
+    return os.open(name, _OPEN, dir_fd=folder)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder that a program may have left in any state: unreadable, full of links, nested without end.
+
+    `shutil.rmtree` fails at the first and the last. Nothing may be running in the folder. A folder that is not there
+    is no error.
+    """
+    with suppress(FileNotFoundError), files.opening(folder.parent, os.O_RDONLY | os.O_DIRECTORY) as parent:
+        top = _enter(parent, folder.name)
+        try:
+            _empty(top)
+        finally:
+            os.close(top)
+        os.rmdir(folder.name, dir_fd=parent)
+
+
+def _empty(top: int) -> None:
+    prefix, moved = secrets.token_hex(8), 0
+    while names := os.listdir(top):
+        for name in names:
+            try:
+                os.unlink(name, dir_fd=top)
+                continue
+            except (IsADirectoryError, PermissionError):
+                inner = _enter(top, name)
+            try:
+                for each in os.listdir(inner):  # noqa: PTH208 - a descriptor
+                    try:
+                        os.unlink(each, dir_fd=inner)
+                    except (IsADirectoryError, PermissionError):
+                        # Renaming a folder writes its `..`, so its owner must be allowed to.
+                        os.close(_enter(inner, each))
+                        # Up to the top instead of down into it: no depth is too great.
+                        moved += 1
+                        os.rename(each, f"{prefix}-{moved}", src_dir_fd=inner, dst_dir_fd=top)
+            finally:
+                os.close(inner)
+            os.rmdir(name, dir_fd=top)

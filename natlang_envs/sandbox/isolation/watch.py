@@ -44,14 +44,6 @@ class Limits:
     output: int = 1 << 20
 
 
-class Gathered(NamedTuple):
-    """The output of a program, and the limit that ended it (None where it ended by itself)."""
-
-    stdout: bytes
-    stderr: bytes
-    stopped: str | None
-
-
 class Completed(NamedTuple):
     """The result of a program."""
 
@@ -82,22 +74,20 @@ class Watch:
         self._folder = folder
         self._processes = processes
         self._available = available_memory()
+        self._too_much_memory = f"it held more than {limits.memory:,} bytes of memory"
         self._entries = (0 if folder is None else _entries(folder)) + below
 
     def look(self) -> str | None:
         """Return a sentence that names the limit passed, or None."""
         if self._holds_too_much():
-            return self._too_much_memory()
-        if _short(available_memory(), self._available):
+            return self._too_much_memory
+        if (now := available_memory()) < _SHORT and now < self._available // 4:
             return "the machine runs short of memory"
         entries = 0 if self._folder is None else _entries(self._folder) - self._entries
         entries += sum(map(_entries, self._processes.temporary)) if self._processes else 0
         if entries > self._limits.disk // BLOCK:
             return f"it made more than {self._limits.disk // BLOCK:,} files"
-        return self.is_full()
-
-    def _too_much_memory(self) -> str:
-        return f"it held more than {self._limits.memory:,} bytes of memory"
+        return self._is_full()
 
     def _holds_too_much(self) -> bool:
         if self._group is not None and self._group.held() > self._limits.memory:
@@ -115,18 +105,14 @@ class Watch:
     def passed(self) -> str | None:
         """Return a sentence if the program has ended by a limit that the kernel keeps."""
         if self._group is not None and self._group.was_full():
-            return self._too_much_memory()
-        return self.is_full()
+            return self._too_much_memory
+        return self._is_full()
 
-    def is_full(self) -> str | None:
-        """Return a sentence if the program filled its file system, beyond which the kernel lets it write nothing."""
+    def _is_full(self) -> str | None:
+        # Beyond that the kernel lets the program write nothing.
         if self._folder is not None and os.fstatvfs(self._folder).f_bavail == 0:
             return f"it wrote more than {self._limits.disk:,} bytes to the disk"
         return None
-
-
-def _short(now: int, before: int) -> bool:
-    return now < _SHORT and now < before // 4
 
 
 def available_memory() -> int:
@@ -145,9 +131,10 @@ def _entries(mount: int) -> int:
 
 def gather(
     process: subprocess.Popen[bytes], end: int | None, kill: Callable[[], None], limits: Limits, watch: Watch
-) -> Gathered:
+) -> Completed:
     """Read what a program writes until it has ended, and end it by `kill` where it passes a limit.
 
+    The exit code is left at 0.
     `end` is a pidfd that becomes readable when all of it has ended; None: `process` is asked.
     """
     assert process.stdout is not None
@@ -191,4 +178,4 @@ def gather(
                     deadline = now + _GRACE
                 next_look = time.monotonic() + _LOOK_EVERY
     out, err = kept.values()
-    return Gathered(bytes(out), bytes(err), stopped or watch.passed())
+    return Completed(0, bytes(out), bytes(err), stopped or watch.passed())

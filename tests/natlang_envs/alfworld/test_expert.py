@@ -13,7 +13,7 @@ from natlang_envs.alfworld.engine.goals import CLEAN, COOL, HEAT, LOOK, PLACE, T
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.expert import Expert, ExpertAgent
 from natlang_envs.alfworld.games.floor_plans import Aim
-from natlang_envs.alfworld.games.sentences import sentence
+from natlang_envs.alfworld.games.generator import sentence
 from natlang_envs.alfworld.observation_memory import Memory, read_goal
 from natlang_envs.alfworld.usual_locations import UsualLocations, usual_locations
 from natlang_envs.errors import UsageError

@@ -35,7 +35,7 @@ def test_this_repository_is_explored() -> None:
 
 def test_a_person_explores_by_hand(sums: Path) -> None:
     lines = ["", "ls", "cd src", "rg x", "what is this?", "id nothing", "id total.py", "never read"]
-    done = explore("--repo", str(sums), "What adds numbers?", stdin="\n".join(lines) + "\n")
+    done = explore("--repo", str(sums), "What adds numbers?", "--agent", "human", stdin="\n".join(lines) + "\n")
     assert done.returncode == 0, done.stderr
     for says in ("/work (30 steps left)\nsrc/  README.md", "/work/src (28 steps left)", "rg: command not found"):
         assert says in done.stdout
@@ -46,21 +46,24 @@ def test_a_person_explores_by_hand(sums: Path) -> None:
 
 def test_a_person_changes_files_and_sees_the_diff(sums: Path, tmp_path: Path) -> None:
     before, patch = tree_hash(sums), tmp_path / "p"
-    change = ("--repo", str(sums), "Add a line.", "--mode", "change", "--export", str(patch))
+    human = ("--repo", str(sums), "--agent", "human", "--mode", "change", "--export")
+    change = (*human, str(patch), "Add a line.")
     done = explore(*change, stdin="echo more >> README.md\nexit\n")
     assert done.returncode == 0, done.stderr
     assert "@@ -1 +1,2 @@\n # Sums\n+more\n" in done.stdout
     assert tree_hash(sums) == before
     assert "+more" in patch.read_text()
     assert "exists: choose another name" in refused(explore_here(*change))
-    untouched = explore("--repo", str(sums), "X", "--mode", "change", "--export", str(tmp_path / "q"), stdin="exit\n")
+    untouched = explore(*human, str(tmp_path / "q"), "X", stdin="exit\n")
     assert untouched.returncode == 0
     assert "q was not written: there is nothing to export" in " ".join(untouched.stdout.split())
     assert not (tmp_path / "q").exists()
 
 
 def test_the_end_of_input_shows_what_was_done(sums: Path) -> None:
-    done = explore("--repo", str(sums), "Add.", "--mode", "change", stdin="echo more >> README.md\n")
+    done = explore(
+        "--repo", str(sums), "Add.", "--agent", "human", "--mode", "change", stdin="echo more >> README.md\n"
+    )
     assert done.returncode == 1
     assert "Left without an end of the task." in done.stdout
     assert "+more" in done.stdout
@@ -69,7 +72,8 @@ def test_the_end_of_input_shows_what_was_done(sums: Path) -> None:
 def test_nothing_that_is_shown_steers_the_terminal(tmp_path: Path) -> None:
     write(tmp_path, {"evil.txt": "\x1b]0;title\x07\x1b[2J[red]plain[/red]\r\u202e\n"})
     done = explore(
-        "--repo", str(tmp_path), "\x1b[31mRed?", "--mode", "change", stdin="cat evil.txt\necho '\x1b[2J' > b\nexit\n"
+        *("--repo", str(tmp_path), "\x1b[31mRed?", "--agent", "human", "--mode", "change"),
+        stdin="cat evil.txt\necho '\x1b[2J' > b\nexit\n",
     )
     assert done.returncode == 0, done.stderr
     assert "\\x1b]0;title\\x07\\x1b[2J[red]plain[/red]\\r\\u202e" in done.stdout
@@ -84,7 +88,7 @@ def test_ctrl_c_shows_the_diff_so_far_and_leaves_nothing(sums: Path, tmp_path: P
     if busy and not isolated():
         pytest.skip("needs bubblewrap, or another isolation")
     around, patch = left_behind(), tmp_path / "p"
-    arguments = ("--repo", str(sums), "Add.", "--mode", "change", "--export", str(patch))
+    arguments = ("--repo", str(sums), "Add.", "--agent", "human", "--mode", "change", "--export", str(patch))
     with subprocess.Popen(
         [*COMMAND, *arguments],
         stdin=subprocess.PIPE,
@@ -116,7 +120,12 @@ def test_ctrl_c_shows_the_diff_so_far_and_leaves_nothing(sums: Path, tmp_path: P
     [
         (("--repo", "/nowhere/at/all", "Q"), "'/nowhere/at/all' does not exist"),
         (("--repo", __file__, "Q"), "is a file: give a folder"),
-        (("--repo", ".", "  "), "question is empty"),
+        (("--repo", ".", "  "), "no word to look for"),
+        (("--repo", ".", "  ", "--agent", "bm25"), "question is empty"),
+        (("--repo", ".", "Q", "--kind", "doc"), "unknown kind 'doc'"),
+        (("--repo", ".", "Q", "--export", "p"), "--export is for a walk through the repository: add --agent"),
+        (("--repo", ".", "Q", "--agent", "bm25", "--json"), "--json is for an answer without --agent"),
+        (("--repo", ".", "Q", "--top", "0"), "Invalid value for '--top'"),
         (("--repo", ".", "Q", "--mode", "guess"), "unknown mode 'guess'"),
         (("--repo", ".", "Q", "--agent", "gpt"), "unknown agent 'gpt'"),
         (("--repo", ".", "Q", "--agent", "bm25:x"), "takes no argument"),
@@ -124,10 +133,9 @@ def test_ctrl_c_shows_the_diff_so_far_and_leaves_nothing(sums: Path, tmp_path: P
         (("--repo", str(ROOT / "docs"), "Q", "--agent", "oracle"), "has to be told the answer"),
         (("--repo", ".", "Q", "--agent", "openai"), "pass --model"),
         (("--repo", ".", "Q", "--agent", "openai", "--model", "m"), "set OPENAI_API_KEY"),
-        (("--repo", ".", "Q", "--mode", "change", "--choices"), "to identify a file only"),
-        (("--repo", ".", "Q", "--export", "/nowhere/p"), "no folder '/nowhere'"),
+        (("--repo", ".", "Q", "--agent", "human", "--mode", "change", "--choices"), "to identify a file only"),
+        (("--repo", ".", "Q", "--agent", "human", "--export", "/nowhere/p"), "no folder '/nowhere'"),
         (("--repo", ".", "Q", "--steps", "0"), "Invalid value for '--steps'"),
-        (("Q",), "Missing option '--repo'"),
         (("--repo", "."), "Missing argument"),
     ],
 )
@@ -149,7 +157,7 @@ def test_without_bubblewrap_a_program_is_answered_in_words(sums: Path) -> None:
         "from natlang_envs.cli.main import main; main()"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, "explore", "Q", "--repo", str(sums), "--mode", "change"],
+        [sys.executable, "-c", code, "explore", "Q", "--repo", str(sums), "--agent", "human", "--mode", "change"],
         input="python src/test_total.py\nexit\n",
         capture_output=True,
         text=True,

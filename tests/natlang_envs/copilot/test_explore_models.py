@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from natlang_envs import UsageError
-from natlang_envs.copilot.copilot import AutoExploreCopilot
-from natlang_envs.copilot.drivers import ModelDriver
+from natlang_envs.copilot.copilot import AutoExploreCopilot, ModelDriver
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from tests.support.chat_server import Body, Model, completion, part, serve
 from tests.support.explore_command import (

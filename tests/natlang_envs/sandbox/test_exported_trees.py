@@ -19,8 +19,9 @@ from natlang_envs.repository.entries import open_folder
 from natlang_envs.repository.names import shown
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.sandbox.changes.overlay import Overlay
-from natlang_envs.sandbox.changes.patch import changed_files, write_patch
+from natlang_envs.sandbox.changes.patch import changed_files, patch
 from natlang_envs.sandbox.changes.work_folder import WorkFolder
+from natlang_envs.sandbox.isolation.files import NO_OWNER
 from natlang_envs.sandbox.sandbox import AutoExploreSandbox
 from tests.support.isolation_here import isolation_or_skip, needs_isolation
 
@@ -195,16 +196,16 @@ def test_any_tree_becomes_any_other_by_its_patch(before: Tree, after: Tree) -> N
         overlay = Overlay(open_repository(Path(top, "source")), 1 << 20)
         files = WorkFolder(overlay, 1 << 20, 60)
         with open_folder(Path(top, "work")) as work:
-            files.fill(work, None)
+            files.fill(work, NO_OWNER)
             assert tree_of(os.fsencode(Path(top, "work"))) == before
             assume(not goes_in_circles(f"{top}/work"))
             emptied(work)
             make(os.fsencode(Path(top, "work")), after)
             assume(not goes_in_circles(f"{top}/work"))
             files.collect(work)
-        changes = changed_files(overlay)
+        changes = tuple(changed_files(overlay))
         assert {each.path for each in changes} == set(differing(before, after))
-        write_patch(Path(top, "patch"), changes)
+        Path(top, "patch").write_bytes(b"".join(patch(changes)))
         apply(Path(top, "patch"), Path(top, "fresh"))
         assert tree_of(os.fsencode(Path(top, "fresh"))) == after
         apply(Path(top, "patch"), Path(top, "fresh"), "-R")

@@ -16,10 +16,10 @@ from natlang_envs.copilot.copilot import AutoExploreCopilot
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.entries import open_folder
 from natlang_envs.repository.tree import open_repository
-from natlang_envs.sandbox.changes.entries import Entry
-from natlang_envs.sandbox.changes.overlay import Overlay
+from natlang_envs.sandbox.changes.overlay import Entry, Overlay
 from natlang_envs.sandbox.changes.patch import changed_files, patch
 from natlang_envs.sandbox.changes.work_folder import WorkFolder
+from natlang_envs.sandbox.isolation.files import NO_OWNER
 from natlang_envs.sandbox.isolation.isolation import Limits
 from natlang_envs.sandbox.sandbox import AutoExploreSandbox
 from tests.support.isolation_here import needs_isolation
@@ -229,7 +229,7 @@ def test_a_file_that_may_not_be_read_is_there_and_its_change_is_named(does: str,
         for _ in range(2):  # the next program finds what the first one left
             files = WorkFolder(overlay, 1 << 20, 60)
             with open_folder(work) as opened:
-                files.fill(opened, None)
+                files.fill(opened, NO_OWNER)
                 if not overlay.changes:
                     assert (work / "locked").stat().st_mode & 0o777 == 0
                     exec(does)

@@ -16,11 +16,10 @@ from pathlib import Path
 import pytest
 
 from natlang_envs.errors import UsageError
-from natlang_envs.sandbox.attacks.host_folder import HostFolder
 from natlang_envs.sandbox.isolation import isolation as module
-from natlang_envs.sandbox.isolation.hostile_folder import remove_folder
+from natlang_envs.sandbox.isolation.child import PACKAGES
+from natlang_envs.sandbox.isolation.files import HostFolder
 from natlang_envs.sandbox.isolation.isolation import (
-    PACKAGES,
     Bubblewrap,
     Completed,
     Isolation,
@@ -29,6 +28,7 @@ from natlang_envs.sandbox.isolation.isolation import (
     find_isolation,
 )
 from natlang_envs.sandbox.isolation.namespaces import Namespaces, arguments, limited
+from natlang_envs.sandbox.isolation.temporary_folders import remove_folder
 from tests.support.isolation_here import isolation_or_skip
 
 LIMITS = Limits(seconds=20)
@@ -198,7 +198,7 @@ def test_nothing_outlives_the_caller(isolation: Isolation, folder: Path) -> None
     code = f"""
 from pathlib import Path
 from natlang_envs.sandbox.isolation.isolation import *
-from natlang_envs.sandbox.attacks.host_folder import HostFolder
+from natlang_envs.sandbox.isolation.files import HostFolder
 inside = "import time; time.sleep(60)  # {mark[:16]}" + "{mark[16:]}"
 find_isolation().run(("python", "-c", inside), HostFolder(Path({str(folder)!r})), "", Limits(seconds=60))
 """

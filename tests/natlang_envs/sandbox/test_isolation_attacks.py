@@ -21,8 +21,8 @@ from natlang_envs.sandbox.attacks import cases
 from natlang_envs.sandbox.attacks.arena import Arena, AttackResult, verdict
 from natlang_envs.sandbox.attacks.cases import ATTACKS
 from natlang_envs.sandbox.isolation import isolation
-from natlang_envs.sandbox.isolation.hostile_folder import remove_folder
 from natlang_envs.sandbox.isolation.isolation import Unsafe
+from natlang_envs.sandbox.isolation.temporary_folders import remove_folder
 from tests.support.isolation_here import isolation_or_skip
 
 ORDINARY = 54321  # a user id that nothing on the machine has

@@ -16,8 +16,7 @@ from natlang_envs.repository.tree import open_repository
 from natlang_envs.sandbox import AutoExploreSandbox, Limits
 from natlang_envs.sandbox.changes import layered_folder as module
 from natlang_envs.sandbox.isolation import layers
-from natlang_envs.sandbox.isolation.isolation import Bubblewrap
-from natlang_envs.sandbox.isolation.probe import probe_layers
+from natlang_envs.sandbox.isolation.isolation import Bubblewrap, probe_layers
 from natlang_envs.sandbox.isolation.temporary_folders import MEMORY, PREFIX, OwnFolder
 from tests.natlang_envs.sandbox.test_work_folder import run
 from tests.support import hostile

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.sandbox.attacks.host_folder import HostFolder
+from natlang_envs.sandbox.isolation.files import HostFolder
 from natlang_envs.sandbox.isolation.isolation import Completed, Limits
 from natlang_envs.sandbox.isolation.system_calls import allowed_calls
 from tests.support.isolation_here import isolation_or_skip

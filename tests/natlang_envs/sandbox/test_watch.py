@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.sandbox.attacks.host_folder import HostFolder
 from natlang_envs.sandbox.isolation.control_group import control_group, groups_folder, who_counts_memory
+from natlang_envs.sandbox.isolation.files import HostFolder
 from natlang_envs.sandbox.isolation.isolation import Completed, Limits
 from natlang_envs.sandbox.isolation.processes import Processes
 from tests.support.isolation_here import isolation_or_skip

@@ -1,4 +1,4 @@
-"""A folder of the host as what a program works on: copied in before, and back afterwards."""
+"""The files that a program works on, and those of a folder of the host: copied in before, and back afterwards."""
 
 from __future__ import annotations
 
@@ -6,17 +6,52 @@ import os
 import shutil
 import stat
 from pathlib import Path
+from typing import Protocol
 
 from natlang_envs.files import opening
 from natlang_envs.sandbox.isolation.child import PACKAGES
-from natlang_envs.sandbox.isolation.hostile_folder import remove_folder
 from natlang_envs.sandbox.isolation.layers import Layer
+from natlang_envs.sandbox.isolation.temporary_folders import remove_folder
+
+NO_OWNER = -1  # what `os.chown` takes for nobody else
+PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-class HostFolder:
-    """The files of a program, from a folder of the host and back to it; `layer` is what is laid beneath them."""
+def whole_pages(size: int) -> int:
+    """Return the bytes of memory that a file of so many bytes takes up."""
+    return -(-size // PAGE) * PAGE
 
-    packages = PACKAGES
+
+class Files(Protocol):
+    """The files that a program works on; `work_folder.WorkFolder` are those of a sandbox."""
+
+    packages: str = PACKAGES
+    """The folder that `pip` installs into, relative to the top."""
+
+    @property
+    def size(self) -> int:
+        """The bytes that `fill` writes, in whole pages."""
+        ...
+
+    def layer(self, owner: int) -> Layer | None:
+        """Return files of `owner`'s that many runs share and that `fill` leaves out; None where it writes all.
+
+        `fill` then makes, and `collect` reads, the upper layer of an overlay. Asked only where `Isolation.lays`.
+        """
+
+    def is_folder(self, path: str) -> bool:
+        """Return whether a path below the top is a folder."""
+        ...
+
+    def fill(self, root: int, owner: int) -> None:
+        """Write all files into an open folder, and give them to `owner`, which needs root, or to `NO_OWNER`."""
+
+    def collect(self, root: int) -> None:
+        """Take over what the program did in the folder, when all of it has ended."""
+
+
+class HostFolder(Files):
+    """The files of a folder of the host; `layer` is what is laid beneath them."""
 
     def __init__(self, folder: Path, layer: Layer | None = None) -> None:
         self._folder = folder
@@ -25,9 +60,9 @@ class HostFolder:
     @property
     def size(self) -> int:
         """The bytes of all files, in whole pages."""
-        return sum(-(-each.stat().st_size // 4096) * 4096 for each in self._folder.rglob("*") if each.is_file())
+        return sum(whole_pages(each.stat().st_size) for each in self._folder.rglob("*") if each.is_file())
 
-    def layer(self, owner: int | None) -> Layer | None:
+    def layer(self, owner: int) -> Layer | None:
         """Return what is laid beneath."""
         return self._layer
 
@@ -36,15 +71,14 @@ class HostFolder:
         found = self._folder / path
         return found.is_dir() and not found.is_symlink()
 
-    def fill(self, root: int, owner: int | None) -> None:
+    def fill(self, root: int, owner: int) -> None:
         """Copy the folder in."""
         place = Path(f"/proc/self/fd/{root}")
         shutil.copytree(self._folder, place, symlinks=True, dirs_exist_ok=True)
-        if owner is not None:
-            os.fchown(root, owner, owner)
-            for top, folders, files in os.walk(place):
-                for name in (*folders, *files):
-                    os.chown(Path(top, name), owner, owner, follow_symlinks=False)
+        os.fchown(root, owner, owner)
+        for top, folders, files in os.walk(place):
+            for name in (*folders, *files):
+                os.chown(Path(top, name), owner, owner, follow_symlinks=False)
         os.fchmod(root, 0o755)
 
     def collect(self, root: int) -> None:

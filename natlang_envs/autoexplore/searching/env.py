@@ -1,0 +1,180 @@
+"""AutoExplore with a search command, as a Gymnasium environment."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from natlang_envs.autoexplore.dataset.labels import Wording
+from natlang_envs.autoexplore.env import check_budget
+from natlang_envs.autoexplore.episode import GOAL_REWARD
+from natlang_envs.autoexplore.searching.episode import SearchEpisode
+from natlang_envs.autoexplore.searching.listing import MAX_COMMANDS, MAX_LIST, ORDERS, Order
+from natlang_envs.autoexplore.searching.plan import ranked_plan, shortest_plan
+from natlang_envs.autoexplore.tasks import FAMILY, ExploreSplit, kinds_of_task, make_tasks
+from natlang_envs.env import NatLangEnv, Outcome
+from natlang_envs.errors import one_of
+from natlang_envs.repository.texts import EXIT, FILE_BUDGET, max_observation
+from natlang_envs.repository.tree import Repository
+
+
+class AutoExploreSearchEnv(NatLangEnv):
+    r"""Find the file of a repository that answers a question, by searching for words in all its files.
+
+    ## Description
+    AutoExplore's questions, repositories, rewards and splits, with the command that people and agents begin with. It is
+    beside the paper's environments, whose players walk through folders: results of the two are not comparable.
+
+    ## Observation Space
+    `UnicodeText`: the task, the list of the last search, the steps left and what the last command showed, each below a
+    heading; right after a search, that is the list. A list tells how many lines match in how many of all files, and of
+    at most ten files the path, the number of lines that match, and the first of them, cut to 100 characters. `cat`
+    shows a file as in AutoExplore: the first `file_budget` characters, and the next ones when it is given again.
+
+    ## Action Space
+    `CommandText`, in this order, never more than 40: `search WORD` for each word of the question that says something,
+    at most ten, in the question's order; `search WORD` for at most six words that stand, in the text that `cat` showed
+    last, on the same lines as the question's words, those first that are rare in the repository and stand beside rare
+    ones; `cat PATH` and `id PATH` for each file of the list; `id PATH` for files that were read
+    and are not in the list, the last read first, as far as there is room; `exit`. A word that is searched for already
+    is not offered.
+
+    A search finds the lines with a word that contains the stem of WORD, in any case, or has this stem, where it has
+    fewer than four letters; a stem is without the ending s, e, es, ed or ing. A path counts as a line of its file. All
+    files are searched, up to their first MB; binary ones by path.
+
+    ## Rewards
+    - -1 for each step, also for any other text, which does nothing;
+    - in its place, for the last step, +15 for `id` of a file that answers the question, and -15 for `id` of any other
+      file, for `exit`, and for a last step within the horizon that is none of these.
+
+    ## Starting State
+    An empty list, and a task drawn from the split; tasks and their ids are AutoExplore's.
+
+    ## Episode End
+    Termination: a file was named, the player left, or `horizon` steps were taken (the steps left stand in the
+    observation). There is no truncation.
+
+    ## Information
+    `admissible_commands`, `success`, `task_id`, `task`, `feedback`: see `NatLangEnv`.
+
+    ## Arguments
+    - `order`: of the files in a list. `"lines"`, the benchmark: those with most matching lines first, as `grep -c` and
+      `sort` would, ties by path; each search stands alone. `"ranked"`: by the BM25 of all words searched for since
+      `search again`, a further command, so that lists get better with each word.
+    - `depth`, `wording`, `split`, `dataset`, `repository`, `question`, `target`, `horizon`, `file_budget`,
+      `render_mode`: as of `AutoExploreEnv`.
+
+    ## Version History
+    - v0: initial version.
+    """
+
+    family = FAMILY
+    reward_scale = GOAL_REWARD
+    every_task_can_be_won = False
+
+    def __init__(
+        self,
+        order: Order = "lines",
+        depth: int | None = None,
+        split: ExploreSplit = "all",
+        dataset: str | None = None,
+        repository: str | None = None,
+        question: str | None = None,
+        target: str | Sequence[str] | None = None,
+        horizon: int = 15,
+        file_budget: int = FILE_BUDGET,
+        render_mode: str | None = None,
+        wording: Wording = "natural",
+    ) -> None:
+        one_of("order", order, ORDERS)
+        self._order: Order = order
+        self._budget = check_budget(file_budget)
+        self._tasks = make_tasks(depth, split, dataset, repository, question, target, wording)
+        super().__init__(
+            tasks=self._tasks,
+            horizon=horizon,
+            render_mode=render_mode,
+            max_observation=max_observation(file_budget) + MAX_LIST,
+            max_commands=MAX_COMMANDS,
+            fallback_commands=(EXIT,),
+        )
+        self._episode: SearchEpisode
+
+    @classmethod
+    def task_kinds(cls, task_id: str, **arguments: Any) -> dict[str, str]:
+        """Return the repository of a labelled task and the depth of its target; nothing of any other task."""
+        return kinds_of_task(task_id)
+
+    @property
+    def task(self) -> str:
+        """What is asked."""
+        return self._episode.task
+
+    @property
+    def question(self) -> str:
+        """The question alone."""
+        return self._episode.goal.question
+
+    @property
+    def repository(self) -> Repository:
+        """The repository of the current task (privileged knowledge)."""
+        return self._episode.board.index.repository
+
+    def _begin(self, task_id: str) -> str:
+        self._episode = SearchEpisode(self._tasks.load(task_id), self._order, self._budget)
+        return self._episode.observe(self.horizon, "")
+
+    def _act(self, command: str) -> Outcome:
+        return self._episode.act(command, last=self.steps_left == 0)
+
+    def _observe(self, outcome: Outcome) -> str:
+        return self._episode.observe(self.steps_left, outcome.feedback)
+
+    def _admissible_commands(self) -> tuple[str, ...]:
+        return self._episode.commands
+
+    def safe_commands(self) -> tuple[str, ...]:
+        """Return the commands that do not lose at once: no `exit`, no `id` of a wrong file (privileged knowledge)."""
+        targets = self._episode.goal.targets
+        return tuple(
+            command
+            for command, move in self._episode.moves.items()
+            if move.kind != "exit" and (move.kind != "id" or move.value in targets)
+        )
+
+    def oracle(self) -> list[str]:
+        """Return the fewest commands to the `id` of a target; `exit` alone where no way is short enough.
+
+        Raises:
+            NotImplementedError: With `order="ranked"` no plan is known to be the shortest.
+        """
+        if self._order != "lines":
+            raise NotImplementedError('with order="ranked" no plan is known to be the shortest: use reference()')
+        return self.reference()
+
+    def reference(self) -> list[str]:
+        """Return the oracle's plan, or with `order="ranked"` a short one; `exit` alone where none is found."""
+        return [] if self._ended else self._plan(self._episode.goal.targets) or [EXIT]
+
+    def route(self, path: str) -> list[str]:
+        """Return few commands from here to the `id` of any file, none where there is no way (privileged knowledge)."""
+        return self._plan({path})
+
+    def _plan(self, targets: Collection[str]) -> list[str]:
+        episode = self._episode
+        find = shortest_plan if self._order == "lines" else ranked_plan
+        return find(episode.board, episode.words, episode.shown, targets, self.steps_left) or []
+
+    def demonstration(self) -> list[str]:
+        """Return the plan with `cat` before `id`, so that evidence is read, where it is not yet and fits."""
+        *way, name = self.reference() or [""]
+        path = name.removeprefix("id ")
+        reads = name.startswith("id ") and path not in self._episode.shown and f"cat {path}" not in way
+        return [*way, f"cat {path}", name] if reads and len(way) + 2 <= self.steps_left else [*way, name]
+
+    def _get_state(self) -> tuple[Any, ...]:
+        return self._episode.state()
+
+    def _set_state(self, state: tuple[Any, ...]) -> None:
+        self._episode.set_state(state)

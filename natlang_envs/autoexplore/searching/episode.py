@@ -1,0 +1,85 @@
+"""The rules of AutoExplore-Search for one episode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from natlang_envs.autoexplore.episode import GOAL_REWARD, STEP_REWARD
+from natlang_envs.autoexplore.searching.listing import SEE_RESULT, Board, Move, Order, Words, board_of
+from natlang_envs.autoexplore.tasks import ExploreTask
+from natlang_envs.env import Outcome
+from natlang_envs.errors import UsageError
+from natlang_envs.repository.texts import LAST_STEP, LEFT, RIGHT, WRONG, observation, unknown_command
+from natlang_envs.repository.tree import open_repository
+
+
+class SearchEpisode:
+    """What was searched for and read.
+
+    Attributes:
+        words: What is searched for now.
+        moves: The listed commands, and what each does; `commands` are the commands alone.
+        shown: The files that were shown, each time that one was.
+    """
+
+    __slots__ = ("board", "commands", "goal", "moves", "shown", "task", "words")
+
+    def __init__(self, task: ExploreTask, order: Order, budget: int) -> None:
+        self.goal = task
+        self.task = f"Find a file that answers this question, and name it with the command id: {task.question}"
+        self.board: Board = board_of(open_repository(task.folder), task.question, order, budget)
+        self.words: Words = ()
+        self.shown: tuple[str, ...] = ()
+        self.moves: dict[str, Move]
+        self.commands: tuple[str, ...]
+        self.moves, self.commands = self.board.moves((), ())
+
+    def act(self, command: str, last: bool) -> Outcome:
+        """Apply a command; `last` says that the horizon is reached with it."""
+        move = self.moves.get(command)
+        feedback = unknown_command(command)
+        if move is not None:
+            if move.kind == "id":
+                right = move.value in self.goal.targets
+                answer = (RIGHT if right else WRONG).format(move.value)
+                return Outcome(answer, GOAL_REWARD if right else -GOAL_REWARD, terminated=True, success=right)
+            if move.kind == "exit":
+                return Outcome(LEFT, -GOAL_REWARD, terminated=True)
+            feedback = self._search(move.value) if move.kind == "search" else self._read(move.value)
+            self.moves, self.commands = self.board.moves(self.words, self.shown)
+        if last:
+            return Outcome(f"{feedback}\n{LAST_STEP}", -GOAL_REWARD, terminated=True)
+        return Outcome(feedback, STEP_REWARD)
+
+    def _search(self, word: str) -> str:
+        kept = self.words if word and self.board.order == "ranked" else ()
+        self.words = (*kept, word) if word else ()
+        return self.board.describe(self.words)
+
+    def _read(self, path: str) -> str:
+        text = self.board.navigation.text(path, self.shown.count(path))
+        self.shown = (*self.shown, path)
+        return text
+
+    def observe(self, steps_left: int, feedback: str) -> str:
+        """Return the observation after a command that showed `feedback`, `""` at the start."""
+        listed = self.board.describe(self.words)
+        place = f"# Hits\n{SEE_RESULT if feedback == listed else listed}"
+        return observation(self.task, place, steps_left, feedback)
+
+    def state(self) -> tuple[Any, ...]:
+        """Return the words searched for and the files shown, each time that one was."""
+        return (self.words, self.shown)
+
+    def set_state(self, state: tuple[Any, ...]) -> None:
+        """Return to a state.
+
+        Raises:
+            UsageError: The repository has no such file.
+        """
+        words, shown = state
+        for path in shown:
+            if self.board.index.repository.kind(path) != "file":
+                raise UsageError(f"{path!a} is no file of this repository")
+        self.words, self.shown = tuple(words), tuple(shown)
+        self.moves, self.commands = self.board.moves(self.words, self.shown)

@@ -1,0 +1,38 @@
+"""The words that a player is offered to search for: those of the question, and those beside them in a text."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import lru_cache
+
+from natlang_envs.autoexplore.searching.line_index import LineIndex, matches
+from natlang_envs.repository.words import content_words, stem
+
+ASKED = 10  # words of the question
+NEAR = 6  # words of the text that was shown last
+_SHORTEST = 3  # letters of a word of a text
+
+
+@lru_cache(maxsize=4_096)
+def asked_words(question: str) -> tuple[str, ...]:
+    """Return the words of a question that say something, in its order, at most ten; no two have the same stem."""
+    return tuple(content_words(question).values())[:ASKED]
+
+
+def near_words(text: str, question: str, index: LineIndex) -> tuple[str, ...]:
+    """Return words that stand in a text on the same lines as words of the question, best first, at most six.
+
+    The best are rare in the repository and stand beside rare words of the question.
+    """
+    asked = [stem(word) for word in asked_words(question)]
+    forms: dict[str, str] = {}
+    beside: dict[str, float] = defaultdict(float)
+    for line in text.split("\n"):
+        here = content_words(line)
+        weight = sum(index.rarity(word) for word in asked if any(matches(word, each) for each in here))
+        for word in here if weight else ():
+            beside[word] += weight
+            forms.setdefault(word, here[word])
+    new = [word for word in beside if len(word) >= _SHORTEST and not word.isdigit() and word not in asked]
+    best = sorted(new, key=lambda word: (-beside[word] * index.rarity(word), word))[:NEAR]
+    return tuple(forms[word] for word in best)

@@ -1,0 +1,158 @@
+"""`natlang explore` without an agent: prints the files that fit a question best, and the lines that matched."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.text import Text
+
+from natlang_envs.cli.support import printable
+from natlang_envs.errors import UsageError
+from natlang_envs.finder import FileIndex, Found, find
+from natlang_envs.repository.tree import Repository
+from natlang_envs.repository.words import pieces_of, telling_words
+
+_SHOWN_AT_ONCE = 500  # files that are indexed without showing progress
+# How the editors that take no `+LINE FILE` are told the line.
+_AT_LINE = {
+    "code": "-g",
+    "codium": "-g",
+    "cursor": "-g",
+    "windsurf": "-g",
+    "zed": "",
+    "subl": "",
+    "hx": "",
+    "helix": "",
+}
+
+
+def answer(
+    question: str,
+    repository: Repository,
+    top: int,
+    kind: Literal["code", "docs", "all"],
+    as_json: bool,
+    opens: bool,
+    console: Console,
+) -> bool:
+    """Print the files that fit a question best, and return whether one does.
+
+    Raises:
+        UsageError: The question or an argument is refused by `find`, or no editor can be started.
+    """
+    index = _indexed(repository)
+    found = find(index, question, top, kind)
+    fits = bool(found) and any(each.fits for each in found)
+    if as_json:
+        print(json.dumps([_facts(each, repository) for each in found], indent=2))
+        return fits
+    if index.note:
+        console.print(Text(index.note, "yellow"))
+    if not found:
+        console.print(Text("No file has a word of this question: ask with other words, or see --kind and --ignored."))
+        return False
+    if not fits:
+        console.print(Text("Nothing fits well; these have most of the question's words:", "yellow"))
+    words = frozenset(telling_words(question))
+    for each in found:
+        _show(console, each, words)
+    if opens:
+        _open(repository.path / found[0].path, _line(found[0]))
+    return fits
+
+
+def _indexed(repository: Repository) -> FileIndex:
+    errors = Console(stderr=True)
+    bar = Progress(
+        TextColumn("indexing"), BarColumn(), MofNCompleteColumn(), TextColumn("files"), console=errors, transient=True
+    )
+    task = bar.add_task("", total=None)
+
+    def tell(done: int, total: int) -> None:
+        if total > _SHOWN_AT_ONCE and done % 50 == 0:
+            if not bar.live.is_started and errors.is_terminal:
+                bar.start()
+            bar.update(task, completed=done, total=total)
+
+    try:
+        return FileIndex(repository, tell=tell)
+    finally:
+        if bar.live.is_started:  # stopping a bar that was not shown prints an empty line
+            bar.stop()
+
+
+def _line(found: Found) -> int:
+    return found.lines[0].number if found.lines else 1
+
+
+def _facts(found: Found, repository: Repository) -> dict[str, object]:
+    lines = [{"line": each.number, "text": each.text} for each in found.lines]
+    return {
+        "path": found.path,
+        "line": _line(found),
+        "score": round(found.score, 4),
+        "cover": round(found.cover, 4),
+        "kind": found.kind,
+        "lines": lines,
+        "repository": str(repository.path),
+    }
+
+
+def _show(console: Console, found: Found, words: frozenset[str]) -> None:
+    if not found.lines:
+        console.print(Text(printable(found.path), "bold magenta"))
+    for each in found.lines:
+        line = Text(printable(found.path), "bold magenta")
+        line.append(f":{each.number}", "green").append("  ")
+        line.append_text(_marked(printable(each.text), words))
+        console.print(line)
+
+
+def _marked(text: str, words: frozenset[str]) -> Text:
+    """Return a text in which the words of the question are bold."""
+    marked = Text()
+    start = 0
+    for end in [*_ends(text), len(text)]:
+        piece = text[start:end]
+        marked.append(piece, "bold red" if words & set(pieces_of(piece)) else "")
+        start = end
+    return marked
+
+
+def _ends(text: str) -> list[int]:
+    """Return where words begin and end in a text."""
+    return [at for at in range(1, len(text)) if text[at].isalnum() != text[at - 1].isalnum()]
+
+
+def _open(path: Path, line: int) -> None:
+    """Open the user's editor at a line."""
+    command = editor(path, line)
+    try:
+        subprocess.run(command, check=False)
+    except OSError as error:
+        raise UsageError(f"the editor {command[0]!r} cannot be started ({error.strerror}): set EDITOR") from None
+
+
+def editor(path: Path, line: int) -> Sequence[str]:
+    """Return the command that opens `VISUAL` or `EDITOR`, or an editor that is there, at a line of a file.
+
+    Raises:
+        UsageError: None is set, and none that is known is there.
+    """
+    given = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+    program = shlex.split(given) or [each for each in ("code", "nvim", "vim", "vi", "nano") if shutil.which(each)][:1]
+    if not program:
+        raise UsageError("no editor is known: set VISUAL or EDITOR")
+    option = _AT_LINE.get(Path(program[0]).stem)
+    if option is None:
+        return [*program, f"+{line}", str(path)]
+    return [*program, *([option] if option else []), f"{path}:{line}"]

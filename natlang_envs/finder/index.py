@@ -1,0 +1,136 @@
+"""The index of one repository, kept in the cache folder and brought up to date by what changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import cast
+
+from natlang_envs.errors import one_of
+from natlang_envs.files import cache_folder, write_whole
+from natlang_envs.finder.documents import Document, read_document
+from natlang_envs.finder.engines import ENGINES, Broken, Busy, Engine, engine_name, engine_version
+from natlang_envs.repository.tree import Repository
+
+FORMAT = 1  # of what is indexed: another one is another folder
+KEPT = 20  # indexes of other repositories in the cache folder; the longest unused goes
+_MARKS = "files.json"  # what was indexed of each file; written after the index, so a killed update is repeated
+
+Tell = Callable[[int, int], None]  # is told how many of how many files are indexed
+Marks = dict[str, list[int]]
+
+
+class FileIndex:
+    """A full-text index of a repository's files, as they are when it is made.
+
+    It lies in the cache folder (`NATLANG_CACHE`), and only files that are new or have changed since are read again.
+    Where nothing can be written there, or another process builds it at this moment, it is made in memory.
+
+    Args:
+        repository: From `open_repository`.
+        engine: `"tantivy"` or `"sqlite"`; None takes tantivy where it is installed.
+        tell: Is told the progress of reading files.
+
+    Attributes:
+        note: What a reader of its answers should know, such as that another process is updating it; mostly "".
+
+    Raises:
+        UsageError: There is no such engine, or Python's SQLite has no full-text index and tantivy is not installed.
+    """
+
+    def __init__(self, repository: Repository, engine: str | None = None, tell: Tell | None = None) -> None:
+        self.repository = repository
+        self.note = ""
+        self._name = one_of("engine", engine or engine_name(), list(ENGINES))
+        self._tell = tell or _say_nothing
+        self._folder: Path | None = self._make_folder()
+        self.engine: Engine = self._open()
+
+    def make_anew(self) -> None:
+        """Throw away what is in the cache folder, which cannot be read, and index everything again."""
+        self._throw_away()
+        self.engine = self._open()
+
+    def _throw_away(self) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder = self._make_folder()
+
+    def _make_folder(self) -> Path | None:
+        """Return the folder in the cache, or None where none can be made."""
+        whole = f"{self.repository.path}\n{self.repository.shows_ignored}"
+        name = f"{self._name}-{engine_version(self._name)}-{FORMAT}"
+        folder = cache_folder() / "finder" / hashlib.sha256(os.fsencode(whole)).hexdigest()[:20] / name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for other in folder.parent.iterdir():  # of another version or engine
+                if other != folder:
+                    shutil.rmtree(other, ignore_errors=True)
+            os.utime(folder.parent)
+            _forget_oldest(folder.parent.parent)
+        except OSError:
+            return None
+        return folder
+
+    def _open(self) -> Engine:
+        marks = self._read_marks()
+        if marks is None and self._folder is not None:  # new, or what a killed process left of it
+            for each in self._folder.iterdir():
+                with suppress(OSError):
+                    shutil.rmtree(each) if each.is_dir() else each.unlink()
+        try:
+            engine = ENGINES[self._name](self._folder)
+            if not engine.worn and bool(engine.documents) == bool(marks):
+                return self._brought_up_to_date(engine, marks or {})
+        except Busy:
+            if marks:
+                self.note = "Another process is updating the index of this repository: this is of its state before."
+                return ENGINES[self._name](self._folder)
+            marks = None
+        except (Broken, OSError):
+            pass
+        if marks is not None:  # it cannot be read, or is mostly of what is gone
+            self._throw_away()
+            return self._open()
+        self._folder = None
+        return self._brought_up_to_date(ENGINES[self._name](None), {})
+
+    def _brought_up_to_date(self, engine: Engine, marks: Marks) -> Engine:
+        now = {path: list(self.repository.mark(path)) for path in self.repository.files}
+        changed = [path for path, mark in now.items() if marks.get(path) != mark]
+        outdated = [path for path in marks if path not in now] + (changed if marks else [])
+        if changed or outdated:
+            engine.update(outdated, self._documents(changed))
+            if self._folder is not None:
+                write_whole(self._folder / _MARKS, json.dumps(now).encode())
+        return engine
+
+    def _documents(self, paths: list[str]) -> Iterator[Document]:
+        for done, path in enumerate(paths):
+            self._tell(done, len(paths))
+            yield read_document(self.repository, path)
+
+    def _read_marks(self) -> Marks | None:
+        """Return what was indexed of each file, or None where there is no whole index."""
+        if self._folder is None:
+            return None
+        try:
+            return cast("Marks", dict(json.loads((self._folder / _MARKS).read_bytes())))
+        except (OSError, ValueError, TypeError):
+            return None
+
+
+def _say_nothing(_done: int, _total: int) -> None:
+    pass
+
+
+def _forget_oldest(folder: Path) -> None:
+    """Remove the indexes that were not used for the longest time, all but `KEPT`."""
+    kept = sorted(folder.iterdir(), key=lambda each: each.stat().st_mtime, reverse=True)
+    for each in kept[KEPT:]:
+        shutil.rmtree(each, ignore_errors=True)
