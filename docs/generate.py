@@ -69,8 +69,8 @@ def table(head: str, rows: Iterable[Iterable[str]]) -> list[str]:
     return [head, re.sub(r"[^|]+", " --- ", head), *(f"| {' | '.join(row)} |" for row in rows)]
 
 
-def environment(entries: list[Registration]) -> Iterator[str]:
-    """Yield the part of a family's page: its docstring, and its ids below the first line."""
+def environment(entries: list[Registration], level: str) -> Iterator[str]:
+    """Yield the part of a page about one class: its docstring, and its ids below the first line."""
     creator: Any = load_env_creator(entries[0].entry_point)
     head, _, rest = (inspect.getdoc(creator) or "").rstrip().partition("\n## ")
     rows: list[list[str]] = []
@@ -78,7 +78,7 @@ def environment(entries: list[Registration]) -> Iterator[str]:
         env = make_env(entry.id)
         rows.append([f"`{entry.id}`", entry.summary, str(env.horizon), str(env.max_commands), _arguments(entry)])
     yield from [head.strip(), "", *table("| id | you are asked to | steps | commands | arguments |", rows), ""]
-    yield f"## {rest}"
+    yield f"## {rest}".replace("## ", f"{level} ")
 
 
 def commands() -> Iterator[str]:
@@ -156,10 +156,10 @@ def _arguments(entry: Registration) -> str:
 
 
 def families() -> dict[str, list[Registration]]:
-    """Return the ids of the suite by the name of their page."""
+    """Return the ids of the suite by the package of their class, `autoexplore` or `autoexplore-searching`."""
     found: dict[str, list[Registration]] = {}
     for entry in ENVIRONMENTS:
-        name = entry.entry_point.split(".")[1]
+        name = "-".join(entry.entry_point.split(".")[1:-1])
         found.setdefault(name, []).append(entry)
     return found
 
@@ -169,7 +169,10 @@ PARTS: dict[str, Callable[[], Iterable[str]]] = {
     "extras": extras,
     "protocols": protocols,
     "api": api,
-    **{name: lambda entries=entries: environment(entries) for name, entries in families().items()},
+    **{
+        name: lambda entries=entries, level="###" if "-" in name else "##": environment(entries, level)
+        for name, entries in families().items()
+    },
 }
 
 

@@ -13,11 +13,12 @@ from leaderboard.schema import one_line
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import BUILT_IN, ENTRY_POINTS, SPECIAL
 from natlang_envs.evaluation.runs import digest_of
+from natlang_envs.registration import ENVIRONMENTS
 
 _PACKAGES = ("natlang_envs", "reference_agent")
 _OURS = "natlang-envs"
 _DATA = ("protocols", "repositories", "__pycache__")  # folders with tasks and answers
-_ENVIRONMENTS = ("dangerous_taxi", "alfworld", "autoexplore")
+_ENVIRONMENTS = {entry.entry_point.split(".")[1] for entry in ENVIRONMENTS}  # their packages
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,10 @@ Labels = Annotated[Path, typer.Argument(help="The labels (JSONL), which stay sec
 SealedOption = Annotated[Path, typer.Option("--sealed", help="What was published of the labels.")]
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands to an app."""
-    app.command("seal")(seal_command)
-    app.command("open")(open_command)
-    app.command("check-opened")(check_opened_command)
+sealed_app = typer.Typer()
 
 
+@sealed_app.command("seal")
 def seal_command(
     labels: Labels,
     key: Annotated[Path, typer.Option(help="The file for the key, which stays secret.")],
@@ -33,6 +30,7 @@ def seal_command(
     typer.echo(f"{out} holds the root of {sealed.labels} labels: publish it. Keep {labels} and {key}.")
 
 
+@sealed_app.command("open")
 def open_command(
     labels: Labels,
     key: Annotated[Path, typer.Option(help="The key that natlang data seal wrote.")],
@@ -46,6 +44,7 @@ def open_command(
     typer.echo(f"{out} holds {len(opened)} labels: publish it. The key stays secret while others are held back.")
 
 
+@sealed_app.command("check-opened")
 def check_opened_command(
     opened: Annotated[Path, typer.Argument(help="What natlang data open wrote.")],
     sealed: SealedOption,

@@ -14,29 +14,28 @@ import torch
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
+from natlang_envs.prompt import History
 from reference_agent.models.backbone import memory_advice
-from reference_agent.players import Answers, choice_chances, decide, fitting_state
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.players import Answers, Reflector, choice_chances, decide, fitting_state
 from reference_agent.players import Decision as Choice
 from reference_agent.run.stages import CONFIG, load_player, load_reflector, read_config
 
 _REMEMBERED = 10_000  # answers of the policy
 
 
-class ReflectRLAgent:
-    """Two trained players of a run; `policy` is `"policy"` or `"policy-sft"`, `sampling` at temperature 1."""
+class PlayersAgent:
+    """Two players, or a policy alone, as in training; greedy, or `sampling` at temperature 1."""
 
-    def __init__(self, run: Path, policy: str = "policy", sampling: bool = False) -> None:
-        self.sampling = sampling
-        self._config = read_config(run)
-        torch.set_num_threads(self._config.threads)
-        if not (run / policy).exists():
-            raise UsageError(f"{run / policy} is missing: finish training with `reflect-rl train --out {run}`")
-        self._policy = load_player(self._config, run, policy)
+    def __init__(
+        self, policy: LanguageModel, reflector: Reflector | None, history: History, sampling: bool = False
+    ) -> None:
+        self._policy, self._reflector, self.sampling = policy, reflector, sampling
+        self._history: History = history
         self._policy.model.eval()
-        self._reflector = load_reflector(self._config, run, self._policy)
         self._known: Answers = {}  # shared with `sampled()`, since both meet the same p(s)
 
-    def sampled(self) -> ReflectRLAgent:
+    def sampled(self) -> PlayersAgent:
         """Return the same players, loaded once, with sampled commands."""
         other = copy(self)
         other.sampling = True
@@ -44,8 +43,7 @@ class ReflectRLAgent:
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         """Return a decision for each view."""
-        commands = [view.admissible_commands for view in views]
-        states = [self._state(view) for view in views]
+        commands, states = [view.admissible_commands for view in views], [self._state(view) for view in views]
         own = [view.rng for view in views] if self.sampling else None
         if len(self._known) > _REMEMBERED:
             self._known.clear()
@@ -63,13 +61,25 @@ class ReflectRLAgent:
     def _state(self, view: AgentInput) -> str:
         """Return p(s), as in training."""
         seen = (view.task, view.path, view.observation, view.admissible_commands)
-        return fitting_state(self._policy, self._reflector, *seen, self._config.history)
+        return fitting_state(self._policy, self._reflector, *seen, self._history)
 
     def _tokens(self, choice: Choice) -> int:
         """Count what both players read and wrote, as if nothing were remembered; a prompt of many actions once."""
         count = self._policy.count
         spoken = 0 if choice.reflection is None else count(choice.state) + count(choice.reflection)
         return self._policy.count_prompt(choice.prompt) + self._policy.answer_tokens(choice.labels) + spoken
+
+
+class ReflectRLAgent(PlayersAgent):
+    """Two trained players of a run; `policy` is `"policy"` or `"policy-sft"`."""
+
+    def __init__(self, run: Path, policy: str = "policy", sampling: bool = False) -> None:
+        config = read_config(run)
+        torch.set_num_threads(config.threads)
+        if not (run / policy).exists():
+            raise UsageError(f"{run / policy} is missing: finish training with `reflect-rl train --out {run}`")
+        player = load_player(config, run, policy)
+        super().__init__(player, load_reflector(config, run, player), config.history, sampling)
 
 
 def load(argument: str, sampling: bool = False) -> ReflectRLAgent:

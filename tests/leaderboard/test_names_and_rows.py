@@ -87,6 +87,13 @@ def test_optimal_play_without_a_word_is_no_copy(tmp_path: Path, submissions: Pat
     assert not table.left_out
 
 
+def test_a_try_of_some_episodes_is_no_entry(tmp_path: Path) -> None:
+    evaluate(load_agent("random"), PROTOCOL, out=tmp_path / "run", episodes=3)
+    with pytest.raises(UsageError, match=rf"is a try of {PROTOCOL}, its first 3 episodes: evaluate without --episodes"):
+        pack(tmp_path / "run", name="tried", out=tmp_path / "submissions")
+    assert not (tmp_path / "submissions").exists()
+
+
 def test_doubled_keys_are_refused(entry: Path) -> None:
     text = (entry / SUBMISSION_FILE).read_text()
     (entry / SUBMISSION_FILE).write_text(text.replace("{", '{"name": "victim", ', 1))

@@ -37,8 +37,8 @@ from reference_agent import (
     success_rate,
 )
 from reference_agent.algorithms import load_algorithm
+from reference_agent.algorithms.methods import reinforce as update
 from reference_agent.algorithms.policy_gradient import Learner, centred
-from reference_agent.algorithms.reinforce import update
 from reference_agent.collection import cut_to_context, gather
 from reference_agent.families import own, prompts
 from reference_agent.models.language_model import LanguageModel
