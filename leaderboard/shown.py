@@ -33,6 +33,7 @@ class Shown:
         checkpoint: The SHA-256 of that path, or an empty string.
         own_loader: Whether code of this project makes the agent, from weights alone: what it says of its chances is
             then what the weights say.
+        foreign: The installed package whose code makes the agent, if that is none of ours; or an empty string.
     """
 
     board: Path
@@ -41,6 +42,7 @@ class Shown:
     argument: str | Path
     checkpoint: str
     own_loader: bool
+    foreign: str
 
 
 def show(spec: str, folder: Path, files: Path | None = None) -> Shown:
@@ -81,7 +83,8 @@ def show(spec: str, folder: Path, files: Path | None = None) -> Shown:
         _copy_module(kind.partition(".")[0], own)
     for each in (board, own):
         _let_read(each)
-    return Shown(board, own, kind, given, checkpoint, makers == [_OURS])
+    foreign = next((each for each in makers if each != _OURS), "")
+    return Shown(board, own, kind, given, checkpoint, makers == [_OURS], foreign)
 
 
 def _copy_module(top: str, own: Path) -> None:
