@@ -3,6 +3,8 @@
 schema      what a submitter states about an entry
 pack        makes an entry from a run
 verify      replays an entry, one episode at a time, within hard bounds
+rounds      live rounds: beacons, commitments, and what an entry has to keep to
+live        the tables of the live boards, over an agent's last rounds
 copies      finds recordings that two entries share
 result      what replay derives, and the ledger that keeps it
 audit       runs an entry's agent again on episodes that nobody could foresee

@@ -17,18 +17,22 @@ import numpy as np
 
 from leaderboard.games import CORES, Dealt, Place, Told
 from leaderboard.outside import PATIENCE, Outside, outside
+from leaderboard.rounds import check_committed_agent
 from leaderboard.schema import Submission
-from leaderboard.verify import verify
+from leaderboard.verify import beside_of, verify
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import agent_names
+from natlang_envs.evaluation.live import find_round, why_development
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import paired_p
+from natlang_envs.tasks import DrawnTasks
 from natlang_envs.trajectory import stream_trajectories
 
 EPISODES = 200  # of the protocol, and as many on tasks that it does not list, where there are so many
 _MOST_DRIFT = 0.05  # of the steps: rounding seldom decides
+_MOST_OTHERS = 0.02  # of the episodes of a live round: a draw that lies between two actions is rarer still
 _FEWEST = 30  # unlisted tasks that say something
 _DOUBT = 0.05
 _FRESH_DOUBT = 0.01  # other tasks may be a little harder
@@ -58,6 +62,8 @@ class Audit:
         fresh_p: The probability of so few successes, if these tasks were won as often as the recorded ones.
         sampling: Whether the entry and its agent say that it draws.
         exact: Whether the recorded draws must be those that the agent makes of the runner's random numbers.
+        others: The picked episodes in which it chooses another action than the recorded one.
+        episodes: The number of the picked episodes.
         open: What could not be shut off from the agent on this machine.
     """
 
@@ -76,6 +82,8 @@ class Audit:
     fresh_p: float
     sampling: bool
     exact: bool
+    others: int
+    episodes: int
     open: tuple[str, ...]
 
     @property
@@ -86,8 +94,8 @@ class Audit:
             return f"{other} of {self.steps} actions of an agent that does not draw are other ones"
         if not self.sampling and self.drifted > borne:
             return f"{self.drifted} of {self.steps} actions are only all but as likely as those chosen now"
-        if self.exact and self.steps - self.same > borne:
-            return f"{self.steps - self.same} of {self.steps} actions are not what the round's random numbers give"
+        if self.exact and self.others > _MOST_OTHERS * self.episodes:
+            return f"{self.others} of {self.episodes} episodes are not what the round's random numbers give"
         if self.impossible:
             return f"{self.impossible} of {self.steps} actions are none that the agent can draw"
         if self.surprise is not None and abs(self.surprise) > _SURPRISE:
@@ -159,7 +167,7 @@ def audit(
     }
     with ExitStack() as held:
         player = held.enter_context(outside(agent, **options))
-        check_agent(submission, player)
+        check_agent(submission, player, beside_of(folder))
         if files is None and not network:
             _check_learned(submission, player)
         # Weights remember no episode, so that two processes may share the work; other agents get all in order.
@@ -187,17 +195,25 @@ def audit(
         again=sum(again),
         p=paired_p(_by_episode([each.success for each in recorded]), _by_episode(again)),
         sampling=sampling,
-        exact=False,
+        exact=sampling and not network and find_round(protocol.name) is not None,
+        others=sum(one.same < len(each.actions) for one, each in zip(led, recorded, strict=True)),
+        episodes=len(recorded),
         open=open_,
     )
 
 
-def check_agent(submission: Submission, player: Outside) -> None:
-    """Check that an agent can be audited, and is of the weights that an entry names.
+def check_agent(submission: Submission, player: Outside, beside: Path) -> None:
+    """Check that an agent can be audited, and is of the weights that an entry names and of what was committed.
+
+    Args:
+        submission: What the entry's submitter says.
+        player: The agent.
+        beside: The folder of `commitments`.
 
     Raises:
         UsageError: It is not.
     """
+    check_committed_agent(submission, player.shown, beside)
     if player.facts.privileged:
         raise UsageError("an agent that sees the environment itself is a reference line: there is nothing to audit")
     stated = submission.run.provenance.checkpoint if submission.run.provenance is not None else ""
@@ -221,12 +237,17 @@ def _check_learned(submission: Submission, player: Outside) -> None:
 
 
 def unlisted(protocol: Protocol, rng: np.random.Generator) -> list[str]:
-    """Return different tasks of a protocol's split that it does not list; none where there are hardly any."""
+    """Return different tasks of a protocol's kind that it does not list; none where there are hardly any.
+
+    Where tasks can be drawn anew, no list has them; else they are others of the protocol's split.
+    """
     listed = {each.task_id for each in protocol.episodes}
     tasks = unwrap(protocol.make_env()).tasks
+    live = find_round(protocol.name) or not why_development(protocol.name)
+    draw = tasks.draw_new if live and isinstance(tasks, DrawnTasks) else tasks.draw
     found: dict[str, None] = {}
     for _ in range(20 * EPISODES):
-        if (drawn := tasks.draw(rng.random)) not in listed:
+        if (drawn := draw(rng.random)) not in listed:
             found[drawn] = None
         if len(found) == EPISODES:
             break

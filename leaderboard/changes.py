@@ -9,14 +9,23 @@ from pathlib import Path, PurePosixPath
 from leaderboard.badges import ADJUDICATIONS_FILE, BADGES_FILE, OWNERS_FILE, read_owners
 from leaderboard.copies import refuse_look_alike
 from leaderboard.result import LEDGER_FILE
-from leaderboard.schema import CHECKPOINTS, SUBMISSIONS, one_line
+from leaderboard.rounds import (
+    COMMITMENTS,
+    OPEN_FOR,
+    ROUNDS_FILE,
+    Commitment,
+    check_commitment,
+    read_commitment,
+)
+from leaderboard.schema import CHECKPOINTS, SUBMISSIONS, Submission, one_line, today
 from leaderboard.series import series_name
 from leaderboard.verify import MissingDataError, verify
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.live import find_round
 from natlang_envs.evaluation.published import FILES, published_files
 
 _LARGEST_PLAYER = 6 << 20
-PROTECTED = (BADGES_FILE, ADJUDICATIONS_FILE, LEDGER_FILE, OWNERS_FILE)
+PROTECTED = (BADGES_FILE, ADJUDICATIONS_FILE, LEDGER_FILE, OWNERS_FILE, ROUNDS_FILE)
 
 
 @dataclass(frozen=True)
@@ -60,11 +69,22 @@ def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checke
                 lines.append(f"- ❌ `{one_line(name)}`: an entry is never changed or removed; pack a new one")
                 holds = False
             entries.add(entry)
+        elif parts[:2] == (SUBMISSIONS.parent.name, COMMITMENTS):
+            try:
+                made = _new_commitment(root / name, status, owners, submitter)
+            except UsageError as error:
+                lines.append(f"- ❌ {_quoted(error, root)}")
+                holds = False
+            else:
+                lines.append(
+                    f"- ✅ `{one_line(name)}`: digest {made.digest[:12]}, for the round of {made.played.opens}"
+                )
     for entry in sorted(entries):
         if not (root / entry).exists():
             continue
         try:
             found = verify(root / entry)
+            _refuse_late(found.submission)
             _refuse_stranger(owners, root, PurePosixPath(entry), submitter, entries)
             refuse_look_alike(root / SUBMISSIONS, found.protocol.name, found.submission.name)
         except MissingDataError as error:
@@ -108,15 +128,35 @@ def _unreadable(player: Path) -> str:
     )
 
 
+def _new_commitment(path: Path, status: str, owners: dict[str, str], submitter: str) -> Commitment:
+    if status != "A":
+        raise UsageError(f"{path}: a commitment is never changed or removed: commit to a later round")
+    made = read_commitment(path)
+    _refuse_other(owners, made.name, submitter)
+    check_commitment(made, path.parents[3])
+    return made
+
+
+def _refuse_late(submission: Submission) -> None:
+    played = find_round(submission.protocol)
+    if played is not None and not submission.is_reference and today() > played.opens + OPEN_FOR:
+        raise UsageError(f"{submission.name}: the round closed on {played.opens + OPEN_FOR}: play a later one")
+
+
+def _refuse_other(owners: dict[str, str], name: str, submitter: str) -> None:
+    began = series_name(name)
+    owner = owners.get(began)
+    if owner is not None and submitter and owner != submitter:
+        raise UsageError(f"{name}: the name {began} was begun by {owner}: choose another name")
+
+
 def _refuse_stranger(
     owners: dict[str, str], root: Path, entry: PurePosixPath, submitter: str, proposed: set[str]
 ) -> None:
     """Refuse an entry under a name, or in a series, that another one began."""
     name = series_name(entry.name)
-    owner = owners.get(name)
-    if owner is not None and submitter and owner != submitter:
-        raise UsageError(f"{entry.name}: the name {name} was begun by {owner}: choose another name")
-    if owner is None:
+    _refuse_other(owners, entry.name, submitter)
+    if name not in owners:
         others = sorted(each.name for each in (root / entry).parent.iterdir() if series_name(each.name) == name)
         before = [each for each in others if entry.with_name(each).as_posix() not in proposed]
         if before:

@@ -12,6 +12,7 @@ from pathlib import Path
 from leaderboard.git import git
 from leaderboard.rows import Row, Table
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.live import find_round
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.registration import registration_of
 
@@ -47,8 +48,9 @@ class Family:
 
 
 def families(tables: Sequence[Table]) -> list[Family]:
-    """Return the boards by family, both in alphabetical order."""
-    found = sorted(tables, key=lambda table: (_family(table.protocol), table.protocol.name))
+    """Return the boards by family, both in alphabetical order; live rounds are on a page of their own."""
+    static = [table for table in tables if find_round(table.protocol.name) is None]
+    found = sorted(static, key=lambda table: (_family(table.protocol), table.protocol.name))
     return [_family_of(name, [*group]) for name, group in groupby(found, key=lambda table: _family(table.protocol))]
 
 

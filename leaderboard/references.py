@@ -10,13 +10,14 @@ from leaderboard.rows import Row, Table
 from leaderboard.standings import standings
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import baseline_names, load_agent
+from natlang_envs.evaluation.live import find_round
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runner import evaluate
 from natlang_envs.evaluation.runs import provenance
 
 
 def with_references(tables: list[Table], folder: Path) -> list[Table]:
-    """Add the built-in players to every table that has no reference line.
+    """Add the built-in players to every table that has no reference line and is of no live round.
 
     Args:
         tables: The tables.
@@ -24,7 +25,7 @@ def with_references(tables: list[Table], folder: Path) -> list[Table]:
     """
     return [
         table
-        if any(row.reference for row in table.rows)
+        if any(row.reference for row in table.rows) or find_round(table.protocol.name)
         else replace(table, rows=(*table.rows, *_rows(table.protocol, folder)))
         for table in tables
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 from leaderboard.badges import Adjudication
 from leaderboard.verify import Verified
 from natlang_envs.evaluation.agents import BUILT_IN, SPECIAL
+from natlang_envs.evaluation.live import find_round, why_development
 from natlang_envs.evaluation.protocols import Protocol
 
 SIZES = {"up-to-10M": 10**7, "up-to-1B": 10**9, "up-to-10B": 10**10, "larger": 10**19}
@@ -110,11 +111,7 @@ class Table:
     @property
     def development(self) -> str:
         """Why agents may know this board's answers; an empty text for tasks that can be drawn afresh."""
-        if self.protocol.env_id.startswith("NatLang/AutoExplore"):
-            return "its questions and their answers are public"
-        return (
-            "its games are public, and so are their plans" if self.protocol.kwargs.get("source") == "official" else ""
-        )
+        return "" if find_round(self.protocol.name) else why_development(self.protocol.name)
 
     @property
     def entries(self) -> tuple[Row, ...]:

@@ -67,12 +67,17 @@ def _portable(name: str) -> str:
     return name
 
 
+def today() -> date:
+    """Return the day in UTC, by which rounds begin and end."""
+    return datetime.now(UTC).date()
+
+
 def _of_the_calendar(text: str) -> str:
     try:
         day = date.fromisoformat(text)
     except ValueError:
         raise ValueError("must be a day of the calendar, YYYY-MM-DD") from None
-    if not _BEGAN <= day <= datetime.now(UTC).date() + timedelta(days=1):
+    if not _BEGAN <= day <= today() + timedelta(days=1):
         raise ValueError(f"must be a day from {_BEGAN}, when this project began, to today")
     return text
 
@@ -186,6 +191,7 @@ class Submission(_Strict):
         reference: Whether it is a reference line, shown without a rank; since schema version 2.
         track: What kind of agent it is; since schema version 2.
         date: The day it was packed, `YYYY-MM-DD`; since schema version 2.
+        commitment: In a live round, the digest that was committed before it; since schema version 2.
     """
 
     schema_version: Literal[1, 2] = SCHEMA_VERSION
@@ -205,12 +211,13 @@ class Submission(_Strict):
     reference: bool = False
     track: Track | None = None
     date: Day | None = None
+    commitment: Digest | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        stated = (self.run.sampling, self.run.privileged, self.run.provenance)
+        stated = (self.run.sampling, self.run.privileged, self.run.provenance, self.commitment)
         if self.schema_version == 1 and (any(each is not None for each in stated) or self.reference):
-            raise ValueError("schema version 1 has no sampling, privileged, provenance and reference")
+            raise ValueError("schema version 1 has no sampling, privileged, provenance, commitment and reference")
         if self.schema_version == 2 and (self.run.sampling is None or self.run.privileged is None):
             raise ValueError("run.sampling and run.privileged are missing: evaluate again")
         if self.run.privileged and not self.reference:
@@ -244,7 +251,8 @@ class Submission(_Strict):
 
     def to_json(self) -> str:
         """Return the file's text."""
-        return self.model_dump_json(indent=2) + "\n"
+        unsaid = {"commitment"} if self.commitment is None else None
+        return self.model_dump_json(indent=2, exclude=unsaid) + "\n"
 
 
 def make_submission(content: dict[str, Any]) -> Submission:

@@ -34,6 +34,7 @@ class Shown:
         checkpoint: The SHA-256 of that path, or an empty string.
         own_loader: Whether code of this project makes the agent, from weights alone that its checkpoint stands for:
             what it says of its chances is then what the weights say.
+        foreign: The installed package whose code makes the agent, if that is none of ours; or an empty string.
     """
 
     board: Path
@@ -42,6 +43,7 @@ class Shown:
     argument: str | Path
     checkpoint: str
     own_loader: bool
+    foreign: str
 
 
 def show(spec: str, folder: Path, files: Path | None = None) -> Shown:
@@ -90,7 +92,9 @@ def show(spec: str, folder: Path, files: Path | None = None) -> Shown:
         _copy_module(kind.partition(".")[0], own)
     for each in (board, own):
         _let_read(each)
-    return Shown(board, own, kind, given, checkpoint, makers == [_OURS] and (whole or not checkpoint))
+    foreign = next((each for each in makers if each != _OURS), "")
+    own_loader = makers == [_OURS] and (whole or not checkpoint)
+    return Shown(board, own, kind, given, checkpoint, own_loader, foreign)
 
 
 def _copy_module(top: str, own: Path) -> None:

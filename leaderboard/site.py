@@ -27,6 +27,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from leaderboard.downloads import as_csv, as_json, repacked
+from leaderboard.live import LiveRow, LiveTable, live_tables
 from leaderboard.overview import addresses, families, repository_of
 from leaderboard.paper import as_of, bibtex, latex, markdown
 from leaderboard.players import player_of, write_players
@@ -46,6 +47,7 @@ from natlang_envs.files import whole_folder
 from natlang_envs.trajectory import Trajectory, play_again, stream_trajectories
 
 INDEX_FILE = "index.html"
+LIVE_FILE = "live.html"
 _WORTH_A_PROCESS = 20  # entries: starting one takes as long as writing so many
 _MOST_TEXT = 20_000  # characters of a table that stands in the page too, and not only in a file beside it
 _CHUNK = 10  # episodes in a piece that the viewer loads
@@ -94,11 +96,13 @@ def build(
     with TemporaryDirectory() as played:
         if references:
             tables = with_references(tables, Path(played))
-        _write(tables, without_board(submissions), out, about)
+        _write(tables, without_board(submissions), live_tables(tables, submissions), out, about)
     return out / INDEX_FILE
 
 
-def _write(tables: list[Table], left_out: list[tuple[str, str]], out: Path, about: About) -> None:
+def _write(
+    tables: list[Table], left_out: list[tuple[str, str]], live: list[LiveTable], out: Path, about: About
+) -> None:
     templates = _templates()
     with whole_folder(out, replace=True) as folder:
         page = _render(
@@ -109,9 +113,13 @@ def _write(tables: list[Table], left_out: list[tuple[str, str]], out: Path, abou
             up="",
             families=families(tables),
             left_out=left_out,
+            live=live,
             citation=bibtex(None, about.as_of, about.repository),
         )
         _write_file(folder / INDEX_FILE, page.encode())
+        if live:
+            page = _render(templates, "live.html.j2", scripts=("sort.js",), about=about, up="", live=live)
+            _write_file(folder / LIVE_FILE, page.encode())
         _write_file(folder / "leaderboard.json", as_json(tables, about.as_of))
         _write_file(folder / "leaderboard.csv", as_csv(tables, about.as_of))
         for table in tables:
@@ -347,7 +355,7 @@ def _percent(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
-def _interval(score: Score | KindScore) -> str:
+def _interval(score: Score | KindScore | LiveRow) -> str:
     return f"{_percent(score.interval.low)} to {_percent(score.interval.high)}"
 
 

@@ -18,12 +18,13 @@ from leaderboard.badges import (
 from leaderboard.copies import is_optimal_and_silent
 from leaderboard.git import git
 from leaderboard.result import LEDGER_FILE, Result, read_ledger, write_ledger
+from leaderboard.rounds import protocol_of
 from leaderboard.rows import Row, Table
 from leaderboard.schema import one_line
 from leaderboard.series import folded
 from leaderboard.verify import MissingDataError, Verified, check_protocol, opened, verify
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
+from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import paired_p
 
@@ -81,13 +82,16 @@ def standings(submissions: Path, *, replay: bool = False) -> list[Table]:
 
 def without_board(submissions: Path) -> list[tuple[str, str]]:
     """Return the entries in folders of no board, with what is wrong: no table could say it."""
-    boards = protocol_names()
-    removed = _removed(read_adjudications(submissions.parent / ADJUDICATIONS_FILE))
-    lost = [
-        each for each in entry_folders(submissions) if each.parent.relative_to(submissions).as_posix() not in boards
-    ]
-    found = [_find(submissions, each, {}) for each in lost]
+    removed = removed_entries(submissions)
+    folders = entry_folders(submissions)
+    boards = {each.parent: _board(each.parent.relative_to(submissions).as_posix(), submissions) for each in folders}
+    found = [_find(submissions, each, {}) for each in folders if boards[each.parent] is None]
     return [(each.path, each.problem) for each in found if each.path not in removed]
+
+
+def removed_entries(submissions: Path) -> set[str]:
+    """Return the entries that maintainers took off the page."""
+    return _removed(read_adjudications(submissions.parent / ADJUDICATIONS_FILE))
 
 
 def _removed(log: list[Adjudication]) -> set[str]:
@@ -147,12 +151,12 @@ def _find(submissions: Path, folder: Path, ledger: dict[str, Result]) -> _Found:
     path = folder.relative_to(submissions).as_posix()
     try:
         submission = opened(folder)
-        protocol = load_protocol(submission.protocol)
+        protocol = protocol_of(submission.protocol, submissions.parent)
         if f"{submission.protocol}/{submission.name}" != path:
             raise UsageError(f"its submission.json says {submission.protocol}/{submission.name}: move it there")  # noqa: TRY301
         check_protocol(submission, protocol)
     except UsageError as error:
-        return _left_out(folder, path, error)
+        return _left_out(submissions, folder, path, error)
     result = ledger.get(path)
     if (
         result is not None
@@ -166,13 +170,20 @@ def _find(submissions: Path, folder: Path, ledger: dict[str, Result]) -> _Found:
     except MissingDataError as error:
         return _Found(folder, path, protocol, None, str(error))
     except UsageError as error:
-        return _left_out(folder, path, error)
+        return _left_out(submissions, folder, path, error)
 
 
-def _left_out(folder: Path, path: str, error: UsageError) -> _Found:
+def _board(name: str, submissions: Path) -> Protocol | None:
+    """Return the protocol of a board, or None if there is no such board."""
+    try:
+        return protocol_of(name, submissions.parent)
+    except UsageError:
+        return None
+
+
+def _left_out(submissions: Path, folder: Path, path: str, error: UsageError) -> _Found:
     """Return a broken entry, on the board whose folder it lies in, or on none if there is no such board."""
-    board = "/".join(path.split("/")[:2])
-    protocol = load_protocol(board) if board in protocol_names() else None
+    protocol = _board("/".join(path.split("/")[:2]), submissions)
     return _Found(folder, path, protocol, None, one_line(str(error).removeprefix(f"{folder}: ")), broken=True)
 
 

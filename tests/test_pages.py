@@ -59,7 +59,15 @@ NOT_RUN = (
     Left("alfworld.md", r"# from alfworld", "tests/natlang_envs/alfworld has whole drivers"),
     Left("contract.md", r"pytest", OWN),
     Left("evaluate.md", r".* --backend ray", GPU),
+    Left(
+        "leaderboard_policy.md",
+        r"natlang data (seal|open|check)",
+        "tests/natlang_envs/autoexplore/test_dataset_sealed.py seals",
+    ),
     Left("libraries.md", r"from openenv", "needs openenv, which `make libraries` installs"),
+    Left(
+        "submit.md", r"natlang protocol live|.*(round\.json|runs/live)", "tests/leaderboard/test_live.py plays a round"
+    ),
     Left("reflect_rl.md", r"reflect-rl train|natlang evaluate", HOURS),
     Left("reflect_rl_library.md", r"reflect-rl train", HOURS),
 )

@@ -19,6 +19,7 @@ from typer.main import get_group
 from natlang_envs.cli.support import LabelsOption, RepositoryOption, print_some, progress_bar, run_app
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import find_agent
+from natlang_envs.evaluation.live import find_round, why_development
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names, split_shortened
 from natlang_envs.evaluation.runner import Progress, evaluate, score_run
 from natlang_envs.evaluation.runs import Run, prepare_folder, provenance, read_run
@@ -35,6 +36,7 @@ _COMMANDS: dict[str, tuple[str, str] | None] = {
     "explore": ("natlang_envs.cli.explore", "explore_command"),
     "envs": None,
     "protocols": None,
+    "protocol": ("natlang_envs.cli.protocol", "protocol_app"),
     "play": ("natlang_envs.cli.play", "play_command"),
     "evaluate": None,
     "replay": None,
@@ -115,19 +117,20 @@ def envs_command(
 @app.command("protocols")
 def protocols_command() -> None:
     """List the protocols an agent can be evaluated on."""
-    table = Table(Column("protocol", no_wrap=True), "episodes", "runs", "horizon", "which", box=box.SIMPLE)
+    table = Table(Column("protocol", no_wrap=True), "episodes", "runs", "horizon", "live", "which", box=box.SIMPLE)
     for name in protocol_names():
         protocol = load_protocol(name)
         counts = (str(len(protocol.episodes)), str(protocol.runs), str(protocol.horizon))
-        table.add_row(name, *counts, protocol.description)
+        table.add_row(name, *counts, "-" if why_development(name) else "yes", protocol.description)
     Console().print(table)
+    typer.echo("live: a month's tasks can be drawn anew, by natlang protocol live; the others are for development.")
 
 
 @app.command("evaluate")
 def evaluate_command(
     agent: Annotated[str, typer.Option(help="An agent's name, name:argument, or module:function.")],
     out: Annotated[Path, typer.Option(help="The folder for the run.")],
-    protocol: Annotated[str | None, typer.Option(help="A protocol's name: see natlang protocols.")] = None,
+    protocol: Annotated[str | None, typer.Option(help="Its name, see natlang protocols, or a round's file.")] = None,
     labels: LabelsOption = None,
     repository: RepositoryOption = None,
     name: Annotated[str | None, typer.Option(help="What to call the agent; by default as --agent does.")] = None,
@@ -191,6 +194,9 @@ def _pace(now: Progress, first: Progress, seconds: float, price: float) -> str:
 def _protocol(name: str | None, labels: Path | None, repository: Path | None) -> Protocol:
     """Return the protocol of this name, or the one of labels about a folder of the user's own."""
     if name is not None and labels is None and repository is None:
+        if live := find_round(name):
+            made = f"natlang protocol live --beacon TEXT --month {live.month} {live.board} --out ROUND.json"
+            raise UsageError(f"{name} is a live round: write it to a file by {made}, and name it by --protocol")
         return load_protocol(name)
     if name is None and labels is not None and repository is not None:
         return import_module("natlang_envs.autoexplore.protocols").own_protocol(labels, repository)
@@ -213,15 +219,17 @@ def _print_score(run: Run, score: Score, out: Path) -> None:
 @app.command("replay")
 def replay_command(
     folder: Annotated[Path, typer.Argument(help="A folder that natlang evaluate wrote.")],
+    protocol: Annotated[str | None, typer.Option(help="The file of the live round that was played.")] = None,
     labels: LabelsOption = None,
     repository: RepositoryOption = None,
 ) -> None:
     """Replay a run and say whether every observation hash and reward holds."""
     run, trajectories = read_run(folder)
     whole, episodes = split_shortened(run.protocol)
-    own = labels is not None or repository is not None
-    protocol = _protocol(None if own else whole, labels, repository)
-    problems = _replay_problems(run, protocol if episodes is None else protocol.first(episodes), trajectories)
+    if labels is None and repository is None:
+        protocol = protocol or whole
+    played = _protocol(protocol, labels, repository)
+    problems = _replay_problems(run, played if episodes is None else played.first(episodes), trajectories)
     if problems:
         print_some(problems, most=10)
         typer.echo(f"{folder} does not hold: {len(problems)} of {len(trajectories)} episodes differ.")

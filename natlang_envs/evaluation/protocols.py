@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast, get_origin, get_type_hints
 
 import gymnasium
 from gymnasium.envs.registration import load_env_creator
@@ -108,18 +108,43 @@ def protocol_names() -> list[str]:
 
 
 def load_protocol(name: str) -> Protocol:
-    """Return a protocol by name.
+    """Return a protocol by name, or from a file that ends in `.json`, as `natlang protocol live` writes it.
 
     Raises:
-        UsageError: There is no such protocol; the message names the closest ones. Or it is a shortened one.
+        UsageError: There is no such protocol, and the message names the closest ones; it is a shortened one; or the
+            file holds none.
     """
+    if name.endswith(".json"):
+        return _read_protocol(Path(name))
     whole, episodes = split_shortened(name)
     if episodes is not None and whole in protocol_names():
         raise UsageError(f"{name} is a try of {whole}, its first {episodes} episodes: evaluate without --episodes")
     one_of("protocol", name, protocol_names())
-    content = json.loads((_folder() / f"{name}.json").read_text(encoding="utf-8"))
+    return _parse((_folder() / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def _parse(text: str) -> Protocol:
+    content = json.loads(text)
     episodes = tuple(Episode(task_id, seed) for task_id, seed in content.pop("episodes"))
     return Protocol(**content, episodes=episodes)
+
+
+def _read_protocol(path: Path) -> Protocol:
+    remedy = "make it with natlang protocol live"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read ({error}): {remedy}") from None
+    try:
+        found = _parse(text)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise UsageError(f"{path} holds no protocol ({error}): {remedy}") from None
+    kinds = {name: get_origin(kind) or kind for name, kind in get_type_hints(Protocol).items() if name != "local"}
+    right = all(type(getattr(found, name)) is kind for name, kind in kinds.items())
+    right = right and all(type(task_id) is str and type(seed) is int for task_id, seed in found.episodes)
+    if not right or not found.episodes or found.horizon < 1 or found.runs < 1 or found.to_json() != text:
+        raise UsageError(f"{path} is not as a protocol is written: {remedy}")
+    return found
 
 
 def split_shortened(name: str) -> tuple[str, int | None]:

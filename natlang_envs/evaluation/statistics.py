@@ -184,6 +184,29 @@ def _student(freedom: int) -> float:
     return z + (z**3 + z) / (4 * n) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2)
 
 
+def over_rounds(rounds: Sequence[Sequence[Sequence[bool]]]) -> Interval:
+    """Return the 95% interval of a success rate over rounds, each with tasks of its own.
+
+    It is that of all tasks together. From three rounds on it is at least as wide as Student's t over the rounds: an
+    agent that is another one in another month has a rate less certain than its number of tasks says.
+
+    Args:
+        rounds: For each round and each of its tasks, whether each of its episodes was a success.
+    """
+    together = success_interval([task for tasks in rounds for task in tasks])
+    if len(rounds) < 3:  # two say hardly anything of how far rounds lie apart
+        return together
+    spread = over_seeds([sum(map(sum, tasks)) / sum(map(len, tasks)) for tasks in rounds])
+    return Interval(min(together.low, spread.low), max(together.high, spread.high))
+
+
+def difference_interval(one: float, of_one: Interval, other: float, of_other: Interval) -> Interval:
+    """Return the 95% interval of one rate less another that is independent of it, from their intervals (Newcombe)."""
+    low = float(np.hypot(one - of_one.low, of_other.high - other))
+    high = float(np.hypot(of_one.high - one, other - of_other.low))
+    return Interval(one - other - low, one - other + high)
+
+
 def score(trajectories: Sequence[Trajectory], plan_lengths: dict[str, int]) -> Score:
     """Return what the episodes earned.
 

@@ -74,10 +74,10 @@ def test_envs_lists_every_id() -> None:
 def test_commands_that_are_imported_late_are_listed_and_suggested_as_all_others() -> None:
     whole, data = (natlang(*arguments).stdout for arguments in (("--help",), ("data", "--help")))
     listed = re.findall(r"^│ ([\w-]+) ", whole.partition("Commands")[2], re.MULTILINE)
-    assert listed[:8] == ["explore", "envs", "protocols", "play", "evaluate", "replay", "serve", "data"]
+    assert listed[:9] == ["explore", "envs", "protocols", "protocol", "play", "evaluate", "replay", "serve", "data"]
     assert (
         set(listed)
-        == {"alfworld", "doctor", "check-sandbox", *listed[:8]}
+        == {"alfworld", "doctor", "check-sandbox", *listed[:9]}
         == set(
             get_group(app).list_commands(None)  # type: ignore[arg-type]
         )

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from natlang_envs import UsageError
 from natlang_envs.evaluation.statistics import (
     clustered_bootstrap,
+    difference_interval,
+    over_rounds,
     over_seeds,
     paired_p,
     repeated_interval,
@@ -181,3 +183,39 @@ def test_paired_test_of_repeated_tasks_counts_all_signs() -> None:
 def test_paired_test_is_symmetric_and_a_probability(pairs: list[tuple[bool, bool]]) -> None:
     one, other = once(*[a for a, _ in pairs]), once(*[b for _, b in pairs])
     assert 0 < paired_p(one, other) == paired_p(other, one) <= 1
+
+
+def test_an_interval_over_rounds_is_that_of_their_tasks_unless_the_rounds_lie_far_apart() -> None:
+    half = [[True]] * 100 + [[False]] * 100
+    for count in (1, 2, 3):
+        assert over_rounds([half] * count) == wilson(100 * count, 200 * count)
+    apart = [half, [[True]] * 200, [[False]] * 200]
+    assert over_rounds(apart) == over_seeds([0.5, 1.0, 0.0])
+    assert over_rounds(apart[:2]) == wilson(300, 400)
+    # Runs of one task are no further tasks.
+    assert over_rounds([[[True] * 5] * 20 + [[False] * 5] * 20]) == repeated_interval(
+        [[True] * 5] * 20 + [[False] * 5] * 20
+    )
+
+
+def test_an_interval_over_rounds_holds_the_rate_as_often_as_it_says() -> None:
+    random = np.random.default_rng(0)
+    for spread in (0.0, 0.1):
+        held = 0
+        for _ in range(300):
+            rates = np.clip(0.6 + spread * random.standard_normal(3), 0, 1)
+            low, high = over_rounds([[[bool(each)] for each in random.random(200) < rate] for rate in rates])
+            held += low <= 0.6 <= high
+        assert held / 300 > 0.92
+
+
+@pytest.mark.parametrize(
+    ("one", "of", "other", "of_other", "low", "high"),
+    [(56, 70, 48, 80, 0.0524, 0.3339), (9, 10, 3, 10, 0.1705, 0.8090), (10, 10, 0, 20, 0.6791, 1.0)],
+)
+def test_the_interval_of_a_difference_has_the_textbooks_values(
+    one: int, of: int, other: int, of_other: int, low: float, high: float
+) -> None:
+    # Newcombe (1998), Statistics in Medicine 17, page 873, method 10.
+    found = difference_interval(one / of, wilson(one, of), other / of_other, wilson(other, of_other))
+    assert found == pytest.approx((low, high), abs=5e-5)
