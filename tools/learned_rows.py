@@ -106,6 +106,7 @@ TRAININGS = {
     "alfworld-sft-only": Training("alfworld/sft-only", (("policy-sft", "sft-only", ALFWORLD),), _ALFWORLD),
 }
 _DRAWN = (PICKUP, DROPOFF, TOMATO)  # as in the paper; on other boards the likeliest commands are played
+_ROOM = 40_000_000  # bytes of all players in the repository
 _RUN = re.compile(r"(.+)-s(\d+)")
 
 
@@ -115,6 +116,8 @@ def main() -> None:
     asked.add_argument("runs", nargs="+", type=Path)
     asked.add_argument("--commit", default=_git("rev-parse", "HEAD"), help="what the runs were trained at")
     given = asked.parse_args()
+    if sum(each.stat().st_size for each in CHECKPOINTS.rglob("*.gz")) > _ROOM - 3_000_000 * len(given.runs):
+        raise SystemExit(f"{CHECKPOINTS} would take more than {_ROOM // 10**6} MB: publish fewer players")
     made: list[tuple[Path, str]] = []
     for run in given.runs:
         made += _rows(run, given.commit[:7])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import shutil
 import sys
@@ -17,8 +18,10 @@ from leaderboard.changes import check_changes
 from leaderboard.pack import pack
 from leaderboard.schema import CHECKPOINTS
 from leaderboard.site import build
+from leaderboard.standings import standings
 from natlang_envs import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
+from natlang_envs.evaluation.published import published_files
 from natlang_envs.evaluation.runs import provenance
 from reference_agent.run.pipeline import train
 from reference_agent.run.published import publish
@@ -239,3 +242,15 @@ def test_the_site_has_the_player_of_a_row(here: Path, trained: Trained) -> None:
     players = [load_agent(f"reflect-rl:{folder}/one.json") for folder in (here / "players", here / "site" / "players")]
     one, other = (evaluate(each, PROTOCOL, episodes=3)[1] for each in players)
     assert one == other
+
+
+def test_the_committed_players_are_whole_and_small() -> None:
+    committed = Path(__file__).parents[2] / CHECKPOINTS
+    players = {player: published_files(player)[1] for player in committed.glob("*.json")}
+    held = {file for files in players.values() for file in files.values()}
+    assert held == set((committed / "files").iterdir())
+    assert all(sum(file.stat().st_size for file in files.values()) <= 1.5e6 for files in players.values())
+    assert sum(file.stat().st_size for file in held) <= 40e6
+    rows = [row for table in standings(committed.with_name("submissions")) for row in table.entries]
+    played = {made.checkpoint for row in rows if row.audited and (made := row.entry.submission.run.provenance)}
+    assert played == {hashlib.sha256(player.read_bytes()).hexdigest() for player in players}
