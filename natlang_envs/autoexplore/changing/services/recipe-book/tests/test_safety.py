@@ -5,11 +5,11 @@ from datetime import date, datetime
 import pytest
 
 from recipes.allergens import ALLERGENS, Answer, Goods, UnknownGoods, changed, declared, is_vegan, register, safe_for
-from recipes.book import read
+from recipes.book import Recipe, read
 from recipes.label import ingredients, label, wrapped
 from recipes.shelf import dot, freeze, last_day, may_be_sold, thawed_until, turn, usable
 
-CAKE = read("""# Lemon drizzle (FD-207)
+CAKE = """# Lemon drizzle (FD-207)
 makes 20 x 150 g in 1 tray
 beside: nuts, eggs
 keeps: 4 days cold
@@ -18,8 +18,8 @@ Flour | 660 g
 Eggs | 650 g | eggs
 Water | 90 g
 Lemon | 230 g
-""")
-OATCAKE = read("# Oatcake (FD-205)\nmakes 4 x 100 g\nkeeps: 7 days\nOats | 300 g\nSyrup | 100 g\n")
+"""
+OATCAKE = "# Oatcake (FD-205)\nmakes 4 x 100 g\nkeeps: 7 days\nOats | 300 g\nSyrup | 100 g\n"
 GOODS = {
     "Butter": Goods(frozenset({"milk"}), animal=frozenset({"milk"})),
     "Flour": Goods(frozenset({"gluten"}), frozenset({"soya", "gluten"})),
@@ -32,38 +32,48 @@ GOODS = {
 }
 
 
+def cake() -> Recipe:
+    """Return a recipe with eggs, milk and gluten."""
+    return read(CAKE)
+
+
+def oatcake() -> Recipe:
+    """Return a recipe without an animal ingredient."""
+    return read(OATCAKE)
+
+
 def test_the_register_knows_fourteen():
-    line = register(CAKE, GOODS)
+    line = register(cake(), GOODS)
     assert tuple(line) == ALLERGENS
     assert len(line) == 14
 
 
 def test_contains_beats_may_contain():
-    line = register(CAKE, GOODS)
+    line = register(cake(), GOODS)
     assert declared(line) == (["eggs", "gluten", "milk"], ["nuts", "soya", "sulphites"])
 
 
 def test_may_contain_from_the_maker():
-    assert declared(register(OATCAKE, GOODS)) == ([], ["gluten", "milk"])
+    assert declared(register(oatcake(), GOODS)) == ([], ["gluten", "milk"])
 
 
 def test_the_stronger_word_wins_in_any_order():
     goods = {**GOODS, "Syrup": Goods(frozenset({"gluten"}))}
-    assert register(OATCAKE, goods)["gluten"] is Answer.CONTAINS
+    assert register(oatcake(), goods)["gluten"] is Answer.CONTAINS
     goods = {"Oats": Goods(frozenset({"gluten"})), "Syrup": Goods(may_contain=frozenset({"gluten"}))}
-    assert register(OATCAKE, goods)["gluten"] is Answer.CONTAINS
+    assert register(oatcake(), goods)["gluten"] is Answer.CONTAINS
 
 
 def test_of_unknown_goods_nothing_is_said():
     with pytest.raises(UnknownGoods, match="Syrup"):
-        register(OATCAKE, {"Oats": GOODS["Oats"]})
+        register(oatcake(), {"Oats": GOODS["Oats"]})
     odd = read("# Oatcake (FD-205)\nmakes 4 x 100 g\nbeside: walnuts\nkeeps: 7 days\nOats | 300 g\n")
     with pytest.raises(UnknownGoods, match="walnuts"):
         register(odd, GOODS)
 
 
 def test_who_is_careful_accepts_no_may_contain():
-    line = register(OATCAKE, GOODS)
+    line = register(oatcake(), GOODS)
     assert not safe_for(line, ["gluten"])
     assert safe_for(line, ["gluten"], careful=False)
     assert safe_for(line, ["nuts", "eggs"])
@@ -71,22 +81,22 @@ def test_who_is_careful_accepts_no_may_contain():
 
 
 def test_what_is_contained_is_safe_for_nobody_who_avoids_it():
-    line = register(CAKE, GOODS)
+    line = register(cake(), GOODS)
     assert not safe_for(line, ["celery", "milk"], careful=False)
     with pytest.raises(UnknownGoods, match="walnuts"):
         safe_for(line, ["walnuts"])
 
 
 def test_vegan_is_about_ingredients_only():
-    assert is_vegan(OATCAKE, GOODS)
-    assert not is_vegan(CAKE, GOODS)
+    assert is_vegan(oatcake(), GOODS)
+    assert not is_vegan(cake(), GOODS)
     honey = read("# Oatcake (FD-205)\nmakes 4 x 100 g\nkeeps: 7 days\nOats | 300 g\nHoney | 100 g\n")
     assert not is_vegan(honey, GOODS)
-    assert not is_vegan(OATCAKE, {**GOODS, "Oats": Goods(frozenset({"milk"}))})
+    assert not is_vegan(oatcake(), {**GOODS, "Oats": Goods(frozenset({"milk"}))})
 
 
 def test_changes_the_worse_first():
-    before = register(OATCAKE, GOODS)
+    before = register(oatcake(), GOODS)
     after = {**before, "gluten": Answer.CONTAINS, "milk": Answer.NO, "nuts": Answer.MAY_CONTAIN}
     assert changed(before, after) == ["now contains gluten", "now may contain nuts", "no longer may contain milk"]
     assert changed(after, before) == ["now may contain milk", "no longer contains gluten", "no longer may contain nuts"]
@@ -105,14 +115,14 @@ def test_the_makers_date_wins_if_it_is_earlier():
 
 
 def test_a_dot():
-    assert str(dot(CAKE, date(2026, 1, 14), " lv ")) == "FD-207 Sat 17.01. LV"
-    assert dot(CAKE, date(2026, 1, 14), "abc", date(2026, 1, 15)).last == date(2026, 1, 15)
+    assert str(dot(cake(), date(2026, 1, 14), " lv ")) == "FD-207 Sat 17.01. LV"
+    assert dot(cake(), date(2026, 1, 14), "abc", date(2026, 1, 15)).last == date(2026, 1, 15)
 
 
 @pytest.mark.parametrize("initials", ["", "L", "LVXX", "L1", "  "])
 def test_without_initials_it_is_no_dot(initials: str):
     with pytest.raises(ValueError, match="initials"):
-        dot(CAKE, date(2026, 1, 14), initials)
+        dot(cake(), date(2026, 1, 14), initials)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +176,7 @@ def test_first_out_first():
 
 
 def test_ingredients_by_weight_with_allergens_in_capitals():
-    assert ingredients(CAKE, GOODS) == "flour (GLUTEN), eggs (EGGS), butter (MILK), lemon"
+    assert ingredients(cake(), GOODS) == "flour (GLUTEN), eggs (EGGS), butter (MILK), lemon"
 
 
 def test_much_water_is_named():
@@ -189,7 +199,7 @@ def test_lines_are_broken_between_words():
 
 
 def test_a_label():
-    assert label(CAKE, GOODS, date(2026, 1, 17), 330) == [
+    assert label(cake(), GOODS, date(2026, 1, 17), 330) == [
         "LEMON DRIZZLE                  £3.30",
         "Ingredients: flour (GLUTEN), eggs",
         "(EGGS), butter (MILK), lemon.",

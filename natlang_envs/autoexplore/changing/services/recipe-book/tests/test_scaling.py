@@ -4,12 +4,12 @@ from datetime import date
 
 import pytest
 
-from recipes.book import read
+from recipes.book import Recipe, read
 from recipes.costing import batch_cost, cost_percent, least_price, net_price, portion_pence, price_on, too_dear
 from recipes.quantities import Amount
 from recipes.scaling import Plan, Weighed, enough, loads, plan, shopping, vessels_for, weigh
 
-LOAF = read("""# Loaf (FD-204)
+LOAF = """# Loaf (FD-204)
 makes 48 x 95 g in 4 tins
 keeps: 4 days
 Flour | 1,120 g
@@ -18,20 +18,25 @@ Eggs | 600 g | eggs
 Salt | 14 g | to taste
 Yeast | 7.5 g
 Leaves | 4
-""")
+"""
 ONE_DAY = date(2026, 1, 14)
+
+
+def loaf() -> Recipe:
+    """Return a recipe of four tins with twelve slices each."""
+    return read(LOAF)
 
 
 @pytest.mark.parametrize(("portions", "vessels"), [(0, 0), (1, 1), (11, 1), (12, 2), (46, 4), (47, 5), (100, 9)])
 def test_enough_vessels_with_four_percent_to_spare(portions: int, vessels: int):
     # A tin has twelve slices: eleven and their spare are twelve, twelve and theirs are thirteen.
-    assert vessels_for(LOAF, portions) == vessels
+    assert vessels_for(loaf(), portions) == vessels
 
 
 def test_without_spare():
-    assert [vessels_for(LOAF, n, 0) for n in (12, 13, 48)] == [1, 2, 4]
+    assert [vessels_for(loaf(), n, 0) for n in (12, 13, 48)] == [1, 2, 4]
     with pytest.raises(ValueError, match="-1 portions"):
-        vessels_for(LOAF, -1)
+        vessels_for(loaf(), -1)
 
 
 @pytest.mark.parametrize(
@@ -48,12 +53,12 @@ def test_an_oven_has_room():
 
 
 def test_a_plan():
-    assert plan(LOAF, 100, 4) == Plan(9, (3, 3, 3), 108)
-    assert plan(LOAF, 0, 4) == Plan(0, (), 0)
+    assert plan(loaf(), 100, 4) == Plan(9, (3, 3, 3), 108)
+    assert plan(loaf(), 0, 4) == Plan(0, (), 0)
 
 
 def test_the_weighing_list_of_the_recipe_as_written():
-    assert weigh(LOAF, 4) == [
+    assert weigh(loaf(), 4) == [
         Weighed("Bananas", Amount(14_800, "g")),
         Weighed("Flour", Amount(11_200, "g")),
         Weighed("Eggs", Amount(6000, "g"), 12),
@@ -64,13 +69,13 @@ def test_the_weighing_list_of_the_recipe_as_written():
 
 
 def test_one_tin():
-    amounts = {each.name: each.amount.tenths for each in weigh(LOAF, 1)}
+    amounts = {each.name: each.amount.tenths for each in weigh(loaf(), 1)}
     # 3.5 g of salt; 1.875 g of yeast are 1.9, and 2 on the scale.
     assert amounts == {"Bananas": 3700, "Flour": 2800, "Eggs": 1500, "Salt": 35, "Yeast": 20, "Leaves": 10}
 
 
 def test_salt_does_not_grow_beyond_two_batches():
-    salt = [each.amount.tenths for vessels in (7, 8, 9, 40) for each in weigh(LOAF, vessels) if each.name == "Salt"]
+    salt = [each.amount.tenths for vessels in (7, 8, 9, 40) for each in weigh(loaf(), vessels) if each.name == "Salt"]
     assert salt == [250, 280, 280, 280]
 
 
@@ -92,7 +97,7 @@ def test_equals_stay_as_written():
 
 def test_no_tin_is_no_list():
     with pytest.raises(ValueError, match="0 tins of Loaf"):
-        weigh(LOAF, 0)
+        weigh(loaf(), 0)
 
 
 def test_a_days_shopping():
@@ -130,14 +135,14 @@ def test_prices_are_valid_from_their_day():
 
 def test_the_cost_of_a_batch():
     # 100.8 + 185 + 246 + 0.84 + 5.4975 (5.50) + 12 pence
-    assert batch_cost(LOAF, PRICES, ONE_DAY) == 10_080 + 18_500 + 24_600 + 84 + 550 + 1200
-    assert batch_cost(LOAF, PRICES, date(2026, 1, 13)) == 55_014 - 1120
+    assert batch_cost(loaf(), PRICES, ONE_DAY) == 10_080 + 18_500 + 24_600 + 84 + 550 + 1200
+    assert batch_cost(loaf(), PRICES, date(2026, 1, 13)) == 55_014 - 1120
 
 
 def test_a_portion_is_never_told_too_low():
-    assert portion_pence(LOAF, 4800) == 1
-    assert portion_pence(LOAF, 4801) == 2
-    assert portion_pence(LOAF, batch_cost(LOAF, PRICES, ONE_DAY)) == 12
+    assert portion_pence(loaf(), 4800) == 1
+    assert portion_pence(loaf(), 4801) == 2
+    assert portion_pence(loaf(), batch_cost(loaf(), PRICES, ONE_DAY)) == 12
 
 
 @pytest.mark.parametrize(("price", "net"), [(320, 267), (300, 250), (350, 292), (1, 1), (3, 3), (33, 28)])

@@ -13,7 +13,6 @@ from datetime import date, timedelta
 from swaps.clock import HOUR, Moment, parse_time, show_time
 from swaps.shifts import Shift
 
-WEEKS = 4
 UP_AT = 17 * HOUR
 FRIDAY = 4
 NOTICE = timedelta(days=21)
