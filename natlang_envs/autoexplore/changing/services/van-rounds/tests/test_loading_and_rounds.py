@@ -4,11 +4,11 @@ import pytest
 
 from vans.loading import Drop, allowed, load_order, shared, too_much
 from vans.rounds import Fault, Stop, at_the_door, back, board, faults, latest_start, timed, way
-from vans.windows import Window, minute, parse_window
+from vans.windows import Window, minute
 
 WAYS = {("C02", "C04"): 9, ("C04", "C09"): 11, ("C09", "C01"): 14, ("C01", "C09"): 16, ("C01", "C02"): 6}
 ROUND = [Drop("C04", bags=12), Drop("C09", bags=24, kegs=1), Drop("C01", tubs=5)]
-OPEN = {"C04": parse_window("05:35-05:50"), "C09": parse_window("05:55-06:15"), "C01": parse_window("06:35-06:55")}
+OPEN = {"C04": Window(335, 350), "C09": Window(355, 375), "C01": Window(395, 415)}
 
 
 @pytest.mark.parametrize(("bags", "crates"), [(0, 0), (1, 1), (12, 1), (13, 2), (24, 2)])
