@@ -24,7 +24,8 @@ class Places:
         if not around:
             return range(line, line + 1)
         innermost = max(around, key=lambda node: (node.lineno, -_end(node)))
-        first = min((each.lineno for each in ast.walk(innermost) if _inside(each, innermost)), default=0)
+        inside = (each for each in ast.walk(innermost) if isinstance(each, ast.stmt) and each is not innermost)
+        first = min((each.lineno for each in inside), default=0)
         return range(innermost.lineno, first if line < first else _end(innermost) + 1)
 
     def function(self, line: int) -> tuple[str, int] | None:
@@ -54,10 +55,6 @@ def _has(node: ast.FunctionDef | ast.AsyncFunctionDef, line: int) -> bool:
     ]
     last = max([node.lineno, *(each.end_lineno or 0 for each in signature if each is not None)])
     return last < line <= _end(node)
-
-
-def _inside(node: ast.AST, statement: ast.stmt) -> bool:
-    return isinstance(node, ast.stmt) and node is not statement
 
 
 def _first(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:

@@ -27,7 +27,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from importlib.machinery import SourceFileLoader
 from types import CodeType, FrameType, FunctionType
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -50,7 +50,7 @@ class Overlay(SourceFileLoader):
         text = Overlay.texts.get(loader.path)
         if text is None:
             return Overlay._of_file(loader, fullname)
-        return cast("CodeType", compile(text, loader.path, "exec", dont_inherit=True))
+        return compile(text, loader.path, "exec", dont_inherit=True)
 
 
 class Session:
@@ -112,7 +112,7 @@ class Session:
     def _replace(self, file: str, source: str, function: list[Any]) -> bool:
         """Put a function's new code in place of the old; False where that cannot be done."""
         name, line = str(function[0]), int(function[1])
-        code = list(_codes(cast("CodeType", compile(source, file, "exec", dont_inherit=True)), name, line))
+        code = list(_codes(compile(source, file, "exec", dont_inherit=True), name, line))
         found = self.functions.get((file, name, line), [])
         if len(code) != 1 or not found:
             return False

@@ -137,7 +137,9 @@ def test_splitting_needs_two_orders_near_each_other():
 
 def test_what_is_owed_at_the_end_of_a_quarter():
     today = date(2026, 3, 31)
-    owed = [Owed(f"SUP-{n % 2}", today - timedelta(days=days), 10**n) for n, days in enumerate((-1, 0, 1, 30, 31, 60, 61))]
+    owed = [
+        Owed(f"SUP-{n % 2}", today - timedelta(days=days), 10**n) for n, days in enumerate((-1, 0, 1, 30, 31, 60, 61))
+    ]
     assert [band(each.due, today) for each in owed] == [0, 0, 1, 1, 2, 2, 3]
     assert ageing(owed, today) == {"SUP-0": [1, 100, 10_000, 1_000_000], "SUP-1": [10, 1000, 100_000, 0]}
     assert to_report(owed, today) == ["SUP-0"]
