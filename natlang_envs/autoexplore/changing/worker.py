@@ -182,14 +182,14 @@ def _forked(seconds: float, work: Callable[[], Reply]) -> Reply:
             pipe.write(json.dumps(reply).encode())
         os._exit(0)
     os.close(writing)
-    content = _read(reading, child)
+    content = _read(reading, child, WALL_SECONDS)
     return json.loads(content) if content else {"hung": True}
 
 
-def _read(reading: int, child: int) -> bytes:
-    """Return all that a child writes; one that sleeps for too long is killed with its own children."""
+def _read(reading: int, child: int, seconds: float) -> bytes:
+    """Return all that a child writes; one that is silent for too long is killed with its own children."""
     content = b""
-    while select.select([reading], [], [], WALL_SECONDS)[0] and (more := os.read(reading, 1 << 16)):
+    while select.select([reading], [], [], seconds)[0] and (more := os.read(reading, 1 << 16)):
         content += more
     os.close(reading)
     with contextlib.suppress(ProcessLookupError):
@@ -214,7 +214,7 @@ def _batch(batch: dict[str, Any], arguments: list[str], seconds: float) -> bytes
             pytest.main(arguments, plugins=[session])
         os._exit(1)
     os.close(writing)
-    content = _read(reading, child)
+    content = _read(reading, child, 3 * WALL_SECONDS)  # it may itself wait for one that sleeps
     missing = len(batch["jobs"]) - content.count(b"\n")
     return content + b'{"broken": true}\n' * missing
 
