@@ -10,8 +10,7 @@ from natlang_envs.errors import UsageError
 from natlang_envs.repository.tree import Repository
 from natlang_envs.repository.words import pieces_of
 
-Kind = Literal["code", "docs", "other"]  # other: tests, settings and data
-KINDS: tuple[Kind, ...] = ("code", "docs", "other")
+Kind = Literal["code", "docs", "tests", "other"]  # other: settings and data
 LARGEST = 1 << 20  # bytes of a file that are looked at
 _LINES, _STEP, _CHUNKS = 40, 30, 400  # of a chunk, between the beginnings of two, and of one file at most
 
@@ -32,7 +31,7 @@ def kind_of(path: str) -> Kind:
     """Return what kind of file a path is of, as far as its name tells."""
     lower = path.lower()
     if _TEST.search(lower):
-        return "other"
+        return "tests"
     if _DOCS.search(lower):
         return "docs"
     return "code" if _CODE.search(lower) else "other"

@@ -65,6 +65,28 @@ def test_the_file_and_its_line_are_found_by_pieces_of_its_names(make: Make) -> N
     assert best.lines[1].text == "def payInterest(self, rate):"
 
 
+def test_the_lines_shown_are_where_the_words_meet_and_the_second_adds_to_the_first(tmp_path: Path, engine: str) -> None:
+    lines = [
+        "retry",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "def wait():",
+        "    # the delay of a retry",
+        "",
+        "",
+        "",
+        "",
+        "retry the delay",
+        "limit",
+    ]
+    folder = write(tmp_path / "r", {"a.py": "\n".join(lines)})
+    (found,) = find(FileIndex(open_repository(folder), engine), "delay of a retry, and its limit")
+    assert [each.number for each in found.lines] == [13, 14]
+
+
 def test_source_files_stand_beside_pages_and_tests_that_fit_better(make: Make) -> None:
     found = find(make(), "is interest paid once a month on savings", top=1)
     assert [each.path for each in found] == ["docs/interest.md", "bank/accounts.py"]
@@ -282,9 +304,9 @@ def test_any_text_is_a_question(shared: FileIndex, text: str) -> None:
     [
         ("src/a.py", "code"),
         ("a.rs", "code"),
-        ("tests/a.py", "other"),
-        ("src/a_test.go", "other"),
-        ("web/a.spec.ts", "other"),
+        ("tests/a.py", "tests"),
+        ("src/a_test.go", "tests"),
+        ("web/a.spec.ts", "tests"),
         ("docs/conf.py", "docs"),
         ("README", "docs"),
         ("man/git.1", "docs"),
