@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 import time
 from collections.abc import Callable
 from multiprocessing import get_context
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import alone
 from natlang_envs.finder import FileIndex, find
 from natlang_envs.finder.documents import kind_of
 from natlang_envs.finder.engines import ENGINES, engine_name
@@ -204,6 +206,59 @@ def test_beside_another_writer_the_index_is_used_as_it_was_and_says_so(
         free.set()
         other.join(30)
     assert paths(make(), "overdraft") == ["bank/new.py"]
+
+
+def test_two_that_index_at_once_leave_each_other_alone(bank: Path, engine: str) -> None:
+    beside: list[FileIndex] = []
+
+    def tell(_done: int, _total: int) -> None:
+        if not beside:
+            beside.append(FileIndex(open_repository(bank), engine))
+
+    index = FileIndex(open_repository(bank, again=True), engine, tell=tell)
+    assert paths(index, "write the ledger") == paths(beside[0], "write the ledger") != []
+    read: list[int] = []
+    FileIndex(open_repository(bank), engine, tell=lambda done, _total: read.append(done))
+    assert read == []
+
+
+def test_two_that_only_ask_say_nothing_of_each_other(make: Make, cache: Path) -> None:
+    make()
+    (folder,) = cache.glob("finder/*")
+    with alone(folder):
+        index = make()
+    assert (index.note, paths(index, "write the ledger")[0]) == ("", "bank/ledger.py")
+
+
+def _index_with_little_room(folder: Path, engine: str, found) -> None:  # type: ignore[no-untyped-def]
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000))  # bytes of a file: as if the disk were full
+    found.put(paths(FileIndex(open_repository(folder), engine), "write the ledger"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+def test_a_disk_that_is_full_costs_only_time(bank: Path, engine: str) -> None:
+    context = get_context("spawn")
+    found = context.Queue()
+    other = context.Process(target=_index_with_little_room, args=(bank, engine, found))
+    other.start()
+    assert found.get(timeout=60)[0] == "bank/ledger.py"
+    other.join(30)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_an_interrupted_index_is_made_by_the_next_question(bank: Path, engine: str, again: bool) -> None:
+    def interrupt(done: int, _total: int) -> None:
+        if done == 1:
+            raise KeyboardInterrupt
+
+    if again:
+        FileIndex(open_repository(bank), engine)
+        write(bank, {path: f"{content}\n# changed\n" for path, content in FILES.items()})
+    with pytest.raises(KeyboardInterrupt):
+        FileIndex(open_repository(bank, again=True), engine, tell=interrupt)
+    assert paths(FileIndex(open_repository(bank), engine), "write the ledger")[0] == "bank/ledger.py"
 
 
 def test_a_writer_that_was_killed_leaves_a_usable_index(make: Make, bank: Path, cache: Path, engine: str) -> None:
