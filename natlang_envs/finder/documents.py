@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from natlang_envs.errors import UsageError
@@ -27,6 +28,7 @@ _CODE = re.compile(
 )
 
 
+@lru_cache(maxsize=100_000)
 def kind_of(path: str) -> Kind:
     """Return what kind of file a path is of, as far as its name tells."""
     lower = path.lower()
