@@ -65,7 +65,7 @@ def answer(
         console.print(Text("Nothing fits well; these have most of the question's words:", "yellow"))
     words = frozenset(telling_words(question))
     for number, each in enumerate(found):
-        if number == top:  # what follows are source files, because the best are none
+        if number == top:  # what follows are the best of the other source files
             console.print()
         _show(console, each, _from_here(repository.path, each.path), words)
     if opens:
