@@ -64,6 +64,8 @@ def read_text(repository: Repository, path: str) -> str:
         content = repository.part(path, 0, LARGEST)
     except UsageError:  # a `RepositoryChanged`: it is indexed by the next question
         return ""
+    if len(content) == LARGEST:  # a line that is cut would be shown as if it were whole
+        content = content[: content.rfind(b"\n") + 1] or content
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content.decode("utf-16", "ignore")
     return "" if b"\0" in content else content.decode("utf-8", "ignore")

@@ -282,6 +282,7 @@ def test_odd_files_are_no_trouble(tmp_path: Path, engine: str) -> None:
             "empty.py": "",
             "binary.bin": b"\0" * 5_000 + b"treasure",
             "minified.js": "var treasure=1;" * 80_000,
+            "long.txt": "island\n" * 150_000 + "treasure\n",
             "sixteen.txt": "a hidden treasure".encode("utf-16"),
             "latin.txt": "Sch\xe4tze sind treasure".encode("latin-1"),
             "сокровище.py": "сокровище = 1\n",
@@ -298,8 +299,9 @@ def test_odd_files_are_no_trouble(tmp_path: Path, engine: str) -> None:
     }
     assert paths(index, "где сокровище?") == ["сокровище.py"]
     assert paths(index, "宝物") == ["宝物/場所.py"]
-    for each in find(index, "treasure", top=9):
+    for each in find(index, "treasure island", top=9):
         assert all(len(line.text) <= 161 for line in each.lines)
+        assert each.path != "long.txt" or {line.text for line in each.lines} == {"island"}
 
 
 def test_a_file_that_changes_while_it_is_indexed_is_read_by_the_next_question(bank: Path, engine: str) -> None:
