@@ -40,7 +40,7 @@ libraries:
 # The pages as a site that needs no server, and the leaderboard's beside them.
 docs: $(INSTALLED)
 	$(BIN)/python docs/site.py build/docs board/index.html
-	$(BIN)/natlang-leaderboard build --out build/docs/board
+	$(BIN)/natlang-leaderboard build --out build/docs/board --docs ..
 	@echo "open build/docs/index.html"
 
 lint: $(INSTALLED)

@@ -19,7 +19,7 @@ from typer.main import get_command
 
 from natlang_envs.cli.main import app
 from natlang_envs.cli.support import EXTRAS
-from natlang_envs.evaluation import load_protocol, protocol_names
+from natlang_envs.evaluation import load_protocol, protocol_names, why_development
 from natlang_envs.files import write_whole
 from natlang_envs.making import make_env
 from natlang_envs.registration import ENVIRONMENTS, Registration
@@ -69,8 +69,8 @@ def table(head: str, rows: Iterable[Iterable[str]]) -> list[str]:
     return [head, re.sub(r"[^|]+", " --- ", head), *(f"| {' | '.join(row)} |" for row in rows)]
 
 
-def environment(entries: list[Registration]) -> Iterator[str]:
-    """Yield the part of a family's page: its docstring, and its ids below the first line."""
+def environment(entries: list[Registration], level: str) -> Iterator[str]:
+    """Yield the part of a page about one class: its docstring, and its ids below the first line."""
     creator: Any = load_env_creator(entries[0].entry_point)
     head, _, rest = (inspect.getdoc(creator) or "").rstrip().partition("\n## ")
     rows: list[list[str]] = []
@@ -78,7 +78,7 @@ def environment(entries: list[Registration]) -> Iterator[str]:
         env = make_env(entry.id)
         rows.append([f"`{entry.id}`", entry.summary, str(env.horizon), str(env.max_commands), _arguments(entry)])
     yield from [head.strip(), "", *table("| id | you are asked to | steps | commands | arguments |", rows), ""]
-    yield f"## {rest}"
+    yield f"## {rest}".replace("## ", f"{level} ")
 
 
 def commands() -> Iterator[str]:
@@ -104,10 +104,16 @@ def extras() -> Iterator[str]:
 def protocols() -> Iterator[str]:
     """Yield the table of the protocols."""
     rows = (
-        [f"`{each.name}`", str(len(each.episodes)), str(each.horizon), each.description.replace("|", "\\|")]
+        [
+            f"`{each.name}`",
+            str(len(each.episodes)),
+            str(each.horizon),
+            f"no: {why}" if (why := why_development(each.name)) else "yes",
+            each.description.replace("|", "\\|"),
+        ]
         for each in map(load_protocol, protocol_names())
     )
-    yield from table("| protocol | episodes | steps | which |", rows)
+    yield from table("| protocol | episodes | steps | live rounds | which |", rows)
 
 
 def api() -> Iterator[str]:
@@ -150,10 +156,10 @@ def _arguments(entry: Registration) -> str:
 
 
 def families() -> dict[str, list[Registration]]:
-    """Return the ids of the suite by the name of their page."""
+    """Return the ids of the suite by the package of their class, `autoexplore` or `autoexplore-searching`."""
     found: dict[str, list[Registration]] = {}
     for entry in ENVIRONMENTS:
-        name = entry.entry_point.split(".")[1]
+        name = "-".join(entry.entry_point.split(".")[1:-1])
         found.setdefault(name, []).append(entry)
     return found
 
@@ -163,7 +169,10 @@ PARTS: dict[str, Callable[[], Iterable[str]]] = {
     "extras": extras,
     "protocols": protocols,
     "api": api,
-    **{name: lambda entries=entries: environment(entries) for name, entries in families().items()},
+    **{
+        name: lambda entries=entries, level="###" if "-" in name else "##": environment(entries, level)
+        for name, entries in families().items()
+    },
 }
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from leaderboard.schema import Day, Digest, Line, first_problem, one_line, read_bounded, refuse_doubled_keys
+from leaderboard.schema import Day, Digest, Line, first_problem, one_line, read_json
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 
@@ -55,12 +55,6 @@ class Adjudication(BaseModel):
 _ADJUDICATIONS: TypeAdapter[list[Adjudication]] = TypeAdapter(list[Adjudication])
 
 
-def _content(path: Path) -> bytes:
-    content = read_bounded(path, _MAX_BYTES)
-    refuse_doubled_keys(path, content)
-    return content
-
-
 def read_badges(path: Path) -> Badges:
     """Return the badges; none if there is no such file.
 
@@ -70,7 +64,7 @@ def read_badges(path: Path) -> Badges:
     if not path.exists():
         return Badges()
     try:
-        return Badges.model_validate_json(_content(path))
+        return Badges.model_validate_json(read_json(path, _MAX_BYTES))
     except ValidationError as error:
         raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None
 
@@ -93,7 +87,7 @@ def read_owners(path: Path) -> dict[str, str]:
     if not path.exists():
         return {}
     try:
-        return _OWNERS.validate_json(_content(path))
+        return _OWNERS.validate_json(read_json(path, _MAX_BYTES))
     except ValidationError as error:
         raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None
 
@@ -113,6 +107,6 @@ def read_adjudications(path: Path) -> list[Adjudication]:
     if not path.exists():
         return []
     try:
-        return _ADJUDICATIONS.validate_json(_content(path))
+        return _ADJUDICATIONS.validate_json(read_json(path, _MAX_BYTES))
     except ValidationError as error:
         raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None

@@ -27,7 +27,7 @@ DESCRIPTIONS = {
     "reference": "Follows the environment's own plan, made with full knowledge; it need not be the shortest.",
     "expert": "Searches the room and sees only what an agent sees; demonstrations are made from it.",
 }
-REFERENCE_LINES = ("random", "random-legal", "oracle", "reference")
+REFERENCE_LINES = ("random-legal", "oracle", "reference")  # they see more than a player
 _DISCLOSURE = "Nothing was trained."
 
 
@@ -59,7 +59,7 @@ def make_baselines(submissions: Path, only: Collection[str] = ()) -> list[Path]:
             evaluate(agent, protocol, name=name, out=run, source=provenance("built-in", name))
             shutil.rmtree(submissions / protocol / name, ignore_errors=True)
             entries.append(pack_baseline(run, name, agent, submissions))
-    _note_rerun(submissions, entries)
+    note_rerun(submissions, entries)
     return entries
 
 
@@ -84,7 +84,8 @@ def pack_baseline(run: Path, name: str, agent: Agent, submissions: Path) -> Path
     )
 
 
-def _note_rerun(submissions: Path, entries: list[Path]) -> None:
+def note_rerun(submissions: Path, entries: list[Path]) -> None:
+    """Note in `badges.json` that maintainers ran these entries' agents."""
     noted = {
         entry.relative_to(submissions).as_posix(): sha256((entry / TRAJECTORIES_FILE).read_bytes()) for entry in entries
     }

@@ -9,12 +9,23 @@ from pathlib import Path, PurePosixPath
 from leaderboard.badges import ADJUDICATIONS_FILE, BADGES_FILE, OWNERS_FILE, read_owners
 from leaderboard.copies import refuse_look_alike
 from leaderboard.result import LEDGER_FILE
-from leaderboard.schema import SUBMISSIONS, one_line
+from leaderboard.rounds import (
+    COMMITMENTS,
+    OPEN_FOR,
+    ROUNDS_FILE,
+    Commitment,
+    check_commitment,
+    read_commitment,
+)
+from leaderboard.schema import CHECKPOINTS, SUBMISSIONS, Submission, one_line, today
 from leaderboard.series import series_name
 from leaderboard.verify import MissingDataError, verify
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.live import find_round
+from natlang_envs.evaluation.published import FILES, published_files
 
-PROTECTED = (BADGES_FILE, ADJUDICATIONS_FILE, LEDGER_FILE, OWNERS_FILE)
+_LARGEST_PLAYER = 6 << 20
+PROTECTED = (BADGES_FILE, ADJUDICATIONS_FILE, LEDGER_FILE, OWNERS_FILE, ROUNDS_FILE)
 
 
 @dataclass(frozen=True)
@@ -48,17 +59,32 @@ def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checke
         if parts[:1] == (SUBMISSIONS.parent.name,) and parts[1:] and parts[1] in PROTECTED:
             lines.append(f"- ❌ `{one_line(name)}` is changed by maintainers only: take the change back")
             holds = False
+        elif parts[:2] == CHECKPOINTS.parts:
+            if problem := _player_problem(status, root / name, [each for _, each in changed]):
+                lines.append(f"- ❌ `{one_line(name)}`{problem}")
+                holds = False
         elif parts[:2] == SUBMISSIONS.parts:
             entry = PurePosixPath(*parts[:-1]).as_posix()
             if status != "A":
                 lines.append(f"- ❌ `{one_line(name)}`: an entry is never changed or removed; pack a new one")
                 holds = False
             entries.add(entry)
+        elif parts[:2] == (SUBMISSIONS.parent.name, COMMITMENTS):
+            try:
+                made = _new_commitment(root / name, status, owners, submitter)
+            except UsageError as error:
+                lines.append(f"- ❌ {_quoted(error, root)}")
+                holds = False
+            else:
+                lines.append(
+                    f"- ✅ `{one_line(name)}`: digest {made.digest[:12]}, for the round of {made.played.opens}"
+                )
     for entry in sorted(entries):
         if not (root / entry).exists():
             continue
         try:
             found = verify(root / entry)
+            _refuse_late(found.submission)
             _refuse_stranger(owners, root, PurePosixPath(entry), submitter, entries)
             refuse_look_alike(root / SUBMISSIONS, found.protocol.name, found.submission.name)
         except MissingDataError as error:
@@ -75,15 +101,62 @@ def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checke
     return Checked("\n".join(lines or ["No entry is changed."]), holds)
 
 
+def _player_problem(status: str, file: Path, proposed: list[str]) -> str:
+    """Return what is wrong with a proposed file of the published players, or an empty string."""
+    if status != "A":
+        return ": a published player is never changed or removed: entries name its SHA-256"
+    if file.parent.name == FILES:
+        players = [each for each in proposed if each.endswith(".json")]
+        held = [file.parents[1] / PurePosixPath(each).name for each in players]
+        known = [
+            FILES + "/" + each.name for one in held if not _unreadable(one) for each in published_files(one)[1].values()
+        ]
+        return "" if f"{FILES}/{file.name}" in known else " belongs to no player that is proposed"
+    return _unreadable(file) if file.suffix == ".json" else " is no file of a published player"
+
+
+def _unreadable(player: Path) -> str:
+    try:
+        _, files = published_files(player)
+    except UsageError as error:
+        return f": {one_line(str(error)).replace('`', chr(39))}"
+    total = sum(each.stat().st_size for each in files.values())
+    return (
+        ""
+        if total <= _LARGEST_PLAYER
+        else f": its files take {total >> 20} MiB: a player has at most {_LARGEST_PLAYER >> 20}"
+    )
+
+
+def _new_commitment(path: Path, status: str, owners: dict[str, str], submitter: str) -> Commitment:
+    if status != "A":
+        raise UsageError(f"{path}: a commitment is never changed or removed: commit to a later round")
+    made = read_commitment(path)
+    _refuse_other(owners, made.name, submitter)
+    check_commitment(made, path.parents[3])
+    return made
+
+
+def _refuse_late(submission: Submission) -> None:
+    played = find_round(submission.protocol)
+    if played is not None and not submission.is_reference and today() > played.opens + OPEN_FOR:
+        raise UsageError(f"{submission.name}: the round closed on {played.opens + OPEN_FOR}: play a later one")
+
+
+def _refuse_other(owners: dict[str, str], name: str, submitter: str) -> None:
+    began = series_name(name)
+    owner = owners.get(began)
+    if owner is not None and submitter and owner != submitter:
+        raise UsageError(f"{name}: the name {began} was begun by {owner}: choose another name")
+
+
 def _refuse_stranger(
     owners: dict[str, str], root: Path, entry: PurePosixPath, submitter: str, proposed: set[str]
 ) -> None:
     """Refuse an entry under a name, or in a series, that another one began."""
     name = series_name(entry.name)
-    owner = owners.get(name)
-    if owner is not None and submitter and owner != submitter:
-        raise UsageError(f"{entry.name}: the name {name} was begun by {owner}: choose another name")
-    if owner is None:
+    _refuse_other(owners, entry.name, submitter)
+    if name not in owners:
         others = sorted(each.name for each in (root / entry).parent.iterdir() if series_name(each.name) == name)
         before = [each for each in others if entry.with_name(each).as_posix() not in proposed]
         if before:

@@ -48,9 +48,9 @@ def pack_command(
         str, typer.Option(help="What it was trained on, and how the protocol's tasks may have got into it.")
     ] = "",
     model: Annotated[str | None, typer.Option(help="The language model's name.")] = None,
-    parameters: Annotated[int | None, typer.Option(min=0, help="The number of the model's parameters.")] = None,
+    parameters: Annotated[int | None, typer.Option(min=1, help="The number of the model's parameters.")] = None,
     weights: Annotated[str | None, typer.Option(help="The model's weights: open, closed or none.")] = None,
-    method: Annotated[str | None, typer.Option(help="untuned, imitation, rl or search.")] = None,
+    method: Annotated[str | None, typer.Option(help="untuned, imitation, rl, search or hand-written.")] = None,
     reflection: Annotated[bool | None, typer.Option(help="Whether it speaks before it acts.")] = None,
     teacher: Annotated[str | None, typer.Option(help="Who it learned from.")] = None,
     training_episodes: Annotated[int | None, typer.Option(min=0, help="Episodes it was trained on.")] = None,
@@ -180,17 +180,53 @@ def audit_command(
         typer.echo(printable(f"{badges} says that {found.entry} was audited"))
 
 
+@app.command("commit")
+def commit_command(
+    agent: Annotated[str, typer.Option(help="The agent, as natlang evaluate --agent takes it.")],
+    board: Annotated[str, typer.Option(help="A live board, for example dangerous-taxi-pickup-cities/v1.")],
+    name: Annotated[str, typer.Option(help="The agent's name on the leaderboard.")],
+    month: Annotated[str | None, typer.Option(help="The round, YYYY-MM; by default the next month.")] = None,
+    files: Annotated[Path | None, typer.Option(help="A folder with its weights, code and prompts.")] = None,
+    decoding: Annotated[str, typer.Option(help="How it decodes and whom it asks, if its files do not say.")] = "",
+    submissions: Annotated[Path, typer.Option(help="The folder of all entries.")] = SUBMISSIONS,
+) -> None:
+    """Write down the digest of an agent before a live round, so that its entry counts."""
+    from leaderboard.rounds import commit, next_month, read_commitment
+
+    path = commit(agent, board, month or next_month(), name, beside=submissions.parent, files=files, decoding=decoding)
+    made = read_commitment(path)
+    typer.echo(printable(f"{path} commits {name} to {made.protocol}, digest {made.digest}"))
+
+
+@app.command("beacon")
+def beacon_command(
+    month: Annotated[str, typer.Argument(help="The round, YYYY-MM, which must have begun.")],
+    beacon: Annotated[str, typer.Argument(help="The public text of its first day.")],
+    submissions: Annotated[Path, typer.Option(help="The folder of all entries.")] = SUBMISSIONS,
+) -> None:
+    """Note the beacon of a live round, for maintainers: the tasks of all live boards are drawn from it."""
+    from leaderboard.rounds import ROUNDS_FILE, note_beacon
+
+    path = submissions.parent / ROUNDS_FILE
+    note_beacon(path, month, beacon)
+    typer.echo(printable(f"{path} has the beacon of {month}"))
+
+
 @app.command("build")
 def build_command(
     submissions: Annotated[Path, typer.Option(help="The folder of all entries.")] = SUBMISSIONS,
     out: Annotated[Path, typer.Option(help="The folder for the site; a site that is there is replaced.")] = _SITE,
     replay: Annotated[bool, typer.Option("--replay", help="Replay what the ledger knows too.")] = False,
     references: Annotated[bool, typer.Option(help="Play the reference lines of boards that have none.")] = True,
+    docs: Annotated[str, typer.Option(help="The address of the documentation, as the first page reaches it.")] = "",
+    repository: Annotated[str, typer.Option(help="The repository's address; by default the checkout's.")] = "",
 ) -> None:
     """Write the static site from the ledger; entries that it does not know are replayed."""
     from leaderboard.site import build
 
-    typer.echo(printable(str(build(submissions, out, replay=replay, references=references))))
+    typer.echo(
+        printable(str(build(submissions, out, replay=replay, references=references, docs=docs, repository=repository)))
+    )
 
 
 def main() -> None:

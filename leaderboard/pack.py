@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -10,10 +9,20 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from leaderboard.copies import refuse_copies, refuse_look_alike
-from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, first_problem, make_submission, one_line, read_bounded
+from leaderboard.rounds import check_live, commitment_file, protocol_of, read_commitment
+from leaderboard.schema import (
+    SUBMISSION_FILE,
+    SUBMISSIONS,
+    first_problem,
+    make_submission,
+    one_line,
+    read_bounded,
+    read_json,
+    today,
+)
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Recording, check, sha256
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.protocols import load_protocol
+from natlang_envs.evaluation.live import find_round
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE, read_run_facts
 from natlang_envs.files import whole_folder, write_whole
 
@@ -72,7 +81,12 @@ def pack(
     run = read_run_facts(run_folder)
     if run.sampling is None or run.privileged is None:
         raise UsageError(f"{run_folder} was made by an older version: evaluate the agent again")
+    is_reference = reference or run.privileged
     try:
+        protocol = protocol_of(run.protocol, out.parent)
+        commitment = None
+        if find_round(run.protocol) and not is_reference:
+            commitment = read_commitment(commitment_file(out.parent, run.protocol, name)).digest
         packed = read_bounded(run_folder / TRAJECTORIES_FILE, MAX_TRAJECTORIES_BYTES)
         submission = make_submission(
             {
@@ -99,13 +113,15 @@ def pack(
                     "provenance": run.provenance,
                 },
                 "trajectories_sha256": sha256(packed),
-                "reference": reference or run.privileged,
+                "reference": is_reference,
                 "track": track,
-                "date": datetime.now(UTC).date().isoformat(),
+                "date": today().isoformat(),
+                "commitment": commitment,
             }
         )
+        check_live(submission, out.parent)
         recording = run_folder / TRAJECTORIES_FILE
-        verified = check(submission, load_protocol(submission.protocol), Recording(recording))
+        verified = check(submission, protocol, Recording(recording))
         refuse_copies(out, submission, verified.result, recording)
         refuse_look_alike(out, submission.protocol, submission.name)
     except UsageError as error:
@@ -130,7 +146,7 @@ def read_curve(path: Path) -> tuple[tuple[int, float], ...]:
         UsageError: The file is missing or is no such list.
     """
     try:
-        rows = _POINTS.validate_json(read_bounded(path, _MAX_CURVE_BYTES))
+        rows = _POINTS.validate_json(read_json(path, _MAX_CURVE_BYTES))
     except ValidationError as error:
         raise UsageError(one_line(f"{path} is no learning curve: {first_problem(error)}")) from None
     together = max(1, -(-len(rows) // _MOST_POINTS))

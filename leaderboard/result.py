@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from leaderboard.schema import Digest, first_problem, one_line, read_bounded
+from leaderboard.schema import Digest, first_problem, one_line, read_json
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.statistics import Interval, Score, success_interval
@@ -124,7 +124,7 @@ def read_ledger(path: Path) -> dict[str, Result]:
     if not path.exists():
         return {}
     try:
-        return _LEDGER.validate_json(read_bounded(path, _MAX_LEDGER_BYTES))
+        return _LEDGER.validate_json(read_json(path, _MAX_LEDGER_BYTES))
     except ValidationError as error:
         raise UsageError(one_line(f"{path}: {first_problem(error)}: make it anew")) from None
 

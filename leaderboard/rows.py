@@ -7,6 +7,8 @@ from pathlib import Path
 
 from leaderboard.badges import Adjudication
 from leaderboard.verify import Verified
+from natlang_envs.evaluation.agents import BUILT_IN, SPECIAL
+from natlang_envs.evaluation.live import find_round, why_development
 from natlang_envs.evaluation.protocols import Protocol
 
 SIZES = {"up-to-10M": 10**7, "up-to-1B": 10**9, "up-to-10B": 10**10, "larger": 10**19}
@@ -18,7 +20,8 @@ class Row:
     """A line of a table.
 
     Attributes:
-        rank: 1 and up; entries with the same success rate share one. None for rows that are not ranked.
+        rank: 1 and up among the learned or the hand-written ones; entries with the same success rate share one. None
+            for rows that are not ranked.
         tied: Whether a paired test on the same tasks cannot tell it from the ranked row above.
         reference: Whether it is a reference line.
         reason: Why it has no rank, or an empty string.
@@ -30,6 +33,7 @@ class Row:
         folder: The entry's folder.
         entry: The verified entry.
         members: Of a row that stands for several training seeds, the row of each; `path` and `folder` are no entry's.
+        p_above: The p-value of a paired test against the row above in its group; None for the first.
     """
 
     rank: int | None
@@ -44,6 +48,7 @@ class Row:
     folder: Path
     entry: Verified
     members: tuple[Row, ...] = ()
+    p_above: float | None = None
 
     @property
     def recordings(self) -> tuple[Row, ...]:
@@ -52,15 +57,34 @@ class Row:
 
     @property
     def tracks(self) -> tuple[str, ...]:
-        """What kind of agent it is, as far as is stated: method, weights, whether it speaks, size class."""
+        """What kind of agent it is: hand-written, method, weights, whether it speaks, size class, as far as stated."""
         stated = self.entry.submission
         track = stated.track
-        found = [] if track is None else [track.method, track.weights and f"{track.weights}-weights"]
+        found = [self.kind] if self.kind == "hand-written" else []
+        found += [] if track is None else [track.method, track.weights and f"{track.weights}-weights"]
         if track is not None and track.reflection is not None:
             found.append("reflects" if track.reflection else "silent")
         if stated.parameters:
             found.append(next(name for name, most in SIZES.items() if stated.parameters <= most))
-        return tuple(each for each in found if each)
+        return tuple(dict.fromkeys(each for each in found if each))
+
+    @property
+    def kind(self) -> str:
+        """`learned` or `hand-written`: each is ranked for itself."""
+        return "learned" if self.learned else "hand-written"
+
+    @property
+    def learned(self) -> bool:
+        """Whether it may have learned: it has weights or a model behind it; the others were written by hand."""
+        return not self.entry.submission.is_hand_written
+
+    @property
+    def command(self) -> str:
+        """What plays it again if the agent is built in, else the command as the runner noted it; or an empty text."""
+        stated, noted = self.entry.submission, self.entry.submission.run.provenance
+        if stated.run.agent in {**BUILT_IN, **SPECIAL} and (noted is None or noted.origin == "built-in"):
+            return f"natlang evaluate --agent {stated.run.agent} --protocol {stated.protocol} --out runs/{stated.name}"
+        return noted.command if noted is not None else ""
 
     @property
     def group(self) -> str:
@@ -70,7 +94,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of one protocol: ranked ones, then those without a rank, then reference lines, each best first.
+    """The rows of one protocol: ranked learned, ranked hand-written, unranked, reference lines, each best first.
 
     Attributes:
         protocol: The protocol.
@@ -83,6 +107,11 @@ class Table:
     rows: tuple[Row, ...]
     missing: tuple[tuple[str, str], ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def development(self) -> str:
+        """Why agents may know this board's answers; an empty text for tasks that can be drawn afresh."""
+        return "" if find_round(self.protocol.name) else why_development(self.protocol.name)
 
     @property
     def entries(self) -> tuple[Row, ...]:

@@ -13,13 +13,17 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import DoubledKeyError, keys_once
 
 SUBMISSIONS = Path("leaderboard") / "submissions"  # where the entries are, seen from a checkout
+CHECKPOINTS = SUBMISSIONS.parent / "checkpoints"  # published players
 SUBMISSION_FILE = "submission.json"
 SCHEMA_VERSION = 2
 MAX_SUBMISSION_BYTES = 64 * 1024
 _MAX_LINE = 500
-_REFERENCE_AGENTS = ("random", "random-legal", "oracle", "reference")
+_BEGAN = date(2026, 11, 21)
+_REFERENCE_AGENTS = ("random-legal", "oracle", "reference")
+_LEARNED = ("imitation", "rl")
 
 # Characters that turn the direction of the text after them: a name could read as another one on the page.
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -63,13 +67,18 @@ def _portable(name: str) -> str:
     return name
 
 
+def today() -> date:
+    """Return the day in UTC, by which rounds begin and end."""
+    return datetime.now(UTC).date()
+
+
 def _of_the_calendar(text: str) -> str:
     try:
         day = date.fromisoformat(text)
     except ValueError:
         raise ValueError("must be a day of the calendar, YYYY-MM-DD") from None
-    if day > datetime.now(UTC).date() + timedelta(days=1):
-        raise ValueError("must not lie in the future")
+    if not _BEGAN <= day <= today() + timedelta(days=1):
+        raise ValueError(f"must be a day from {_BEGAN}, when this project began, to today")
     return text
 
 
@@ -79,7 +88,8 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Line = Annotated[str, Field(max_length=300), AfterValidator(_plain)]
 Link = Annotated[Line, AfterValidator(_web_address)]
 Text = Annotated[str, Field(max_length=4_000), AfterValidator(_plain_lines)]
-Count = Annotated[int, Field(ge=0, le=10**18)]
+Count = Annotated[int, Field(ge=0, le=10**15)]
+Weights = Annotated[int, Field(ge=1, le=10**14)]  # a hundred times what the largest models have
 
 
 class _Strict(BaseModel):
@@ -126,11 +136,11 @@ class Track(_Strict):
     """
 
     weights: Literal["open", "closed", "none"] | None = None
-    method: Literal["untuned", "imitation", "rl", "search"] | None = None
+    method: Literal["untuned", "imitation", "rl", "search", "hand-written"] | None = None
     reflection: bool | None = None
     teacher: Line | None = None
     training_episodes: Count | None = None
-    training_minutes: Annotated[float, Field(ge=0)] | None = None
+    training_minutes: Annotated[float, Field(ge=0, le=10**9)] | None = None
     curve: Curve | None = None
 
 
@@ -154,7 +164,7 @@ class RunFacts(_Strict):
     versions: Annotated[dict[Line, Line], Field(max_length=50)]
     hardware: Line
     tokens: Count
-    seconds: Annotated[float, Field(ge=0)]
+    seconds: Annotated[float, Field(gt=0, le=10**9)]
     sampling: bool | None = None
     privileged: bool | None = None
     provenance: ProvenanceFacts | None = None
@@ -181,6 +191,7 @@ class Submission(_Strict):
         reference: Whether it is a reference line, shown without a rank; since schema version 2.
         track: What kind of agent it is; since schema version 2.
         date: The day it was packed, `YYYY-MM-DD`; since schema version 2.
+        commitment: In a live round, the digest that was committed before it; since schema version 2.
     """
 
     schema_version: Literal[1, 2] = SCHEMA_VERSION
@@ -194,22 +205,25 @@ class Submission(_Strict):
     deterministic: bool = False
     disclosure: Text = ""
     model: Line | None = None
-    parameters: Count | None = None
+    parameters: Weights | None = None
     run: RunFacts
     trajectories_sha256: Digest
     reference: bool = False
     track: Track | None = None
     date: Day | None = None
+    commitment: Digest | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        stated = (self.run.sampling, self.run.privileged, self.run.provenance)
+        stated = (self.run.sampling, self.run.privileged, self.run.provenance, self.commitment)
         if self.schema_version == 1 and (any(each is not None for each in stated) or self.reference):
-            raise ValueError("schema version 1 has no sampling, privileged, provenance and reference")
+            raise ValueError("schema version 1 has no sampling, privileged, provenance, commitment and reference")
         if self.schema_version == 2 and (self.run.sampling is None or self.run.privileged is None):
             raise ValueError("run.sampling and run.privileged are missing: evaluate again")
         if self.run.privileged and not self.reference:
             raise ValueError("an agent that saw the environment itself can only be a reference line")
+        if self._method == "hand-written" and self._has_weights:
+            raise ValueError("track.method hand-written is of agents without weights: leave model and parameters out")
         return self
 
     @property
@@ -219,9 +233,26 @@ class Submission(_Strict):
             return self.name == self.run.agent in _REFERENCE_AGENTS
         return self.reference
 
+    @property
+    def is_hand_written(self) -> bool:
+        """Whether nothing in it can have learned: it states no model, no weights and no checkpoint."""
+        return self._method not in _LEARNED and not self._has_weights
+
+    @property
+    def _method(self) -> str | None:
+        return self.track.method if self.track is not None else None
+
+    @property
+    def _has_weights(self) -> bool:
+        made = self.run.provenance
+        named = made is not None and bool(made.checkpoint or made.origin == "entry point")
+        stated = self.track is not None and self.track.weights in ("open", "closed")
+        return named or stated or bool(self.model or self.parameters)
+
     def to_json(self) -> str:
         """Return the file's text."""
-        return self.model_dump_json(indent=2) + "\n"
+        unsaid = {"commitment"} if self.commitment is None else None
+        return self.model_dump_json(indent=2, exclude=unsaid) + "\n"
 
 
 def make_submission(content: dict[str, Any]) -> Submission:
@@ -242,8 +273,7 @@ def read_submission(path: Path) -> Submission:
     Raises:
         UsageError: The file is missing, too large or not a submission.
     """
-    content = read_bounded(path, MAX_SUBMISSION_BYTES)
-    refuse_doubled_keys(path, content)
+    content = read_json(path, MAX_SUBMISSION_BYTES)
     try:
         return Submission.model_validate_json(content)
     except ValidationError as error:
@@ -265,22 +295,20 @@ def read_bounded(path: Path, limit: int) -> bytes:
     return content
 
 
-def refuse_doubled_keys(path: Path, content: bytes) -> None:
-    """Raise `UsageError` if an object of a JSON file names a key twice; text that is no JSON is left to its reader."""
+def read_json(path: Path, limit: int) -> bytes:
+    """Return what a plain file of JSON holds; text that is no JSON is left to its reader.
 
-    def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        for name in names:
-            if names.count(name) > 1:
-                raise UsageError(one_line(f"{path.name} says {name!r} twice: delete one"))
-        return dict(pairs)
-
+    Raises:
+        UsageError: As `read_bounded`; or an object says a key twice.
+    """
+    content = read_bounded(path, limit)
     try:
-        json.loads(content, object_pairs_hook=checked)
-    except UsageError:
-        raise
+        json.loads(content, object_pairs_hook=keys_once)
+    except DoubledKeyError as error:
+        raise UsageError(one_line(f"{path.name}: {error}: delete one")) from None
     except (ValueError, RecursionError):
-        return
+        pass
+    return content
 
 
 def look(name: str) -> str:

@@ -11,7 +11,7 @@ from statistics import fmean
 from leaderboard.result import Result
 from leaderboard.rows import Row
 from leaderboard.verify import Verified
-from natlang_envs.evaluation.statistics import success_interval
+from natlang_envs.evaluation.statistics import two_level_interval
 
 _SEED = re.compile(r"-seed-?\d+$")
 
@@ -76,11 +76,12 @@ def _series(name: str, members: list[Row]) -> Row:
 
 
 def _together(entries: list[Verified]) -> Result:
-    """Return the results of all seeds as one; the interval is over tasks, of all their episodes."""
+    """Return the results of all seeds as one; the interval is over seeds and tasks."""
     results = [each.result for each in entries]
     # Seeds are played one after the other, as runs are.
     together = results[0].model_copy(update={"outcomes": "".join(each.outcomes for each in results)})
-    low, high = success_interval(list(together.by_task(entries[0].protocol).values()))
+    by_seed = [each.result.by_task(each.protocol).values() for each in entries]
+    low, high = two_level_interval([[fmean(episodes) for episodes in tasks] for tasks in by_seed])
     regrets = [(each.mean_regret, each.success_rate * len(each.outcomes)) for each in results]
     known = [(regret, successes) for regret, successes in regrets if regret is not None]
     successes = sum(count for _, count in known)

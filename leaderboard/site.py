@@ -15,7 +15,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
+from itertools import repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,6 +27,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from leaderboard.downloads import as_csv, as_json, repacked
+from leaderboard.live import LiveRow, LiveTable, live_tables
+from leaderboard.overview import addresses, families, repository_of
+from leaderboard.paper import as_of, bibtex, latex, markdown
+from leaderboard.players import player_of, write_players
 from leaderboard.plots import learning_curves, size_against_success
 from leaderboard.references import with_references
 from leaderboard.result import KindScore, by_kind
@@ -32,20 +38,40 @@ from leaderboard.rows import Row, Table
 from leaderboard.schema import SUBMISSION_FILE, one_line, read_bounded
 from leaderboard.standings import standings, without_board
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Verified, sha256
+from natlang_envs import __version__
 from natlang_envs.env import NatLangEnv, unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score
-from natlang_envs.files import whole_folder, write_whole
+from natlang_envs.files import whole_folder
 from natlang_envs.trajectory import Trajectory, play_again, stream_trajectories
 
 INDEX_FILE = "index.html"
+LIVE_FILE = "live.html"
 _WORTH_A_PROCESS = 20  # entries: starting one takes as long as writing so many
+_MOST_TEXT = 20_000  # characters of a table that stands in the page too, and not only in a file beside it
 _CHUNK = 10  # episodes in a piece that the viewer loads
 _MARK = '<meta name="generator" content="natlang-leaderboard">'
 
 
-def build(submissions: Path, out: Path, *, replay: bool = False, references: bool = False) -> Path:
+@dataclass(frozen=True)
+class About:
+    """What all pages say beside their rows: where the links of their heads lead to, and as of which commit they are."""
+
+    addresses: dict[str, str]
+    as_of: str
+    repository: str
+
+
+def build(
+    submissions: Path,
+    out: Path,
+    *,
+    replay: bool = False,
+    references: bool = False,
+    docs: str = "",
+    repository: str = "",
+) -> Path:
     """Write the site of all entries.
 
     Args:
@@ -53,6 +79,8 @@ def build(submissions: Path, out: Path, *, replay: bool = False, references: boo
         out: The folder for the site. A site that is there is replaced as a whole; anything else there is left alone.
         replay: Replay every entry, also those that the ledger knows.
         references: Play the built-in reference lines for boards that have none.
+        docs: The address of the documentation's site; a relative one is seen from the first page.
+        repository: The address of the repository; by default that of the package or of the checkout, if it has one.
 
     Returns:
         The path of the index page.
@@ -62,62 +90,82 @@ def build(submissions: Path, out: Path, *, replay: bool = False, references: boo
             site. Nothing was written then. A broken entry is left out, and the site says so.
     """
     _check_out(out)
+    repository = repository or repository_of(submissions)
+    about = About(addresses(docs, repository), as_of(submissions), repository)
     tables = standings(submissions, replay=replay)
     with TemporaryDirectory() as played:
         if references:
             tables = with_references(tables, Path(played))
-        _write(tables, without_board(submissions), out)
+        _write(tables, without_board(submissions), live_tables(tables, submissions), out, about)
     return out / INDEX_FILE
 
 
-def _write(tables: list[Table], left_out: list[tuple[str, str]], out: Path) -> None:
+def _write(
+    tables: list[Table], left_out: list[tuple[str, str]], live: list[LiveTable], out: Path, about: About
+) -> None:
     templates = _templates()
     with whole_folder(out, replace=True) as folder:
         page = _render(
             templates,
             "index.html.j2",
             scripts=("sort.js",),
-            boards=[_Board(each) for each in tables],
+            about=about,
+            up="",
+            families=families(tables),
             left_out=left_out,
+            live=live,
+            citation=bibtex(None, about.as_of, about.repository),
         )
-        write_whole(folder / INDEX_FILE, page.encode())
-        write_whole(folder / "leaderboard.json", as_json(tables))
-        write_whole(folder / "leaderboard.csv", as_csv(tables))
+        _write_file(folder / INDEX_FILE, page.encode())
+        if live:
+            page = _render(templates, "live.html.j2", scripts=("sort.js",), about=about, up="", live=live)
+            _write_file(folder / LIVE_FILE, page.encode())
+        _write_file(folder / "leaderboard.json", as_json(tables, about.as_of))
+        _write_file(folder / "leaderboard.csv", as_csv(tables, about.as_of))
         for table in tables:
-            page = _board_page(templates, table)
-            write_whole(folder / "boards" / table.protocol.name / INDEX_FILE, page.encode())
-        _write_entries([row for table in tables for row in table.entries], folder / "entries")
+            write_board(table, folder / "boards" / table.protocol.name, about)
+        rows = [row for table in tables for row in table.entries]
+        write_players(rows, folder / "players")
+        _write_entries(rows, folder / "entries", about)
 
 
-class _Board:
-    """A line of the overview: a table, and its best row of each kind."""
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-        self.ranked, self.unranked, self.reference = (
-            next((row for row in table.rows if row.group == group), None)
-            for group in ("ranked", "unranked", "reference")
-        )
-
-
-def _board_page(templates: Environment, table: Table) -> str:
+def write_board(table: Table, folder: Path, about: About) -> None:
+    """Write the page of a board, and what a paper takes from it, into a folder."""
     up = "../" * (table.protocol.name.count("/") + 2)
     entries = [
         {"name": row.entry.submission.name, "path": row.path, "outcomes": row.entry.result.outcomes}
         for row in table.entries
     ]
     data = {"tasks": [each.task_id for each in table.protocol.episodes], "entries": entries, "up": up}
-    return _render(
-        templates,
+    texts = {
+        "LaTeX": ("table.tex", latex(table, about.as_of)),
+        "Markdown": ("table.md", markdown(table, about.as_of)),
+        "BibTeX": ("cite.bib", bibtex(table.protocol, about.as_of, about.repository)),
+    }
+    page = _render(
+        _templates(),
         "board.html.j2",
         scripts=("sort.js", "board.js"),
+        about=about,
         table=table,
+        texts={name: (file, text) for name, (file, text) in texts.items() if len(text) <= _MOST_TEXT},
+        files=["rows.csv", *(file for file, _ in texts.values())],
         data=data,
         up=up,
         plot=size_against_success(table.rows),
         curves=learning_curves(table.entries),
         tracks=sorted({each for row in table.rows for each in row.tracks}),
     )
+    _write_file(folder / INDEX_FILE, page.encode())
+    _write_file(folder / "rows.csv", as_csv([table], about.as_of))
+    for file, text in texts.values():
+        _write_file(folder / file, text.encode())
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    """Write a file into the folder that becomes the site when all are there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
 
 
 def _check_out(out: Path) -> None:
@@ -128,19 +176,19 @@ def _check_out(out: Path) -> None:
         raise UsageError(one_line(f"{out} is there and is no site that this command wrote: choose another --out"))
 
 
-def _write_entries(rows: list[Row], folder: Path) -> None:
+def _write_entries(rows: list[Row], folder: Path, about: About) -> None:
     """Write all entries' pages, where there are many with a process a core: each replays its episodes."""
     cores = min(os.cpu_count() or 1, len(rows) // _WORTH_A_PROCESS)
     if cores < 2:
         for row in rows:
-            _write_entry(row, folder / row.path)
+            _write_entry(row, folder / row.path, about)
         return
     with ProcessPoolExecutor(cores, multiprocessing.get_context("spawn")) as pool:
-        for _ in pool.map(_write_entry, rows, [folder / row.path for row in rows], chunksize=4):
+        for _ in pool.map(_write_entry, rows, [folder / row.path for row in rows], repeat(about), chunksize=4):
             pass
 
 
-def _write_entry(row: Row, folder: Path) -> None:
+def _write_entry(row: Row, folder: Path, about: About) -> None:
     entry = row.entry
     packed = read_bounded(row.folder / TRAJECTORIES_FILE, MAX_TRAJECTORIES_BYTES)
     if sha256(packed) != entry.submission.trajectories_sha256:
@@ -149,8 +197,10 @@ def _write_entry(row: Row, folder: Path) -> None:
         _templates(),
         "entry.html.j2",
         scripts=("viewer.js",),
+        about=about,
         row=row,
         entry=entry,
+        player=player_of(row),
         files=(SUBMISSION_FILE, TRAJECTORIES_FILE),
         up="../" * (row.path.count("/") + 2),
         index=_index(entry),
@@ -159,11 +209,11 @@ def _write_entry(row: Row, folder: Path) -> None:
         chunk=_CHUNK,
         pieces=True,
     )
-    write_whole(folder / INDEX_FILE, page.encode())
-    write_whole(folder / TRAJECTORIES_FILE, repacked(row.folder / TRAJECTORIES_FILE))
-    write_whole(folder / SUBMISSION_FILE, (row.folder / SUBMISSION_FILE).read_bytes())
+    _write_file(folder / INDEX_FILE, page.encode())
+    _write_file(folder / TRAJECTORIES_FILE, repacked(row.folder / TRAJECTORIES_FILE))
+    _write_file(folder / SUBMISSION_FILE, (row.folder / SUBMISSION_FILE).read_bytes())
     for number, piece in enumerate(_pieces(row)):
-        write_whole(folder / f"episodes-{number}.js", piece)
+        _write_file(folder / f"episodes-{number}.js", piece)
 
 
 def _index(entry: Verified) -> list[tuple[str, int, int]]:
@@ -295,6 +345,7 @@ def _templates() -> Environment:
         "interval": _interval,
         "count": _count,
         "decimal": _decimal,
+        "p": _p,
     }
     environment.filters.update(filters)  # pyright: ignore[reportUnknownMemberType]
     return environment
@@ -304,7 +355,7 @@ def _percent(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
-def _interval(score: Score | KindScore) -> str:
+def _interval(score: Score | KindScore | LiveRow) -> str:
     return f"{_percent(score.interval.low)} to {_percent(score.interval.high)}"
 
 
@@ -316,6 +367,11 @@ def _count(value: int) -> str:
 def _decimal(value: float | None) -> str:
     """Return a number with two places and a true minus sign, or a dash for none."""
     return "\u2013" if value is None else f"{value:.2f}".replace("-", "\u2212")
+
+
+def _p(value: float) -> str:
+    """Return a p-value with two places."""
+    return f"{value:.2f}"
 
 
 def _render(templates: Environment, name: str, *, scripts: Sequence[str], pieces: bool = False, **values: Any) -> str:
@@ -330,7 +386,7 @@ def _render(templates: Environment, name: str, *, scripts: Sequence[str], pieces
     )
     # Both are our own files, so they go in as they are.
     return templates.get_template(name).render(
-        mark=Markup(_MARK), policy=policy, style=Markup(style), script=Markup(code), **values
+        mark=Markup(_MARK), version=__version__, policy=policy, style=Markup(style), script=Markup(code), **values
     )
 
 

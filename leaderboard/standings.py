@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,13 +16,15 @@ from leaderboard.badges import (
     read_badges,
 )
 from leaderboard.copies import is_optimal_and_silent
+from leaderboard.git import git
 from leaderboard.result import LEDGER_FILE, Result, read_ledger, write_ledger
+from leaderboard.rounds import protocol_of
 from leaderboard.rows import Row, Table
 from leaderboard.schema import one_line
 from leaderboard.series import folded
 from leaderboard.verify import MissingDataError, Verified, check_protocol, opened, verify
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
+from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import paired_p
 
@@ -81,13 +82,16 @@ def standings(submissions: Path, *, replay: bool = False) -> list[Table]:
 
 def without_board(submissions: Path) -> list[tuple[str, str]]:
     """Return the entries in folders of no board, with what is wrong: no table could say it."""
-    boards = protocol_names()
-    removed = _removed(read_adjudications(submissions.parent / ADJUDICATIONS_FILE))
-    lost = [
-        each for each in entry_folders(submissions) if each.parent.relative_to(submissions).as_posix() not in boards
-    ]
-    found = [_find(submissions, each, {}) for each in lost]
+    removed = removed_entries(submissions)
+    folders = entry_folders(submissions)
+    boards = {each.parent: _board(each.parent.relative_to(submissions).as_posix(), submissions) for each in folders}
+    found = [_find(submissions, each, {}) for each in folders if boards[each.parent] is None]
     return [(each.path, each.problem) for each in found if each.path not in removed]
+
+
+def removed_entries(submissions: Path) -> set[str]:
+    """Return the entries that maintainers took off the page."""
+    return _removed(read_adjudications(submissions.parent / ADJUDICATIONS_FILE))
 
 
 def _removed(log: list[Adjudication]) -> set[str]:
@@ -147,12 +151,12 @@ def _find(submissions: Path, folder: Path, ledger: dict[str, Result]) -> _Found:
     path = folder.relative_to(submissions).as_posix()
     try:
         submission = opened(folder)
-        protocol = load_protocol(submission.protocol)
+        protocol = protocol_of(submission.protocol, submissions.parent)
         if f"{submission.protocol}/{submission.name}" != path:
             raise UsageError(f"its submission.json says {submission.protocol}/{submission.name}: move it there")  # noqa: TRY301
         check_protocol(submission, protocol)
     except UsageError as error:
-        return _left_out(folder, path, error)
+        return _left_out(submissions, folder, path, error)
     result = ledger.get(path)
     if (
         result is not None
@@ -166,13 +170,20 @@ def _find(submissions: Path, folder: Path, ledger: dict[str, Result]) -> _Found:
     except MissingDataError as error:
         return _Found(folder, path, protocol, None, str(error))
     except UsageError as error:
-        return _left_out(folder, path, error)
+        return _left_out(submissions, folder, path, error)
 
 
-def _left_out(folder: Path, path: str, error: UsageError) -> _Found:
+def _board(name: str, submissions: Path) -> Protocol | None:
+    """Return the protocol of a board, or None if there is no such board."""
+    try:
+        return protocol_of(name, submissions.parent)
+    except UsageError:
+        return None
+
+
+def _left_out(submissions: Path, folder: Path, path: str, error: UsageError) -> _Found:
     """Return a broken entry, on the board whose folder it lies in, or on none if there is no such board."""
-    board = "/".join(path.split("/")[:2])
-    protocol = load_protocol(board) if board in protocol_names() else None
+    protocol = _board("/".join(path.split("/")[:2]), submissions)
     return _Found(folder, path, protocol, None, one_line(str(error).removeprefix(f"{folder}: ")), broken=True)
 
 
@@ -190,29 +201,30 @@ def _check_current(path: Path, what: str, digests: dict[str, str], known: dict[s
 def _table(found: list[_Found], badges: Badges, log: list[Adjudication], submissions: Path) -> Table:
     protocol = found[0].protocol
     assert protocol is not None
-    found = _without_copies(found, submissions)
+    found = _without_copies(found, badges, submissions)
     held = [(each, each.entry) for each in found if each.entry is not None]
     held.sort(key=lambda each: _order(each[1]))
     rows = [_row(each, entry, badges, log, found) for each, entry in held]
     rows = sorted(folded(rows), key=lambda row: _order(row.entry))
     groups = {name: [row for row in rows if row.group == name] for name in ("ranked", "unranked", "reference")}
-    ranked = list(_ranked(groups["ranked"]))
+    kinds = [[row for row in groups["ranked"] if row.learned == learned] for learned in (True, False)]
+    ranked = [row for kind in kinds for row in _ranked(_tested(kind))]
     missing, left_out = (
         tuple((each.path, each.problem) for each in found if each.entry is None and each.broken == broken)
         for broken in (False, True)
     )
-    return Table(protocol, (*ranked, *groups["unranked"], *groups["reference"]), missing, left_out)
+    return Table(protocol, (*ranked, *_tested(groups["unranked"]), *_tested(groups["reference"])), missing, left_out)
 
 
 def _order(entry: Verified) -> tuple[float, float, str]:
     return (-entry.result.success_rate, -entry.result.mean_return, entry.submission.name)
 
 
-def _without_copies(found: list[_Found], submissions: Path) -> list[_Found]:
+def _without_copies(found: list[_Found], badges: Badges, submissions: Path) -> list[_Found]:
     """Return the entries; one whose episodes are those of an entry that was committed earlier is left out."""
     groups: dict[str, list[_Found]] = {}
     for each in found:
-        if each.entry is not None and not each.entry.submission.is_reference:
+        if each.entry is not None and not (each.entry.submission.is_reference and each.path in badges.rerun):
             groups.setdefault(each.entry.result.episodes_sha256, []).append(each)
     copies: dict[str, _Found] = {}
     for group in (each for each in groups.values() if len(each) > 1):
@@ -227,25 +239,19 @@ def _without_copies(found: list[_Found], submissions: Path) -> list[_Found]:
 
 def _age(found: _Found, submissions: Path) -> tuple[int, str, str]:
     """Return what sorts entries by the commit that added them; by their dates where Git does not know."""
-    command = ["git", "rev-list", "--count", "HEAD", "--not"]
-    ask = ["git", "log", "--diff-filter=A", "--format=%H", "--reverse", "--", str(found.folder.absolute())]
-    added = _git(ask, submissions).partition("\n")[0]
-    ahead = _git([*command, added], submissions) if added else ""
+    ask = ["log", "--diff-filter=A", "--format=%H", "--reverse", "--", str(found.folder.absolute())]
+    added = (git(ask, submissions) or "").partition("\n")[0]
+    ahead = git(["rev-list", "--count", "HEAD", "--not", added], submissions) if added else ""
     stated = (found.entry.submission.date if found.entry is not None else None) or "9999"
     # The more commits there are after it, the earlier it was.
     return (-int(ahead) if ahead else 1, stated, found.path)
-
-
-def _git(command: list[str], where: Path) -> str:
-    ran = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
-    return ran.stdout.strip() if ran.returncode == 0 else ""
 
 
 def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication], board: list[_Found]) -> Row:
     submission, path = entry.submission, found.path
     notes = tuple(each for each in log if each.entry == path)
     rerun, audited = path in badges.rerun, path in badges.audited
-    reference = submission.is_reference
+    reference = submission.is_reference and rerun
     drew = (not submission.deterministic) if submission.run.sampling is None else submission.run.sampling
     same = [
         each.path.rpartition("/")[2]
@@ -254,7 +260,9 @@ def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication]
     ]
     reasons = [f"taken out of the ranking on {each.date}: {each.reason}" for each in notes if each.action == "unrank"]
     if not (rerun or audited):
-        reasons.append("not audited: replay proves what the actions earn, not who chose them")
+        reasons.append("not audited")
+    if submission.is_reference and not rerun:
+        reasons.append("no reference line: only those that maintainers ran are")
     if same and not (rerun or audited):
         reasons.append(f"every action is that of {same[0]}")
     return Row(
@@ -272,16 +280,25 @@ def _row(found: _Found, entry: Verified, badges: Badges, log: list[Adjudication]
     )
 
 
+def _tested(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of one group, each tested against the one above it."""
+    found: list[Row] = []
+    above = None
+    for row in rows:
+        played = row.entry.result.by_task(row.entry.protocol)
+        found.append(row if above is None else replace(row, p_above=paired_p(above, played)))
+        above = played
+    return found
+
+
 def _ranked(rows: list[Row]) -> Iterator[Row]:
     above: Row | None = None
     for position, row in enumerate(rows, 1):
         rank, tied = position, False
         if above is not None:
-            protocol = row.entry.protocol
             if above.entry.result.success_rate == row.entry.result.success_rate and above.rank is not None:
                 rank = above.rank
-            p = paired_p(above.entry.result.by_task(protocol), row.entry.result.by_task(protocol))
-            tied = p >= _TIED
+            tied = (row.p_above or 0) >= _TIED
         members = tuple(replace(each, rank=rank) for each in row.members)
         above = replace(row, rank=rank, tied=tied, members=members)
         yield above

@@ -17,10 +17,11 @@ import gymnasium
 
 from leaderboard.copies import refuse_copies
 from leaderboard.result import Result
+from leaderboard.rounds import check_live, protocol_of
 from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, Submission, one_line, read_bounded, read_submission
 from natlang_envs import __version__
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation.protocols import Protocol, load_protocol
+from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runner import plan_lengths
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score, score
@@ -83,8 +84,9 @@ def verify(folder: Path, *, copies: bool = False) -> Verified:
         submission = opened(folder)
         recording = folder / TRAJECTORIES_FILE
         _check_head(recording)
-        found = check(submission, load_protocol(submission.protocol), Recording(recording))
-        if not copies and (submissions := _submissions_of(folder)) is not None:
+        submissions = submissions_of(folder)
+        found = check(submission, protocol_of(submission.protocol, beside_of(folder)), Recording(recording))
+        if not copies and submissions is not None:
             refuse_copies(submissions, submission, found.result, recording)
     except UsageError as error:
         said = str(error).removeprefix(f"{folder}/")
@@ -102,12 +104,17 @@ def _check_head(recording: Path) -> None:
     )
 
 
-def _submissions_of(folder: Path) -> Path | None:
+def submissions_of(folder: Path) -> Path | None:
     """Return the folder of all entries that an entry stands in, or None."""
     parts = folder.absolute().parts
     if SUBMISSIONS.name not in parts:
         return None
     return Path(*parts[: len(parts) - parts[::-1].index(SUBMISSIONS.name)])
+
+
+def beside_of(folder: Path) -> Path:
+    """Return the folder with the files of the maintainers that an entry is checked by."""
+    return (submissions_of(folder) or SUBMISSIONS).parent
 
 
 def opened(folder: Path) -> Submission:
@@ -128,11 +135,12 @@ def opened(folder: Path) -> Submission:
             f"{TRAJECTORIES_FILE} has the SHA-256 {digest[:12]}…, "
             f"but {SUBMISSION_FILE} says {submission.trajectories_sha256[:12]}…: pack the run again"
         )
-    protocol = load_protocol(submission.protocol)
+    protocol = protocol_of(submission.protocol, beside_of(folder))
     belongs = f"{protocol.name}/{submission.name}"
-    submissions = _submissions_of(folder)
+    submissions = submissions_of(folder)
     if submissions is not None and folder.absolute() != submissions / belongs:
         raise UsageError(f"its {SUBMISSION_FILE} says {belongs}: move it to {submissions / belongs}")
+    check_live(submission, beside_of(folder))
     return submission
 
 

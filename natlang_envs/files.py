@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from natlang_envs.errors import UsageError
 
@@ -23,6 +24,23 @@ CACHE_VARIABLE = "NATLANG_CACHE"
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | _SAFE
 _UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.unfinished")
+
+
+class DoubledKeyError(ValueError):
+    """An object of a JSON text says one key twice, so that readers may differ in what it says."""
+
+
+def keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs of a JSON object as a dict: the `object_pairs_hook` of `json.loads` that refuses doubled keys.
+
+    Raises:
+        DoubledKeyError: A key stands there twice.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise DoubledKeyError(f"it says {next(name for name in names if names.count(name) > 1)!r} twice")
+    return found
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -133,9 +133,19 @@ class DrawnTasks(ABC):
     def draw(self, uniform: Callable[[], float]) -> str:
         """Return the id of a task, drawn with numbers in [0, 1)."""
 
+    def draw_new(self, uniform: Callable[[], float]) -> str:
+        """Return the id of a test task that neither `draw` nor `ids` ever gives; numbers in [0, 1) choose it.
+
+        There are so many of these tasks that nobody can have seen one before the numbers are known.
+
+        Raises:
+            UsageError: All tasks of this kind can be listed.
+        """
+        raise UsageError("all tasks of this kind can be listed, so none can be drawn anew: choose another board")
+
     @abstractmethod
     def ids(self) -> Iterator[str]:
-        """Yield every task id of the split, in a fixed order."""
+        """Yield every task id of the split, in a fixed order; those of `draw_new` are not among them."""
 
     @abstractmethod
     def split_of(self, task_id: str) -> str:

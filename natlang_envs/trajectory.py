@@ -19,7 +19,7 @@ import gymnasium
 
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
-from natlang_envs.files import write_whole
+from natlang_envs.files import keys_once, write_whole
 from natlang_envs.spaces import escape_surrogates
 
 MAX_FILE_BYTES = 64 * 1024 * 1024  # of a recording, unpacked
@@ -210,7 +210,7 @@ def parse_line(line: bytes) -> Trajectory:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"it cannot be read ({error})") from None
-    found = _parse(json.loads(text))
+    found = _parse(json.loads(text, object_pairs_hook=keys_once))
     for action in found.actions:
         if len(action) > MAX_ACTION_CHARACTERS:
             raise ValueError(f"an action has {len(action)} characters: at most {MAX_ACTION_CHARACTERS} are played")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from reference_agent.rlft import Stopped, reinforce
     from reference_agent.rollout import Episode, play, success_rate
     from reference_agent.run.config import CollectConfig, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
-    from reference_agent.run.start import load_model
+    from reference_agent.run.stages import load_model
     from reference_agent.sft import fine_tune_policy, fine_tune_reflector
     from reference_agent.teachers.base import Lesson, Moment, Teacher
 
@@ -52,7 +52,7 @@ _NAMES = {
     "rlft": "Stopped reinforce",
     "rollout": "Episode play success_rate",
     "run.config": "CollectConfig ModelConfig PolicySFTConfig RLConfig SFTConfig",
-    "run.start": "load_model",
+    "run.stages": "load_model",
     "sft": "fine_tune_policy fine_tune_reflector",
     "teachers.base": "Lesson Moment Teacher",
 }

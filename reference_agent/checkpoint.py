@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -106,36 +107,33 @@ class Checkpoints:
         """Return the weights before the first step: those that the folder keeps, or else, kept from now on, these."""
         now = [weight.detach().clone() for weight in self._model.parameters()]
         file = self._folder / _REFERENCE if self._folder else None
-        if file is not None and file.exists():
+        if file and file.exists():
             kept = _tensors(file)
             return [kept[str(index)].to(weight.device) for index, weight in enumerate(now)]
-        if file is not None and self.last is None and processes.number() == 0:
+        if file and self.last is None and processes.number() == 0:
             write_whole(file, save({str(index): weight.cpu() for index, weight in enumerate(now)}))
         return now
 
     def load_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
         """Load the newest checkpoint's moments into `optimizer`. Raises `UsageError` if they are damaged."""
-        last = self.last
-        assert last is not None
-        state: dict[int, dict[str, torch.Tensor]] = {}
-        for name, value in _tensors(last / "optimizer.safetensors").items():
+        assert self.last is not None
+        state: dict[int, dict[str, torch.Tensor]] = defaultdict(dict)
+        for name, value in _tensors(self.last / "optimizer.safetensors").items():
             index, key = name.split(".", 1)
-            state.setdefault(int(index), {})[key] = value
-        optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+            state[int(index)][key] = value
+        optimizer.load_state_dict({**optimizer.state_dict(), "state": dict(state)})
 
-    def save_sometimes(self, progress: Progress, optimizer: torch.optim.Optimizer) -> None:
-        """Write a checkpoint if the last one is two minutes old; errors as `save`."""
-        if time.monotonic() - self._saved >= SECONDS:
-            self.save(progress, optimizer)
-
-    def save(self, progress: Progress, optimizer: torch.optim.Optimizer) -> None:
-        """Write a checkpoint, and delete all but the newest two."""
-        if self._folder is None:
+    def save(self, progress: Progress, optimizer: torch.optim.Optimizer, always: bool = True) -> None:
+        """Write a checkpoint, if `always` or the last is two minutes old, and delete all but the newest two."""
+        if self._folder is None or not (always or time.monotonic() - self._saved >= SECONDS):
             return
         check_finite(optimizer)
         states = optimizer.state_dict()["state"].items()
         moments = {f"{index}.{key}": value for index, state in states for key, value in state.items()}
-        with whole_folder(self._folder / progress.name, replace=True) as unfinished, disk_errors():
+        with (
+            whole_folder(self._folder / progress.name, replace=True) as unfinished,
+            disk_errors(),
+        ):
             self._model.save(unfinished)
             save_file(moments, unfinished / "optimizer.safetensors")
             if self._critic is not None:

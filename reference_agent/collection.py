@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,13 +101,6 @@ def cut_to_context(reader: PromptReader | None, spoken: int, history: History) -
     return lambda task, path, seen, commands: fitting_state(reader, speaker, task, path, seen, commands, history)
 
 
-def _shown(state: str, task: str, path: Sequence[PathStep], observation: str) -> tuple[PathStep, ...]:
-    """Return the steps of the path that p(s) shows."""
-    steps = range(len(path), 0, -1)
-    count = next((n for n in steps if state_prompt(task, path, observation, history=n) == state), 0)
-    return tuple(path[len(path) - count :])
-
-
 def collect(
     env: Environment | Stage,
     teacher: Teacher | str = "oracle",
@@ -139,22 +133,19 @@ def collect(
     """
     refuse("collect.", idle_collect(settings))
     stage = for_learning(env if isinstance(env, Stage) else Stage(env), allow_test)
-    path = None if folder is None else folder / EXAMPLES
     if folder is not None:
         asked = {"settings": settings, "history": history, "seed": seed, "reader": reader, "allow_test": allow_test}
         claim_data(folder, env=environment(stage.env), env_kwargs=stage.env_kwargs, teacher=teacher, **asked)
-    if path is not None and path.exists():
-        return read_examples(path)
+        if (folder / EXAMPLES).exists():
+            return read_examples(folder / EXAMPLES)
 
     def make(env: NatLangEnv, rng: np.random.Generator) -> Teacher:
         return make_teacher(env, rng, TeacherConfig(teacher)) if isinstance(teacher, str) else teacher
 
-    fit = cut_to_context(reader, _SPOKEN, history)
-    source = Source(stage.make, make, settings, seed, fit)
-    examples, _, _ = _numbered(_play_until_enough(source, report), settings)
-    examples = with_shown(examples, settings)
-    if path is not None:
-        write_examples(path, examples)
+    source = Source(stage.make, make, settings, seed, cut_to_context(reader, _SPOKEN, history))
+    examples = with_shown(_numbered(_play_until_enough(source, report), settings)[0], settings)
+    if folder is not None:
+        write_examples(folder / EXAMPLES, examples)
     return examples
 
 
@@ -169,14 +160,9 @@ def gather(
     by default uncut.
     """
     stage = for_learning(config.demonstrations, config.allow_test)
-    source = Source(
-        stage.make,
-        lambda env, rng: make_teacher(env, rng, config.teacher),
-        config.collect,
-        config.seed,
-        fit or cut_to_context(None, 0, config.history),
-    )
-    meter: Meter | None = None
+    fit = fit or cut_to_context(None, 0, config.history)
+    make = partial(make_teacher, config=config.teacher)
+    source, meter = Source(stage.make, make, config.collect, config.seed, fit), None
     if config.teacher.name == CHAT:
         played, meter = _play_with_chat(source, config.teacher, answers, report)
     else:
@@ -192,8 +178,8 @@ def gather(
         config.seed,
         config.history,
         {**asdict(config.collect), "teacher": config.teacher.options},
-        [asdict(each) for each in kept],
-        [asdict(each) for each in failed],
+        [each._asdict() for each in kept],
+        [each._asdict() for each in failed],
         meter._asdict() if meter else None,
     )
     return Collection(examples, card)
@@ -216,12 +202,11 @@ def _numbered(
 
 def with_shown(examples: Sequence[Example], settings: CollectConfig) -> list[Example]:
     """Return the examples, noting in each whether the policy learns from it."""
-
-    def shown(example: Example) -> bool:
-        wanted = example.trajectory < settings.policy_trajectories and not example.restart
-        return wanted and (settings.policy_negatives or not example.negative)
-
-    return [replace(each, shown=shown(each)) for each in examples]
+    first, negatives = settings.policy_trajectories, settings.policy_negatives
+    return [
+        replace(each, shown=each.trajectory < first and not each.restart and (negatives or not each.negative))
+        for each in examples
+    ]
 
 
 def _play_until_enough(source: Source, report: Report) -> list[Demonstration]:
@@ -235,7 +220,7 @@ def _play_until_enough(source: Source, report: Report) -> list[Demonstration]:
         )
     wanted, kept, examples = source.settings.trajectories, 0, 0
     played: list[Demonstration] = []
-    seen: dict[str, None] = {}
+    seen: set[str] = set()
     while kept < wanted and len(played) < _TRIES * wanted:
         played.append(_play(source, env, teacher, _new_task(env, rng, seen), rng))
         kept += played[-1].summary.success or source.settings.failures
@@ -248,13 +233,9 @@ def _play_with_chat(
     source: Source, config: TeacherConfig, answers: Path | None, report: Report
 ) -> tuple[list[Demonstration], Meter]:
     """Let a chat model play several tasks at a time. Each costs money, so failed ones are not replaced."""
-    env = source.make_env()
-    options = chat_options(config)
-    prompts = load_prompts(env, options.prompts)
-    model = ChatModel(options, answers)
-    wanted = source.settings.trajectories
-    seen: dict[str, None] = {}
-    rng = np.random.default_rng([source.seed, 1])
+    env, options, wanted = source.make_env(), chat_options(config), source.settings.trajectories
+    prompts, model = load_prompts(env, options.prompts), ChatModel(options, answers)
+    seen, rng = set[str](), np.random.default_rng([source.seed, 1])
     tasks = [_new_task(env, rng, seen) for _ in range(wanted)]
 
     def play(number: int) -> Demonstration:
@@ -274,12 +255,12 @@ def _play_with_chat(
     return [each.result() for each in waiting], model.meter()
 
 
-def _new_task(env: NatLangEnv, rng: np.random.Generator, seen: dict[str, None]) -> str:
+def _new_task(env: NatLangEnv, rng: np.random.Generator, seen: set[str]) -> str:
     """Draw a task that is not among the seen ones, and add it to them."""
     for _ in range(_REPEATS):
         task_id = env.tasks.draw(rng.random)
         if task_id not in seen:
-            seen[task_id] = None
+            seen.add(task_id)
             return task_id
     raise UsageError(
         f"this split has {len(seen)} tasks and no more: lower collect.trajectories, or choose another split"
@@ -291,19 +272,18 @@ def _play(source: Source, env: NatLangEnv, teacher: Teacher, task_id: str, rng: 
     settings = source.settings
     restarts, idles = getattr(teacher, "restarts", False), getattr(teacher, "idles", False)
     limit = 0.0 if isinstance(teacher, ChatTeacher) else settings.timeout  # its requests have limits of their own
-    examples: list[Example] = []
-    skipped = 0
+    examples, skipped = list[Example](), 0
 
     def lesson_here(path: Sequence[PathStep], observation: str, info: dict[str, Any], wrong: str | None) -> str:
         """Let the teacher reflect on the present state, keep what it says and return the action."""
         action = ""
         # Without its path, a state is one that a game begins in; trajectories alone hold a single such state each.
         for restart in (False, True) if path and settings.restarts and restarts else (False,):
-            told = () if restart else tuple(path)
-            mistake = None if restart else wrong
-            commands = info["admissible_commands"]
-            state = source.fit(info["task"], told, observation, commands)
-            shown = _shown(state, info["task"], told, observation)
+            told, mistake = ((), None) if restart else (tuple(path), wrong)
+            task, commands = info["task"], info["admissible_commands"]
+            state, steps = source.fit(task, told, observation, commands), range(len(told), 0, -1)
+            count = next((n for n in steps if state_prompt(task, told, observation, history=n) == state), 0)
+            shown = told[len(told) - count :]
             for wording in range(settings.wordings):
                 lesson = ask(teacher, Moment(env, state, told, shown, observation, info, mistake, wording), limit)
                 action = lesson.action
@@ -313,9 +293,8 @@ def _play(source: Source, env: NatLangEnv, teacher: Teacher, task_id: str, rng: 
         return action
 
     observation, info = env.reset(seed=source.seed, options={"task_id": task_id})  # line 4
-    path: list[PathStep] = []
+    path, ended = list[PathStep](), False
     mistake: str | None = None
-    ended = False
     while not ended:  # line 5
         action = lesson_here(path, observation, info, mistake)  # lines 6 to 9
         commands = info["admissible_commands"]
@@ -329,23 +308,22 @@ def _play(source: Source, env: NatLangEnv, teacher: Teacher, task_id: str, rng: 
                 skipped += 1
             env.restore(here)
         mistake = None
-        wanders = settings.detours and rng.random() < settings.detours
-        others = _wrong_actions(commands, action, 1, rng) if wanders else []
+        others = (
+            _wrong_actions(commands, action, 1, rng) if settings.detours and rng.random() < settings.detours else []
+        )
         astray = _go_wrong(env, others[0], idles) if others else None
         if astray:
-            action, observation, info = others[0], astray.observation, astray.info
-            mistake = action if astray.mistake else None
+            action, (observation, info, strayed) = others[0], astray
+            mistake = action if strayed else None
         else:
             if others:
                 env.restore(here)
             observation, _, terminated, truncated, info = env.step(action)  # lines 11 and 12
             ended = terminated or truncated
         path.append(PathStep(action, info["feedback"]))
-    negative, restarts_told = sum(each.negative for each in examples), sum(each.restart for each in examples)
-    positive = len(examples) - negative
-    return Demonstration(
-        examples, Summary(task_id, len(path), info["success"], positive, negative, restarts_told, skipped)
-    )
+    negative, restarted = sum(each.negative for each in examples), sum(each.restart for each in examples)
+    counts = (len(examples) - negative, negative, restarted, skipped)
+    return Demonstration(examples, Summary(task_id, len(path), info["success"], *counts))
 
 
 def _wrong_actions(commands: Sequence[str], action: str, count: int, rng: np.random.Generator) -> list[str]:
@@ -354,11 +332,9 @@ def _wrong_actions(commands: Sequence[str], action: str, count: int, rng: np.ran
 
 
 class _Astray(NamedTuple):
-    """Result of a random action; a mistake if the plan got longer, with `idles` in any case."""
-
     observation: str
     info: dict[str, Any]
-    mistake: bool
+    mistake: bool  # whether the plan got longer; with `idles`, in any case
 
 
 def _go_wrong(env: NatLangEnv, action: str, idles: bool) -> _Astray | None:

@@ -96,9 +96,8 @@ class Stage:
 def for_learning(stage: Stage, allow_test: bool) -> Stage:
     """Return a stage to learn in: the split `"train"` of an id that names none."""
     env = stage.make()
-    split, takes_split = split_of(env), _takes_split(env)
+    split, takes_split, named = split_of(env), _takes_split(env), stage.env_kwargs.get("split")
     env.close()
-    named = stage.env_kwargs.get("split")
     if isinstance(stage.env, str) and not named and takes_split and split in (None, _ALL):
         return replace(stage, env_kwargs={**stage.env_kwargs, "split": _TRAIN})
     split = named or split
@@ -118,9 +117,9 @@ def for_playing(env: Environment | Stage, split: str | None) -> Stage:
     stage = env if isinstance(env, Stage) else Stage(env, env_kwargs={"split": split} if split else {})
     made = stage.make()
     unnamed = isinstance(stage.env, str) and "split" not in stage.env_kwargs and split_of(made) in (None, _ALL)
-    takes_split = _takes_split(made)
+    unnamed = unnamed and _takes_split(made)
     made.close()
-    if unnamed and takes_split:
+    if unnamed:
         raise UsageError(f"{stage.env} has splits: name the one to play, such as split='validation' or split='test'")
     return stage
 
@@ -135,26 +134,23 @@ class Tasks:
     """The training tasks of a stage."""
 
     def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self._env = stage.make()
+        self._stage, self._env = stage, stage.make()
         self._lengths: dict[str, int] = {}
 
     def draw(self, rng: np.random.Generator) -> str:
         """Return a task whose plan is within the stage's `longest_plan`. Raises `UsageError` if hardly any is."""
+        longest = self._stage.longest_plan
         for _ in range(_DRAWS):
             task_id = self._env.tasks.draw(rng.random)
-            if not self._stage.longest_plan or self._length(task_id) <= self._stage.longest_plan:
+            if longest and task_id not in self._lengths:
+                self._env.reset(options={"task_id": task_id})
+                self._lengths[task_id] = len(self._env.reference())
+            if not longest or self._lengths[task_id] <= longest:
                 return task_id
         raise UsageError(
-            f"none of {_DRAWS} tasks of {self._stage.env} has a plan of at most {self._stage.longest_plan} steps: "
+            f"none of {_DRAWS} tasks of {self._stage.env} has a plan of at most {longest} steps: "
             "raise the stage's longest_plan"
         )
-
-    def _length(self, task_id: str) -> int:
-        if task_id not in self._lengths:
-            self._env.reset(options={"task_id": task_id})
-            self._lengths[task_id] = len(self._env.reference())
-        return self._lengths[task_id]
 
     def close(self) -> None:
         """Close the environment that plans."""

@@ -26,21 +26,15 @@ _log = logging.getLogger(__name__)
 
 
 class Decision(NamedTuple):
-    """One choice of the policy, with what is needed to compute its probability again.
-
-    `prompt` holds p(s), α(A(s)) and the reflection. `labels` are those listed in it; the actions themselves, and no
-    α(A(s)) in the prompt, if the policy scores each action's text; or the one text that it wrote, whose tokens are
-    `written`, up to the end or to where it was cut. `log_probability` is of the sampled label or of these tokens, 0
-    under greedy decoding.
-    """
+    """One choice of the policy, with what is needed to compute its probability again."""
 
     state: str
-    prompt: str
-    labels: list[str]
+    prompt: str  # p(s), α(A(s)) and the reflection; without α(A(s)) if the policy scores or writes texts
+    labels: list[str]  # those listed in the prompt; or the actions, if it scores their texts; or the one text it wrote
     chosen: int
     reflection: str | None
-    log_probability: float = 0.0
-    written: tuple[int, ...] | None = None
+    log_probability: float = 0.0  # of the sampled label or of the written tokens; 0 under greedy decoding
+    written: tuple[int, ...] | None = None  # tokens of the text, up to the end or to where it was cut
 
     def command(self, listed: Sequence[str]) -> str:
         """Return the command that was chosen among the listed ones, or written."""
@@ -64,14 +58,11 @@ class Reflector:
     def __init__(
         self, model: LanguageModel | ServedModel, max_tokens: int = 48, frozen: bool = True, sampled: bool = False
     ) -> None:
-        self.model = model
-        self.frozen = frozen
-        self.sampled = sampled
+        self.model, self.max_tokens, self.sampled, self.frozen = model, max_tokens, sampled, frozen
         self.written = self.cut = 0
-        if frozen:
-            model.freeze()
-        self.max_tokens = max_tokens
         self.cache: dict[str, str] = {}
+        if frozen:
+            self.freeze()
 
     def freeze(self) -> None:
         """Stop training the reflector's model."""
@@ -82,8 +73,7 @@ class Reflector:
         """Return a reflection for each p(s); `draws` holds a generator for each, to sample with."""
         if self.sampled and draws is not None:
             return self._write(states, draws)
-        new = sorted({state for state in states if state not in self.cache})
-        if new:
+        if new := sorted(set(states) - self.cache.keys()):
             self.cache.update(zip(new, self._write(new, None), strict=True))
         said = [self.cache[state] for state in states]
         for oldest in list(islice(self.cache, max(len(self.cache) - REMEMBERED, 0))):
@@ -93,12 +83,12 @@ class Reflector:
     def _write(self, states: Sequence[str], draws: Sequence[np.random.Generator] | None) -> list[str]:
         last = list(islice(reversed(self.cache.values()), _DRAFTS))
         written = self.model.complete(list(map(self.model.ask_reflection, states)), self.max_tokens, draws, last)
-        if not self.cut and any(each.cut for each in written):
+        cut = sum(each.cut for each in written)
+        if cut and not self.cut:
             _log.warning(
                 "a reflection was cut at %d tokens: raise max_tokens (reflection_tokens in a config)", self.max_tokens
             )
-        self.written += len(written)
-        self.cut += sum(each.cut for each in written)
+        self.written, self.cut = self.written + len(written), self.cut + cut
         return [each.text for each in written]
 
 
@@ -107,8 +97,7 @@ _ROLES: WeakKeyDictionary[object, str] = WeakKeyDictionary()  # what the weights
 
 def take_role(model: LanguageModel, role: str, one_model: bool) -> None:
     """Note that a model's weights learn to be the `"policy"` or the `"reflector"`."""
-    weights = model.adapter or model.model
-    known = _ROLES.setdefault(weights, role)
+    known = _ROLES.setdefault(model.adapter or model.model, role)
     if known != role and not one_model:
         raise UsageError(
             f"these weights are the {known}'s, which learning to be the {role} would change: train base.copy() for "
@@ -119,9 +108,11 @@ def take_role(model: LanguageModel, role: str, one_model: bool) -> None:
 def check_apart(policy: LanguageModel, reflector: Reflector | None, one_model: bool) -> None:
     """Raise `UsageError` unless the players have weights of their own, or one model is asked for, and is both."""
     model = reflector.model if reflector else None
-    same = isinstance(model, LanguageModel) and model.model is policy.model
-    adapters = (policy.adapter, model.adapter) if isinstance(model, LanguageModel) else (None, None)
-    same = same and (adapters[0] is adapters[1] or None in adapters)
+    same = (
+        isinstance(model, LanguageModel)
+        and model.model is policy.model
+        and (policy.adapter is model.adapter or None in (policy.adapter, model.adapter))
+    )
     if same and not one_model:
         raise UsageError(
             "the policy and the reflector are one model: train base.copy() for each, or pass one_model=True "
@@ -201,26 +192,21 @@ def decide(
     if isinstance(policy, WritingPolicy):
         return _written(policy, states, reflections, draws)
     asked = list(zip(states, commands, reflections, strict=True))
-    _answer(policy, [each for each in dict.fromkeys(asked) if each not in known], rng, known)
+    _answer(policy, asked, rng, known)
     answers = [known[each] for each in asked]
-    labels = [each.labels for each in answers]
     logits = pad_sequence([each.logits for each in answers], batch_first=True, padding_value=float("-inf"))
-    drawn = torch.zeros(len(answers))
-    if rng is None and own is None:
-        chosen: Tensor = logits.argmax(dim=1)
-    else:
-        # The largest of the logits, each with its own Gumbel noise, is a draw from their softmax.
-        noise = np.zeros(tuple(logits.shape))
-        if own is not None:
-            for row, (each, generator) in enumerate(zip(labels, own, strict=True)):
-                noise[row, : len(each)] = generator.gumbel(size=len(each))
-        elif rng is not None:
-            noise = rng.gumbel(size=tuple(logits.shape))
-        chosen = (logits + torch.from_numpy(noise).float()).argmax(dim=1)
-        drawn = torch.log_softmax(logits, dim=1).gather(1, chosen[:, None])[:, 0]
+    noise = np.zeros(tuple(logits.shape))
+    if own is not None:
+        for row, (each, generator) in enumerate(zip(answers, own, strict=True)):
+            noise[row, : len(each.labels)] = generator.gumbel(size=len(each.labels))
+    elif rng is not None:
+        noise = rng.gumbel(size=noise.shape)
+    # The largest of the logits, each with its own Gumbel noise, is a draw from their softmax.
+    chosen = (logits + torch.from_numpy(noise).float()).argmax(dim=1)
+    said = torch.log_softmax(logits, dim=1).gather(1, chosen[:, None])[:, 0] if draws else torch.zeros(len(answers))
     return [
         Decision(state, answer.prompt, answer.labels, choice, answer.reflection, log_probability)
-        for state, answer, choice, log_probability in zip(states, answers, chosen.tolist(), drawn.tolist(), strict=True)
+        for state, answer, choice, log_probability in zip(states, answers, chosen.tolist(), said.tolist(), strict=True)
     ]
 
 
@@ -247,14 +233,13 @@ def choice_chances(
 ) -> list[float]:
     """Return the probability of each command at temperature 1, with labels in order, after this reflection."""
     asked = (state, commands, reflection)
-    if asked not in known:
-        _answer(policy, [asked], None, known)
-    chances: list[float] = torch.softmax(known[asked].logits.float(), 0).tolist()
-    return chances
+    _answer(policy, [asked], None, known)
+    return torch.softmax(known[asked].logits.float(), 0).tolist()
 
 
-def _answer(policy: LanguageModel, new: Sequence[Question], rng: np.random.Generator | None, known: Answers) -> None:
+def _answer(policy: LanguageModel, asked: Sequence[Question], rng: np.random.Generator | None, known: Answers) -> None:
     """Add the answers to new questions."""
+    new = [each for each in dict.fromkeys(asked) if each not in known]
     if not new:
         return
     listed = [policy.list_actions(commands, rng) for _, commands, _ in new]

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -57,14 +57,9 @@ def _state() -> Any:
     return state
 
 
-@contextmanager
-def first_before_others() -> Iterator[None]:
+def first_before_others() -> AbstractContextManager[None]:
     """Let the first process do what is inside before the others do, who then find its files."""
-    if count() == 1:
-        yield
-        return
-    with _state().main_process_first():
-        yield
+    return nullcontext() if count() == 1 else _state().main_process_first()
 
 
 def part(items: Sequence[T]) -> Sequence[T]:

@@ -6,9 +6,10 @@ optimizer and learning-rate schedule.
 
 from __future__ import annotations
 
+import logging
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -20,7 +21,7 @@ from torch.utils.tensorboard import SummaryWriter
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import History
 from reference_agent import processes
-from reference_agent.algorithms import load_algorithm, ppo
+from reference_agent.algorithms import load_algorithm, methods
 from reference_agent.algorithms.policy_gradient import Learner, Update
 from reference_agent.checkpoint import Checkpoints, Iterations, dropout_seed, random_state
 from reference_agent.curriculum import Stage, Tasks, for_learning, passed
@@ -36,6 +37,12 @@ from reference_agent.run.inputs import training
 Row = dict[str, float]
 
 Algorithm = Callable[[Learner, Sequence[Episode]], Update]
+_log = logging.getLogger(__name__)
+_SURE = 0.01  # nats of entropy
+_TOO_SURE = (
+    "the policy's entropy is %.4f nats: it always does the same, so RL has nothing to compare; take fewer steps in "
+    "sft_policy, or give it sft_policy.doubt, with labels sft_policy.smoothing"
+)
 
 
 class Stopped(Exception):  # noqa: N818 (not an error: the user asked for it)
@@ -126,26 +133,24 @@ def _reinforced(
     folder: Path | None,
     report: Callable[[Row], None],
 ) -> list[Row]:
-    if reflector is not None and reflector.model is not policy:
+    if reflector and reflector.model is not policy:
         reflector.freeze()
-    critic = ppo.make_critic(policy) if settings.critic else None
+    critic = methods.make_critic(policy) if settings.critic else None
     for module in policy.model.modules() if settings.dropout_rate else ():
         if hasattr(module, "attention_dropout"):
             module.attention_dropout = settings.dropout_rate
     checkpoints, rng = Checkpoints(folder, policy, critic), np.random.default_rng([seed, 4])
     before = checkpoints.reference() if settings.reference_kl else None
-    resumed = checkpoints.resume(Iterations)
-    progress = resumed or Iterations(0, 0, [random_state(rng)], {}, [])
+    progress = checkpoints.resume(Iterations) or Iterations(0, 0, [random_state(rng)], {}, [])
     (rng.bit_generator.state,) = progress.random
-    if reflector is not None:
+    if reflector:
         reflector.cache.update(progress.reflections)
-    curve = list(progress.curve)
-    beside = [] if critic is None else [*critic.parameters()]
+    curve, beside = list(progress.curve), [*critic.parameters()] if critic else []
     policy.optimizer(settings.learning_rate)  # refuses weights that cannot be trained, before anything is played
     update: Algorithm = load_algorithm(settings.algorithm)
-    frozen = _fingerprint(reflector)
-    writes = processes.number() == 0
-    with _interruptible() as interrupted, _events(folder, len(curve)) as record:
+    frozen, writes = _fingerprint(reflector), processes.number() == 0
+    events = SummaryWriter(str(folder / "tensorboard"), purge_step=len(curve)) if folder and writes else nullcontext()
+    with _interruptible() as interrupted, events as writer:
         for number in range(progress.part, len(stages)):
             stage = stages[number]
             optimizer = policy.optimizer(settings.learning_rate, settings.weight_decay, beside)
@@ -169,11 +174,15 @@ def _reinforced(
                         f"{error} in iteration {iteration + 1} of stage {number}: lower rl.learning_rate and train "
                         f"with another --out; {kept}"
                     ) from None
-                if reflector is not None and not reflector.frozen:
+                if reflector and not reflector.frozen:
                     reflector.cache.clear()  # after the update it would say something else
+                if not curve and row.get("entropy", _SURE) < _SURE:
+                    _log.warning(_TOO_SURE, row["entropy"])
                 row |= {"stage": number, "iteration": iteration + 1}
                 curve.append(row)
-                record(row, len(curve))
+                if writer:
+                    for key, value in row.items():
+                        writer.add_scalar(f"rl/{key}", value, len(curve))
                 report(row)
                 finished = iteration + 1 == stage.iterations or passed(stage, number, curve)
                 stop = processes.anyone(interrupted())
@@ -191,21 +200,14 @@ def _reinforced(
 
 
 def _iterate(
-    envs: Any,
-    tasks: Tasks,
-    learner: Learner,
-    reflector: Reflector | None,
-    history: History,
-    update: Algorithm,
+    envs: Any, tasks: Tasks, learner: Learner, reflector: Reflector | None, history: History, update: Algorithm
 ) -> Row:
     """Sample a batch of trajectories and update the policy with it (lines 24 to 34)."""
-    settings = learner.config
-    drawn = [tasks.draw(learner.rng) for _ in range(settings.batch // settings.group)]
-    task_ids = [task_id for task_id in drawn for _ in range(settings.group)]
+    settings, model, rng = learner.config, learner.policy.model, learner.rng
+    sampled = [tasks.draw(rng) for _ in range(settings.batch // settings.group)]
+    task_ids = [task_id for task_id in sampled for _ in range(settings.group)]
     cut, written = (reflector.cut, reflector.written) if reflector else (0, 0)
-    model = learner.policy.model
     model.train(settings.dropout == "always")
-    rng = learner.rng
     if processes.count() > 1:
         # The generator that all have in common draws a seed for each one's own part of the episodes.
         rng = np.random.default_rng([int(rng.integers(2**63)), processes.number()])
@@ -216,7 +218,7 @@ def _iterate(
     model.eval()
     check_finite(learner.optimizer)
     row: Row = {}
-    if reflector is not None:
+    if reflector:
         row = {"reflections": float(reflector.written - written), "reflections_cut": float(reflector.cut - cut)}
     row |= {
         "success": float(np.mean([each.success for each in episodes])),
@@ -224,21 +226,6 @@ def _iterate(
         "steps": float(np.mean([len(each.rewards) for each in episodes])),
     }
     return row | {name: value for name, value in result._asdict().items() if value is not None}
-
-
-@contextmanager
-def _events(folder: Path | None, done: int) -> Iterator[Callable[[Row, int], None]]:
-    """Give what writes a row of the curve for TensorBoard; of several processes only the first writes."""
-    if folder is None or processes.number() > 0:
-        yield lambda row, number: None
-        return
-    with SummaryWriter(str(folder / "tensorboard"), purge_step=done) as writer:
-
-        def record(row: Row, number: int) -> None:
-            for key, value in row.items():
-                writer.add_scalar(f"rl/{key}", value, number)
-
-        yield record
 
 
 def _fingerprint(reflector: Reflector | None) -> str | None:

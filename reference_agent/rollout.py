@@ -69,34 +69,28 @@ def sample_episodes(
             actions[index] = decision.command(listed)
         observations, rewards, terminated, truncated, infos = envs.step(actions)  # line 30
         for index, decision in zip(running, decisions, strict=True):
-            episodes[index].decisions.append(decision)
-            episodes[index].rewards.append(_finite(float(rewards[index]), actions[index], task_ids[index]))
-            episodes[index].success = bool(infos["success"][index])
-            paths[index].append(PathStep(actions[index], infos["feedback"][index]))
-        ended = terminated | truncated
-        running = [index for index in running if not ended[index]]
+            episode, action, reward = episodes[index], actions[index], float(rewards[index])
+            if not isfinite(reward):
+                what = f"the environment's reward for {action!r} in task {task_ids[index]!r} is {reward}"
+                raise UsageError(f"{what}: mend the environment")
+            episode.decisions.append(decision)
+            episode.rewards.append(reward)
+            episode.success = bool(infos["success"][index])
+            paths[index].append(PathStep(action, infos["feedback"][index]))
+        running = [index for index in running if not (terminated[index] or truncated[index])]
     return episodes
-
-
-def _finite(reward: float, action: str, task_id: str) -> float:
-    if not isfinite(reward):
-        raise UsageError(
-            f"the environment's reward for {action!r} in task {task_id!r} is {reward}: mend the environment"
-        )
-    return reward
 
 
 @contextmanager
 def _without_dropout(*players: object) -> Iterator[None]:
     """Play without dropout, which would make greedy games differ; then the models are as they were."""
-    models = [each.model for each in players if isinstance(each, LanguageModel)]
-    training = [model.training for model in models]
-    for model in models:
+    training = [(each.model, each.model.training) for each in players if isinstance(each, LanguageModel)]
+    for model, _ in training:
         model.eval()
     try:
         yield
     finally:
-        for model, before in zip(models, training, strict=True):
+        for model, before in training:
             model.train(before)
 
 
@@ -134,9 +128,9 @@ def play(
     stage = for_playing(env, split)
     rng = np.random.default_rng(seed)
     envs, tasks = stage.make_many(episodes), Tasks(stage)
-    drawn = [tasks.draw(rng) for _ in range(episodes)]
+    sampled = [tasks.draw(rng) for _ in range(episodes)]
     with _without_dropout(policy, reflector.model if reflector else None):
-        played = sample_episodes(envs, drawn, policy, reflector, history, None if greedy else rng)
+        played = sample_episodes(envs, sampled, policy, reflector, history, None if greedy else rng)
     envs.close()
     tasks.close()
     return played

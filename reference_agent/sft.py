@@ -33,7 +33,6 @@ Report = Callable[[int, float], None]
 # The loss of a batch, in one summand for each of this process's micro-batches.
 Losses = Callable[[Sequence[Example]], Iterator[Tensor]]
 
-
 _NOTHING = (
     "there is no example to learn from: collect more trajectories; the policy is shown those of "
     "collect.policy_trajectories, less mistakes and restarts"
@@ -76,10 +75,7 @@ def fine_tune_reflector(
         UsageError: There is nothing to learn from, the model is the policy, a setting cannot be or has no effect, a
             gradient or a weight is not finite, or the folder is of other arguments or damaged.
     """
-    check_sft(config)
-    check_rate(model, config, SFTConfig())
-    model.optimizer(config.learning_rate)  # refuses weights that cannot be trained, before they have a role
-    take_role(model, "reflector", one_model)
+    _check(model, config, "reflector", one_model)
     rng = np.random.default_rng([seed, 2])
     with training(folder, model, job="reflector", examples=digest_all(examples), config=config, seed=seed):
         _tune(model, examples, _reflector_losses(model, config), config, [rng], seed, report, folder)
@@ -103,15 +99,20 @@ def fine_tune_policy(
     `policy_negatives`. Arguments and errors are those of `fine_tune_reflector`; `reflect` says whether the prompts
     contain R.
     """
-    check_sft(config)
-    check_rate(model, config, PolicySFTConfig())
     refuse("", idle_policy(config, reflect, head_of(model)))
-    model.optimizer(config.learning_rate)
-    take_role(model, "policy", one_model)
+    _check(model, config, "policy", one_model)
     rng, shown = np.random.default_rng([seed, 3]), [each for each in examples if each.shown]
     with training(folder, model, job="policy", examples=digest_all(shown), config=config, seed=seed, reflect=reflect):
         _tune(model, shown, _policy_losses(model, reflect, config, rng), config, [rng], seed, report, folder)
     return model
+
+
+def _check(model: LanguageModel, config: SFTConfig, role: str, one_model: bool) -> None:
+    """Refuse settings that cannot be, or weights that cannot be trained; then give these a role."""
+    check_sft(config)
+    check_rate(model, config, type(config)())
+    model.optimizer(config.learning_rate)
+    take_role(model, role, one_model)
 
 
 def fine_tune_both(
@@ -129,16 +130,15 @@ def fine_tune_both(
     sum of both losses.
     """
     shown = [each for each in examples if each.shown]
-    rng = np.random.default_rng([seed, 3])
-    reflect, choose = _reflector_losses(model, reflector), _policy_losses(model, True, policy, rng)
+    random = [np.random.default_rng([seed, number]) for number in (2, 3)]
+    reflect, choose = _reflector_losses(model, reflector), _policy_losses(model, True, policy, random[1])
 
     def losses(batch: Sequence[Example]) -> Iterator[Tensor]:
-        drawn = rng.integers(len(shown), size=policy.batch).tolist()
-        return chain(reflect(batch), choose([shown[index] for index in drawn]))
+        sampled = random[1].integers(len(shown), size=policy.batch).tolist()
+        return chain(reflect(batch), choose([shown[index] for index in sampled]))
 
     if not shown:
         raise UsageError(_NOTHING)
-    random = [np.random.default_rng([seed, 2]), rng]
     with training(folder, model, job="both", examples=digest_all(examples), config=[reflector, policy], seed=seed):
         _tune(model, examples, losses, reflector, random, seed, report, folder)
 
@@ -170,23 +170,21 @@ def _policy_losses(model: LanguageModel, reflect: bool, config: PolicySFTConfig,
             if writes:
                 yield share * model.completion_loss(prompts, [each.answer for each in part])
             else:
-                logits = model.choice_logits(prompts, [each.labels for each in part])
-                yield share * _choice_loss(logits, part, config.smoothing)
+                yield share * _choice_loss(model.choice_logits(prompts, [each.labels for each in part]), part, config)
 
     return losses
 
 
-def _choice_loss(logits: Tensor, asked: Sequence[_Asked], smoothing: float) -> Tensor:
+def _choice_loss(logits: Tensor, asked: Sequence[_Asked], config: PolicySFTConfig) -> Tensor:
     """Return the mean loss of choosing the right labels, whose targets are smoothed over each list."""
     log_probabilities = torch.log_softmax(logits, dim=1)
     targets = torch.tensor([each.target for each in asked])
     certain = -log_probabilities.gather(1, targets[:, None]).mean()
     # Divided by the widest list last, so that lists of one length give the very bits that a plain mean gives.
-    widest = logits.shape[1]
-    stretch = widest / torch.tensor([len(each.labels) for each in asked])
+    widest, lengths = logits.shape[1], torch.tensor([len(each.labels) for each in asked])
     sums = log_probabilities.where(log_probabilities.isfinite(), 0.0).sum(dim=1)
-    even = -(sums * stretch).mean() / widest
-    return (1 - smoothing) * certain + smoothing * even
+    even = -(sums * (widest / lengths)).mean() / widest
+    return (1 - config.smoothing) * certain + config.smoothing * even
 
 
 def _parts(
@@ -224,17 +222,17 @@ def _tune(
     optimizer = model.optimizer(config.learning_rate, config.weight_decay)
     if model.origin is not None:
         model.origin.check(chain.from_iterable(each.commands for each in examples))
-    done, order = 0, list[int]()
-    checkpoints, writes = Checkpoints(folder, model), processes.number() == 0
+    checkpoints, done, order = Checkpoints(folder, model), 0, list[int]()
     if last := checkpoints.resume(Steps):
         checkpoints.load_optimizer(optimizer)
         for rng, state in zip(random, last.random, strict=True):
             rng.bit_generator.state = state
         done, order = last.step, last.order
     model.model.train()
+    warm_up = min(20, -(-config.steps // 3))
     for step in range(done, config.steps):
         for group in optimizer.param_groups:  # linear warm-up, then linear decay
-            group["lr"] = config.learning_rate * min(1.0, (step + 1) / 20, 1.05 - step / config.steps)
+            group["lr"] = config.learning_rate * min(1.0, (step + 1) / warm_up, 1.05 - step / config.steps)
         while len(order) < config.batch:
             order += random[0].permutation(len(examples)).tolist()
         batch, order = [examples[index] for index in order[: config.batch]], order[config.batch :]
@@ -242,13 +240,12 @@ def _tune(
         try:
             with dropout_seed(seed, 6, step):
                 model.descend(optimizer, _noted(losses_of(batch), values), config.clip, together=True)
-            reached = Steps(0, step + 1, [random_state(rng) for rng in random], order)
-            if step + 1 == config.steps:
+            last_one = step + 1 == config.steps
+            if last_one:
                 check_finite(optimizer)
-                if writes:
-                    checkpoints.save(reached, optimizer)
-            elif writes:
-                checkpoints.save_sometimes(reached, optimizer)
+            if processes.number() == 0:
+                reached = Steps(0, step + 1, [random_state(rng) for rng in random], order)
+                checkpoints.save(reached, optimizer, always=last_one)
         except NotFinite as error:
             raise UsageError(
                 f"{error} in step {step + 1} of {config.steps} of a supervised fine-tuning: lower its learning_rate "

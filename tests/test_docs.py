@@ -44,7 +44,7 @@ def test_every_part_that_is_made_stands_on_one_page() -> None:
 def test_the_readme_names_each_family_and_its_page() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     linked = re.findall(r"^\| \[\w+\]\(docs/(\w+)\.md\) \|", text, re.MULTILINE)
-    assert linked == list(GENERATED["families"]())
+    assert linked == [name for name in GENERATED["families"]() if "-" not in name]  # the others are parts of a page
 
 
 def test_every_extra_has_a_line_that_says_what_it_is_for() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
+import json
+import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,7 +15,7 @@ from urllib.parse import unquote, urldefrag
 
 import pytest
 
-from tests.chromium import needs_chromium, rendered
+from tests.chromium import beyond, needs_chromium, rendered, scripted
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("sphinx", reason="Sphinx is not installed: pip install -e '.[docs]'")
     out = tmp_path_factory.mktemp("docs") / "site"
-    begun = time.monotonic()
+    begun = sum(os.times()[:4])  # processor time: other work on the machine does not count
     done = subprocess.run(
         [sys.executable, str(ROOT / "docs/site.py"), str(out), "board/index.html"],
         capture_output=True,
@@ -31,7 +33,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stderr
-    assert time.monotonic() - begun < 120
+    assert sum(os.times()[:4]) - begun < 120
     (out / "board").mkdir()
     (out / "board/index.html").touch()  # `make docs` builds the leaderboard there
     return out
@@ -122,3 +124,23 @@ def test_a_browser_reads_and_searches_it_without_a_server(site: Path, tmp_path: 
     assert "episode.gif" in first
     found = rendered(site / "search.html", tmp_path / "profile", "?q=bubblewrap", wait=4_000)
     assert "docs/dev/sandbox.html" in found
+
+
+@needs_chromium
+def test_a_console_block_is_copied_without_its_prompts(site: Path, tmp_path: Path) -> None:
+    press = """addEventListener("load", () => {
+      navigator.clipboard.writeText = async (text) => { document.title = JSON.stringify(text); };
+      document.querySelector("div.highlight-console button.copy").click();
+    });"""
+    shown = rendered(scripted(site / "docs/own_repository.html", press), tmp_path / "profile", wait=2_000)
+    title = re.findall(r"<title>(.*?)</title>", shown)[0]
+    copied = json.loads(html.unescape(title))
+    assert copied == 'natlang explore --repo natlang_envs "which file computes the Wilson interval?" --agent bm25'
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    "page", ["index", "docs/api", "docs/protocols", "docs/dangerous_taxi", "benchmarks/results/gain"]
+)
+def test_pages_fit_a_phone(page: str, site: Path, tmp_path: Path) -> None:
+    assert beyond(site / f"{page}.html", tmp_path / "profile") == []

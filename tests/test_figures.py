@@ -15,8 +15,9 @@ from statistics import fmean
 import pytest
 
 from leaderboard.result import LEDGER_FILE, Result, read_ledger
+from natlang_envs.evaluation.protocols import load_protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
-from natlang_envs.evaluation.statistics import over_seeds
+from natlang_envs.evaluation.statistics import Interval, two_level_interval
 
 ROOT = Path(__file__).parents[1]
 PLACE = re.compile(r"\{(\w+) ([\w./-]+)\}")
@@ -39,8 +40,8 @@ def mean(series: str) -> str:
     return f"{{mean {series}}}%"
 
 
-def student(series: str, dash: str = " to ") -> str:
-    """The mean with Student's interval over the seeds."""
+def seeds(series: str, dash: str = " to ") -> str:
+    """The mean with the interval over seeds and tasks, as the board shows the row of all seeds."""
     return f"{mean(series)} ({{below {series}}}{dash}{{above {series}}})"
 
 
@@ -62,13 +63,13 @@ FIGURES = {
     ],
     "benchmarks/results/taxi_unseen_cities.md": [
         f"| pickup, SFT only | greedy | {cells(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} |"
-        f" {student(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} |",
+        f" {seeds(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} |",
         f"| **pickup, Reflect-RL best** | greedy | {cells(f'{PICKUP}-cities/v1/reflect-rl-tiny-best', '**')} |"
-        f" **{student(f'{PICKUP}-cities/v1/reflect-rl-tiny-best')}** |",
+        f" **{seeds(f'{PICKUP}-cities/v1/reflect-rl-tiny-best')}** |",
         f"| dropoff, SFT only | greedy | {cells(f'{DROPOFF}-cities/v1/reflect-rl-tiny-sft-only', count=2)} |"
-        f" not trained | {mean(f'{DROPOFF}-cities/v1/reflect-rl-tiny-sft-only')} |",
+        f" not trained | {seeds(f'{DROPOFF}-cities/v1/reflect-rl-tiny-sft-only')} |",
         f"| **dropoff, Reflect-RL best** | greedy | {cells(f'{DROPOFF}-cities/v1/reflect-rl-tiny-best', '**', 2)} |"
-        f" not trained | **{mean(f'{DROPOFF}-cities/v1/reflect-rl-tiny-best')}** |",
+        f" not trained | **{seeds(f'{DROPOFF}-cities/v1/reflect-rl-tiny-best')}** |",
     ],
     "benchmarks/results/table2.md": [
         f"| random | | {whole(f'{PICKUP}/v1/random')} | | {whole(f'{DROPOFF}/v1/random')} | |"
@@ -85,11 +86,11 @@ FIGURES = {
         f" {{won {TOMATO}/reflect-rl-tiny-best}}, 38, 31",
     ],
     "benchmarks/results/gain.md": [
-        f"| Taxi pickup, teacher slips, 100 demonstrations | sampled | {student(f'{PICKUP}/v1/sft-slips-100')} |"
-        f" {student(f'{PICKUP}/v1/reflect-rl-slips-100')} |",
+        f"| Taxi pickup, teacher slips, 100 demonstrations | sampled | {seeds(f'{PICKUP}/v1/sft-slips-100')} |"
+        f" {seeds(f'{PICKUP}/v1/reflect-rl-slips-100')} |",
     ],
     "benchmarks/results/alfworld_agent.md": [
-        f"(`alfworld-generated/v1`) | greedy | {cells(ALFWORLD, '**')} | {student(ALFWORLD)} |",
+        f"(`alfworld-generated/v1`) | greedy | {cells(ALFWORLD, '**')} | {seeds(ALFWORLD)} |",
     ],
     "benchmarks/results/autoexplore_learned.md": [
         f"| any depth, natural, 604 | {DASH} | {rate('autoexplore/v1/bm25')} | {DASH} | {DASH} |"
@@ -127,11 +128,16 @@ def value(statistic: str, name: str) -> float:
         return result(name).outcomes.count("1")
     if statistic in {"rate", "low", "high"}:
         return 100 * getattr(result(name), "success_rate" if statistic == "rate" else statistic)
-    seeds = [entry for entry in ledger() if re.fullmatch(rf"{name}-seed\d+", entry)]
-    rates = [result(entry).success_rate for entry in seeds]
-    return 100 * {"mean": fmean, "below": lambda x: over_seeds(x).low, "above": lambda x: over_seeds(x).high}[
-        statistic
-    ](rates)
+    mean, (low, high) = of_seeds(name)
+    return 100 * {"mean": mean, "below": low, "above": high}[statistic]
+
+
+@cache
+def of_seeds(name: str) -> tuple[float, Interval]:
+    results = [result(entry) for entry in ledger() if re.fullmatch(rf"{name}-seed\d+", entry)]
+    protocol = load_protocol(name.rpartition("/")[0])
+    rates = [[fmean(episodes) for episodes in each.by_task(protocol).values()] for each in results]
+    return fmean(each.success_rate for each in results), two_level_interval(rates)
 
 
 def unlike(page: str, words: str) -> list[str]:

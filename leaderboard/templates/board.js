@@ -48,6 +48,22 @@ function listed(title, numbers, first, second) {
   return box;
 }
 
+// The two-sided p-value of an exact test of signs over tasks, as natlang_envs.evaluation.statistics.paired_p has it.
+function pairedP(first, second) {
+  const divisor = (a, b) => (b ? divisor(b, a % b) : a);
+  const [a, b] = [first, second].map((entry) => entry.outcomes.length / tasks.length);
+  const parts = Math.min(1000, (a * b) / divisor(a, b));
+  const differences = tasks.map((_, task) => Math.round(parts * (won(first, task) - won(second, task)))).filter(Boolean);
+  let chances = new Float64Array([1]);
+  for (const each of differences.map(Math.abs)) {
+    const next = new Float64Array(chances.length + 2 * each);
+    chances.forEach((chance, at) => { next[at] += chance / 2; next[at + 2 * each] += chance / 2; });
+    chances = next;
+  }
+  const total = (chances.length - 1) / 2, far = Math.abs(differences.reduce((sum, each) => sum + each, 0));
+  return Math.min(1, chances.reduce((sum, chance, at) => (Math.abs(at - total) >= far ? sum + chance : sum), 0));
+}
+
 function compare() {
   const first = entries[one.value], second = entries[other.value];
   const kinds = { [`${first.name} does better`]: [], [`${second.name} does better`]: [], "Both win": [], "Neither wins": [], "Equal otherwise": [] };
@@ -57,7 +73,9 @@ function compare() {
     const kind = here > there ? 0 : there > here ? 1 : here === 1 ? 2 : here === 0 ? 3 : 4;
     (kinds[names[kind]] ??= []).push(task);
   });
-  compared.replaceChildren(...names.filter((name) => kinds[name].length).map((name) => listed(name, kinds[name], first, second)));
+  const p = pairedP(first, second), said = document.createElement("p");
+  said.append(`Paired test over ${tasks.length} tasks: p ${p < 0.0001 ? "< 0.0001" : `= ${p.toPrecision(2)}`}, two-sided and exact.`);
+  compared.replaceChildren(said, ...names.filter((name) => kinds[name].length).map((name) => listed(name, kinds[name], first, second)));
   history.replaceState(null, "", `#compare=${encodeURIComponent(first.name)}&with=${encodeURIComponent(second.name)}`);
 }
 if (entries.length > 1) {

@@ -25,22 +25,38 @@ for (const table of document.querySelectorAll("table.standings")) {
       head.setAttribute("aria-sort", order);
       // The mark of a tie speaks of the row above, which is another one now.
       table.classList.toggle("sorted", !(column === 0 && order === "ascending"));
+      narrow();
     });
   });
 }
 
-// Search and filter: "/" goes to the search field.
+// Search and filter: "/" goes to the search field. Of a long table only the first rows are laid out.
 const search = document.getElementById("search"), group = document.getElementById("group");
-const track = document.getElementById("track");
+const track = document.getElementById("track"), more = document.getElementById("more");
+const texts = new WeakMap(), step = 200;
+let most = step;
+function textOf(row) {
+  if (!texts.has(row)) texts.set(row, row.textContent.toLowerCase());
+  return texts.get(row);
+}
 function narrow() {
+  let found = 0;
   const words = search.value.toLowerCase().split(/\s+/).filter((each) => each !== "");
   const groups = group ? group.value : "all";
   for (const row of document.querySelectorAll("table.standings tbody tr")) {
-    const text = row.textContent.toLowerCase();
     const wanted = groups === "all" || groups.split(" ").includes(row.dataset.group);
     const tracked = !track || track.value === "" || row.dataset.tracks.split(" ").includes(track.value);
-    row.hidden = !wanted || !tracked || !words.every((each) => text.includes(each));
+    const shown = wanted && tracked && words.every((each) => textOf(row).includes(each));
+    found += shown;
+    row.hidden = !shown || found > most;
   }
+  if (!more) return;
+  more.hidden = found <= most;
+  more.textContent = `Show ${step} more of ${found} rows`;
+}
+if (more) {
+  more.addEventListener("click", () => { most += step; narrow(); });
+  narrow();
 }
 search.addEventListener("input", narrow);
 for (const choice of [group, track]) if (choice) choice.addEventListener("change", narrow);

@@ -36,13 +36,7 @@ class OpenQuestionEnv(AutoExploreEnv):
 
 
 class AgentDriver:
-    """An agent that chooses among listed commands; it names a file, or leaves.
-
-    Args:
-        name: What the user called it, for messages.
-        agent: The agent.
-        seed: Of its random numbers.
-    """
+    """An agent that chooses among listed commands; it names a file, or leaves."""
 
     def __init__(self, name: str, agent: Agent, seed: int = 0) -> None:
         self._name = name
@@ -64,14 +58,8 @@ class AgentDriver:
             env = self._env = OpenQuestionEnv(copilot.sandbox.repository, copilot.question, copilot.steps)
             self._observation, info = env.reset(seed=self._seed)
             self._commands = info["admissible_commands"]
-        view = AgentInput(
-            env.task,
-            self._path,
-            self._observation,
-            self._commands,
-            self._rng,
-            env if is_privileged(self._agent) else None,
-        )
+        shown = env if is_privileged(self._agent) else None
+        view = AgentInput(env.task, self._path, self._observation, self._commands, self._rng, shown)
         decision = decide(self._agent, [view])[0]
         command = without_margins(decision.action, self._commands)
         self.tokens += decision.tokens

@@ -49,11 +49,6 @@ def question_words(question: str) -> tuple[str, ...]:
     return tuple(sorted({stem(word) for word in distinct - _COMMON or distinct}))
 
 
-def _opening(text: str) -> str:
-    lines = (line for line in text[: 1 << 14].splitlines() if line.strip())
-    return "\n".join(islice(lines, _OPENING))
-
-
 class Ranked(NamedTuple):
     """A file and how well it fits a question."""
 
@@ -62,18 +57,16 @@ class Ranked(NamedTuple):
 
 
 class Bm25:
-    """The word counts of every file of a repository, which all have to be read for it.
-
-    The words of a file's first lines count twice.
-    """
+    """The word counts of every file of a repository, which all have to be read for it."""
 
     def __init__(self, repository: Repository) -> None:
         self._counts: dict[str, Counter[str]] = {}
         for path in repository.files:
             content = repository.part(path, 0, LARGEST)
             text = "" if b"\0" in content else content.decode("utf-8", "ignore")
+            lines = (line for line in text[: 1 << 14].splitlines() if line.strip())
             self._counts[path] = Counter(words_of(text))
-            self._counts[path].update(words_of(_opening(text)))
+            self._counts[path].update(words_of("\n".join(islice(lines, _OPENING))))
         self._lengths = {path: counts.total() for path, counts in self._counts.items()}
         self._found_in = Counter(word for counts in self._counts.values() for word in counts)
 
@@ -99,9 +92,8 @@ class Bm25:
                 if times:
                     norm = 1 - _LENGTH + _LENGTH * self._lengths[path] / mean
                     scores[path] += weight * times * (_SATURATION + 1) / (times + _SATURATION * norm)
-        return sorted(
-            (Ranked(path, score) for path, score in scores.items()), key=lambda each: (-each.score, each.path)
-        )
+        ranked = (Ranked(path, score) for path, score in scores.items())
+        return sorted(ranked, key=lambda each: (-each.score, each.path))
 
 
 @lru_cache(maxsize=16)

@@ -6,19 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from natlang_envs.autoexplore.dataset.labels import Wording
-from natlang_envs.autoexplore.episode import GOAL_REWARD, Episode
+from natlang_envs.autoexplore.episode import GOAL_REWARD, HORIZON, Episode
 from natlang_envs.autoexplore.tasks import FAMILY, ExploreSplit, kinds_of_task, make_tasks
 from natlang_envs.env import NatLangEnv, Outcome
-from natlang_envs.errors import UsageError
-from natlang_envs.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, max_observation
+from natlang_envs.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, check_budget, max_observation
 from natlang_envs.repository.tree import Repository
-
-
-def check_budget(file_budget: int) -> int:
-    """Return the largest number of characters of a file that is shown."""
-    if not isinstance(file_budget, int) or file_budget < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UsageError(f"file_budget must be a whole number of at least 1, not {file_budget!r}")
-    return file_budget
 
 
 class AutoExploreEnv(NatLangEnv):
@@ -89,7 +81,7 @@ class AutoExploreEnv(NatLangEnv):
         repository: str | None = None,
         question: str | None = None,
         target: str | Sequence[str] | None = None,
-        horizon: int = 15,
+        horizon: int = HORIZON,
         file_budget: int = FILE_BUDGET,
         render_mode: str | None = None,
         wording: Wording = "natural",

@@ -8,31 +8,18 @@ from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.navigation import Navigation, navigation_of
-from natlang_envs.repository.texts import (
-    LAST_STEP,
-    LEFT,
-    RIGHT,
-    WRONG,
-    observation,
-    task_text,
-    unknown_command,
-)
+from natlang_envs.repository.texts import LAST_STEP, LEFT, RIGHT, WRONG, observation, task_text, unknown_command
 from natlang_envs.repository.tree import Repository, open_repository
 
 STEP_REWARD = -1.0
 GOAL_REWARD = 15.0
+HORIZON = 15  # steps of an episode, unless the environment is made with others
 
 
 class Episode:
     """Where the player is, and what was read.
 
-    Args:
-        task: What is asked.
-        budget: The largest number of characters of a file that `cat` shows.
-        repository: The index to use; None opens the task's folder.
-
-    Raises:
-        UsageError: The task's repository cannot be opened.
+    `cat` shows at most `budget` characters of a file; without `repository`, the task's folder is opened.
     """
 
     __slots__ = ("_shown", "goal", "navigation", "place", "task")
@@ -94,11 +81,7 @@ class Episode:
         return (*self.place.key, self._shown)
 
     def set_state(self, state: tuple[Any, ...]) -> None:
-        """Return to a state.
-
-        Raises:
-            UsageError: The repository has no such place.
-        """
+        """Return to a state, which an unfit repository may not have."""
         folder, page, shown = state
         try:
             self.place = self.navigation.place((folder, page))

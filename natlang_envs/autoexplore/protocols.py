@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from natlang_envs.autoexplore.dataset.labels import WORDINGS
-from natlang_envs.autoexplore.tasks import DEPTHS, LABELLED, LabelFileTasks, RepositoryTasks
+from natlang_envs.autoexplore.episode import HORIZON
+from natlang_envs.autoexplore.tasks import DEPTHS, LABELLED, RepositoryTasks, label_file_tasks
 from natlang_envs.evaluation.protocols import Episode, Protocol, write_protocols
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.tasks import hash_fraction
-
-_HORIZON = 15
 
 
 def protocols() -> Iterator[Protocol]:
@@ -31,7 +30,7 @@ def protocols() -> Iterator[Protocol]:
                 f"autoexplore{family}{'' if wording == 'natural' else f'-{wording}'}/v1",
                 f"NatLang/AutoExplore-{name}v0",
                 {"dataset": LABELLED, "split": "test", "wording": wording},
-                _HORIZON,
+                HORIZON,
                 1,
                 tuple(Episode(task_id, seed) for seed, task_id in enumerate(ids)),
                 f"Every question of {depths} about the repositories of the test split, {len(ids)} of them, in the "
@@ -44,13 +43,13 @@ def own_protocol(labels: Path, repository: Path) -> Protocol:
 
     Its name, and so its digest, holds the labels and the contents of the folder, wherever they lie.
     """
-    tasks = LabelFileTasks(labels, repository, None)
+    tasks = label_file_tasks(labels, repository)
     contents = f"{hashlib.sha256(labels.read_bytes()).hexdigest()} {open_repository(repository).digest}"
     return Protocol(
         name=f"own/{hashlib.sha256(contents.encode()).hexdigest()[:12]}",
         env_id="NatLang/AutoExplore-v0",
         kwargs={},
-        horizon=_HORIZON,
+        horizon=HORIZON,
         runs=1,
         episodes=tuple(Episode(task_id, seed) for seed, task_id in enumerate(tasks.ids())),
         description="Every label of a file of your own.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import NamedTuple
 
 from natlang_envs.autoexplore.baselines import question_words, words_of
@@ -20,11 +21,7 @@ class Place(NamedTuple):
 
 
 class Walk:
-    """Where a player stands in a repository, and the ways that it has seen.
-
-    Attributes:
-        here: Where it stands.
-    """
+    """Where a player stands in a repository, and the ways that it has seen."""
 
     def __init__(self) -> None:
         self.here = Place()
@@ -123,10 +120,9 @@ class DepthFirstSearch:
         for command in commands:
             if command.startswith("cd ") and command != UP and (*walk.here.folder, command[3:]) not in self._entered:
                 return command
-        if NEXT in commands:
-            return NEXT
-        if UP in commands:
-            return UP
+        for command in (NEXT, UP):
+            if command in commands:
+                return command
         return EXIT if best is None else self._towards(best, commands)
 
     def _towards(self, file: Seen, commands: tuple[str, ...]) -> str:
@@ -167,9 +163,4 @@ def steps_left(view: AgentInput, agent: str) -> int:
 
 def _shared(left: tuple[str, ...], right: tuple[str, ...]) -> int:
     """Return how many folders two ways have in common from the top."""
-    count = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))

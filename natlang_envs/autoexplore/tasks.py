@@ -78,12 +78,8 @@ def kinds_of_task(task_id: str) -> dict[str, str]:
 class RepositoryTasks(ExploreTasks):
     """The questions about the embedded repositories, or those of the labelled dataset, of one split.
 
-    Args:
-        split: `"train"`, `"validation"`, `"test"` or `"all"`; of labels also `"test_seen"`.
-        depth: 1, 2 or None for any: see `DEPTHS`.
-        dataset: `"embedded"`, `"labelled"`, or the name of a repository for its labels alone. None draws embedded tasks
-            in the split `"all"`, where it accepts the ids of labels too, and labels in any other.
-        wording: Of the labels' questions.
+    `dataset=None` draws embedded tasks in the split `"all"`, where it accepts the ids of labels too, and labels in any
+    other.
     """
 
     def __init__(
@@ -94,25 +90,17 @@ class RepositoryTasks(ExploreTasks):
         wording: Wording = "natural",
     ) -> None:
         _check_depth(depth)
-        drawn = dataset or (EMBEDDED if split == "all" else LABELLED)
-        tables = _tables(drawn, wording)
+        name = dataset or (EMBEDDED if split == "all" else LABELLED)
+        tables = _tables(name, wording)
         one_of("split", split, dict.fromkeys((*SPLITS, *tables)))
-        super().__init__(
-            (
-                task
-                for part, tasks in tables.items()
-                if split in ("all", part)
-                for task in tasks.values()
-                if _is_of_depth(task, depth)
-            ),
-            split,
-        )
+        chosen = (task for part, tasks in tables.items() if split in ("all", part) for task in tasks.values())
+        super().__init__((task for task in chosen if _is_of_depth(task, depth)), split)
         self._depth = depth
         self._wording: Wording = wording
         self._known_by_split = tables
         self._folders: dict[str, Path] = {}  # of the repositories asked for: to find one takes as long as some steps
         if not self.pool:
-            raise UsageError(f"the dataset {drawn!r} has no task of the split {split!r} and this depth: choose others")
+            raise UsageError(f"the dataset {name!r} has no task of the split {split!r} and this depth: choose others")
         self._accepts_labels = dataset is None and split == "all"
 
     def check(self, task_id: str) -> None:
@@ -141,50 +129,20 @@ class RepositoryTasks(ExploreTasks):
         return task._replace(folder=self._folders[name])
 
 
-class OwnTask(ExploreTasks):
-    """One question about a folder of the user's own.
-
-    Its id depends on the question and the targets alone, so it is the same on every machine and wherever the folder is.
-
-    Args:
-        repository: The folder.
-        question: What is asked.
-        target: The file that answers it, relative to the folder; or several of which any is right.
-        depth: As in `RepositoryTasks`.
-    """
-
-    def __init__(self, repository: str, question: str, target: str | Sequence[str], depth: int | None) -> None:
-        _check_depth(depth)
-        given = (target,) if isinstance(target, str) else tuple(target)
-        if not given:
-            raise UsageError("target is empty: name at least one file of the repository")
-        task = own_task(Path(repository), question, tuple(sorted({_target(repository, each) for each in given})))
-        super().__init__([task])
-        if not _is_of_depth(task, depth):
-            raise UsageError(f"target {task.targets[0]!r} has depth {task.depth}: {_other_id(task.depth)}")
-
-
-class LabelFileTasks(ExploreTasks):
-    """The labels of a file of the user's own, such as `natlang data label` writes, about one folder.
-
-    Args:
-        labels: The file.
-        repository: The folder; it may lie elsewhere than when the labels were made.
-        depth: As in `RepositoryTasks`.
-        wording: As in `RepositoryTasks`; a label without a natural wording is asked as it stands.
-    """
-
-    def __init__(self, labels: Path, repository: Path, depth: int | None, wording: Wording = "natural") -> None:
-        _check_depth(depth)
-        known = open_repository(repository)
-        tasks = [_task_of(label, repository, wording) for label in read_labels(labels)]
-        for task in tasks:
-            for path in task.targets:
-                if known.kind(path) != "file":
-                    raise UsageError(f"{labels}: {path}, which answers {task.id}, is no file of {repository}")
-        super().__init__(task for task in tasks if _is_of_depth(task, depth))
-        if not self.pool:
-            raise UsageError(f"{labels} has no label{'' if depth is None else ' of this depth'}: choose another file")
+def label_file_tasks(
+    labels: Path, repository: Path, depth: int | None = None, wording: Wording = "natural"
+) -> ExploreTasks:
+    """Return the labels of a user's own file about one folder, which may lie elsewhere than when they were made."""
+    known = open_repository(repository)
+    tasks = [_task_of(label, repository, wording) for label in read_labels(labels)]
+    for task in tasks:
+        for path in task.targets:
+            if known.kind(path) != "file":
+                raise UsageError(f"{labels}: {path}, which answers {task.id}, is no file of {repository}")
+    chosen = ExploreTasks(task for task in tasks if _is_of_depth(task, depth))
+    if not chosen.pool:
+        raise UsageError(f"{labels} has no label{'' if depth is None else ' of this depth'}: choose another file")
+    return chosen
 
 
 def _task_of(label: Label, folder: Path, wording: Wording) -> ExploreTask:
@@ -210,24 +168,30 @@ def make_tasks(
 ) -> ExploreTasks:
     """Return the tasks that the arguments of an environment describe."""
     wording = wording_named(wording)
+    _check_depth(depth)
     if repository is None and question is None and target is None:
         return RepositoryTasks(split, depth, dataset, wording)
     one_of("split", split, SPLITS)
     if split != "all":
         raise UsageError(f"a repository of your own has no split {split!r}: leave split out")
     if repository is not None and question is None and target is None and dataset is not None:
-        return LabelFileTasks(Path(dataset), Path(repository), depth, wording)
+        return label_file_tasks(Path(dataset), Path(repository), depth, wording)
     if repository is None or question is None or target is None:
         raise UsageError(
             "a repository of your own needs all three of repository, question and target, or labels as dataset"
         )
     if dataset is not None:
         raise UsageError(f"a repository of your own is in no dataset {dataset!r}: leave dataset out")
-    return OwnTask(repository, question, target, depth)
+    given = (target,) if isinstance(target, str) else tuple(target)
+    if not given:
+        raise UsageError("target is empty: name at least one file of the repository")
+    task = own_task(Path(repository), question, tuple(sorted({_target(repository, each) for each in given})))
+    if not _is_of_depth(task, depth):
+        raise UsageError(f"target {task.targets[0]!r} has depth {task.depth}: {_other_id(task.depth)}")
+    return ExploreTasks([task])
 
 
 def _target(repository: str, given: str) -> str:
-    """Return a target as the repository writes it."""
     opened = open_repository(repository)
     if not isinstance(given, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UsageError(f"target must be a path or a list of paths, not {given!r}")
@@ -250,21 +214,8 @@ def _is_of_depth(task: ExploreTask, depth: int | None) -> bool:
 
 
 def _other_id(depth: int) -> str:
-    """Return which environment has targets of a depth."""
     fitting = [f"Depth{name}-" for name, depths in DEPTHS.items() if depth in depths]
     return f"use {' or '.join(f'NatLang/AutoExplore-{name}v0' for name in (*fitting, ''))}"
-
-
-@cache
-def _embedded() -> dict[str, ExploreTask]:
-    """Return the tasks of the embedded repositories by id, in order."""
-    tasks: dict[str, ExploreTask] = {}
-    for file in sorted(_EMBEDDED.glob("*.json"), key=lambda path: path.name):
-        questions: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
-        for number, each in questions.items():
-            name = f"{file.stem}/{number}"
-            tasks[name] = ExploreTask(name, file.with_suffix(""), each["question"], tuple(each["targets"]))
-    return tasks
 
 
 def _found(tables: dict[str, dict[str, ExploreTask]], task_id: str) -> tuple[str, ExploreTask | None]:
@@ -291,8 +242,12 @@ def _tables(dataset: str, wording: Wording) -> dict[str, dict[str, ExploreTask]]
 @cache
 def _embedded_by_split() -> dict[str, dict[str, ExploreTask]]:
     tables: dict[str, dict[str, ExploreTask]] = {split: {} for split in SPLITS if split != "all"}
-    for name, task in _embedded().items():
-        tables[split_of_task(name)][name] = task
+    for file in sorted(_EMBEDDED.glob("*.json"), key=lambda path: path.name):
+        questions: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+        for number, each in questions.items():
+            name = f"{file.stem}/{number}"
+            task = ExploreTask(name, file.with_suffix(""), each["question"], tuple(each["targets"]))
+            tables[split_of_task(name)][name] = task
     return tables
 
 

@@ -4,9 +4,11 @@ main            the commands of the suite: envs, protocols, evaluate, replay; fi
 support         what all command lines share: one-line errors, safe printing, the extras
 play            `natlang play`
 serve           `natlang serve`
+protocol        `natlang protocol`: rounds that a public text draws
 explore         `natlang explore`, by an agent step by step
 answer          `natlang explore` without an agent: the best files and lines
 data, labels    `natlang data`: repositories, and labels
+sealed          `natlang data`: labels that are held back
 alfworld        `natlang alfworld`
 doctor          `natlang doctor`
 check_sandbox   `natlang check-sandbox`

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections import defaultdict
+from collections import Counter
 
 import typer
 from rich.progress import track
@@ -36,8 +36,8 @@ def check_sandbox_command() -> None:
         f"{isolation.name}, as {user}, {platform.system()} {platform.release()}, Python {platform.python_version()}"
     )
     typer.echo(f"Memory of all processes together: {who_counts_memory()}")
-    tried: defaultdict[str, int] = defaultdict(int)
-    held: defaultdict[str, int] = defaultdict(int)
+    tried: Counter[str] = Counter()
+    held: Counter[str] = Counter()
     failed: list[str] = []
     arena = Arena()
     try:

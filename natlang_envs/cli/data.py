@@ -1,4 +1,4 @@
-"""`natlang data`: the repositories of the dataset; what concerns labels is in `label_cli.py`."""
+"""`natlang data`: the repositories of the dataset; the commands about labels are in `labels`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from typing import Annotated
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 from rich.table import Column, Table
 
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, PinnedRepository, catalogue, pinned_repository
 from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.package_index import Index
-from natlang_envs.cli.labels import add_commands
+from natlang_envs.cli.labels import labels_app
+from natlang_envs.cli.sealed import sealed_app
 from natlang_envs.cli.support import printable
 from natlang_envs.errors import UsageError
 from natlang_envs.files import cache_folder
 
 data_app = typer.Typer(help="The labelled dataset of AutoExplore: fetch its repositories, make and check labels.")
 
-add_commands(data_app)
+data_app.registered_commands += labels_app.registered_commands
+data_app.registered_commands += sealed_app.registered_commands
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of repositories; all without any.")]
 
@@ -55,7 +57,7 @@ def fetch_command(names: Names = None) -> None:
             bar = bars[each.name]
             progress.start_task(bar)
             try:
-                fetch(each, index, lambda done, total, bar=bar: _advance(progress, bar, done, total))
+                fetch(each, index, lambda done, whole, bar=bar: progress.update(bar, completed=done, total=whole))
             except UsageError as error:
                 problems.append(str(error))
                 progress.console.print(f"{each.name}: {error}", style="red", markup=False, highlight=False)
@@ -67,10 +69,6 @@ def fetch_command(names: Names = None) -> None:
             f"{len(problems)} of {len(missing)} repositories could not be fetched; the first: {problems[0]}"
         )
     typer.echo(f"All {len(entries)} are here.")
-
-
-def _advance(progress: Progress, bar: TaskID, done: int, total: int | None) -> None:
-    progress.update(bar, completed=done, total=total)
 
 
 @data_app.command("verify")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import platform
@@ -10,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib import import_module, metadata
 from typing import Annotated, Any, Literal
 
 import typer
@@ -29,17 +28,11 @@ _LEAST_FREE = 1 << 30  # bytes: the repositories take 60 MB, models 300
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
-
-    Attributes:
-        what: What it is.
-        state: Whether it works, works with a limit, or is missing.
-        says: What was found; where it does not work, what that costs and what to do.
-    """
+    """One thing that was looked at."""
 
     what: str
     state: Literal["works", "limited", "missing"]
-    says: str
+    says: str  # what was found; where it does not work, what that costs and what to do
 
 
 def findings() -> Iterator[Finding]:
@@ -47,13 +40,15 @@ def findings() -> Iterator[Finding]:
     yield Finding("Python", "works", f"{platform.python_version()}, {platform.machine()}, {platform.system()}")
     yield _environments()
     yield _engine()
-    yield _finder()
+    yield _asked("natlang explore", _finder, "no answer without --agent")
     yield from _extras()
-    yield _isolation()
+    yield _asked("isolation", _isolation, "AutoExplore's sandbox runs no python or pip")
     if sys.platform.startswith("linux"):
         yield _memory_limit()
-    yield _repositories()
-    yield _official_games()
+    without = 'no AutoExplore with dataset="labelled", and none of its protocols'
+    yield _asked("repositories", _repositories, without)
+    without = 'no ALFWorld with source="official"; generated games need nothing'
+    yield _asked("official ALFWorld games", _official_games, without)
     yield _cache()
 
 
@@ -76,7 +71,7 @@ def doctor_command(
 
 def _engine() -> Finding:
     try:
-        engine = importlib.import_module("natlang_envs.alfworld.engine")
+        engine = _module("alfworld.engine")
     except UsageError as error:
         return Finding("ALFWorld's engine", "missing", str(error))
     says = "compiled" if engine.is_compiled() else "pure Python; docs/alfworld.md says how to compile it"
@@ -96,12 +91,14 @@ def _environments() -> Finding:
             failed.append(f"{each.id} ({type(error).__name__}: {error})")
     if failed:
         return Finding("environments", "missing", f"these do not play: {'; '.join(failed)}: install natlang-envs again")
-    return Finding("environments", "works", f"natlang-envs {version('natlang-envs')}: all {len(ENVIRONMENTS)} play")
+    return Finding(
+        "environments", "works", f"natlang-envs {metadata.version('natlang-envs')}: all {len(ENVIRONMENTS)} play"
+    )
 
 
 def _extras() -> Iterator[Finding]:
     for extra, cost in EXTRAS.items():
-        missing = [name for name in packages_of(extra) if not _is_installed(name)]
+        missing = [name for name in packages_of(extra) if not any(metadata.distributions(name=name))]
         what = f"extra {extra}"
         if missing:
             needed = f"{', '.join(missing)} needed for {cost}"
@@ -110,17 +107,9 @@ def _extras() -> Iterator[Finding]:
             yield Finding(what, "works", cost)
 
 
-def _is_installed(name: str) -> bool:
-    try:
-        version(name)
-    except PackageNotFoundError:
-        return False
-    return True
-
-
 def _module(name: str) -> Any:
     """Import a module of an environment's package by name: nothing else here depends on them."""
-    return importlib.import_module(f"natlang_envs.{name}")
+    return import_module(f"natlang_envs.{name}")
 
 
 def _asked(what: str, ask: Callable[[], str], cost: str) -> Finding:
@@ -131,22 +120,15 @@ def _asked(what: str, ask: Callable[[], str], cost: str) -> Finding:
         return Finding(what, "missing", f"{cost}; {error}")
 
 
-def _finder() -> Finding:
-    def ask() -> str:
-        engines = _module("finder.engines")
-        name = engines.engine_name()
-        engines.ENGINES[name](None)  # one in memory, which is refused where SQLite has no full-text index
-        return f"its index is made by {name} {engines.engine_version(name)}"
-
-    return _asked("natlang explore", ask, "no answer without --agent")
+def _finder() -> str:
+    engines = _module("finder.engines")
+    name = engines.engine_name()
+    engines.ENGINES[name](None)  # one in memory, which is refused where SQLite has no full-text index
+    return f"its index is made by {name} {engines.engine_version(name)}"
 
 
-def _isolation() -> Finding:
-    return _asked(
-        "isolation",
-        lambda: f"{_module('sandbox.isolation').find_isolation().name}; try it: natlang check-sandbox",
-        "AutoExplore's sandbox runs no python or pip",
-    )
+def _isolation() -> str:
+    return f"{_module('sandbox.isolation').find_isolation().name}; try it: natlang check-sandbox"
 
 
 def _memory_limit() -> Finding:
@@ -155,24 +137,18 @@ def _memory_limit() -> Finding:
     return Finding("memory limit", "works" if isolation.groups_folder() else "limited", words)
 
 
-def _repositories() -> Finding:
-    def ask() -> str:
-        entries = _module("autoexplore.dataset.catalogue").catalogue().values()
-        here = [each.name for each in entries if each.is_cached]
-        if len(here) < len(entries):
-            raise UsageError(f"{len(here)} of {len(entries)} are here: run natlang data fetch (60 MB, once)")
-        return f"all {len(here)} of the labelled dataset"
-
-    return _asked("repositories", ask, 'no AutoExplore with dataset="labelled", and none of its protocols')
+def _repositories() -> str:
+    entries = _module("autoexplore.dataset.catalogue").catalogue().values()
+    here = sum(each.is_cached for each in entries)
+    if here < len(entries):
+        raise UsageError(f"{here} of {len(entries)} are here: run natlang data fetch (60 MB, once)")
+    return f"all {here} of the labelled dataset"
 
 
-def _official_games() -> Finding:
-    def ask() -> str:
-        official = _module("alfworld.games.official")
-        folder = official.data_folder()
-        return f"{len(official.official_ids(folder, 'valid_unseen'))} unseen games in {folder}"
-
-    return _asked("official ALFWorld games", ask, 'no ALFWorld with source="official"; generated games need nothing')
+def _official_games() -> str:
+    official = _module("alfworld.games.official")
+    folder = official.data_folder()
+    return f"{len(official.official_ids(folder, 'valid_unseen'))} unseen games in {folder}"
 
 
 def _cache() -> Finding:

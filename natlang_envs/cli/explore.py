@@ -16,7 +16,6 @@ from natlang_envs.copilot.copilot import (
     MODES,
     AutoExploreCopilot,
     Driver,
-    Ending,
     HumanDriver,
     Mode,
     ModelDriver,
@@ -91,14 +90,13 @@ def explore_command(
             _print(console, copilot.task, "bold")
         try:
             ending = copilot.run(driver, lambda turn: _show_turn(console, turn, isinstance(driver, HumanDriver)))
-        except KeyboardInterrupt:
-            _print(console, "\nInterrupted.", "bold")
+        except (KeyboardInterrupt, UsageError) as error:
+            if isinstance(error, KeyboardInterrupt):
+                _print(console, "\nInterrupted.", "bold")
             _finish(console, copilot, driver, export)
             raise
-        except UsageError:
-            _finish(console, copilot, driver, export)
-            raise
-        _show_ending(console, copilot, ending)
+        style = "bold green" if copilot.succeeded else "bold red"
+        _print(console, _ENDINGS[ending.kind].format(ending.value), style)
         _finish(console, copilot, driver, export)
         if not copilot.succeeded:
             raise typer.Exit(1)
@@ -158,12 +156,10 @@ def _ask(console: Console, copilot: AutoExploreCopilot) -> str | None:
 def _state(copilot: AutoExploreCopilot) -> str:
     """Return what a person has to know before the next command."""
     folder = copilot.sandbox.cwd
-    lines = [
-        f"/work/{folder} ({copilot.steps_left} steps left)" if folder else f"/work ({copilot.steps_left} steps left)"
-    ]
+    lines = [f"{'/work/' if folder else '/work'}{folder} ({copilot.steps_left} steps left)"]
     if copilot.shown.files:
         here = copilot.sandbox.overlay.folder(folder)
-        names = [f"{name}/" for name in here.folders] + list(here.files)
+        names = [*(f"{name}/" for name in here.folders), *here.files]
         lines.append("  ".join(names[:200]) + (f"  (and {len(names) - 200} more: see ls)" if len(names) > 200 else ""))
     lines += [f"{each.label}. {each.command}" for each in copilot.choices()]
     return "\n".join(lines)
@@ -177,10 +173,6 @@ def _show_turn(console: Console, turn: Turn, typed: bool) -> None:
     result = turn.result
     if result.stdout or result.stderr or result.exit_code:
         _print(console, describe(result, _SHOWN_CHARACTERS), "red" if result.exit_code else "")
-
-
-def _show_ending(console: Console, copilot: AutoExploreCopilot, ending: Ending) -> None:
-    _print(console, _ENDINGS[ending.kind].format(ending.value), "bold green" if copilot.succeeded else "bold red")
 
 
 def _finish(console: Console, copilot: AutoExploreCopilot, driver: Driver, export: Path | None) -> None:
@@ -211,8 +203,8 @@ def _finish(console: Console, copilot: AutoExploreCopilot, driver: Driver, expor
         _print(console, f"{export} was not written: there is nothing to export.")
 
 
-def _style(line: str) -> Literal["green", "red", "cyan", "bold", ""]:
+def _style(line: str) -> str:
+    """Return the style of a line of a diff."""
     if line.startswith(("diff ", "--- ", "+++ ")):
         return "bold"
-    styles: dict[str, Literal["green", "red", "cyan"]] = {"+": "green", "-": "red", "@": "cyan"}
-    return styles.get(line[:1], "")
+    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")

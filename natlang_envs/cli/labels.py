@@ -9,36 +9,31 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from natlang_envs.autoexplore.dataset.blind_review import agreement, read_readings, readings_file
 from natlang_envs.autoexplore.dataset.export import write_export, write_state_actions
-from natlang_envs.autoexplore.dataset.labels import WORDINGS, Label, read_labels, wording_named
+from natlang_envs.autoexplore.dataset.labels import Label, read_labels, wording_named
 from natlang_envs.autoexplore.dataset.llm_labels import journal_of, make_labels
 from natlang_envs.autoexplore.dataset.report import (
-    DEPTHS,
-    Checked,
     Folders,
     Parts,
     all_parts,
-    bm25_right,
     check,
     counts,
-    depth_first_right,
     depth_group,
     folder_here,
-    rates,
+    searcher_rows,
     seen_by_players,
+    wordings_of,
 )
 from natlang_envs.autoexplore.dataset.shipped import digest, load_labels, part_named
-from natlang_envs.cli.support import LabelsOption, RepositoryOption, printable
+from natlang_envs.cli.support import LabelsOption, RepositoryOption, print_some, printable, progress_bar
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.repository.tree import open_repository
 
-_SHOWN_PROBLEMS = 50
-OWN = "labels"  # the part, and the exported split, of a user's own labels
+labels_app = typer.Typer()
+OWN = "labels"  # the split of a user's own labels
 Out = Annotated[Path, typer.Option("-o", "--out", help="The file to write.")]
 
 
@@ -70,37 +65,20 @@ def chosen_labels(labels: Path | None, repository: Path | None) -> Chosen:
     return Chosen(all_parts(load_labels), folder_here, False, digest())
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands to an app."""
-    for name, function in (
-        ("check", check_command),
-        ("stats", stats_command),
-        ("label", label_command),
-        ("states", states_command),
-        ("export", export_command),
-    ):
-        app.command(name)(function)
-
-
-def _progress() -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True))
-
-
+@labels_app.command("check")
 def check_command(labels: LabelsOption = None, repository: RepositoryOption = None) -> None:
     """Check every label; what needs the files of a repository is skipped, and said, where they are not here."""
     chosen = chosen_labels(labels, repository)
-    parts = chosen.parts
-    with _progress() as progress:
+    with progress_bar() as progress:
         bar = progress.add_task("labels", total=None)
         found = check(
-            parts,
+            chosen.parts,
             lambda done, total: progress.update(bar, completed=done, total=total),
             folders=chosen.folders,
             explained=chosen.explained,
         )
-    _print_problems(found)
-    total = sum(map(len, parts.values()))
+    print_some(found.problems, most=50)
+    total = sum(map(len, chosen.parts.values()))
     if found.skipped:
         typer.echo(
             f"NOT CHECKED AGAINST FILES: the labels of {', '.join(found.skipped)}. Run natlang data fetch, then check."
@@ -111,13 +89,7 @@ def check_command(labels: LabelsOption = None, repository: RepositoryOption = No
     typer.echo(f"{total:,} labels, nothing wrong. Digest {chosen.digest}")
 
 
-def _print_problems(found: Checked) -> None:
-    for problem in found.problems[:_SHOWN_PROBLEMS]:
-        typer.echo(printable(problem))
-    if len(found.problems) > _SHOWN_PROBLEMS:
-        typer.echo(f"and {len(found.problems) - _SHOWN_PROBLEMS} more")
-
-
+@labels_app.command("stats")
 def stats_command(labels: LabelsOption = None, repository: RepositoryOption = None) -> None:
     """Count the labels, and say how far BM25 and a depth-first searcher come, with 95% intervals."""
     chosen = chosen_labels(labels, repository)
@@ -127,13 +99,11 @@ def stats_command(labels: LabelsOption = None, repository: RepositoryOption = No
     if not everything:
         return
     _print_counts_of(parts)
-    for wording in WORDINGS if any(label.natural for label in everything) else ("hard",):
+    for wording in wordings_of(everything):
         for part, given in parts.items():
-            first = rates(given, lambda label, wording=wording: bm25_right(label, wording, chosen.folders))
-            search = rates(given, lambda label, wording=wording: depth_first_right(label, wording, chosen.folders))
-            for group in DEPTHS:
-                shown = f"BM25's first file {first[group]}; depth-first search {search[group]}"
-                typer.echo(f"{part}, {wording} wording, depth {group}: {shown}")
+            for depth, first, search in searcher_rows(given, wording, chosen.folders):
+                shown = f"BM25's first file {first}; depth-first search {search}"
+                typer.echo(f"{part}, {wording} wording, depth {depth}: {shown}")
     seen = seen_by_players(everything, chosen.folders)
     typer.echo(f"Evidence in the first 2,000 characters of a file: {seen:.0%} of the labels.")
     if not chosen.own:
@@ -155,6 +125,7 @@ def _print_counts_of(parts: Parts) -> None:
             typer.echo(f"{name} {value}: {by_part.total()} ({by_part.total() / whole:.0%}; {shown})")
 
 
+@labels_app.command("label")
 def label_command(
     repo: Annotated[Path, typer.Option(help="The folder to label; it is never modified.")],
     out: Out,
@@ -169,7 +140,7 @@ def label_command(
     if out.absolute().resolve().is_relative_to(repository.path):
         raise UsageError(f"{out} lies in {repo}, which is never modified: choose a file outside it")
     driver = ChatEndpoint(model, timeout=timeout, tell=lambda line: typer.echo(printable(line), err=True))
-    with _progress() as progress:
+    with progress_bar() as progress:
         bar = progress.add_task("files", total=None)
         labels, done = make_labels(
             repository,
@@ -189,6 +160,7 @@ def label_command(
     typer.echo(f"Tokens: {driver.tokens.read:,} read, {driver.tokens.written:,} written.")
 
 
+@labels_app.command("states")
 def states_command(
     out: Out,
     split: Annotated[str, typer.Option(help="train, validation, test or test_seen.")] = "train",
@@ -200,6 +172,7 @@ def states_command(
     typer.echo(f"{pairs:,} state-action pairs of {len(labels):,} questions are in {out}.")
 
 
+@labels_app.command("export")
 def export_command(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
     labels: LabelsOption = None,

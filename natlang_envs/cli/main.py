@@ -11,16 +11,16 @@ from typing import Annotated, Any, cast
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+from rich.progress import TextColumn
 from rich.table import Column, Table
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from natlang_envs.cli.support import LabelsOption, RepositoryOption, printable, run_app
+from natlang_envs.cli.support import LabelsOption, RepositoryOption, print_some, progress_bar, run_app
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import find_agent
-from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
+from natlang_envs.evaluation.live import find_round, why_development
+from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names, split_shortened
 from natlang_envs.evaluation.runner import Progress, evaluate, score_run
 from natlang_envs.evaluation.runs import Run, prepare_folder, provenance, read_run
 from natlang_envs.evaluation.statistics import Score
@@ -30,14 +30,13 @@ from natlang_envs.registration import ENVIRONMENTS
 from natlang_envs.tasks import SPLITS
 from natlang_envs.trajectory import Trajectory, difference, replay
 
-_SHOWN_PROBLEMS = 10
-
 # All commands, in the order of the help. Those of other modules stand here by name, so that the core imports no
 # environment's package, and are imported on first use, so that no other command waits for them.
 _COMMANDS: dict[str, tuple[str, str] | None] = {
     "explore": ("natlang_envs.cli.explore", "explore_command"),
     "envs": None,
     "protocols": None,
+    "protocol": ("natlang_envs.cli.protocol", "protocol_app"),
     "play": ("natlang_envs.cli.play", "play_command"),
     "evaluate": None,
     "replay": None,
@@ -94,24 +93,23 @@ def envs_command(
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of a table.")] = False,
 ) -> None:
     """List the environments."""
-    rows: list[dict[str, Any]] = []
-    for entry in ENVIRONMENTS:
-        env = make_env(entry.id)
-        rows.append(
-            {
-                "id": entry.id,
-                "horizon": env.horizon,
-                "max_commands": env.max_commands,
-                "summary": entry.summary,
-                "splits": list(SPLITS),
-            }
-        )
+    rows = [
+        {
+            "id": entry.id,
+            "horizon": env.horizon,
+            "max_commands": env.max_commands,
+            "summary": entry.summary,
+            "splits": list(SPLITS),
+        }
+        for entry in ENVIRONMENTS
+        for env in (make_env(entry.id),)
+    ]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
     table = Table(Column("id", no_wrap=True), "horizon", "commands", "what it asks", box=box.SIMPLE)
     for row in rows:
-        table.add_row(row["id"], str(row["horizon"]), str(row["max_commands"]), row["summary"])
+        table.add_row(*(str(row[name]) for name in ("id", "horizon", "max_commands", "summary")))
     Console().print(table)
     typer.echo(f"Each has the splits {', '.join(SPLITS)}; horizon in steps; at most so many commands are listed.")
 
@@ -119,19 +117,20 @@ def envs_command(
 @app.command("protocols")
 def protocols_command() -> None:
     """List the protocols an agent can be evaluated on."""
-    table = Table(Column("protocol", no_wrap=True), "episodes", "runs", "horizon", "which", box=box.SIMPLE)
+    table = Table(Column("protocol", no_wrap=True), "episodes", "runs", "horizon", "live", "which", box=box.SIMPLE)
     for name in protocol_names():
         protocol = load_protocol(name)
         counts = (str(len(protocol.episodes)), str(protocol.runs), str(protocol.horizon))
-        table.add_row(name, *counts, protocol.description)
+        table.add_row(name, *counts, "-" if why_development(name) else "yes", protocol.description)
     Console().print(table)
+    typer.echo("live: a month's tasks can be drawn anew, by natlang protocol live; the others are for development.")
 
 
 @app.command("evaluate")
 def evaluate_command(
     agent: Annotated[str, typer.Option(help="An agent's name, name:argument, or module:function.")],
     out: Annotated[Path, typer.Option(help="The folder for the run.")],
-    protocol: Annotated[str | None, typer.Option(help="A protocol's name: see natlang protocols.")] = None,
+    protocol: Annotated[str | None, typer.Option(help="Its name, see natlang protocols, or a round's file.")] = None,
     labels: LabelsOption = None,
     repository: RepositoryOption = None,
     name: Annotated[str | None, typer.Option(help="What to call the agent; by default as --agent does.")] = None,
@@ -156,9 +155,7 @@ def evaluate_command(
     prepare_folder(out, resume=resume)
     argument = agent.partition(":")[2]
     checkpoint = Path(argument) if origin == "entry point" and argument else None
-    said = TextColumn("{task.fields[said]}")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), said, TimeRemainingColumn())
-    with Bar(*columns, console=Console(stderr=True)) as progress:
+    with progress_bar(TextColumn("{task.fields[said]}")) as progress:
         bar = progress.add_task(chosen.name, total=None, said="")
         begun = time.monotonic()
         first: list[Progress] = []
@@ -197,6 +194,9 @@ def _pace(now: Progress, first: Progress, seconds: float, price: float) -> str:
 def _protocol(name: str | None, labels: Path | None, repository: Path | None) -> Protocol:
     """Return the protocol of this name, or the one of labels about a folder of the user's own."""
     if name is not None and labels is None and repository is None:
+        if live := find_round(name):
+            made = f"natlang protocol live --beacon TEXT --month {live.month} {live.board} --out ROUND.json"
+            raise UsageError(f"{name} is a live round: write it to a file by {made}, and name it by --protocol")
         return load_protocol(name)
     if name is None and labels is not None and repository is not None:
         return import_module("natlang_envs.autoexplore.protocols").own_protocol(labels, repository)
@@ -206,35 +206,32 @@ def _protocol(name: str | None, labels: Path | None, repository: Path | None) ->
 def _print_score(run: Run, score: Score, out: Path) -> None:
     low, high = score.interval
     regret = "none succeeded" if score.mean_regret is None else f"{score.mean_regret:.2f} steps beyond the plan"
-    lines = (
-        ("success", f"{score.success_rate:.1%} (95% interval {low:.1%} to {high:.1%})"),
-        ("return", f"{score.mean_return:.2f}"),
-        ("steps", f"{score.mean_steps:.2f}"),
-        ("regret", regret),
-        ("tokens", str(run.tokens)),
-        ("seconds", f"{run.seconds:.1f}"),
-        ("folder", str(out)),
-    )
     typer.echo(f"{run.agent} on {run.protocol}, {score.episodes} episodes of {score.tasks} tasks")
-    for what, value in lines:
-        typer.echo(f"  {what:8}{value}")
+    typer.echo(f"  success {score.success_rate:.1%} (95% interval {low:.1%} to {high:.1%})")
+    typer.echo(f"  return  {score.mean_return:.2f}")
+    typer.echo(f"  steps   {score.mean_steps:.2f}")
+    typer.echo(f"  regret  {regret}")
+    typer.echo(f"  tokens  {run.tokens}")
+    typer.echo(f"  seconds {run.seconds:.1f}")
+    typer.echo(f"  folder  {out}")
 
 
 @app.command("replay")
 def replay_command(
     folder: Annotated[Path, typer.Argument(help="A folder that natlang evaluate wrote.")],
+    protocol: Annotated[str | None, typer.Option(help="The file of the live round that was played.")] = None,
     labels: LabelsOption = None,
     repository: RepositoryOption = None,
 ) -> None:
     """Replay a run and say whether every observation hash and reward holds."""
     run, trajectories = read_run(folder)
-    own = labels is not None or repository is not None
-    problems = _replay_problems(run, _protocol(None if own else run.protocol, labels, repository), trajectories)
+    whole, episodes = split_shortened(run.protocol)
+    if labels is None and repository is None:
+        protocol = protocol or whole
+    played = _protocol(protocol, labels, repository)
+    problems = _replay_problems(run, played if episodes is None else played.first(episodes), trajectories)
     if problems:
-        for problem in problems[:_SHOWN_PROBLEMS]:
-            typer.echo(printable(problem))
-        if len(problems) > _SHOWN_PROBLEMS:
-            typer.echo(f"and {len(problems) - _SHOWN_PROBLEMS} more")
+        print_some(problems, most=10)
         typer.echo(f"{folder} does not hold: {len(problems)} of {len(trajectories)} episodes differ.")
         raise typer.Exit(1)
     steps = sum(len(each.actions) for each in trajectories)
@@ -250,12 +247,8 @@ def _replay_problems(run: Run, protocol: Protocol, trajectories: list[Trajectory
     if found != expected:
         return [f"these are not the {len(expected)} episodes of {run.runs} runs of {protocol.name}, in order"]
     env = protocol.make_env()
-    problems: list[str] = []
-    for each in trajectories:
-        problem = difference(each, replay(env, each))
-        if problem:
-            problems.append(f"task {each.task_id}, run {each.run}: {problem}")
-    return problems
+    compared = ((each, difference(each, replay(env, each))) for each in trajectories)
+    return [f"task {each.task_id}, run {each.run}: {problem}" for each, problem in compared if problem]
 
 
 def main() -> None:

@@ -13,8 +13,7 @@ import typer
 
 from natlang_envs.cli.support import printable
 from natlang_envs.env import NatLangEnv, unwrap
-from natlang_envs.errors import UsageError, one_of
-from natlang_envs.evaluation.protocols import protocol_names
+from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.recording import record as recorded
 from natlang_envs.making import make_env
 
@@ -39,11 +38,10 @@ def play_command(
     """Play an environment yourself."""
     given = {"split": split, "dataset": dataset, "map": map, "source": source, "folder": folder}
     given |= {"grammar": grammar, "game": game}
-    arguments = {name: value for name, value in given.items() if value is not None}
+    arguments = {key: value for key, value in given.items() if value is not None}
     if record is not None:
         if arguments or hints or task is not None or seed is not None:
             raise UsageError("a protocol says what is played: leave all options but --record and --name out")
-        one_of("protocol", id, protocol_names())
         _play_protocol(id, record, name)
         return
     env = make_env(id, **arguments)
@@ -90,9 +88,8 @@ def _play(env: gymnasium.Env[str, str], inner: NatLangEnv, hints: bool, **start:
         typer.echo("")
         _say(f"{printable(said)} (reward {reward:g})")
     _show(inner, "" if observation == said else observation, ())
-    result = "Success" if info["success"] else "No success"
-    plan_text = f"the environment's own plan has {plan}"
-    typer.echo(f"{result}: return {sum(rewards):g} in {len(rewards)} steps; {plan_text}.")
+    result = f"{'Success' if info['success'] else 'No success'}: return {sum(rewards):g} in {len(rewards)} steps"
+    typer.echo(f"{result}; the environment's own plan has {plan}.")
     return True
 
 
@@ -100,10 +97,8 @@ def _say(text: str) -> None:
     """Print a text; on a terminal, lines break between words."""
     if sys.stdout.isatty():
         width = shutil.get_terminal_size().columns
-        lines = (
-            textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False) for line in text.split("\n")
-        )
-        text = "\n".join("\n".join(each) for each in lines)
+        wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+        text = "\n".join(wrapper.fill(line) for line in text.split("\n"))
     typer.echo(text)
 
 

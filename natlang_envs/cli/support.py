@@ -1,11 +1,11 @@
-"""What the three command lines share: one-line errors, and safe printing of foreign text."""
+"""What the three command lines share: one-line errors, and what they print."""
 
 from __future__ import annotations
 
 import errno
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import requires, version
@@ -14,6 +14,8 @@ from typing import Annotated, NoReturn, cast
 
 import gymnasium
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 from natlang_envs.errors import UsageError
 
@@ -107,3 +109,17 @@ def printable(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(each if each.isprintable() or each in "\n\t" else repr(each)[1:-1] for each in text)
+
+
+def print_some(lines: Sequence[str], most: int) -> None:
+    """Print the first lines, made printable, and how many more there are."""
+    for line in lines[:most]:
+        typer.echo(printable(line))
+    if len(lines) > most:
+        typer.echo(f"and {len(lines) - most} more")
+
+
+def progress_bar(*more: ProgressColumn) -> Progress:
+    """Return a bar on standard error, with further columns before the time that is left."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *more, TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True))

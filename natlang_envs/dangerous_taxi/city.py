@@ -7,6 +7,7 @@ A state is the number that `TaxiEnv.encode` gives, for a grid with any number of
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from typing import cast
@@ -20,12 +21,14 @@ from natlang_envs.task_random import TaskRandom
 
 CLASSIC = "classic"
 GENERATED_CITIES = 10_000
+NEW_CITIES = range(10**14, 10**15)  # numbers that no list holds: their cities are drawn for live rounds
 LANDMARKS = ("Red", "Green", "Yellow", "Blue")
 IN_TAXI = len(LANDMARKS)
 PICK_UP, DROP_OFF = 4, 5
 ILLEGAL = -1
 
 _MOVES = ((1, 0), (-1, 0), (0, 1), (0, -1))  # south, north, east, west: TaxiEnv's actions 0 to 3
+_GENERATED = re.compile("map-([0-9]{4}|[1-9][0-9]{14})")
 _SIZES = (5, 9)
 _WALL_CHANCE = 65  # percent of the column borders that carry a wall
 _UNREACHABLE = 1_000_000
@@ -129,10 +132,14 @@ def load_city(name: str) -> City:
     """Return the city of that name; the classic one and the most recently used others are kept in memory."""
     if name == CLASSIC:
         return _classic_city()
-    prefix, _, number = name.partition("-")
-    if prefix != "map" or len(number) != 4 or not (number.isascii() and number.isdigit()):
+    if not _GENERATED.fullmatch(name):
         raise UsageError(f"unknown city {name!r}: it is {CLASSIC!r}, or 'map-0000' to 'map-{GENERATED_CITIES - 1}'")
     return _generated_city(name)
+
+
+def city_name(number: int) -> str:
+    """Return the name of a generated city."""
+    return f"map-{number:04d}"
 
 
 @cache

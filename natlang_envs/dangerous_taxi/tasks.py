@@ -9,7 +9,15 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Literal, get_args
 
-from natlang_envs.dangerous_taxi.city import CLASSIC, GENERATED_CITIES, LANDMARKS, City, load_city
+from natlang_envs.dangerous_taxi.city import (
+    CLASSIC,
+    GENERATED_CITIES,
+    LANDMARKS,
+    NEW_CITIES,
+    City,
+    city_name,
+    load_city,
+)
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.tasks import DrawnTasks, Shares, Split, check_split, split_of
 
@@ -48,6 +56,8 @@ def _starts_by_id(city: City) -> dict[str, int]:
 def split_of_task(task_id: str) -> Split:
     """Return the split of a task, by its start on the classic map and by its city on the generated ones."""
     city, _, _ = task_id.partition("/")
+    if len(city) == len(city_name(NEW_CITIES[0])):
+        return "test"
     return split_of(FAMILY, task_id if city == CLASSIC else city, SHARES)
 
 
@@ -67,8 +77,13 @@ class TaxiTasks(DrawnTasks):
         name = pool[int(uniform() * len(pool))]
         if self._classic:
             return name
-        city = load_city(name)
-        return task_id_of(city, city.starts[int(uniform() * len(city.starts))])
+        return _draw_start(name, uniform)
+
+    def draw_new(self, uniform: Callable[[], float]) -> str:
+        """Return the id of a task in a generated city of so high a number that no list holds it."""
+        if self._classic:
+            return super().draw_new(uniform)
+        return _draw_start(city_name(NEW_CITIES[int(uniform() * len(NEW_CITIES))]), uniform)
 
     def split_of(self, task_id: str) -> str:
         """Return the split of a task, or raise `UsageError` unless it exists, on this kind of map."""
@@ -87,11 +102,13 @@ class TaxiTasks(DrawnTasks):
                 yield from _starts_by_id(load_city(name))
 
 
+def _draw_start(name: str, uniform: Callable[[], float]) -> str:
+    city = load_city(name)
+    return task_id_of(city, city.starts[int(uniform() * len(city.starts))])
+
+
 @lru_cache(maxsize=16)
 def _pool(map_kind: str, split: str) -> tuple[str, ...]:
     """Return what `draw` draws from first: task ids of the classic map, or names of generated cities."""
-    if map_kind == "classic":
-        names = _starts_by_id(load_city(CLASSIC))
-    else:
-        names = (f"map-{number:04d}" for number in range(GENERATED_CITIES))
+    names = _starts_by_id(load_city(CLASSIC)) if map_kind == "classic" else map(city_name, range(GENERATED_CITIES))
     return tuple(name for name in names if split in ("all", split_of_task(name)))

@@ -1,6 +1,7 @@
 """Evaluation: agents play protocols, and every run can be replayed.
 
 protocols        which episodes make a score, as data with a digest
+live             draws the rounds of a month from a public text; which boards have them
 agents           what an agent is, the built-in ones, and how `--agent` is understood
 runner           plays a protocol with an agent and keeps the run
 playing          plays episodes: several in step, or by players in threads
@@ -15,6 +16,7 @@ statistics       scores, their 95% intervals, and paired tests
 """
 
 from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, load_agent
+from natlang_envs.evaluation.live import Round, live_boards, live_protocol, why_development
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
 from natlang_envs.evaluation.recording import record
 from natlang_envs.evaluation.runner import Progress, evaluate
@@ -28,9 +30,12 @@ __all__ = [
     "Interval",
     "Progress",
     "Protocol",
+    "Round",
     "Run",
     "Score",
     "evaluate",
+    "live_boards",
+    "live_protocol",
     "load_agent",
     "load_protocol",
     "paired_p",
@@ -38,4 +43,5 @@ __all__ = [
     "read_run",
     "record",
     "score",
+    "why_development",
 ]

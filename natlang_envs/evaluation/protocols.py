@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast, get_origin, get_type_hints
 
 import gymnasium
 from gymnasium.envs.registration import load_env_creator
 
 from natlang_envs.env import NatLangEnv
-from natlang_envs.errors import one_of
+from natlang_envs.errors import UsageError, one_of
 from natlang_envs.making import make_pinned
+
+_SHORTENED = re.compile(r"(.+)\+first([1-9][0-9]*)")
 
 
 class Episode(NamedTuple):
@@ -62,6 +65,12 @@ class Protocol:
         """Return what is played, in order: every episode with the number of its run, run by run."""
         return [(episode, run) for run in range(runs) for episode in self.episodes]
 
+    def first(self, episodes: int) -> Protocol:
+        """Return the protocol cut to its first episodes, for a try: its name says so, and it is another protocol."""
+        if episodes >= len(self.episodes):
+            return self
+        return replace(self, name=f"{self.name}+first{episodes}", episodes=self.episodes[:episodes])
+
     def make_env(self, **kwargs: Any) -> gymnasium.Env[str, str]:
         """Return one environment of the protocol."""
         arguments: dict[str, Any] = {**self.kwargs, **self.local, "horizon": self.horizon, **kwargs}
@@ -99,15 +108,49 @@ def protocol_names() -> list[str]:
 
 
 def load_protocol(name: str) -> Protocol:
-    """Return a protocol by name.
+    """Return a protocol by name, or from a file that ends in `.json`, as `natlang protocol live` writes it.
 
     Raises:
-        UsageError: There is no such protocol; the message names the closest ones.
+        UsageError: There is no such protocol, and the message names the closest ones; it is a shortened one; or the
+            file holds none.
     """
+    if name.endswith(".json"):
+        return _read_protocol(Path(name))
+    whole, episodes = split_shortened(name)
+    if episodes is not None and whole in protocol_names():
+        raise UsageError(f"{name} is a try of {whole}, its first {episodes} episodes: evaluate without --episodes")
     one_of("protocol", name, protocol_names())
-    content = json.loads((_folder() / f"{name}.json").read_text(encoding="utf-8"))
+    return _parse((_folder() / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def _parse(text: str) -> Protocol:
+    content = json.loads(text)
     episodes = tuple(Episode(task_id, seed) for task_id, seed in content.pop("episodes"))
     return Protocol(**content, episodes=episodes)
+
+
+def _read_protocol(path: Path) -> Protocol:
+    remedy = "make it with natlang protocol live"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read ({error}): {remedy}") from None
+    try:
+        found = _parse(text)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise UsageError(f"{path} holds no protocol ({error}): {remedy}") from None
+    kinds = {name: get_origin(kind) or kind for name, kind in get_type_hints(Protocol).items() if name != "local"}
+    right = all(type(getattr(found, name)) is kind for name, kind in kinds.items())
+    right = right and all(type(task_id) is str and type(seed) is int for task_id, seed in found.episodes)
+    if not right or not found.episodes or found.horizon < 1 or found.runs < 1 or found.to_json() != text:
+        raise UsageError(f"{path} is not as a protocol is written: {remedy}")
+    return found
+
+
+def split_shortened(name: str) -> tuple[str, int | None]:
+    """Return the name of the whole protocol, and how many episodes `Protocol.first` left; None where it left all."""
+    found = _SHORTENED.fullmatch(name)
+    return (name, None) if found is None else (found[1], int(found[2]))
 
 
 def write_protocols(protocols: Iterable[Protocol]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,8 +89,8 @@ def evaluate(
     for what, value in (("batch", batch), ("concurrency", concurrency), ("episodes", episodes)):
         if value is not None and value < 1:
             raise UsageError(f"{what} must be at least 1, not {value}")
-    if episodes is not None and episodes < len(protocol.episodes):
-        protocol = replace(protocol, name=f"{protocol.name}+first{episodes}", episodes=protocol.episodes[:episodes])
+    if episodes is not None:
+        protocol = protocol.first(episodes)
     runs = protocol.runs if is_sampling(agent) else 1
     if out is not None:
         prepare_folder(out, resume=resume)

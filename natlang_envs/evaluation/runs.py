@@ -18,7 +18,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.protocols import Episode, Protocol
-from natlang_envs.files import write_whole
+from natlang_envs.files import keys_once, write_whole
 from natlang_envs.trajectory import MAX_LINE_BYTES, Trajectory, parse_line, read_trajectories, write_trajectories
 
 RUN_FILE = "run.json"
@@ -182,7 +182,7 @@ class Journal:
                 file.write(head)
 
     def _take(self, line: bytes) -> None:
-        content: Any = json.loads(line)
+        content: Any = json.loads(line, object_pairs_hook=keys_once)
         trajectory = parse_line(json.dumps(content["episode"]).encode())
         place = (int(content["position"]), Episode(trajectory.task_id, trajectory.seed), trajectory.run)
         if place not in self._places:
@@ -252,7 +252,7 @@ def read_run_facts(folder: Path) -> Run:
     """Read `run.json`."""
     path = folder / RUN_FILE
     try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
+        content: Any = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=keys_once)
     except FileNotFoundError:
         unfinished = (folder / JOURNAL_FILE).exists()
         remedy = "finish it with `natlang evaluate --resume" if unfinished else "make it with `natlang evaluate"

@@ -26,6 +26,17 @@ LAST_STEP = "That was the last step. The search is over."
 _STEPS_LEFT = re.compile(r"^# Steps left\n(\d+)$", re.MULTILINE)
 
 
+def check_budget(file_budget: int) -> int:
+    """Return the largest number of characters of a file that `cat` shows.
+
+    Raises:
+        UsageError: It is no whole number of at least 1.
+    """
+    if not isinstance(file_budget, int) or file_budget < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(f"file_budget must be a whole number of at least 1, not {file_budget!r}")
+    return file_budget
+
+
 def max_observation(file_budget: int) -> int:
     """Return the largest number of characters of an observation."""
     return MAX_QUESTION + 2 * _MAX_PATH + PAGE_SLOTS * (_MAX_NAME + 1) + file_budget + _SENTENCES

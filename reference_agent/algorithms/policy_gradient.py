@@ -5,8 +5,8 @@ Algorithms see prompts, labels, choices and rewards, no environment and no refle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from math import ceil
 from typing import NamedTuple
 
@@ -25,77 +25,49 @@ from reference_agent.run.config import RLConfig
 _NO_SPREAD = 1e-5  # a standard deviation of advantages that is rounding
 _ROUNDING = 1e-6  # difference of two sums, as a share of the numbers added, that is rounding
 
-
 Question = tuple[str, tuple[str, ...], tuple[int, ...] | None]  # a prompt, its labels, and what was written
 
 
 class Learner(NamedTuple):
-    """State of an update: what it changes and draws from.
-
-    Attributes:
-        policy: The policy's model.
-        optimizer: Of its weights.
-        config: The settings.
-        rng: Shuffles minibatches; the same generator draws tasks, labels and choices.
-        critic: A value head on the last position's state, if the algorithm has one.
-        reference: The policy's own weights before RL, if `rl.reference_kl` holds it near them.
-    """
+    """State of an update: what it changes and draws from."""
 
     policy: LanguageModel
     optimizer: torch.optim.Optimizer
     config: RLConfig
-    rng: np.random.Generator
-    critic: torch.nn.Module | None = None
-    reference: Sequence[Tensor] | None = None
+    rng: np.random.Generator  # shuffles minibatches; the same generator draws tasks, labels and choices
+    critic: torch.nn.Module | None = None  # a value head on the last position's state, if the algorithm has one
+    reference: Sequence[Tensor] | None = None  # the policy's weights before RL, if `rl.reference_kl` holds it near them
 
 
 class Update(NamedTuple):
-    """What an iteration's updates did, as means over them; None where the algorithm has no such thing.
+    """What an iteration's updates did, as means over them; None where the algorithm has no such thing."""
 
-    Attributes:
-        loss: What was minimised; None where no decision was learned from.
-        entropy: Of the policy's choice, nats; None for a policy that writes.
-        gradient_norm: Before it is cut.
-        kl: Estimate of KL(policy that sampled || policy now), nats, before each update.
-        clipped: Share of decisions whose ratio lay outside the clipping range.
-        updates: Number of steps of the optimizer.
-        skipped: Share of decisions that were left out of the forward pass.
-        reference_kl: Estimate of KL(policy now || policy before RL), nats, before each update.
-    """
-
-    loss: float | None = None
-    entropy: float | None = None
-    gradient_norm: float | None = None
-    kl: float | None = None
-    clipped: float | None = None
-    updates: float | None = None
-    skipped: float | None = None
-    reference_kl: float | None = None
+    loss: float | None = None  # None where no decision was learned from
+    entropy: float | None = None  # of the policy's choice, nats; None for a policy that writes
+    gradient_norm: float | None = None  # before it is cut
+    kl: float | None = None  # estimate of KL(policy that sampled || policy now), nats, before each update
+    clipped: float | None = None  # share of decisions whose ratio lay outside the clipping range
+    updates: float | None = None  # steps of the optimizer
+    skipped: float | None = None  # share of decisions that were left out of the forward pass
+    reference_kl: float | None = None  # estimate of KL(policy now || policy before RL), nats, before each update
 
 
 class Transition(NamedTuple):
-    """One decision of one episode.
-
-    `target` is what the critic should have said, `reference` the choice's log-probability before RL.
-    """
+    """One decision of one episode."""
 
     step: int
     decision: Decision
     advantage: float
-    target: float = 0.0
-    reference: float = 0.0
+    target: float = 0.0  # what the critic should have said
+    reference: float = 0.0  # the choice's log-probability before RL
 
 
 class Choices(NamedTuple):
-    """log π(what was chosen) [B], the mean entropy of the choices in nats, and the critic's values [B] if any.
+    """The policy's view of B choices. All tokens of a written command get its credit; its entropy is unknown, and 0."""
 
-    For a written command it is the sum over its tokens, so each of them gets the command's credit; its entropy is not
-    known, and 0 here.
-    """
-
-    chosen: Tensor
-    entropy: Tensor
-    values: Tensor | None
+    chosen: Tensor  # log π of what was chosen [B]: of a written command, the sum over its tokens
+    entropy: Tensor  # the mean, nats
+    values: Tensor | None  # the critic's [B]
 
 
 def rewards_to_go(rewards: Sequence[float], scale: float) -> NDArray[np.float64]:
@@ -105,18 +77,20 @@ def rewards_to_go(rewards: Sequence[float], scale: float) -> NDArray[np.float64]
 
 def advantages(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
     """Return every step of every episode, last steps first, with its reward-to-go less `rl.baseline`."""
-    returns = [rewards_to_go(each.rewards, config.reward_scale) for each in episodes]
-    at_step: dict[int, list[float]] = {}
-    for gained in returns:
-        for step, value in enumerate(gained.tolist()):
-            at_step.setdefault(step, []).append(value)
-    means = {step: float(np.mean(values)) if config.baseline == "step" else 0.0 for step, values in at_step.items()}
-    transitions = [
-        Transition(step, decision, float(gained[step]) - means[step])
+    returns = [rewards_to_go(each.rewards, config.reward_scale).tolist() for each in episodes]
+    means = [0.0] * max(map(len, returns))
+    if config.baseline == "step":
+        means = [float(np.mean([each[at] for each in returns if at < len(each)])) for at in range(len(means))]
+    return last_first(
+        Transition(step, decision, gained[step] - means[step])
         for episode, gained in zip(episodes, returns, strict=True)
         for step, decision in enumerate(episode.decisions)
-    ]
-    return sorted(transitions, key=lambda transition: -transition.step)
+    )
+
+
+def last_first(transitions: Iterable[Transition]) -> list[Transition]:
+    """Return transitions with the last steps of the episodes first."""
+    return sorted(transitions, key=lambda each: -each.step)
 
 
 def differ(episodes: Sequence[Episode]) -> bool:
@@ -132,10 +106,9 @@ def scaled(transitions: Sequence[Transition]) -> list[Transition]:
     A baseline must have been subtracted, so that they are about zero where nothing went better than expected: equal
     returns would be divided by about zero, and all actions made likelier.
     """
-    spread = float(np.std([transition.advantage for transition in transitions]))
-    if spread < _NO_SPREAD:
-        return list(transitions)
-    return [transition._replace(advantage=transition.advantage / (spread + 1e-6)) for transition in transitions]
+    spread = float(np.std([each.advantage for each in transitions]))
+    divisor = 1.0 if spread < _NO_SPREAD else spread + 1e-6
+    return [each._replace(advantage=each.advantage / divisor) for each in transitions]
 
 
 def centred(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
@@ -176,15 +149,7 @@ def choices_in_parts(learner: Learner, transitions: Sequence[Transition]) -> Ite
 
 @torch.no_grad()
 def with_reference(learner: Learner, transitions: Sequence[Transition]) -> list[Transition]:
-    """Return the transitions with what the policy before RL thought of their choices."""
-    with _before_rl(learner):
-        said = [value for each in choices_in_parts(learner, transitions) for value in each.chosen.tolist()]
-    return [transition._replace(reference=each) for transition, each in zip(transitions, said, strict=True)]
-
-
-@contextmanager
-def _before_rl(learner: Learner) -> Generator[None]:
-    """Let the policy compute with its weights before RL, and without dropout."""
+    """Return the transitions with what the policy before RL, without dropout, thought of their choices."""
     assert learner.reference is not None
     model, weights = learner.policy.model, learner.policy.parameters()
     training, now = model.training, [weight.data for weight in weights]
@@ -192,11 +157,12 @@ def _before_rl(learner: Learner) -> Generator[None]:
     for weight, before in zip(weights, learner.reference, strict=True):
         weight.data = before
     try:
-        yield
+        said = [value for each in choices_in_parts(learner, transitions) for value in each.chosen.tolist()]
     finally:
         for weight, kept in zip(weights, now, strict=True):
             weight.data = kept
         model.train(training)
+    return [transition._replace(reference=each) for transition, each in zip(transitions, said, strict=True)]
 
 
 def known_entropy(learner: Learner, mean: float) -> float | None:
@@ -213,12 +179,9 @@ def _parts(transitions: Sequence[Transition], size: int) -> list[list[Transition
     asked: dict[Question, list[Transition]] = {}
     for transition in transitions:
         asked.setdefault(_question(transition), []).append(transition)
-    questions = list(asked.values())
-    size = min(size or len(questions), ceil(len(questions) / processes.count()))
-    return [
-        [transition for same in questions[first : first + size] for transition in same]
-        for first in range(0, len(questions), size)
-    ]
+    size = min(size or len(asked), ceil(len(asked) / processes.count()))
+    same = list(asked.values())
+    return [list(chain.from_iterable(same[first : first + size])) for first in range(0, len(same), size)]
 
 
 def step(
@@ -245,6 +208,7 @@ def step(
     return [loss, norm, *watched]
 
 
-def minibatches(count: int, learner: Learner) -> list[NDArray[np.int64]]:
-    """Return the indices 0 .. count - 1, split into minibatches of about `rl.minibatch`, in order."""
-    return np.array_split(np.arange(count), max(1, round(count / learner.config.minibatch)))
+def minibatches(transitions: Sequence[Transition], learner: Learner) -> list[list[Transition]]:
+    """Return the transitions, in order, in minibatches of about `rl.minibatch`."""
+    parts = np.array_split(np.arange(len(transitions)), max(1, round(len(transitions) / learner.config.minibatch)))
+    return [[transitions[index] for index in part.tolist()] for part in parts]

@@ -15,7 +15,7 @@ from dataclasses import replace
 from importlib import resources
 from math import ceil
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
@@ -23,44 +23,27 @@ from natlang_envs.evaluation.chat_endpoint import OwnEndpoint
 from reference_agent.run.config import Config
 from reference_agent.run.config_file import EXPERIMENTS, load_config
 
+if TYPE_CHECKING:
+    from reference_agent.run.agent import PlayersAgent
+
 UNTUNED_CONFIGS = EXPERIMENTS / "untuned"
 UNPARSABLE = "[unparsable] "
 _AT_ONCE = 8  # requests in flight
 _LONGEST = 200  # characters of an action that nobody listed
 
 
-class ZeroShotAgent:
-    """An untuned causal LM that chooses the likeliest of the listed labels, in order; it draws nothing.
+def zero_shot_agent(name: str | Path, config: Config | None = None, chat: bool = False) -> PlayersAgent:
+    """Return an untuned causal LM that chooses the likeliest of the listed labels, in order; it draws nothing.
 
     `config` says how it is loaded and which head chooses; with `chat` it is asked in its chat template.
     """
+    from reference_agent.models.language_model import LanguageModel
+    from reference_agent.models.saycan import with_head
+    from reference_agent.run.agent import PlayersAgent  # torch, which `react` does without
 
-    def __init__(self, name: str | Path, config: Config | None = None, chat: bool = False) -> None:
-        from reference_agent.models.language_model import LanguageModel
-        from reference_agent.models.saycan import with_head  # torch, which `react` does without
-
-        config = config or Config()
-        model = LanguageModel.load(name, replace(config.model, chat=chat or config.model.chat))
-        self._model = with_head(model, config)
-        self._model.model.eval()
-
-    def act(self, views: Sequence[AgentInput]) -> list[Decision]:
-        """Return a decision for each view."""
-        from reference_agent.models.backbone import memory_advice
-        from reference_agent.players import decide, fitting_state
-
-        states = [
-            fitting_state(self._model, None, view.task, view.path, view.observation, view.admissible_commands, "full")
-            for view in views
-        ]
-        commands = [view.admissible_commands for view in views]
-        with memory_advice("while playing", "lower --batch"):
-            decided = decide(self._model, None, states, commands, None)
-        read = [self._model.count_prompt(each.prompt) + self._model.answer_tokens(each.labels) for each in decided]
-        return [
-            Decision(each.command(listed), None, tokens)
-            for listed, each, tokens in zip(commands, decided, read, strict=True)
-        ]
+    config = config or Config()
+    model = LanguageModel.load(name, replace(config.model, chat=chat or config.model.chat))
+    return PlayersAgent(with_head(model, config), None, "full")
 
 
 class Answer(NamedTuple):
@@ -92,8 +75,7 @@ class ReActAgent:
         limit = None if longest is None else ceil(longest)
         settings = {"timeout": timeout, "agent": "react", "allow_more": "NATLANG_TIMEOUT", "max_tokens": limit}
         self._endpoint = OwnEndpoint(model, **settings)
-        self.answers = 0
-        self.unparsable = 0
+        self.answers = self.unparsable = 0
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         """Return a decision for each view; several requests are made at once."""
@@ -124,10 +106,8 @@ def parse(text: str, commands: Sequence[str]) -> Answer:
     around it and a full stop after it do not matter.
     """
     lines = [line.strip() for line in text.strip().splitlines()] or [""]
-    starts = [at for at, line in enumerate(lines) if line.lstrip("*# ").casefold().startswith("action")]
-    starts = [
-        at for at in starts if ":" in lines[at] and lines[at].partition(":")[0].strip("*# ").casefold() == "action"
-    ]
+    heads = [line.partition(":")[0].strip("*# ").casefold() if ":" in line else "" for line in lines]
+    starts = [at for at, head in enumerate(heads) if head == "action"]
     at = starts[-1] if starts else len(lines) - 1
     action = lines[at].partition(":")[2] if starts else lines[at]
     if starts and not action.strip("* ") and at + 1 < len(lines):
@@ -144,8 +124,7 @@ def parse(text: str, commands: Sequence[str]) -> Answer:
 
 def _above_zero(name: str, of: str) -> float | None:
     """Return the number that an environment variable holds; None without it."""
-    given = os.environ.get(name)
-    if given is None:
+    if (given := os.environ.get(name)) is None:
         return None
     try:
         value = float(given)
@@ -156,14 +135,14 @@ def _above_zero(name: str, of: str) -> float | None:
     return value
 
 
-def load_zero_shot(argument: str) -> ZeroShotAgent:
+def load_zero_shot(argument: str) -> PlayersAgent:
     """Return the agent of `zero-shot:MODEL`; see `untuned_model`."""
-    return ZeroShotAgent(*untuned_model("zero-shot", argument))
+    return zero_shot_agent(*untuned_model("zero-shot", argument))
 
 
-def load_zero_shot_chat(argument: str) -> ZeroShotAgent:
+def load_zero_shot_chat(argument: str) -> PlayersAgent:
     """Return the agent of `zero-shot-chat:MODEL`; see `untuned_model`."""
-    return ZeroShotAgent(*untuned_model("zero-shot-chat", argument), chat=True)
+    return zero_shot_agent(*untuned_model("zero-shot-chat", argument), chat=True)
 
 
 def untuned_model(agent: str, argument: str) -> tuple[str | Path, Config | None]:

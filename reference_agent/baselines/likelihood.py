@@ -30,16 +30,12 @@ DEEPER = 0.5  # what a look behind a folder or a page is worth: a file has still
 
 
 class Thing(NamedTuple):
-    """Something that may be looked at: a file, a folder, or the next page of one.
-
-    `command` shows it where it is `listed`, and leads to `after`. A folder's path ends with a slash; the next page has
-    its folder's.
-    """
+    """Something that may be looked at: a file, a folder, or the next page of one."""
 
     listed: Place
-    command: str
-    after: Place
-    path: str
+    command: str  # shows it there
+    after: Place  # where that leads
+    path: str  # a folder's ends with a slash; the next page has its folder's
 
     @property
     def reads(self) -> bool:

@@ -30,14 +30,12 @@ def package_of(family: str) -> str:
 @cache
 def phrases(family: str) -> dict[str, list[str]]:
     """Return what a family's teacher says, by kind, and the words of the tiny tokenizer."""
-    return tomllib.loads(_file(family, "phrases.toml").read_text(encoding="utf-8"))
+    return _read(family, "phrases.toml")
 
 
 def prompts(family: str) -> dict[str, str] | None:
     """Return what a chat model is told, by name; None for a family without a package here."""
-    if family not in FAMILIES:
-        return None
-    return tomllib.loads(_file(family, "prompts.toml").read_text(encoding="utf-8"))
+    return _read(family, "prompts.toml") if family in FAMILIES else None
 
 
 def own(family: str, name: str) -> Any:
@@ -48,5 +46,5 @@ def own(family: str, name: str) -> Any:
     return getattr(import_module(module), name, None)
 
 
-def _file(family: str, name: str) -> Path:
-    return Path(__file__).parent / package_of(family).rpartition(".")[2] / name
+def _read(family: str, name: str) -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / family.replace("-", "_") / name).read_text(encoding="utf-8"))

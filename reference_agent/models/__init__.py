@@ -5,7 +5,6 @@ backbone        loading (precision, 8 bits, device), LoRA adapters, folders that
 tokenizer       the tokenizer's side: lengths, labels, prompts
 language_model  a causal LM that writes reflections, or chooses one of the listed labels
 saycan          other heads: each action scored by its own text, or written
-generation      greedy and sampled decoding with a key/value cache
-speculative     the same texts sooner: a pass verifies a few drafted tokens
+generation      greedy, sampled and speculative decoding with a key/value cache
 served          a frozen reflector behind an OpenAI-compatible server
 """

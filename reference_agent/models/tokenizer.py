@@ -64,21 +64,20 @@ class Remembered:
     """Texts with their tokens: the last ones, of `limit` bytes at most."""
 
     def __init__(self, limit: int = 2**28) -> None:
-        self.limit = limit
-        self.size = 0
+        self.limit, self.size = limit, 0
         self.ids: dict[str, tuple[int, ...]] = {}
 
     def put(self, text: str, ids: tuple[int, ...]) -> None:
         """Remember a new text, and forget the oldest ones for it."""
+
+        def weight(text: str, ids: tuple[int, ...]) -> int:
+            return getsizeof(text) + getsizeof(ids) + _NUMBER * len(ids) + _ENTRY
+
         self.ids[text] = ids
-        self.size += _bytes(text, ids)
+        self.size += weight(text, ids)
         while self.size > self.limit:
             oldest = next(iter(self.ids))
-            self.size -= _bytes(oldest, self.ids.pop(oldest))
-
-
-def _bytes(text: str, ids: tuple[int, ...]) -> int:
-    return getsizeof(text) + getsizeof(ids) + _NUMBER * len(ids) + _ENTRY
+            self.size -= weight(oldest, self.ids.pop(oldest))
 
 
 class PromptReader:
@@ -89,9 +88,7 @@ class PromptReader:
     """
 
     def __init__(self, tokenizer: Any, positions: int, chat: bool = False) -> None:
-        self.tokenizer = tokenizer
-        self.positions = positions
-        self.chat = chat
+        self.tokenizer, self.positions, self.chat = tokenizer, positions, chat
         self._around = _turn(tokenizer) if chat else None
         self._begin_ids = () if chat else beginning(tokenizer)
         self._known = Remembered()
@@ -150,10 +147,7 @@ class PromptReader:
         return self._in_turn(reflection_prompt(state))
 
     def _in_turn(self, prompt: str) -> str:
-        if self._around is None:
-            return prompt
-        before, behind = self._around
-        return f"{before}{prompt.rstrip()}{behind}"
+        return prompt.rstrip().join(self._around) if self._around else prompt
 
 
 def _turn(tokenizer: Any) -> tuple[str, str]:

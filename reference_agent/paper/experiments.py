@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from math import ceil
@@ -42,46 +42,38 @@ class Task:
 
 @dataclass(frozen=True)
 class Method:
-    """A row of the table. It is trained with the preset `config` (by default `"{task}/NAME"`), then `settings`.
-
-    `untuned` is not trained: it is the base model of `best`.
-    """
+    """A row of the table; `untuned` is not trained: it is the base model of `best`."""
 
     name: str
     title: str
-    config: str = ""
-    settings: tuple[str, ...] = ()
+    config: str = ""  # the preset that it is trained with; by default "{task}/NAME"
+    settings: tuple[str, ...] = ()  # over the preset
 
 
 @dataclass(frozen=True)
 class Target:
-    """A table or figure of the paper, `NAME` of `reflect-rl reproduce NAME`; `picture` draws learning curves.
-
-    With `gain` its methods come in pairs, NAME-sft and NAME, whose difference the table shows.
-    """
+    """A table or figure of the paper, `NAME` of `reflect-rl reproduce NAME`."""
 
     name: str
     title: str
     tasks: tuple[str, ...]
     methods: tuple[str, ...]
-    picture: bool = True
-    gain: bool = False
+    picture: bool = True  # of learning curves
+    gain: bool = False  # methods come in pairs, NAME-sft and NAME, whose difference the table shows
 
 
 @dataclass(frozen=True)
 class Preset:
-    """How long and how often: seeds, share of the RL iterations, most and fewest steps of each fine-tuning.
-
-    The config file `over` is applied to those of the cells, then `settings`.
-    """
+    """How long and how often."""
 
     name: str
     seeds: tuple[int, ...]
-    iterations: float = 1.0
-    sft_steps: int = 1_000_000
-    least_steps: int = 0
-    over: Path | None = None
-    settings: tuple[str, ...] = ()
+    iterations: float = 1.0  # share of the RL iterations
+    sft_steps: int = 1_000_000  # most steps of each fine-tuning
+    reflector_share: float = 1.0  # of the steps of a fine-tuning: a pretrained model needs fewer than the tiny one
+    policy_share: float = 1.0
+    over: Path | None = None  # a config file that is applied to those of the cells
+    settings: tuple[str, ...] = ()  # applied after it
 
 
 _DATA = tomllib.loads(resources.files("reference_agent").joinpath("data/targets.toml").read_text(encoding="utf-8"))
@@ -95,34 +87,27 @@ def _rows(kind: str, make: Callable[..., T]) -> dict[str, T]:
     }
 
 
-def _after_imitation(name: str, teacher: str, count: int, *settings: str) -> tuple[Method, Method]:
-    """Return a method of the target `gain` without and with RL, from the same warm start."""
-    title = f"{teacher}, {count} demonstrations"
-    settings = (*settings, f"collect.trajectories={count}", f"collect.policy_trajectories={count}")
-    return (
-        Method(f"{name}-{count}-sft", f"SFT, {title}", "gain/{task}-sft", settings),
-        Method(f"{name}-{count}", title, "gain/{task}", settings),
-    )
-
-
-_SLIPS = "teacher.slips=0.2"
-_GAIN_METHODS = (
-    method
-    for name, teacher, counts, settings in (
+def _gain_methods() -> Iterator[Method]:
+    """Yield the methods of the target `gain`, each without and with RL from the same warm start."""
+    slips = "teacher.slips=0.2"
+    for name, teacher, counts, own in (
         ("exact", "teacher does not slip", (25, 100), ()),
-        ("slips", "teacher slips", (5, 10, 25, 100), (_SLIPS,)),
-        ("silent", "teacher slips, no reflections", (100,), (_SLIPS, "reflect=false")),
-    )
-    for count in counts
-    for method in _after_imitation(name, teacher, count, *settings)
-)
+        ("slips", "teacher slips", (5, 10, 25, 100), (slips,)),
+        ("silent", "teacher slips, no reflections", (100,), (slips, "reflect=false")),
+    ):
+        for count in counts:
+            title = f"{teacher}, {count} demonstrations"
+            settings = (*own, f"collect.trajectories={count}", f"collect.policy_trajectories={count}")
+            yield Method(f"{name}-{count}-sft", f"SFT, {title}", "gain/{task}-sft", settings)
+            yield Method(f"{name}-{count}", title, "gain/{task}", settings)
+
+
 TASKS = _rows("tasks", Task)
-METHODS = {name: Method(name, title) for name, title in _DATA["methods"].items()} | {
-    method.name: method for method in _GAIN_METHODS
-}
+METHODS = {name: Method(name, title) for name, title in _DATA["methods"].items()}
+METHODS |= {method.name: method for method in _gain_methods()}
 TARGETS = _rows("targets", Target)
 PRESETS = _rows("presets", Preset) | {
-    path.stem: Preset(path.stem, (0, 1, 2), sft_steps=400, least_steps=200, over=path)
+    path.stem: Preset(path.stem, (0, 1, 2), reflector_share=1 / 6, policy_share=1 / 3, over=path)
     for path in sorted((EXPERIMENTS / "presets").glob("*.toml"))
     if path.stem != "shipped"
 }
@@ -161,8 +146,7 @@ def protocol_for(task: str, split: str = "test") -> Protocol:
         return protocol
     kwargs = {**protocol.kwargs, "split": split}
     tasks = make_env(protocol.env_id, **kwargs).tasks
-    rng = np.random.default_rng(0)
-    ids: dict[str, None] = {}
+    rng, ids = np.random.default_rng(0), dict[str, None]()
     for _ in range(_DRAWS):
         ids[tasks.draw(rng.random)] = None
         if len(ids) == len(protocol.episodes):
@@ -184,8 +168,8 @@ def cell_config(task: str, method: str, preset: Preset, seed: int, settings: lis
     config = load_config(_cell(task, method), [*own, *preset.settings, *settings], preset.over, for_many=True)
     stages = tuple(replace(stage, iterations=ceil(stage.iterations * preset.iterations)) for stage in config.curriculum)
     reflector, policy = (
-        replace(each, steps=min(max(each.steps, preset.least_steps), preset.sft_steps) if each.steps else 0)
-        for each in (config.sft_reflector, config.sft_policy)
+        replace(each, steps=min(ceil(each.steps * share), preset.sft_steps))
+        for each, share in ((config.sft_reflector, preset.reflector_share), (config.sft_policy, preset.policy_share))
     )
     return replace(config, seed=seed, curriculum=stages, sft_reflector=reflector, sft_policy=policy)
 
@@ -198,8 +182,7 @@ def why_not(task: str, method: str, preset: Preset, settings: list[str]) -> str 
     if not preset_files(cell):
         return f"there is no experiments/{cell.relative_to(EXPERIMENTS).as_posix()}.toml yet"
     try:
-        config = cell_config(task, method, preset, 0, settings)
-        check_environments(config)
+        check_environments(cell_config(task, method, preset, 0, settings))
     except UsageError as error:
         return str(error)
     return None
@@ -242,9 +225,7 @@ class Cell:
     @property
     def iterations(self) -> int:
         """Number of its RL iterations."""
-        if self.config is None or not self.is_trained:
-            return 0
-        return sum(stage.iterations for stage in self.config.curriculum)
+        return sum(stage.iterations for stage in self.config.curriculum) if self.config and self.is_trained else 0
 
     @property
     def seconds(self) -> float | None:
@@ -286,13 +267,12 @@ def make_plan(
     split: str = "test",
 ) -> Plan:
     """Return the plan of a target; `tasks` replace its own, `settings` are `key=value` over all configs."""
-    for setting in settings:
-        if setting.partition("=")[0] == "seed":
-            raise UsageError(
-                f"{setting!r} would change nothing, since seeds are the preset's: choose another --preset, or train "
-                "one config with `reflect-rl train`"
-            )
-    chosen = tuple(tasks) or target.tasks
+    if setting := next((each for each in settings if each.partition("=")[0] == "seed"), None):
+        raise UsageError(
+            f"{setting!r} would change nothing, since seeds are the preset's: choose another --preset, or train one "
+            "config with `reflect-rl train`"
+        )
+    chosen, settings = tuple(tasks) or target.tasks, list(settings)
     cells = [
         Cell(task, agent, None, None, out / "baselines" / task / agent, split)
         for task in chosen
@@ -300,14 +280,13 @@ def make_plan(
     ]
     empty: dict[tuple[str, str], str] = {}
     for task in chosen:
-        cell_config(task, "best", preset, 0, list(settings))  # or a wrong setting would leave every cell empty
+        cell_config(task, "best", preset, 0, settings)  # or a wrong setting would leave every cell empty
         for method in target.methods:
-            reason = why_not(task, method, preset, list(settings))
-            if reason:
+            if reason := why_not(task, method, preset, settings):
                 empty[task, method] = reason
                 continue
             # The untuned model is the same for every training seed.
             for seed in preset.seeds[:1] if method == UNTUNED else preset.seeds:
-                config = cell_config(task, method, preset, seed, list(settings))
+                config = cell_config(task, method, preset, seed, settings)
                 cells.append(Cell(task, method, seed, config, out / "cells" / task / method / f"seed-{seed}", split))
     return Plan(target, preset, chosen, tuple(cells), empty, out, tuple(settings), split)

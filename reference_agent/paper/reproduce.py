@@ -18,6 +18,7 @@ import os
 import queue
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -30,10 +31,11 @@ import torch
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from natlang_envs.evaluation.agents import Agent
+from natlang_envs.evaluation.runner import Progress
 from natlang_envs.evaluation.runs import RUN_FILE
 from natlang_envs.files import only_process, write_whole
 from reference_agent import processes
-from reference_agent.baselines.agents import ZeroShotAgent
+from reference_agent.baselines.agents import zero_shot_agent
 from reference_agent.paper.experiments import METHODS, UNTUNED, Cell, Plan, protocol_for
 from reference_agent.paper.tables import Entry, draw_curves, entries, write_results
 from reference_agent.rlft import Stopped
@@ -56,9 +58,8 @@ def reproduce(plan: Plan, jobs: int, report: Report, done: Callable[[Cell], None
                 claim(cell.config, cell.folder)  # a preset that differs shows now, not in an hour
         # The longest first, so that no process is left alone with it at the end.
         missing = sorted((cell for cell in plan.cells if not _is_whole(cell)), key=lambda cell: -cell.iterations)
-        for cell in plan.cells:
-            if cell not in missing:
-                done(cell)
+        for cell in filter(_is_whole, plan.cells):
+            done(cell)
         if jobs == 1:
             for cell in missing:
                 _make(cell, plan.out, lambda *told, name=cell.name: report(name, *told))
@@ -76,10 +77,10 @@ def draw(plan: Plan) -> list[Path]:
     """Draw the learning curves of each task; return the pictures."""
     pictures: list[Path] = []
     for task in plan.tasks:
-        runs: dict[str, list[Path]] = {}
+        runs: dict[str, list[Path]] = defaultdict(list)
         for cell in plan.cells:
             if cell.task == task and cell.iterations:
-                runs.setdefault(METHODS[cell.method].title, []).append(cell.folder)
+                runs[METHODS[cell.method].title].append(cell.folder)
         if runs:
             suffix = "" if len(plan.tasks) == 1 else f"-{task}"
             pictures.append(draw_curves(runs, plan.out / f"{plan.target.name}{suffix}.png"))
@@ -92,9 +93,12 @@ def _is_whole(cell: Cell) -> bool:
 
 def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None]) -> None:
     """Train a cell and let it play its protocol; what is there already is not made again."""
-    started = time.perf_counter()
-    before = cell.seconds or 0.0
+    started = time.perf_counter() - (cell.seconds or 0.0)
     cell.folder.mkdir(parents=True, exist_ok=True)
+
+    def playing(now: Progress) -> None:
+        report("playing", now.done, now.total, now.done / now.total)
+
     try:
         agent = _agent(cell, out, report)
         protocol = protocol_for(cell.task, cell.split)
@@ -103,17 +107,12 @@ def _make(cell: Cell, out: Path, report: Callable[[str, int, int, float], None])
             runs[cell.sampled] = agent.sampled()
         for number, (run, player) in enumerate(runs.items()):
             if not (run / RUN_FILE).exists():
-                evaluate(
-                    player,
-                    protocol,
-                    name=cell.name + (", sampled" if number else ""),
-                    out=run,
-                    progress=lambda now: report("playing", now.done, now.total, now.done / now.total),
-                )
+                name = cell.name + (", sampled" if number else "")
+                evaluate(player, protocol, name=name, out=run, progress=playing)
     except UsageError as error:
         raise UsageError(f"{cell.name}: {error}") from None
     finally:
-        write_whole(cell.folder / "seconds.json", json.dumps(round(before + time.perf_counter() - started, 1)).encode())
+        write_whole(cell.folder / "seconds.json", json.dumps(round(time.perf_counter() - started, 1)).encode())
 
 
 def _agent(cell: Cell, out: Path, report: Callable[[str, int, int, float], None]) -> Agent:
@@ -122,7 +121,7 @@ def _agent(cell: Cell, out: Path, report: Callable[[str, int, int, float], None]
     torch.set_num_threads(cell.config.threads)
     stages = out / "stages"
     if cell.method == UNTUNED:
-        return ZeroShotAgent(load_or_make_base(cell.config, cell.folder, report, stages), cell.config)
+        return zero_shot_agent(load_or_make_base(cell.config, cell.folder, report, stages), cell.config)
     train(cell.config, cell.folder, report, stages)
     return ReflectRLAgent(cell.folder)
 
@@ -136,8 +135,7 @@ def _make_all(cells: Sequence[Cell], out: Path, jobs: int, report: Report, done:
     with context.Manager() as manager, ProcessPoolExecutor(jobs, context, _begin, (os.getpid(), numbers)) as pool:
         news: Any = manager.Queue()
         futures: dict[Future[None], Cell] = {pool.submit(_make_apart, cell, out, news): cell for cell in cells}
-        interrupted = False
-        failure: BaseException | None = None
+        interrupted, failure = False, None
         while futures:
             try:
                 _relay(news, report)
@@ -176,23 +174,19 @@ def _make_apart(cell: Cell, out: Path, news: Any) -> None:
     _make(cell, out, lambda *told: news.put((cell.name, *told)))
 
 
-def _begin(parent: int, numbers: SimpleQueue[int]) -> None:
-    take_gpu(numbers)
-    _end_with_parent(parent)
-
-
 def take_gpu(numbers: SimpleQueue[int]) -> None:
     """Let this process, one of those that get a number each, use the GPU of its number, if there are any."""
     if gpus := torch.cuda.device_count():
         os.environ[processes.GPU] = str(numbers.get() % gpus)
 
 
-def _end_with_parent(parent: int) -> None:
-    """Let this process end when the one that started it is gone: two must never train one cell."""
+def _begin(parent: int, numbers: SimpleQueue[int]) -> None:
+    """Let this process take a GPU, and end when the one that started it is gone: two must never train one cell."""
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(0.5)
         os._exit(1)
 
+    take_gpu(numbers)
     threading.Thread(target=watch, daemon=True).start()

@@ -1,7 +1,8 @@
 """The table of `reflect-rl reproduce`: success with 95% intervals beside the paper's; and the learning curves.
 
 A trained policy has two rows, greedy and sampled at temperature 1 as in the paper (Table 3). One seed has the interval
-of its episodes (Wilson's, or clustered by task if tasks are repeated), several seeds have Student's.
+of its episodes (Wilson's, or clustered by task if tasks are repeated), several seeds have one over seeds
+and tasks, as on the leaderboard.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ import numpy as np
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import read_run
 from natlang_envs.evaluation.runner import score_run
-from natlang_envs.evaluation.statistics import Interval, over_seeds
+from natlang_envs.evaluation.statistics import Interval, over_seeds, two_level_interval
 from natlang_envs.files import write_whole
+from natlang_envs.trajectory import Trajectory
 from reference_agent.paper.experiments import METHODS, PAPER_ONLY, TASKS, Cell, Plan, paper, protocol_for
 
 _SMOOTHING = 5  # iterations, the last ones, in the running mean
@@ -29,28 +31,24 @@ _LONG = 20  # letters of a name from which on the legend has two columns
 
 @dataclass(frozen=True)
 class Entry:
-    """One field of the table: a method (or agent) on a task, greedy or `sampled`, over all seeds.
-
-    `rates` are the seeds' success rates, whose 95% `interval` is over `"episodes"` or `"seeds"` (`kind`); `regret` is
-    steps beyond the plan, of successes; `seconds` is None if an attempt was killed; `note` says why nothing was run.
-    """
+    """One field of the table: a method (or agent) on a task, greedy or `sampled`, over all seeds."""
 
     task: str
     method: str
     sampled: bool = False
-    rates: tuple[float, ...] = ()
+    rates: tuple[float, ...] = ()  # success rates of the seeds
     seeds: tuple[int, ...] = ()
     mean: float | None = None
-    interval: Interval | None = None
-    kind: str = "episodes"
+    interval: Interval | None = None  # of 95%
+    kind: str = "episodes"  # what the interval is over, or "seeds"
     episodes: int = 0
     mean_return: float | None = None
     mean_steps: float | None = None
-    regret: float | None = None
-    seconds: float | None = None
+    regret: float | None = None  # steps beyond the plan, of successes
+    seconds: float | None = None  # None if an attempt was killed
     hardware: str = ""
     paper: int | None = None
-    note: str = ""
+    note: str = ""  # why nothing was run
 
     @property
     def shown(self) -> str:
@@ -68,16 +66,11 @@ def entries(plan: Plan) -> list[Entry]:
         for cell in plan.cells:
             if cell.task == task:
                 made.setdefault(cell.method, []).append(cell)
-        names = [
-            *TASKS[task].agents,
-            *(each for each in METHODS if each in plan.target.methods or each in made),
-            *PAPER_ONLY,
-        ]
-        for method in names:
+        methods = [each for each in METHODS if each in plan.target.methods or each in made]
+        for method in (*TASKS[task].agents, *methods, *PAPER_ONLY):
             if method in made:
-                table.append(_entry(task, method, made[method], False))
-                if made[method][0].is_trained:
-                    table.append(_entry(task, method, made[method], True))
+                ways = (False, True) if made[method][0].is_trained else (False,)
+                table += [_entry(task, method, made[method], sampled) for sampled in ways]
             else:
                 note = plan.empty.get((task, method), "the paper's alone")
                 table.append(Entry(task, method, paper=paper(task, method), note=note))
@@ -90,24 +83,29 @@ def _entry(task: str, method: str, cells: list[Cell], sampled: bool) -> Entry:
     scores = [score_run(protocol, trajectories) for _, trajectories in runs]
     rates = tuple(each.success_rate for each in scores)
     regrets = [each.mean_regret for each in scores if each.mean_regret is not None]
-    seconds = [cell.seconds for cell in cells]
+    seconds, one = [cell.seconds for cell in cells], len(scores) == 1
     return Entry(
-        task,
-        method,
-        sampled,
-        rates,
-        tuple(cell.seed for cell in cells if cell.seed is not None),
-        float(np.mean(rates)),
-        scores[0].interval if len(scores) == 1 else over_seeds(rates),
-        "episodes" if len(scores) == 1 else "seeds",
-        scores[0].episodes,
-        float(np.mean([each.mean_return for each in scores])),
-        float(np.mean([each.mean_steps for each in scores])),
-        float(np.mean(regrets)) if regrets else None,
-        None if None in seconds else round(sum(each or 0.0 for each in seconds), 1),
-        runs[0][0].hardware,
-        paper(task, method) if sampled else None,
+        *(task, method, sampled, rates),
+        seeds=tuple(cell.seed for cell in cells if cell.seed is not None),
+        mean=float(np.mean(rates)),
+        interval=scores[0].interval if one else two_level_interval([_by_task(each) for _, each in runs]),
+        kind="episodes" if one else "seeds",
+        episodes=scores[0].episodes,
+        mean_return=float(np.mean([each.mean_return for each in scores])),
+        mean_steps=float(np.mean([each.mean_steps for each in scores])),
+        regret=float(np.mean(regrets)) if regrets else None,
+        seconds=None if None in seconds else round(sum(each or 0.0 for each in seconds), 1),
+        hardware=runs[0][0].hardware,
+        paper=paper(task, method) if sampled else None,
     )
+
+
+def _by_task(trajectories: Sequence[Trajectory]) -> list[float]:
+    """Return the success rate on each task, in the protocol's order."""
+    found: dict[str, list[bool]] = {}
+    for each in trajectories:
+        found.setdefault(each.task_id, []).append(each.success)
+    return [float(np.mean(each)) for each in found.values()]
 
 
 def title(method: str, sampled: bool) -> str:
@@ -123,10 +121,8 @@ def lines(plan: Plan, table: list[Entry]) -> list[list[str]]:
     if plan.target.gain:
         return _gains(plan, found)
     shown: list[list[str]] = [["method", *(text for task in plan.tasks for text in (TASKS[task].title, "paper"))]]
-    agents = [agent for task in plan.tasks for agent in TASKS[task].agents]
-    for method, sampled in dict.fromkeys(
-        [*((agent, False) for agent in agents), *((e.method, e.sampled) for e in table)]
-    ):
+    agents = [(agent, False) for task in plan.tasks for agent in TASKS[task].agents]
+    for method, sampled in dict.fromkeys([*agents, *((each.method, each.sampled) for each in table)]):
         fields = [title(method, sampled)]
         for task in plan.tasks:
             entry = found.get((task, method, sampled))
@@ -165,11 +161,9 @@ def gain(before: Sequence[float], after: Sequence[float]) -> str:
 
 def notes(plan: Plan, table: list[Entry]) -> list[str]:
     """Return what a reader of the table has to know, a line each."""
-    seeds = ", ".join(map(str, plan.preset.seeds))
-    several = len(plan.preset.seeds) > 1
-    kind = (
-        "Student's over training seeds; of agents and of the untuned model, of episodes" if several else "of episodes"
-    )
+    seeds, kind = ", ".join(map(str, plan.preset.seeds)), "of episodes"
+    if len(plan.preset.seeds) > 1:
+        kind = "over training seeds and tasks; of agents and of the untuned model, of episodes"
     said = [
         f"Success with its 95% interval ({kind}). Preset `{plan.preset.name}`, training seeds {seeds}.",
         "Sampled: commands are sampled at temperature 1, as in the paper (its Table 3); otherwise decoding is greedy.",
@@ -270,6 +264,6 @@ def _draw_curve(axes: Any, name: str, folders: Sequence[Path]) -> None:
     if len(folders) > 1:
         low, high = 100 * np.array([over_seeds(each) for each in means.T.tolist()]).T
         axes.fill_between(played, low, high, color=line.get_color(), alpha=0.12, linewidth=0)
-    changes = [i for i in range(1, len(curve)) if curve[i]["stage"] != curve[i - 1]["stage"]]
-    for change in changes:
-        axes.axvline(played[change - 1 : change + 1].mean(), color="0.7", linestyle=":")
+    for at in range(1, len(curve)):
+        if curve[at]["stage"] != curve[at - 1]["stage"]:
+            axes.axvline(played[at - 1 : at + 1].mean(), color="0.7", linestyle=":")

@@ -6,8 +6,7 @@ config_file  settings as TOML and JSON
 idle         settings that have no effect beside others
 inputs       what a folder's result was made from
 data_card    what is in a data set, counted
-start        the model that both players start from
-stages       a run's folder: settings, stages before RL, players
+stages       a run's folder: settings, start model, stages before RL, players
 pipeline     Algorithm 1 from end to end
 agent        the trained players on a protocol
 command      `reflect-rl`

@@ -1,7 +1,8 @@
 """The trained players as an agent for `natlang evaluate --agent reflect-rl:RUN`.
 
 `RUN` is a folder of `reflect-rl train`; `RUN/policy-sft` is the policy before RL. `reflect-rl:RUN` decodes greedily,
-`reflect-rl-sample:RUN` samples at temperature 1 with each episode's own generator, so both repeat exactly.
+`reflect-rl-sample:RUN` samples at temperature 1 with each episode's own generator, so both repeat exactly. What
+`reflect-rl publish` wrote plays as `reflect-rl:NAME.json`.
 """
 
 from __future__ import annotations
@@ -9,34 +10,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
+from natlang_envs.evaluation.published import is_published
+from natlang_envs.prompt import History
 from reference_agent.models.backbone import memory_advice
-from reference_agent.players import Answers, choice_chances, decide, fitting_state
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.players import Answers, Reflector, choice_chances, decide, fitting_state
 from reference_agent.players import Decision as Choice
+from reference_agent.run.published import unpack
 from reference_agent.run.stages import CONFIG, load_player, load_reflector, read_config
 
 _REMEMBERED = 10_000  # answers of the policy
 
 
-class ReflectRLAgent:
-    """Two trained players of a run; `policy` is `"policy"` or `"policy-sft"`, `sampling` at temperature 1."""
+class PlayersAgent:
+    """Two players, or a policy alone, as in training; greedy, or `sampling` at temperature 1."""
 
-    def __init__(self, run: Path, policy: str = "policy", sampling: bool = False) -> None:
-        self.sampling = sampling
-        self._config = read_config(run)
-        torch.set_num_threads(self._config.threads)
-        if not (run / policy).exists():
-            raise UsageError(f"{run / policy} is missing: finish training with `reflect-rl train --out {run}`")
-        self._policy = load_player(self._config, run, policy)
+    def __init__(
+        self, policy: LanguageModel, reflector: Reflector | None, history: History, sampling: bool = False
+    ) -> None:
+        self._policy, self._reflector, self.sampling = policy, reflector, sampling
+        self._history: History = history
         self._policy.model.eval()
-        self._reflector = load_reflector(self._config, run, self._policy)
         self._known: Answers = {}  # shared with `sampled()`, since both meet the same p(s)
 
-    def sampled(self) -> ReflectRLAgent:
+    def sampled(self) -> PlayersAgent:
         """Return the same players, loaded once, with sampled commands."""
         other = copy(self)
         other.sampling = True
@@ -44,8 +47,7 @@ class ReflectRLAgent:
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
         """Return a decision for each view."""
-        commands = [view.admissible_commands for view in views]
-        states = [self._state(view) for view in views]
+        commands, states = [view.admissible_commands for view in views], [self._state(view) for view in views]
         own = [view.rng for view in views] if self.sampling else None
         if len(self._known) > _REMEMBERED:
             self._known.clear()
@@ -63,7 +65,7 @@ class ReflectRLAgent:
     def _state(self, view: AgentInput) -> str:
         """Return p(s), as in training."""
         seen = (view.task, view.path, view.observation, view.admissible_commands)
-        return fitting_state(self._policy, self._reflector, *seen, self._config.history)
+        return fitting_state(self._policy, self._reflector, *seen, self._history)
 
     def _tokens(self, choice: Choice) -> int:
         """Count what both players read and wrote, as if nothing were remembered; a prompt of many actions once."""
@@ -72,12 +74,27 @@ class ReflectRLAgent:
         return self._policy.count_prompt(choice.prompt) + self._policy.answer_tokens(choice.labels) + spoken
 
 
+class ReflectRLAgent(PlayersAgent):
+    """Two trained players of a run; `policy` is `"policy"` or `"policy-sft"`."""
+
+    def __init__(self, run: Path, policy: str = "policy", sampling: bool = False) -> None:
+        config = read_config(run)
+        torch.set_num_threads(config.threads)
+        if not (run / policy).exists():
+            raise UsageError(f"{run / policy} is missing: finish training with `reflect-rl train --out {run}`")
+        player = load_player(config, run, policy)
+        super().__init__(player, load_reflector(config, run, player), config.history, sampling)
+
+
 def load(argument: str, sampling: bool = False) -> ReflectRLAgent:
-    """Return the agent of `reflect-rl:RUN` or `reflect-rl:RUN/policy-sft`."""
+    """Return the agent of `reflect-rl:RUN`, `reflect-rl:RUN/policy-sft` or `reflect-rl:PLAYER.json`."""
     path = Path(argument)
     if not argument:
         name = "reflect-rl-sample" if sampling else "reflect-rl"
         raise UsageError(f"agent {name} needs a run: write --agent {name}:RUN")
+    if is_published(path):
+        with TemporaryDirectory() as folder:
+            return ReflectRLAgent(Path(folder), unpack(path, Path(folder)), sampling)
     if path.name in ("policy", "policy-sft") and not (path / CONFIG).exists():
         return ReflectRLAgent(path.parent, path.name, sampling)
     return ReflectRLAgent(path, sampling=sampling)

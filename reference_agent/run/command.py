@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Column, Table
 
 from natlang_envs.errors import UsageError, one_of
 from reference_agent import processes
@@ -27,25 +28,13 @@ Settings = Annotated[
 _OUT = Path("runs/reflect-rl")
 
 
-class Bars:
-    """A progress bar for each stage of training; `run` names it where several runs are shown."""
-
-    def __init__(self, progress: Progress, run: str = "") -> None:
-        self._progress = progress
-        self._run = run
-        self._bars: dict[str, TaskID] = {}
-
-    def __call__(self, stage: str, step: int, steps: int, value: float) -> None:
-        """Show that `step` of `steps` is done; `value` is the loss, accuracy or success rate."""
-        if stage not in self._bars:
-            self._bars[stage] = self._progress.add_task(f"{self._run} {stage}".strip(), total=steps, value="")
-        self._progress.update(self._bars[stage], completed=step, total=steps, value=f"{value:.3f}")
-
-    def close(self) -> None:
-        """Take the bars away."""
-        for bar in self._bars.values():
-            self._progress.remove_task(bar)
-        self._bars.clear()
+def show_step(progress: Progress, run: str, stage: str, step: int, steps: int, value: float) -> None:
+    """Show that `step` of a stage's `steps` is done; `value` is the loss, accuracy or success rate."""
+    name = f"{run} {stage}".strip()
+    bar = next((each.id for each in progress.tasks if each.description == name), None)
+    if bar is None:
+        bar = progress.add_task(name, total=steps, value="", run=run)
+    progress.update(bar, completed=step, total=steps, value=f"{value:.3f}")
 
 
 def bars() -> Progress:
@@ -87,7 +76,7 @@ def train(
     settings = read_config(out) if resuming else load_config(config, setting, over)
     with bars() as progress:
         try:
-            policy = run_training(settings, out, Bars(progress))
+            policy = run_training(settings, out, partial(show_step, progress, ""))
         except Stopped:
             progress.stop()
             typer.echo(f"Stopped and saved. Go on with: reflect-rl train --out {out}")
@@ -108,13 +97,11 @@ def train(
 @app.command()
 def reproduce(
     target: Annotated[
-        str,
-        typer.Argument(help="table2, figure2 to figure4, algorithms, appendix-a, appendix-e2, gain, gain-alfworld"),
+        str, typer.Argument(help="table2, figure2 to figure4, algorithms, appendix-a, appendix-e2, gain, gain-alfworld")
     ],
     out: Annotated[Path, typer.Option(help="Where everything goes. A stopped run there resumes.")],
     preset: Annotated[
-        str,
-        typer.Option(help="quick: one seed, short RL. tiny, smollm2: three seeds. smoke: to try it."),
+        str, typer.Option(help="quick: one seed, short RL. tiny, smollm2: three seeds. smoke: to try it.")
     ] = "quick",
     task: Annotated[
         list[str] | None,
@@ -143,29 +130,26 @@ def reproduce(
     console = Console(width=None if sys.stdout.isatty() else 140)  # a file is as wide as the table
     started = time.perf_counter()
     with bars() as progress:
-        every = progress.add_task("all", total=len(plan.cells), value="")
-        shown: dict[str, Bars] = {}
-
-        def report(cell: str, stage: str, step: int, steps: int, value: float) -> None:
-            shown.setdefault(cell, Bars(progress, cell))(stage, step, steps, value)
+        every = progress.add_task("all", total=len(plan.cells), value="", run="")
 
         def done(cell: Cell) -> None:
             progress.advance(every)
-            if cell.name in shown:
-                shown[cell.name].close()
+            shown = [bar.id for bar in progress.tasks if bar.fields["run"] == cell.name]
+            for bar in shown:
+                progress.remove_task(bar)
+            if shown:
                 minutes = (time.perf_counter() - started) / 60
                 progress.console.print(f"{minutes:5.1f} minutes: {cell.name} is done", highlight=False)
 
         try:
-            entries = run_plan(plan, jobs, report, done)
+            entries = run_plan(plan, jobs, partial(show_step, progress), done)
         except (Stopped, KeyboardInterrupt):
             progress.stop()
             typer.echo("Stopped and saved. Run the same command to go on.")
             raise typer.Exit(130) from None
     heading, *rows = lines(plan, entries)
-    table = Table(title=plan.target.title)
-    for column in heading:
-        table.add_column(column, justify="right" if table.columns else "left")
+    columns = [Column(each, justify="right" if number else "left") for number, each in enumerate(heading)]
+    table = Table(*columns, title=plan.target.title)
     for row in rows:
         table.add_row(*row)
     console.print(table)
@@ -187,7 +171,7 @@ def warm_up(
         raise UsageError(f"{out} already exists: choose another folder")
     settings = load_config(config)
     with bars() as progress:
-        make_tiny(settings, Bars(progress)).save(out)
+        make_tiny(settings, partial(show_step, progress, "")).save(out)
     typer.echo(f"Model: {out}")
 
 
@@ -200,11 +184,7 @@ def fetch(name: Annotated[str, typer.Argument(help="smollm2")]) -> None:
 
 
 @app.command()
-def collect(
-    config: Preset = None,
-    out: Out = _OUT,
-    setting: Settings = None,
-) -> None:
+def collect(config: Preset = None, out: Out = _OUT, setting: Settings = None) -> None:
     """Let the teacher play and reflect: the data set of a run and its card. Stopped, it goes on where it was."""
     from natlang_envs.files import only_process
     from reference_agent.collection import CARD
@@ -218,26 +198,43 @@ def collect(
     out.mkdir(parents=True, exist_ok=True)
     with only_process(out), bars() as progress:
         claim(settings, out)
-        data = collected(settings, out, Bars(progress))
+        data = collected(settings, out, partial(show_step, progress, ""))
     typer.echo(describe(read_card(data.parent / CARD)))
     typer.echo(f"Data: {data}")
 
 
 @app.command()
+def publish(
+    run: Annotated[Path, typer.Argument(help="A run's folder; RUN/policy-sft is the policy before RL.")],
+    player: Annotated[Path, typer.Argument(metavar="NAME.json", help="The player; weights go to files/ beside it.")],
+) -> None:
+    """Write a trained player with rounded weights, as small files that a repository can hold."""
+    from reference_agent.run.published import publish as write
+    from reference_agent.run.stages import CONFIG
+
+    if player.suffix != ".json":
+        raise UsageError(f"{player} is to be the name of a JSON file: write {player.name}.json")
+    before = run.name in ("policy", "policy-sft") and not (run / CONFIG).exists()
+    written = write(run.parent, run.name, player) if before else write(run, "policy", player)
+    typer.echo(f"Player:      {written}")
+    typer.echo(f"Evaluate it: natlang evaluate --agent reflect-rl:{written} --out runs/{player.stem} --protocol ...")
+
+
+@app.command()
 def show(run: Annotated[Path, typer.Argument(help="A run's folder.")], examples: int = 4) -> None:
     """Print a run's settings and some of what the teacher said, mistakes included."""
-    from reference_agent.collection import CARD, read_examples
+    from reference_agent.collection import CARD, EXAMPLES, read_examples
     from reference_agent.run.config_file import dump_config
     from reference_agent.run.data_card import describe, read_card
     from reference_agent.run.stages import read_config
 
     typer.echo(dump_config(read_config(run)))
-    collected = read_examples(run / "data" / "examples.jsonl")
+    collected = read_examples(run / "data" / EXAMPLES)
     if (run / "data" / CARD).exists():
         typer.echo(describe(read_card(run / "data" / CARD)))
-    for wanted in (False, True):
+    for when, wanted in (("on the way", False), ("after a mistake", True)):
         for each in [each for each in collected if each.negative is wanted][:examples]:
-            typer.echo(f"{'after a mistake' if wanted else 'on the way'}: {each.reflection} -> {each.action}")
+            typer.echo(f"{when}: {each.reflection} -> {each.action}")
 
 
 @app.command()

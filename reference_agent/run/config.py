@@ -30,7 +30,8 @@ class ModelConfig:
         lora_alpha: LoRA's alpha; the update is scaled by lora_alpha / lora_rank.
         lora_targets: `"all-linear"`, `"default"` (PEFT's choice for the architecture), or layer names separated by
             commas, such as `"q_proj,v_proj"`.
-        precision: Type of the frozen weights, `"fp32"` or `"bf16"`; trained weights are fp32.
+        precision: Type of the frozen weights, `"fp32"` or `"bf16"`, or `"auto"`: bf16 on a GPU and on a processor that
+            multiplies matrices of bf16 (AMX), fp32 on others, which are slower in bf16. Trained weights are fp32.
         eight_bit: Whether the frozen weights are held in 8 bits (bitsandbytes).
         gradient_checkpointing: Whether updates recompute a layer's activations instead of keeping them.
         device: `"cpu"`, `"cuda"`, or `"auto"`: cuda if there is one.
@@ -47,7 +48,7 @@ class ModelConfig:
     lora_rank: int = at_least(0, 0)
     lora_alpha: int = 16
     lora_targets: str = "all-linear"
-    precision: str = choice("fp32", "bf16")
+    precision: str = choice("fp32", "bf16", "auto")
     eight_bit: bool = False
     gradient_checkpointing: bool = False
     device: str = choice("auto", "cpu", "cuda")
@@ -64,35 +65,24 @@ class ModelConfig:
 
     def check_trainable(self) -> None:
         """Refuse weights of 8 or 16 bits without adapters: they are too coarse for the small steps of training."""
-        coarse = {'precision = "bf16"': self.precision == "bf16", "eight_bit = true": self.eight_bit}
+        coarse = {f'precision = "{self.precision}"': self.precision != "fp32", "eight_bit = true": self.eight_bit}
         for setting in [name for name, given in coarse.items() if given and not self.lora_rank]:
             raise UsageError(f"model.{setting} needs adapters to train: set model.lora_rank, for example to 16")
 
 
 @dataclass(frozen=True)
 class WarmupConfig:
-    """Lessons that teach an untrained tiny model to read prompts; pretrained models skip them.
+    """Lessons that teach an untrained tiny model to read prompts; pretrained models skip them."""
 
-    Attributes:
-        copy_steps: Steps on copying the command that a reflection names; Taxi, with its six commands, has none.
-        steps: Largest number of steps on finding a command's label.
-        levels: Levels of difficulty after which the label lesson ends.
-        batch: Prompts per step.
-        learning_rate: AdamW's learning rate.
-        lookup_steps: Steps on looking things up: walls between columns in Taxi (0 if its teacher names no walls),
-            the contents of a place in ALFWorld.
-        direction_steps: Steps on deriving directions from coordinates.
-        seed: Seed of the warm-up; training runs of all seeds start from the same model, as from a pretrained one.
-    """
-
-    copy_steps: int = 300
-    steps: int = 1500
-    levels: int = 8
+    copy_steps: int = 300  # on copying the command that a reflection names; Taxi, with its six commands, has none
+    steps: int = 1500  # the most, on finding a command's label
+    levels: int = 8  # of difficulty, after which the label lesson ends
+    # On looking things up: walls between columns in Taxi (0 if its teacher names none), what a place holds in ALFWorld.
     lookup_steps: int = 0
-    direction_steps: int = 300
-    seed: int = 1
-    batch: int = at_least(1, 64)
-    learning_rate: float = positive(1e-3)
+    direction_steps: int = 300  # on deriving directions from coordinates
+    seed: int = 1  # training runs of all seeds start from the same model, as from a pretrained one
+    batch: int = at_least(1, 64)  # prompts per step
+    learning_rate: float = positive(1e-3)  # AdamW's
 
     def __post_init__(self) -> None:
         check_bounds(self, "warmup.")
@@ -100,18 +90,12 @@ class WarmupConfig:
 
 @dataclass(frozen=True)
 class TeacherConfig:
-    """Choice of the teacher M_R.
+    """Choice of the teacher M_R; in a TOML file its options stand beside the name, say `walls = true`."""
 
-    In a TOML file the options stand beside the name: `[teacher]`, then `name = "oracle"` and, say, `walls = true`.
-
-    Attributes:
-        name: `"oracle"` (the teacher of the environment's family, else a generic one), `"openai"` (a chat model), or a
-            name registered in the entry-point group `natlang_envs.teachers`.
-        options: Arguments of that teacher; each teacher documents its own.
-    """
-
+    # "oracle" (that of the environment's family, else a generic one), "openai" (a chat model), or a name registered in
+    # the entry-point group `natlang_envs.teachers`
     name: str = "oracle"
-    options: dict[str, Any] = field(default_factory=dict[str, Any])
+    options: dict[str, Any] = field(default_factory=dict[str, Any])  # each teacher documents its own
 
 
 @dataclass(frozen=True)
@@ -155,7 +139,8 @@ class SFTConfig:
     Attributes:
         steps: Number of updates.
         batch: Examples per update.
-        learning_rate: Peak learning rate of AdamW: 20 steps of warm-up, then a linear decay to a twentieth.
+        learning_rate: Peak learning rate of AdamW: 20 steps of warm-up, or a third of fewer than 60 steps, then a
+            linear decay to a twentieth.
         weight_decay: AdamW's weight decay.
         clip: Largest norm of the gradient.
         microbatch: Examples in memory at once, of similar length; gradients accumulate. 0 takes the whole batch.
@@ -252,37 +237,23 @@ class RLConfig:
 
 @dataclass(frozen=True)
 class Config:
-    """A whole training run.
+    """A whole training run."""
 
-    Attributes:
-        seed: Seed of everything random.
-        split: Split of the training tasks.
-        allow_test: Whether that, or a stage's, may be one that holds test tasks, `"test"` or `"all"`.
-        env_kwargs: Further arguments of the environments, such as `{"map": "generated"}`.
-        history: Number of the path's steps that p(s) shows.
-        reflect: Whether there is a reflector.
-        players: `"two"` models; `"adapters"`: two adapters on one base in memory; or one model fine-tuned on both jobs:
-            with `"one"` it plays both, so that RL moves its reflections too (appendix E.2), with `"one-frozen"` the
-            reflector stays as it was before RL.
-        reflections: `"greedy"`, or `"sampled"` at temperature 1 (line 28).
-        reflection_tokens: Largest number of tokens of a reflection.
-        head: Choice of an action: `"labels"` (all actions in one prompt, one label each), `"saycan"` (by the
-            probability of each action's text) or `"text"` (the policy writes its command, listed or not).
-        threads: Torch's threads; the result depends on their number.
-        curriculum: The stages, in order.
-    """
-
-    seed: int = 0
-    split: str = "train"
-    allow_test: bool = False
-    env_kwargs: dict[str, Any] = field(default_factory=dict[str, Any])
-    history: int = at_least(0, 1)
-    reflect: bool = True
+    seed: int = 0  # of everything random
+    split: str = "train"  # of the training tasks
+    allow_test: bool = False  # whether that, or a stage's, may be one that holds test tasks, "test" or "all"
+    env_kwargs: dict[str, Any] = field(default_factory=dict[str, Any])  # of the environments: {"map": "generated"}
+    history: int = at_least(0, 1)  # steps of the path that p(s) shows
+    reflect: bool = True  # whether there is a reflector
+    # "two" models; two "adapters" on one base in memory; or one model fine-tuned on both jobs: as "one" it plays both,
+    # so that RL moves its reflections too (appendix E.2); as "one-frozen" the reflector stays as it was before RL.
     players: str = choice("two", "adapters", "one", "one-frozen")
-    reflections: str = choice("greedy", "sampled")
-    reflection_tokens: int = 48
+    reflections: str = choice("greedy", "sampled")  # sampled: at temperature 1 (line 28)
+    reflection_tokens: int = 48  # the most of a reflection
+    # The choice of an action: all in one prompt, one label each; by the probability of each one's text ("saycan"); or
+    # the policy writes its command, listed or not ("text").
     head: str = choice("labels", "saycan", "text")
-    threads: int = at_least(1, 1)
+    threads: int = at_least(1, 1)  # torch's; the result depends on their number
     model: ModelConfig = ModelConfig()
     warmup: WarmupConfig = WarmupConfig()
     teacher: TeacherConfig = TeacherConfig()
@@ -290,7 +261,7 @@ class Config:
     sft_reflector: SFTConfig = SFTConfig()
     sft_policy: PolicySFTConfig = PolicySFTConfig()
     rl: RLConfig = RLConfig()
-    curriculum: tuple[Stage, ...] = ()
+    curriculum: tuple[Stage, ...] = ()  # the stages, in order
 
     def __post_init__(self) -> None:
         check_bounds(self, "")

@@ -40,7 +40,10 @@ def load_config(
             inner = inner.setdefault(parent, {})
             if not isinstance(inner, dict):
                 raise UsageError(f"{key!r} is not a setting: {parent!r} holds no settings of its own")
-        inner[last] = _literal(value)
+        try:
+            inner[last] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            inner[last] = value
         given |= _names({key: inner[last]})
     config = parse_config(content)
     refuse("", idle(config), () if for_many else given)
@@ -108,32 +111,20 @@ def dump_config(config: Config) -> str:
     return json.dumps(asdict(config), indent=2) + "\n"
 
 
-def _literal(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
 def _changed(default: Any, content: Any, where: str) -> Any:
     """Return `default`, a dataclass, with the settings of `content`."""
     if not isinstance(content, dict):
         raise UsageError(f"{where or 'the config'} must be a table of settings, not {content!r}")
-    if isinstance(default, TeacherConfig):
-        content = _with_options(content)
-    known = [f"{where}{each.name}" for each in fields(default)]
+    if isinstance(default, TeacherConfig):  # whose options stand beside its name in a file
+        beside = {key: value for key, value in content.items() if key not in ("name", "options")}
+        content = {**content, "options": {**content.get("options", {}), **beside}}
+        content = {key: value for key, value in content.items() if key not in beside}
+    known = sorted(f"{where}{each.name}" for each in fields(default))
     values: dict[str, Any] = {}
     for key, value in content.items():
-        one_of("config key", f"{where}{key}", sorted(known))
+        one_of("config key", f"{where}{key}", known)
         values[key] = _value(getattr(default, key), value, f"{where}{key}")
     return replace(default, **values)
-
-
-def _with_options(content: dict[str, Any]) -> dict[str, Any]:
-    """Move a teacher's options, which stand beside its name in a file, into a table of their own."""
-    beside = {key: value for key, value in content.items() if key not in ("name", "options")}
-    options = content.get("options", {})
-    return {**{key: content[key] for key in ("name",) if key in content}, "options": {**options, **beside}}
 
 
 def _value(default: Any, value: Any, where: str) -> Any:
@@ -143,8 +134,7 @@ def _value(default: Any, value: Any, where: str) -> Any:
         if not isinstance(value, list):
             raise UsageError(f"{where} must be a list of stages, not {value!r}")
         return tuple(_changed(Stage(), each, f"{where}.") for each in value)
-    wanted = type(default)
-    if wanted is float and type(value) is int:
+    if (wanted := type(default)) is float and type(value) is int:
         value = float(value)
     if type(value) is not wanted:
         raise UsageError(f"{where} must be {wanted.__name__}, not {value!r}")

@@ -11,55 +11,43 @@ from natlang_envs import __version__
 from natlang_envs.errors import UsageError
 
 
-@dataclass(frozen=True)
-class Summary:
-    """One trajectory of the teacher.
-
-    Of its examples some follow a wrong action (`negative`), some of both kinds hide the path (`restarts`). Wrong
-    actions are `skipped` where the game ended or the plan got no longer.
-    """
+class Summary(NamedTuple):
+    """One trajectory of the teacher, and numbers of its examples."""
 
     task_id: str
     steps: int
     success: bool
     positive: int
-    negative: int
-    restarts: int
-    skipped: int
+    negative: int  # behind a wrong action
+    restarts: int  # of both kinds, without the path
+    skipped: int  # wrong actions behind which the game ended or the plan got no longer
 
 
 class Meter(NamedTuple):
-    """A chat model's usage: answers (some of them `from_disk`), tokens read and written, and their cost.
-
-    `left_out` counts, by reason, the lessons that were kept out of the data.
-    """
+    """A chat model's usage: answers, tokens read and written, and their cost."""
 
     endpoint: str
     answers: int
-    from_disk: int
+    from_disk: int  # answers
     read: int
     written: int
     cost: float
-    left_out: dict[str, int]
+    left_out: dict[str, int]  # lessons that were kept out of the data, by reason
 
 
 @dataclass(frozen=True)
 class Card:
-    """Contents and origin of a data set; `collect` holds the settings and the teacher's options.
-
-    `trajectories` and `failed` (which are not in the data) are `Summary`, the first by the numbers in the examples;
-    `chat` is a chat model's `Meter`.
-    """
+    """Contents and origin of a data set."""
 
     teacher: str
     environment: str
     env_kwargs: dict[str, Any]
     seed: int
     history: int
-    collect: dict[str, Any]
-    trajectories: list[dict[str, Any]]
-    failed: list[dict[str, Any]]
-    chat: dict[str, Any] | None
+    collect: dict[str, Any]  # the settings, and the teacher's options
+    trajectories: list[dict[str, Any]]  # each a `Summary`, by the numbers in the examples
+    failed: list[dict[str, Any]]  # as above, and not in the data
+    chat: dict[str, Any] | None  # a chat model's `Meter`
     natlang_envs: str = __version__
 
     def total(self, name: str) -> int:

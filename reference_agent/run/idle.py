@@ -15,99 +15,95 @@ from reference_agent.run.bounds import check_bounds
 from reference_agent.run.config import CollectConfig, Config, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
 
 Idle = dict[str, str]  # by the name of a setting that is not at its default: why it has no effect
+Rule = tuple[object, Iterable[str], str]  # whether it holds, which settings it makes idle, and why
 S = TypeVar("S")
 
 _LARGE = 10_000_000  # weights
 _SIZES = ("layers", "width", "inner", "heads", "positions", "mimetic")
-_ONE_UPDATE, _COMPARED = ("reinforce", "rloo"), ("rloo", "grpo", "gigpo")
 
 
-def _idle(settings: object, names: Iterable[str], why: str) -> Idle:
+def _idle(settings: object, *rules: Rule) -> Idle:
     default: Any = type(settings)()
-    return {name: why for name in names if getattr(settings, name) != getattr(default, name)}
+    found = {name: why for holds, names, why in rules if holds for name in names}
+    return {name: why for name, why in found.items() if getattr(settings, name) != getattr(default, name)}
+
+
+def _all_of(settings: Any) -> list[str]:
+    return [each.name for each in fields(settings)]
 
 
 def idle_collect(settings: CollectConfig, in_config: bool = False) -> Idle:
     """Return the settings without effect in `collect`, or in the config of a run."""
-    found: Idle = {}
-    if not in_config:
-        found |= _idle(settings, ("env",), "here: the environment is the first argument")
-    if not settings.negatives and not settings.detours:
-        found |= _idle(settings, ("policy_negatives",), "without negatives or detours")
-    if not settings.policy_trajectories:
-        found |= _idle(settings, ("policy_negatives",), "where the policy learns from no trajectory")
-    return found
+    negatives = settings.negatives or settings.detours
+    return _idle(
+        settings,
+        (not in_config, ("env",), "here: the environment is the first argument"),
+        (not negatives, ("policy_negatives",), "without negatives or detours"),
+        (not settings.policy_trajectories, ("policy_negatives",), "where the policy learns from no trajectory"),
+    )
 
 
 def idle_policy(settings: PolicySFTConfig, reflect: bool, head: str) -> Idle:
     """Return the settings without effect in the policy's warm start."""
-    found: Idle = {}
-    if not reflect:
-        found |= _idle(settings, ("doubt",), "without reflections")
-    if head != "labels":
-        found |= _idle(settings, ("smoothing",), f"with the head {head!r}, which has no list of labels to smooth over")
-    return found
+    unlisted = f"with the head {head!r}, which has no list of labels to smooth over"
+    return _idle(
+        settings, (not reflect, ("doubt",), "without reflections"), (head != "labels", ("smoothing",), unlisted)
+    )
 
 
 def idle_rl(settings: RLConfig) -> Idle:
     """Return the settings without effect in RL; those of other packages' algorithms may all have some."""
-    found: Idle = {}
-    name = f"in {settings.algorithm!r}"
-    if settings.algorithm in _ONE_UPDATE:
-        found |= _idle(settings, ("epochs", "ratio", "target_kl"), f"{name}, which takes one pass")
-    if settings.algorithm in _COMPARED:
-        found |= _idle(settings, ("baseline",), f"{name}, which compares the episodes of a task")
-    if settings.critic:
-        found |= _idle(settings, ("baseline",), "beside a critic")
-    if settings.algorithm == "grpo":
-        found |= _idle(settings, ("reward_scale",), f"{name}, which divides by each group's standard deviation")
-    if settings.dropout == "off":
-        found |= _idle(settings, ("dropout_rate",), "while rl.dropout is 'off'")
-    return found
+    name = settings.algorithm
+    one_update, compares = name in ("reinforce", "rloo"), name in ("rloo", "grpo", "gigpo")
+    return _idle(
+        settings,
+        (one_update, ("epochs", "ratio", "target_kl"), f"in {name!r}, which takes one pass"),
+        (compares, ("baseline",), f"in {name!r}, which compares the episodes of a task"),
+        (settings.critic, ("baseline",), "beside a critic"),
+        (name == "grpo", ("reward_scale",), f"in {name!r}, which divides by each group's standard deviation"),
+        (settings.dropout == "off", ("dropout_rate",), "while rl.dropout is 'off'"),
+    )
 
 
 def idle_loaded(settings: ModelConfig, name: str) -> Idle:
     """Return the settings without effect in `load_model(name, settings)`."""
-    found = _idle(settings, ("lora_rank", "lora_alpha", "lora_targets"), "here: they are with_adapter's")
-    found |= _idle(settings, _SIZES, "on a model that exists; reflect-rl train makes tiny ones of other sizes")
-    if settings.name != name:
-        found |= _idle(settings, ("name",), "here: the name is the first argument")
-    return found
+    return _idle(
+        settings,
+        (True, ("lora_rank", "lora_alpha", "lora_targets"), "here: they are with_adapter's"),
+        (True, _SIZES, "on a model that exists; reflect-rl train makes tiny ones of other sizes"),
+        (settings.name != name, ("name",), "here: the name is the first argument"),
+    )
 
 
 def idle(config: Config) -> Idle:
     """Return the settings without effect in a run, with the names of their tables."""
-    found: Idle = {}
-
-    def add(table: str, more: Idle) -> None:
-        found.update({f"{table}{name}": why for name, why in more.items()})
-
-    def all_of(settings: object) -> list[str]:
-        return [each.name for each in fields(settings)]  # type: ignore[arg-type]
-
-    if not config.reflect:
-        why = "without a reflector (reflect = false)"
-        add("", _idle(config, ("reflections", "reflection_tokens"), why))
-        add("sft_reflector.", _idle(config.sft_reflector, all_of(config.sft_reflector), why))
-        add("collect.", _idle(config.collect, ("restarts",), why))
-    if config.one_model:
-        shared = ("steps", "learning_rate", "weight_decay", "clip")
-        add("sft_policy.", _idle(config.sft_policy, shared, "in one model, which has those of sft_reflector"))
-    elif not config.sft_policy.steps:
-        others = [name for name in all_of(config.sft_policy) if name != "steps"]
-        add("sft_policy.", _idle(config.sft_policy, others, "in a warm start of no steps"))
-        add("collect.", _idle(config.collect, ("policy_negatives",), "in a warm start of no steps"))
-    add("sft_policy.", idle_policy(config.sft_policy, config.reflect, config.head))
-    add("collect.", idle_collect(config.collect, in_config=True))
-    add("rl.", idle_rl(config.rl))
-    if not config.model.is_tiny:
-        add("model.", _idle(config.model, _SIZES, f"on {config.model.name!r}: they make a tiny model"))
-        add("warmup.", _idle(config.warmup, all_of(config.warmup), f"on {config.model.name!r}, which is pretrained"))
-    if not config.model.lora_rank:
-        add("model.", _idle(config.model, ("lora_alpha", "lora_targets"), "without adapters (lora_rank = 0)"))
-    for stage in config.curriculum:
-        if not stage.advance_at:
-            add("curriculum.", _idle(stage, ("advance_after",), "while advance_at is 0"))
+    reflector, policy, model = config.sft_reflector, config.sft_policy, config.model
+    silent, why = not config.reflect, "without a reflector (reflect = false)"
+    still, no_steps = not config.one_model and not policy.steps, "in a warm start of no steps"
+    shared = ("steps", "learning_rate", "weight_decay", "clip")
+    made = not model.is_tiny
+    tables = {
+        "": _idle(config, (silent, ("reflections", "reflection_tokens"), why)),
+        "sft_reflector.": _idle(reflector, (silent, _all_of(reflector), why)),
+        "collect.": _idle(config.collect, (silent, ("restarts",), why), (still, ("policy_negatives",), no_steps))
+        | idle_collect(config.collect, in_config=True),
+        "sft_policy.": _idle(
+            policy,
+            (config.one_model, shared, "in one model, which has those of sft_reflector"),
+            (still, [name for name in _all_of(policy) if name != "steps"], no_steps),
+        )
+        | idle_policy(policy, config.reflect, config.head),
+        "rl.": idle_rl(config.rl),
+        "model.": _idle(
+            model,
+            (made, _SIZES, f"on {model.name!r}: they make a tiny model"),
+            (not model.lora_rank, ("lora_alpha", "lora_targets"), "without adapters (lora_rank = 0)"),
+        ),
+        "warmup.": _idle(config.warmup, (made, _all_of(config.warmup), f"on {model.name!r}, which is pretrained")),
+    }
+    found = {f"{table}{name}": why for table, names in tables.items() for name, why in names.items()}
+    if any(_idle(each, (not each.advance_at, ("advance_after",), "")) for each in config.curriculum):
+        found["curriculum.advance_after"] = "while advance_at is 0"
     return found
 
 

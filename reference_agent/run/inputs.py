@@ -30,7 +30,7 @@ from reference_agent.players import Reflector
 TRAINING, DATA = "inputs.json", "data.inputs.json"  # names of the file
 _LEFT = "left.json"  # the weights as the last call left them
 _DEEP = 5
-_DIGITS = 16  # of a digest
+_MARK, _DIGITS = "#", 16  # before a digest, and how long it is
 _PROBES = 32  # tasks by which environments are told apart
 _IGNORED = ("microbatch", "checkpoint_every", "timeout", "reflector_endpoint")  # memory, time and place alone
 _log = logging.getLogger(__name__)
@@ -39,19 +39,14 @@ _log = logging.getLogger(__name__)
 def difference(was: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
     """Return in words the first setting that differs, of tables within tables; None if none does."""
     before, after = _flat(was), _flat(now)
-    for name in dict.fromkeys((*before, *after)):
-        old, new = before.get(name), after.get(name)
-        if old != new:
-            told = all(not str(each).startswith(_MARK) for each in (old, new))
-            return f"{name} was {_told(old)} and is now {_told(new)}" if told else f"{name} is another one"
+    for name in before | after:
+        values = before.get(name), after.get(name)
+        if values[0] != values[1]:
+            if any(str(each).startswith(_MARK) for each in values):
+                return f"{name} is another one"
+            old, new = ("not there" if each is None else json.dumps(each) for each in values)
+            return f"{name} was {old} and is now {new}"
     return None
-
-
-_MARK = "#"  # before a digest
-
-
-def _told(value: object) -> str:
-    return "not there" if value is None else json.dumps(value)
 
 
 def _flat(values: Mapping[str, Any], table: str = "") -> dict[str, Any]:
@@ -76,11 +71,13 @@ def training(folder: Path | None, model: LanguageModel, **inputs: object) -> Ite
     if folder is None or processes.number():
         yield
         return
-    now = {name: described(value) for name, value in inputs.items()}
-    now["model"] = described(model)
-    weights = now["model"]["weights"]
-    if (folder / _LEFT).exists() and json.loads((folder / _LEFT).read_text(encoding="utf-8"))["left"] == weights:
-        now["model"]["weights"] = json.loads((folder / TRAINING).read_text(encoding="utf-8"))["model"]["weights"]
+
+    def read(name: str) -> Any:
+        return json.loads((folder / name).read_text(encoding="utf-8"))
+
+    now = {name: described(value) for name, value in {**inputs, "model": model}.items()}
+    if (folder / _LEFT).exists() and read(_LEFT)["left"] == now["model"]["weights"]:
+        now["model"]["weights"] = read(TRAINING)["model"]["weights"]
     _claim(folder / TRAINING, now)
     try:
         yield
@@ -125,15 +122,10 @@ def described(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Reflector):
         model = value.model.fingerprint() if not isinstance(value.model, LanguageModel) else _weights(value.model)
         return {"weights": model, "max_tokens": value.max_tokens, "sampled": value.sampled}
-    if isinstance(value, Stage):
-        own = {each.name: described(getattr(value, each.name), deeper) for each in fields(value) if each.name != "env"}
-        return {"env": environment(value.env), **own}
     if is_dataclass(value) and not isinstance(value, type):
-        return {
-            each.name: described(getattr(value, each.name), deeper)
-            for each in fields(value)
-            if each.name not in _IGNORED
-        }
+        names = [each.name for each in fields(value) if each.name not in _IGNORED]
+        told = {name: described(getattr(value, name), deeper) for name in names}
+        return told | {"env": environment(value.env)} if isinstance(value, Stage) else told
     if isinstance(value, dict):
         return {str(name): described(each, deeper) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -189,15 +181,12 @@ def _of_code(value: Any, depth: int) -> Any:
 
 
 def _code(code: CodeType) -> list[Any]:
-    constants = [
-        _code(each)
-        if isinstance(each, CodeType)
-        else sorted(map(repr, each))
-        if isinstance(each, frozenset)
-        else repr(each)
-        for each in code.co_consts
-    ]
-    return [code.co_code.hex(), constants, list(code.co_names)]
+    def constant(value: Any) -> Any:
+        if isinstance(value, CodeType):
+            return _code(value)
+        return sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value)
+
+    return [code.co_code.hex(), [constant(each) for each in code.co_consts], list(code.co_names)]
 
 
 def _weights(model: LanguageModel) -> str:

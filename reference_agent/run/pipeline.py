@@ -18,6 +18,7 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,42 +26,23 @@ import torch
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import only_process, write_whole
-from reference_agent import processes
-from reference_agent.collection import (
-    EXAMPLES,
-    Example,
-    Fit,
-    Report,
-    cut_to_context,
-    gather,
-    read_examples,
-    with_shown,
-    write_collection,
-)
+from reference_agent import collection, processes
+from reference_agent.collection import Example, Report, with_shown
 from reference_agent.curriculum import for_learning
 from reference_agent.models.backbone import finished, memory_advice
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import with_head
 from reference_agent.rlft import Row, reinforce
+from reference_agent.run import stages
 from reference_agent.run.config import Config
 from reference_agent.run.idle import idle_policy, idle_rl, without
-from reference_agent.run.stages import (
-    claim,
-    link_stage,
-    load_player,
-    load_reflector,
-    new_player,
-    resume_folder,
-    served_reflector,
-)
-from reference_agent.run.start import start_model
+from reference_agent.run.stages import claim, link_stage, load_player, new_player, start_model
 from reference_agent.sft import fine_tune_both, fine_tune_policy, fine_tune_reflector
 from reference_agent.teachers.chat import chat_options
 from reference_agent.teachers.choose import CHAT, make_teacher
 
 _LAST = "or set model.gradient_checkpointing = true"  # what to do where even a small batch is too large
-# Makes a player out of D, with checkpoints in a folder.
-_Maker = Callable[[Config, Path, Sequence[Example], Report, Path], LanguageModel]
+_Maker = Callable[[Path], LanguageModel]  # makes a player out of D, with checkpoints in a folder
 
 
 def train(config: Config, out: Path, report: Report, shared: Path | None = None) -> Path:
@@ -87,12 +69,13 @@ def train(config: Config, out: Path, report: Report, shared: Path | None = None)
             held.enter_context(only_process(out))
         with processes.first_before_others():
             claim(config, out)
-            examples = read_examples(collected(config, out, report, shared))  # lines 2 to 20
+            examples = collection.read_examples(collected(config, out, report, shared))  # lines 2 to 20
             report("collect", config.collect.trajectories, config.collect.trajectories, float(len(examples)))
             load_or_make_base(config, out, report, shared)
+        given = (config, out, examples, report)
         if config.reflect:
-            _fine_tuned("reflector", _make_reflector, config, out, examples, report, shared)  # line 21
-        _fine_tuned("policy-sft", _make_policy, config, out, examples, report, shared)  # line 22
+            _fine_tuned(config, out, shared, "reflector", partial(_make_reflector, *given))  # line 21
+        _fine_tuned(config, out, shared, "policy-sft", partial(_make_policy, *given))  # line 22
         if not (out / "policy").exists():
             policy, curve = _reinforced(config, out, report)  # lines 23 to 35
             if processes.number() == 0:
@@ -120,19 +103,16 @@ def collected(config: Config, out: Path, report: Report, shared: Path | None = N
     answers = (shared or out) / "answers"  # outlives a collection that was stopped
 
     def make(folder: Path) -> None:
-        write_collection(folder, gather(config, answers, report, _cut(config)))
+        # p(s) is cut to a pretrained model's context as in play.
+        reader, spoken = start_model(config).reader(), config.reflection_tokens if config.reflect else 0
+        fit = reader and collection.cut_to_context(reader, spoken, config.history)
+        collection.write_collection(folder, collection.gather(config, answers, report, fit))
 
     made = link_stage(config, "data", out, shared, make)
-    if not (made / EXAMPLES).exists():  # deleted by the user, as is said of damaged ones: they are collected again
+    if not (made / collection.EXAMPLES).exists():  # deleted by the user, as is said of damaged ones: collected again
         shutil.rmtree(made.resolve())
         made = link_stage(config, "data", out, shared, make)
-    return made / EXAMPLES
-
-
-def _cut(config: Config) -> Fit | None:
-    """Return how p(s) is cut to a pretrained model's context in collection, as in play."""
-    reader = start_model(config).reader()
-    return reader and cut_to_context(reader, config.reflection_tokens if config.reflect else 0, config.history)
+    return made / collection.EXAMPLES
 
 
 def load_or_make_base(config: Config, out: Path, report: Report, shared: Path | None) -> str | Path:
@@ -142,29 +122,22 @@ def load_or_make_base(config: Config, out: Path, report: Report, shared: Path | 
     return start.source(out)
 
 
-def _fine_tuned(
-    stage: str,
-    make: _Maker,
-    config: Config,
-    out: Path,
-    examples: Sequence[Example],
-    report: Report,
-    shared: Path | None,
-) -> None:
+def _fine_tuned(config: Config, out: Path, shared: Path | None, stage: str, make: _Maker) -> None:
     """Make a player by fine-tuning in all processes, if the stage is missing; only the first looks whether it is."""
-    steps, begun = resume_folder(config, stage, out, shared), False
+    folder, begun = stages.place(config, stage, out, shared), False
+    steps = folder.with_name(f".{folder.name}.steps")  # checkpoints, for whichever run goes on with it
 
     def fine_tune(folder: Path) -> None:
         nonlocal begun
         begun = processes.anyone(True)
-        make(config, out, examples, report, steps).save(folder)
+        make(steps).save(folder)
 
     if processes.number() == 0:
         link_stage(config, stage, out, shared, fine_tune)
         shutil.rmtree(steps, ignore_errors=True)
     if begun or processes.anyone(False):
         if processes.number() > 0:
-            make(config, out, examples, report, steps)
+            make(steps)
         processes.anyone(False)  # wait until the first has written the stage
 
 
@@ -172,18 +145,12 @@ def _make_reflector(
     config: Config, out: Path, examples: Sequence[Example], report: Report, steps: Path
 ) -> LanguageModel:
     model, settings = new_player(config, out, "reflector"), config.sft_reflector
-
-    def told(step: int, loss: float) -> None:
-        report("reflector", step, settings.steps, loss)
-
-    if not settings.steps:
-        return model
+    rest = (config.seed, lambda step, loss: report("reflector", step, settings.steps, loss), steps)
     with memory_advice("in the reflector's SFT", f"set or lower sft_reflector.microbatch, {_LAST}"):
-        if not config.one_model:
-            fine_tune_reflector(model, examples, settings, config.seed, told, steps)
-        else:
-            told_apart = with_shown(examples, config.collect)
-            fine_tune_both(model, told_apart, settings, config.sft_policy, config.seed, told, steps)
+        if settings.steps and config.one_model:
+            fine_tune_both(model, with_shown(examples, config.collect), settings, config.sft_policy, *rest)
+        elif settings.steps:
+            fine_tune_reflector(model, examples, settings, *rest)
     return model
 
 
@@ -194,30 +161,24 @@ def _make_policy(config: Config, out: Path, examples: Sequence[Example], report:
     settings = without(config.sft_policy, idle_policy(config.sft_policy, config.reflect, config.head))
     if not settings.steps:
         return model
-
-    def told(step: int, loss: float) -> None:
-        report("policy", step, settings.steps, loss)
-
+    rest = (config.seed, lambda step, loss: report("policy", step, settings.steps, loss), steps, config.reflect)
     with memory_advice("in the policy's SFT", f"set or lower sft_policy.microbatch, {_LAST}"):
-        told_apart = with_shown(examples, config.collect)
-        return fine_tune_policy(model, told_apart, settings, config.seed, told, steps, config.reflect)
+        return fine_tune_policy(model, with_shown(examples, config.collect), settings, *rest)
 
 
 def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageModel, list[Row]]:
     """Return the policy after RL fine-tuning, and its learning curve."""
     policy = load_player(config, out, "policy-sft")
-    served = bool(config.rl.reflector_endpoint)
-    reflector = served_reflector(config, out) if served else load_reflector(config, out, policy)
+    if config.rl.reflector_endpoint:
+        reflector = stages.served_reflector(config, out)
+    else:
+        reflector = stages.load_reflector(config, out, policy)
     lengths = [stage.iterations for stage in config.stages]
 
     def told(row: Row) -> None:
         report("rl", sum(lengths[: int(row["stage"])]) + int(row["iteration"]), sum(lengths), row["success"])
 
-    settings = without(config.rl, idle_rl(config.rl))
-    options = {"history": config.history, "seed": config.seed, "allow_test": config.allow_test}
-    same = config.players == "one"
+    options = {name: getattr(config, name) for name in ("history", "seed", "allow_test")}
+    options |= {"folder": out / "rl", "report": told, "one_model": config.players == "one"}
     with memory_advice("in RL", f"lower rl.microbatch, then rl.batch, {_LAST}"):
-        curve = reinforce(
-            policy, reflector, config.stages, settings, **options, folder=out / "rl", report=told, one_model=same
-        )
-    return policy, curve
+        return policy, reinforce(policy, reflector, config.stages, without(config.rl, idle_rl(config.rl)), **options)

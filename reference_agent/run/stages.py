@@ -1,6 +1,7 @@
-"""The folder of a run: its settings, its stages before RL, its players.
+"""The folder of a run: its settings, the model it starts from, its stages before RL, its players.
 
-Each stage is complete or missing, and runs with the same settings may share them.
+Each stage is complete or missing, and runs with the same settings may share them. What differs between a tiny start
+model, which is made for the settings, and a pretrained one is in `StartModel`.
 """
 
 from __future__ import annotations
@@ -11,33 +12,108 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import alone, remove_leftovers, write_whole
-from reference_agent.models.backbone import finished
+from reference_agent.collection import Report
+from reference_agent.models.backbone import check_backbone, finished, load_tokenizer
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.named import model_source
 from reference_agent.models.saycan import with_head
 from reference_agent.models.served import ServedModel
+from reference_agent.models.tokenizer import Origin, PromptReader, check_labels, label_tokens
 from reference_agent.players import Reflector
-from reference_agent.run.config import Config
+from reference_agent.run.config import Config, ModelConfig
 from reference_agent.run.config_file import dump_config, parse_config
+from reference_agent.run.idle import idle_loaded, refuse
 from reference_agent.run.inputs import difference
-from reference_agent.run.start import start_model
-from reference_agent.tiny.making import VERSION
+from reference_agent.tiny.making import PICKUP, VERSION, base_model, tiny_folder, tiny_name
 
 CONFIG = "settings.json"
-_AFTER_SFT = frozenset({"rl", "curriculum", "allow_test"})  # the split says which tasks there are
-_HEAD = frozenset({"head"})
-_OF_POLICY = frozenset({"sft_policy", "reflect", "reflections", "reflection_tokens", "collect.policy_trajectories"})
 # Settings that a stage does not depend on. One that is forgotten here costs a stage made twice, never a wrong one.
-_FREE: dict[str, frozenset[str]] = {
-    "data": _AFTER_SFT
-    | _OF_POLICY
-    | _HEAD
-    | {"collect.policy_negatives", "model", "warmup", "sft_reflector", "players", "threads"},
-    "reflector": _AFTER_SFT | _OF_POLICY | _HEAD | {"collect.policy_negatives"},
-    "policy-sft": _AFTER_SFT | {"sft_reflector", "reflections", "reflection_tokens"},
+_AFTER_SFT = {"rl", "curriculum", "allow_test", "reflections", "reflection_tokens"}  # the split says which tasks
+_OF_POLICY = {"sft_policy", "reflect", "head", "collect.policy_trajectories", "collect.policy_negatives"}
+_FREE = {
+    "data": _AFTER_SFT | _OF_POLICY | {"model", "warmup", "sft_reflector", "players", "threads"},
+    "reflector": _AFTER_SFT | _OF_POLICY,
+    "policy-sft": _AFTER_SFT | {"sft_reflector"},
 }
+
+
+class StartModel:
+    """The model that both players of a config start from: here a pretrained one, by its name."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    def source(self, out: Path) -> str | Path:
+        """Return its folder, or its hub id, for the run in `out`."""
+        return model_source(self._config.model.name)
+
+    def keys(self) -> tuple[str, list[Any]]:
+        """Return what keys of stages hold of it beside the settings: what it is made from, and its context."""
+        # Prompts are cut to the model's context, less what is reserved for reflections.
+        config, chat = self._config, ["chat"] * self._config.model.chat
+        return "", [config.model.name, config.head, config.reflection_tokens if config.reflect else 0, *chat]
+
+    def reader(self) -> PromptReader | None:
+        """Return what cuts prompts to its context; None if it is made with as many positions as its task needs."""
+        return PromptReader.of(model_source(self._config.model.name), self._config.head, self._config.model.chat)
+
+    def check(self, commands: int = 0) -> None:
+        """Refuse what it cannot do, as far as can be seen without loading it: to choose among so many commands."""
+        source = model_source(self._config.model.name)
+        if not commands:
+            check_backbone(source, self._config.model)
+        elif self._config.head == "labels":
+            check_labels(commands, len(label_tokens(load_tokenizer(source))))
+
+    def make(self, report: Report, link: Callable[[Callable[[Path], None]], Path]) -> None:
+        """Make it, if it has to be made: `link` puts what a function writes into the run."""
+
+
+class _Tiny(StartModel):
+    def source(self, out: Path) -> Path:
+        return out / "base"
+
+    def keys(self) -> tuple[str, list[Any]]:
+        return tiny_name(self._config), []
+
+    def reader(self) -> None:
+        return None
+
+    def check(self, commands: int = 0) -> None:
+        if self._config.model.chat:
+            raise UsageError("the tiny model has no chat template: set model.chat = false, or name another model")
+
+    def make(self, report: Report, link: Callable[[Callable[[Path], None]], Path]) -> None:
+        link(lambda folder: base_model(self._config, report).save(folder))
+
+
+def start_model(config: Config) -> StartModel:
+    """Return the start model of a config."""
+    return _Tiny(config) if config.model.is_tiny else StartModel(config)
+
+
+def load_model(name: str = "tiny", config: ModelConfig = ModelConfig()) -> LanguageModel:  # noqa: B008 - immutable
+    """Return a model to fine-tune.
+
+    Args:
+        name: `"tiny"`, the small model of the package (0.6 million weights, which can read labels and reflections of
+            DangerousTaxi, and says once so where it meets other commands); `"smollm2"`; a folder; or a hub id.
+        config: Precision, device and so on.
+
+    Raises:
+        UsageError: There is no such model, it is to be fetched first, or a setting has no effect on it.
+    """
+    refuse("model.", idle_loaded(config, name))
+    if not ModelConfig(name).is_tiny:
+        return LanguageModel.load(model_source(name), config)
+    model, env = LanguageModel.load(tiny_folder(), config), PICKUP.make()
+    model.origin = Origin("DangerousTaxi", env.action_space.commands)
+    env.close()
+    return model
 
 
 def claim(config: Config, out: Path) -> None:
@@ -60,9 +136,9 @@ def read_config(out: Path) -> Config:
         return parse_config(json.loads((out / CONFIG).read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise UsageError(f"{out} holds no run: train one with `reflect-rl train --out {out}`") from None
+    except UsageError:
+        raise
     except ValueError as error:
-        if isinstance(error, UsageError):
-            raise
         raise UsageError(f"{out / CONFIG} is damaged ({error}): train again with another --out") from None
 
 
@@ -72,8 +148,7 @@ def stage_key(config: Config, stage: str) -> str:
     if stage == "base":
         return made_from
     apart = not config.one_model or stage == "data"
-    free = _FREE[stage] if apart else _AFTER_SFT | {"reflections", "reflection_tokens"}
-    settings = asdict(config)
+    free, settings = _FREE[stage] if apart else _AFTER_SFT, asdict(config)
     kept: dict[str, object] = {key: value for key, value in settings.items() if key not in free}
     kept["env"] = asdict(config.demonstrations)
     if context:
@@ -88,19 +163,14 @@ def stage_key(config: Config, stage: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def resume_folder(config: Config, stage: str, out: Path, shared: Path | None) -> Path:
-    """Return where a stage that is being made keeps its checkpoints, for whichever run goes on with it."""
-    folder = _place(config, stage, out, shared)
-    return folder.with_name(f".{folder.name}.steps")
-
-
-def _place(config: Config, stage: str, out: Path, shared: Path | None) -> Path:
+def place(config: Config, stage: str, out: Path, shared: Path | None) -> Path:
+    """Return the folder of a stage before RL, which with `shared` serves all runs with its settings."""
     return out / stage if shared is None else shared / f"{stage}-{stage_key(config, stage)}"
 
 
 def link_stage(config: Config, stage: str, out: Path, shared: Path | None, make: Callable[[Path], None]) -> Path:
     """Return `out/stage`, made by `make` if it is missing; with `shared`, a link to the one of these settings there."""
-    folder = _place(config, stage, out, shared)
+    folder = place(config, stage, out, shared)
     if shared is None:
         return finished(folder, make)
     with alone(shared / f".{folder.name}.lock"):  # another process that needs it waits for it
@@ -132,14 +202,13 @@ def load_reflector(config: Config, out: Path, policy: LanguageModel) -> Reflecto
     """Return the frozen reflector of a run, if it has one; as an adapter beside the policy's, if the config says so."""
     if not config.reflect:
         return None
-    sampled = config.reflections == "sampled"
     if config.players == "one":
-        return Reflector(policy, config.reflection_tokens, frozen=False, sampled=sampled)
-    if config.players == "adapters":
+        model = policy
+    elif config.players == "adapters":
         model = policy.with_adapter("reflector", config.model, out / "reflector")
     else:
         model = load_player(config, out, "reflector")
-    return Reflector(model, config.reflection_tokens, sampled=sampled)
+    return Reflector(model, config.reflection_tokens, model is not policy, config.reflections == "sampled")
 
 
 def served_reflector(config: Config, out: Path) -> Reflector:

@@ -157,7 +157,4 @@ def agrees(reflection: str, action: str, commands: Sequence[str]) -> bool:
 
 def listing(names: Sequence[str]) -> str:
     """Return names in words: `a`, `a and b`, `a, b and c`; empty for none."""
-    if not names:
-        return ""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

@@ -39,24 +39,14 @@ _LABEL = re.compile(r"[\s(\[*`\"']*([A-Za-z]{1,2})[)\]*`\"']*[.:)]?\s*")
 
 @dataclass(frozen=True)
 class ChatOptions:
-    """Options of the teacher `"openai"`.
+    """Options of the teacher `"openai"`."""
 
-    Attributes:
-        model: The chat model's name; on Azure, the deployment's.
-        prompts: A TOML file with the prompts, instead of those of the environment's family.
-        hint: Whether the model is told the oracle's next action, if the prompts have a place for it.
-        workers: Trajectories played at a time.
-        timeout: Largest number of seconds of a request.
-        price_read: Price of a million tokens read, in any currency.
-        price_written: Price of a million tokens written.
-    """
-
-    model: str = ""
-    prompts: str = ""
-    hint: bool = True
-    workers: int = at_least(1, 4)
-    timeout: float = 120.0
-    price_read: float = 0.0
+    model: str = ""  # the chat model's name; on Azure, the deployment's
+    prompts: str = ""  # a TOML file with the prompts, instead of those of the environment's family
+    hint: bool = True  # whether the model is told the oracle's next action, if the prompts have a place for it
+    workers: int = at_least(1, 4)  # trajectories played at a time
+    timeout: float = 120.0  # the most seconds of a request
+    price_read: float = 0.0  # of a million tokens, in any currency
     price_written: float = 0.0
 
     def __post_init__(self) -> None:
@@ -71,18 +61,14 @@ def chat_options(config: TeacherConfig) -> ChatOptions:
     return ChatOptions(**config.options)
 
 
-@dataclass(frozen=True)
-class Prompts:
-    """Prompts of a chat model for a family: its role, p_reflect, p_negative, and how it is asked to choose.
+class Prompts(NamedTuple):
+    """Prompts of a chat model for a family."""
 
-    `hint` tells it the oracle's action; empty where it is not told.
-    """
-
-    system: str
-    reflect: str
-    negative: str
-    hint: str
-    choose: str
+    system: str  # its role
+    reflect: str  # p_reflect
+    negative: str  # p_negative
+    hint: str  # tells it the oracle's action; empty where it is not told
+    choose: str  # how it is asked to choose
 
 
 def load_prompts(env: NatLangEnv, file: str = "") -> Prompts:
@@ -92,7 +78,7 @@ def load_prompts(env: NatLangEnv, file: str = "") -> Prompts:
             told = tomllib.loads(Path(file).read_text(encoding="utf-8"))
             return Prompts(**{name: said.strip() for name, said in told.items()})
         except (OSError, ValueError, TypeError, AttributeError) as error:
-            names = ", ".join(each.name for each in fields(Prompts))
+            names = ", ".join(Prompts._fields)
             raise UsageError(f"{file} holds no prompts ({error}): write the texts {names}") from None
     own = prompts(env.family) or tomllib.loads(_GENERAL.read_text(encoding="utf-8"))
     said = {name: text.strip() for name, text in own.items()}
@@ -120,15 +106,13 @@ class ChatModel:
     """A chat model that many threads ask at a time, with a cache in `folder`, if there is one."""
 
     def __init__(self, config: ChatOptions, folder: Path | None) -> None:
-        self._config = config
-        self._folder = folder
+        self._config, self._folder = config, folder
         self._driver = OwnEndpoint(config.model, timeout=config.timeout)
         self._lock = threading.Lock()
         self._asking: dict[str, threading.Lock] = defaultdict(threading.Lock)
         self._kept: dict[str, Answer] = {}
         self._used = self._from_disk = self._read = self._written = 0
-        self._failed_in_row = 0
-        self._ever = False
+        self._failed_in_row, self._ever = 0, False
         self._left_out: Counter[str] = Counter()
         self._endpoint = self._driver.own.endpoint
 
@@ -136,17 +120,18 @@ class ChatModel:
         """Return answer `number` to this very request; None if the endpoint did not give one."""
         request = json.dumps([self._endpoint, self._config.model, system, prompt, number])
         key = hashlib.sha256(request.encode()).hexdigest()
+        file = self._folder / key[:2] / f"{key}.json" if self._folder else None
         with self._lock:
             asking = self._asking[key]
         with asking:  # two threads with the same request get the same answer, and pay once
-            kept = self._kept.get(key) or self._from_folder(key)
+            kept = self._kept.get(key) or self._from_file(file)
             answer = kept or self._request(system, prompt)
             if answer is None:
                 return None
-            if not kept and self._folder:
+            if not kept and file:
                 content = {"request": json.loads(request), "answer": answer._asdict()}
                 try:
-                    write_whole(self._path(key), (json.dumps(content, indent=1) + "\n").encode())
+                    write_whole(file, (json.dumps(content, indent=1) + "\n").encode())
                 except OSError as error:
                     why = f"{self._folder} takes no more answers ({error.strerror})"
                     raise UsageError(f"{why}: those in it are kept, mend that and start again") from None
@@ -190,24 +175,16 @@ class ChatModel:
                     raise UsageError(f"{error}: run again later, the answers so far are kept") from None
             return None
         with self._lock:
-            self._failed_in_row = 0
-            self._ever = True
-        after = driver.tokens
-        return Answer(text, after.read - before.read, after.written - before.written)
+            self._failed_in_row, self._ever = 0, True
+        return Answer(text, driver.tokens.read - before.read, driver.tokens.written - before.written)
 
-    def _path(self, key: str) -> Path:
-        assert self._folder is not None
-        return self._folder / key[:2] / f"{key}.json"
-
-    def _from_folder(self, key: str) -> Answer | None:
-        if self._folder is None:
-            return None
+    def _from_file(self, file: Path | None) -> Answer | None:
         try:
-            return Answer(**json.loads(self._path(key).read_text(encoding="utf-8"))["answer"])
+            return Answer(**json.loads(file.read_text(encoding="utf-8"))["answer"]) if file else None
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError) as error:
-            raise UsageError(f"{self._path(key)} is no kept answer ({error}): delete it to ask again") from None
+            raise UsageError(f"{file} is no kept answer ({error}): delete it to ask again") from None
 
 
 class ChatTeacher:
@@ -218,9 +195,7 @@ class ChatTeacher:
 
     def __init__(self, model: ChatModel, prompts: Prompts, oracle: Teacher, hint: bool) -> None:
         self.restarts, self.idles = getattr(oracle, "restarts", False), getattr(oracle, "idles", False)
-        self._model = model
-        self._prompts = prompts
-        self._oracle = oracle
+        self._model, self._prompts, self._oracle = model, prompts, oracle
         self._hint = hint and bool(prompts.hint)
 
     def __call__(self, moment: Moment) -> Lesson:
@@ -235,12 +210,9 @@ class ChatTeacher:
     def _lesson(self, moment: Moment, known: str) -> Lesson | str:
         """Return a lesson, or why there is none."""
         prompts = self._prompts
-        asked = [moment.state]
-        if moment.wrong is not None:
-            asked.append(prompts.negative)
-        if self._hint:
-            asked.append(prompts.hint.format(action=known))
-        asked.append(prompts.reflect)
+        negative = [] if moment.wrong is None else [prompts.negative]
+        hint = [prompts.hint.format(action=known)] if self._hint else []
+        asked = [moment.state, *negative, *hint, prompts.reflect]
         said = self._model.ask(prompts.system, "\n\n".join(asked), moment.wording)
         if said is None:
             return "without an answer"

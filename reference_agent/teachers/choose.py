@@ -27,10 +27,7 @@ _PHRASES = Path(__file__).with_name("phrases.toml")
 ORACLE, GENERIC, CHAT = "oracle", "generic", "openai"
 Factory = Callable[..., Teacher]
 
-_BUILT_IN = {
-    **{family: f"{package_of(family)}.teacher:make" for family in FAMILIES},
-    GENERIC: "reference_agent.teachers.choose:make",
-}
+_BUILT_IN = (*FAMILIES, GENERIC)
 
 
 def make_teacher(env: NatLangEnv, rng: np.random.Generator, config: TeacherConfig) -> Teacher:
@@ -39,9 +36,8 @@ def make_teacher(env: NatLangEnv, rng: np.random.Generator, config: TeacherConfi
     A chat model is no teacher by itself: it is given the environment's `"oracle"`, which this returns for it.
     """
     one_of("teacher.name", config.name, (ORACLE, CHAT, *_BUILT_IN, *_registered()))
-    own = config.name in (ORACLE, CHAT)
     name = config.name
-    if own:
+    if name in (ORACLE, CHAT):
         name = env.family if env.family in (*_registered(), *_BUILT_IN) else GENERIC
     options = {} if config.name == CHAT else dict(config.options)
     slips = options.pop("slips", 0.0)
@@ -49,8 +45,7 @@ def make_teacher(env: NatLangEnv, rng: np.random.Generator, config: TeacherConfi
         raise UsageError(f"teacher.slips is {slips!r}: give a number of at least 0 and below 1")
     factory = _load(name)
     arguments = signature(factory).parameters.values()
-    known = {each.name: each.default for each in arguments if each.name not in ("env", "rng")}
-    check_options(name, options, known)
+    check_options(name, options, {each.name: each.default for each in arguments if each.name not in ("env", "rng")})
     teacher: Teacher = factory(env, rng, **options)
     return Slipping(teacher, slips, rng) if slips else teacher
 
@@ -93,8 +88,7 @@ def _registered() -> list[str]:
 def _load(name: str) -> Any:
     for entry in entry_points(group=GROUP, name=name):
         return entry.load()
-    module, _, attribute = _BUILT_IN[name].partition(":")
-    return getattr(import_module(module), attribute)
+    return make if name == GENERIC else import_module(f"{package_of(name)}.teacher").make
 
 
 class PlanTeacher:
@@ -104,17 +98,12 @@ class PlanTeacher:
     `{action}` and, in `regret`, `{last}`.
     """
 
-    restarts = False
-    idles = False
-
     def __init__(self, rng: np.random.Generator, sentences: dict[str, list[str]]) -> None:
-        self._rng = rng
-        self._sentences = sentences
+        self._rng, self._sentences = rng, sentences
 
     def __call__(self, moment: Moment) -> Lesson:
         """Return a sentence that names the next action of the plan, and that action."""
-        steps = plan(moment.env)
-        if not steps:
+        if not (steps := plan(moment.env)):
             env = type(moment.env).__name__
             raise UsageError(f"{env} has no oracle() or reference(): write a teacher function for it")
         kinds = ["do"] if moment.wrong is None else ["regret", "do"]

@@ -6,9 +6,9 @@ family may add lessons before and after these (`Added`). Prompts look like the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,31 +37,24 @@ _REPEATED = 0.1  # mean loss at which whole prompts take the place of short ones
 
 
 class WarmupLesson(NamedTuple):
-    """A lesson of the warm-up.
-
-    `loss` takes the levels that each lesson has reached, and gives the loss of a step and the value whose mean over the
-    last steps is reported; `mastered` whether that mean ends a level, after `levels` of which the lesson is over.
-    """
+    """A lesson of the warm-up."""
 
     name: str
     steps: int
-    loss: Callable[[Levels], tuple[Tensor, float]]
-    rate: Callable[[int], float]
-    mastered: Callable[[float], bool] | None = None
-    levels: int | None = None
+    loss: Callable[[Levels], tuple[Tensor, float]]  # of a step, and the value whose mean over the last is reported
+    rate: Callable[[int], float]  # the share of the learning rate in a step
+    mastered: Callable[[float], bool] | None = None  # whether that mean ends a level
+    levels: int | None = None  # after which the lesson is over
 
 
 class Added(NamedTuple):
-    """What a family adds to the warm-up.
+    """What a family adds to the warm-up."""
 
-    `speak` makes up reflections; `beside` is a loss that is added to that of repeating, which a family may do without.
-    """
-
-    speak: Speak
+    speak: Speak  # makes up reflections
     repeats: bool = True
     first: tuple[WarmupLesson, ...] = ()
     last: tuple[WarmupLesson, ...] = ()
-    beside: Callable[[], Tensor | float] = lambda: 0.0
+    beside: Callable[[], Tensor | float] = lambda: 0.0  # a loss that is added to that of repeating
 
 
 # Takes the model, the samples, the settings, the generator of all draws, and the loss of finding labels.
@@ -89,7 +82,7 @@ def warm_up(
         at, (rng.bit_generator.state,) = last, last.random
         checkpoints.load_optimizer(optimizer)
     lessons = _lessons(model, samples, config, rng, add)
-    with _finite():
+    try:
         for lesson in lessons[at.part :]:
             while at.step < lesson.steps:
                 loss, value = lesson.loss(at.levels)
@@ -104,16 +97,9 @@ def warm_up(
                     at.recent = []
                     at.step = lesson.steps if level == lesson.levels else at.step
                 report(lesson.name, at.step, lesson.steps, mean)
-                checkpoints.save_sometimes(replace(at, random=[random_state(rng)]), optimizer)
+                checkpoints.save(replace(at, random=[random_state(rng)]), optimizer, always=False)
             at = Lessons(at.part + 1, 0, [], at.levels, [])
         check_finite(optimizer)
-
-
-@contextmanager
-def _finite() -> Iterator[None]:
-    """Turn a gradient or a weight that is not finite into one line that says what to change."""
-    try:
-        yield
     except NotFinite as error:
         raise UsageError(f"{error} in the warm-up: lower warmup.learning_rate and train with another --out") from None
 
@@ -127,20 +113,17 @@ def _lessons(
     def find(levels: Levels, count: int) -> tuple[Tensor, float]:
         return _label_loss(model, states, added.speak, levels.get("labels", 0), count, rng)
 
-    def labels(levels: Levels) -> tuple[Tensor, float]:
-        return find(levels, config.batch)
-
     def repeating(levels: Levels) -> tuple[Tensor, float]:
         loss, value = noted(_repeat_loss(model, states, added.speak, "repeating" in levels, config.batch, rng))
         return loss + added.beside(), value
 
-    plain = Added(replaced(samples))
-    added = plain if add is None else add(model, samples, config, rng, lambda levels, count: find(levels, count)[0])
+    added = Added(replaced(samples))
+    if add:
+        added = add(model, samples, config, rng, lambda levels, count: find(levels, count)[0])
+    labels, repeats = partial(find, count=config.batch), config.copy_steps if added.repeats else 0
     return [
         *added.first,
-        WarmupLesson(
-            "repeating", config.copy_steps if added.repeats else 0, repeating, soon, lambda loss: loss < _REPEATED
-        ),
+        WarmupLesson("repeating", repeats, repeating, soon, lambda loss: loss < _REPEATED),
         WarmupLesson("labels", config.steps, labels, soon, lambda accuracy: accuracy > _LEVEL_UP, config.levels),
         *added.last,
     ]
@@ -158,19 +141,14 @@ def noted(loss: Tensor) -> tuple[Tensor, float]:
 
 def replaced(samples: Sequence[Example]) -> Speak:
     """Return what takes the sentences on a state with another command in place of theirs."""
-
-    def speak(command: str, number: int, _: int, __: np.random.Generator) -> str:
-        return samples[number].reflection.replace(samples[number].action, command)
-
-    return speak
+    return lambda command, number, *_: samples[number].reflection.replace(samples[number].action, command)
 
 
 def _repeat_loss(
     model: LanguageModel, states: Sequence[State], speak: Speak, whole: bool, count: int, rng: np.random.Generator
 ) -> Tensor:
     """Return the loss of writing the command that is named: behind the end of p(s), or behind whole reflections."""
-    prompts: list[str] = []
-    named: list[str] = []
+    prompts, named = list[str](), list[str]()
     for _ in range(max(1, count // 2) if whole else count):
         number = int(rng.integers(len(states)))
         state, commands = states[number]
@@ -182,21 +160,14 @@ def _repeat_loss(
 
 
 def _label_loss(
-    model: LanguageModel,
-    states: Sequence[State],
-    speak: Speak,
-    level: int,
-    count: int,
-    rng: np.random.Generator,
+    model: LanguageModel, states: Sequence[State], speak: Speak, level: int, count: int, rng: np.random.Generator
 ) -> tuple[Tensor, float]:
     """Return the loss and the accuracy of finding a command's label, on `count` prompts.
 
     At level 0 only the end of p(s) and a bare command are shown, or nothing is learned for long; then all of p(s), and
     more and more often a whole reflection with a random command.
     """
-    prompts: list[str] = []
-    labels: list[list[str]] = []
-    targets: list[int] = []
+    prompts, labels, targets = list[str](), list[list[str]](), list[int]()
     for _ in range(count):
         number = int(rng.integers(len(states)))
         state, commands = states[number]

@@ -123,9 +123,9 @@ def test_downloads_hold_every_row_and_no_formula(submissions: Path, entry: Path)
     forged.facts["model"] = "=HYPERLINK(1)"
     forged.save(redigest=True)
     tables = standings(submissions)
-    (row,) = json.loads(as_json(tables))
+    (row,) = json.loads(as_json(tables, "abc"))
     assert (row["protocol"], row["name"], row["group"], row["model"]) == (PROTOCOL, NAME, "unranked", "=HYPERLINK(1)")
-    (cells,) = csv.DictReader(io.StringIO(as_csv(tables).decode()))
+    (cells,) = csv.DictReader(io.StringIO(as_csv(tables, "abc").decode()))
     assert cells["model"] == "'=HYPERLINK(1)"
     assert float(cells["success_rate"]) == row["success_rate"]
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.badges import OWNERS_FILE
+from leaderboard.badges import OWNERS_FILE, read_badges
 from leaderboard.changes import check_changes
-from leaderboard.pack import pack
+from leaderboard.pack import pack, read_curve
+from leaderboard.result import read_ledger
 from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, look, read_submission
 from leaderboard.site import build
 from leaderboard.standings import standings
@@ -87,24 +88,40 @@ def test_optimal_play_without_a_word_is_no_copy(tmp_path: Path, submissions: Pat
     assert not table.left_out
 
 
+def test_a_try_of_some_episodes_is_no_entry(tmp_path: Path) -> None:
+    evaluate(load_agent("random"), PROTOCOL, out=tmp_path / "run", episodes=3)
+    with pytest.raises(UsageError, match=rf"is a try of {PROTOCOL}, its first 3 episodes: evaluate without --episodes"):
+        pack(tmp_path / "run", name="tried", out=tmp_path / "submissions")
+    assert not (tmp_path / "submissions").exists()
+
+
 def test_doubled_keys_are_refused(entry: Path) -> None:
     text = (entry / SUBMISSION_FILE).read_text()
     (entry / SUBMISSION_FILE).write_text(text.replace("{", '{"name": "victim", ', 1))
-    with pytest.raises(UsageError, match=r"submission.json says 'name' twice: delete one"):
+    with pytest.raises(UsageError, match=r"submission.json: it says 'name' twice: delete one"):
         read_submission(entry / SUBMISSION_FILE)
+    for file, read in (("ledger.json", read_ledger), ("badges.json", read_badges), ("curve.json", read_curve)):
+        path = entry / file
+        path.write_text('[{"a": 1, "a": 2}]')
+        with pytest.raises(UsageError, match=f"{file}: it says 'a' twice: delete one"):
+            read(path)
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("date", each) for each in ("2026-19-39", "2026-02-31", "2099-12-31")]
+    [("date", each) for each in ("2026-19-39", "2026-02-31", "2099-12-31", "2001-01-01")]
+    + [("parameters", each) for each in (0, 10**14 + 1, 10**18, 1.5, True)]
+    + [("run", {"seconds": each}) for each in (0, -1, 1e10)]
+    + [("run", {"tokens": each}) for each in (-1, 10**18)]
     + [("model", each) for each in ("gpt\u200b-5", "a\u3164", "x\U000e0041", "z\u0300\u0301\u0302", "\ue000")]
     + [("name", each) for each in ("r\u0435flect", "wanderer\u200b", "Upper")],
 )
-def test_days_and_texts_that_are_none_are_refused(entry: Path, field: str, value: str) -> None:
+def test_days_texts_and_sizes_that_are_none_are_refused(entry: Path, field: str, value: object) -> None:
     file = entry / SUBMISSION_FILE
     content = json.loads(file.read_text())
-    file.write_text(json.dumps({**content, field: value}))
-    with pytest.raises(UsageError, match=rf"^submission.json: {field}: "):
+    wrong = {**content[field], **value} if isinstance(value, dict) else value
+    file.write_text(json.dumps({**content, field: wrong}))
+    with pytest.raises(UsageError, match=rf"^submission.json: {field}(\.\w+)?: "):
         read_submission(file)
     file.write_text(json.dumps({**content, "model": "Zoë 北京"}))
     assert read_submission(file).model == "Zoë 北京"
@@ -146,3 +163,31 @@ def test_a_seed_is_added_by_who_began_the_series(
     checked = check_changes("HEAD", checkout, submitter)
     assert checked.holds == holds
     assert holds or "agent-seed1" in checked.markdown
+
+
+def test_hand_written_agents_are_ranked_for_themselves(submissions: Path, entry: Path) -> None:
+    names = {"written": {}, "unsaid": {"track": {"method": "search"}}, "named": {"model": "Tiny Llama"}}
+    names |= {"trained": {"track": {"method": "rl"}}, "weighed": {"parameters": 5}}
+    for number, (name, facts) in enumerate(names.items()):
+        forged = Forged(again(entry, name))
+        forged.facts |= facts
+        forged.episodes[0]["reflections"][0] = f"as {number}"
+        forged.save(redigest=True)
+    digests = {f"{PROTOCOL}/{name}": read_submission(entry.with_name(name) / SUBMISSION_FILE) for name in names}
+    audited = {name: each.trajectories_sha256 for name, each in digests.items()}
+    (submissions.parent / "badges.json").write_text(json.dumps({"audited": audited}))
+    (table,) = standings(submissions)
+    shown = [(row.entry.submission.name, row.kind, row.rank) for row in table.rows if row.rank]
+    assert shown == [
+        *[(name, "learned", 1) for name in ("named", "trained", "weighed")],
+        *[(name, "hand-written", 1) for name in ("unsaid", "written")],
+    ]
+    assert {row.tracks[0] for row in table.rows if row.kind == "hand-written"} == {"hand-written"}
+
+
+def test_an_agent_with_weights_is_not_hand_written(entry: Path) -> None:
+    file = entry / SUBMISSION_FILE
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps({**content, "model": "gpt-5", "track": {"method": "hand-written"}}))
+    with pytest.raises(UsageError, match=r"track\.method hand-written is of agents without weights"):
+        read_submission(file)

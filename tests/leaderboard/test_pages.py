@@ -19,8 +19,8 @@ from leaderboard.standings import standings
 from leaderboard.verify import verify
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, evaluate, load_protocol
-from natlang_envs.evaluation.statistics import success_interval
-from tests.chromium import needs_chromium, rendered
+from natlang_envs.evaluation.statistics import two_level_interval
+from tests.chromium import needs_chromium, rendered, scripted
 from tests.leaderboard.conftest import NAME, Finished
 from tests.leaderboard.forge import PROTOCOL
 
@@ -58,10 +58,9 @@ def test_seeds_of_one_agent_are_one_row(submissions: Path, tmp_path: Path) -> No
     assert together.episodes == 300
     assert together.tasks == 100
     outcomes = [verify(entry).result.by_task(table.protocol) for entry in seeds]
-    groups = [[each[task][0] for each in outcomes] for task in outcomes[0]]
-    assert together.interval == success_interval(groups)
+    assert together.interval == two_level_interval([[each[task][0] for task in outcomes[0]] for each in outcomes])
     assert len(table.entries) == 4
-    # The row links to the seeds' pages; the downloads name each.
+    # The row links to the seeds' pages; the downloads have the row and each seed.
     build(submissions, tmp_path / "site")
     page = (tmp_path / "site" / BOARD).read_text()
     for seed in range(3):
@@ -69,8 +68,13 @@ def test_seeds_of_one_agent_are_one_row(submissions: Path, tmp_path: Path) -> No
     rows = json.loads((tmp_path / "site" / "leaderboard.json").read_text())
     assert {row["name"]: row["series"] for row in rows} == {
         NAME: None,
+        "agent": None,
         **{f"agent-seed{seed}": "agent" for seed in range(3)},
     }
+    (row,) = (row for row in rows if row["seeds"] == 3)
+    assert (row["success_rate"], row["low"], row["high"]) == (together.success_rate, *together.interval)
+    low, high = (f"{100 * each:.1f}" for each in together.interval)
+    assert f'<span class="interval">{low} to {high}</span>' in page
 
 
 def test_nobody_adds_a_seed_to_the_agent_of_somebody_else(submissions: Path, tmp_path: Path) -> None:
@@ -203,15 +207,13 @@ def test_rows_are_chosen_by_track(submissions: Path, run_folder: Path, tmp_path:
     page = tmp_path / "site" / BOARD
     (table,) = standings(submissions)
     assert {row.entry.submission.name: row.tracks for row in table.rows} == {
-        NAME: (),
+        NAME: ("hand-written",),
         "learned": ("rl", "reflects", "up-to-10M"),
     }
-    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text(encoding="utf-8"))
     choose = "const t = document.getElementById('track'); t.value = 'rl'; t.dispatchEvent(new Event('change'));"
-    page.write_text(text.replace("</body>", f"<script>{choose}</script></body>"), encoding="utf-8")
-    shown = rendered(page, tmp_path / "profile")
+    shown = rendered(scripted(page, choose), tmp_path / "profile")
     hidden = re.findall(r'<tr data-group[^>]*data-tracks="([^"]*)"[^>]*hidden', shown)
-    assert hidden == [""]
+    assert hidden == ["hand-written"]
     assert shown.count("<tr data-group") == 2
 
 
@@ -247,10 +249,7 @@ def accessibility(page: Path, profile: Path, dark: bool = False) -> tuple[int, l
     """Return how many of axe's rules a page passes, and the impact and name of those that it breaks."""
     axe = pytest.importorskip("axe_core_python", reason="axe is not installed: pip install -e '.[dev]'")
     script = (Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text(encoding="utf-8"))
-    copy = page.with_name("axe.html")
-    scripts = f"<script>{script}</script><script>{AXE}</script>"
-    copy.write_text(text.replace("</body>", f"{scripts}</body>"), encoding="utf-8")
+    copy = scripted(page, f"{script}\n{AXE}")
     (said,) = re.findall(r'<pre id="axe">(.*?)</pre>', rendered(copy, profile, wait=20_000, dark=dark), re.DOTALL)
     copy.unlink()
     passes, broken = json.loads(html.unescape(said))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -27,12 +28,12 @@ from leaderboard.verify import verify
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, Decision, evaluate, load_protocol, protocol_names
-from natlang_envs.evaluation.agents import BUILT_IN
+from natlang_envs.evaluation.agents import BUILT_IN, Agent
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.files import whole_folder
 from natlang_envs.trajectory import read_trajectories
 from tests.archives import needs_repositories
-from tests.chromium import needs_chromium, rendered
+from tests.chromium import needs_chromium, rendered, scripted
 from tests.leaderboard.conftest import NAME, Finished
 from tests.leaderboard.forge import PROTOCOL, Forged
 
@@ -49,7 +50,7 @@ def files(folder: Path) -> dict[str, bytes]:
 all_repositories = needs_repositories(*protocol_names())  # every entry is replayed
 
 
-def add(submissions: Path, run: Path, player: Callable[[AgentInput], str | Decision], name: str, **facts: str) -> Path:
+def add(submissions: Path, run: Path, player: Agent, name: str, **facts: Any) -> Path:
     """Evaluate an agent and pack the run."""
     evaluate(player, PROTOCOL, name=facts.pop("agent", name), out=run)
     return pack(run, name=name, out=submissions, **facts)
@@ -122,7 +123,9 @@ def give_badges(submissions: Path, *names: str, kind: str = "audited") -> None:
     digests = {
         f"{PROTOCOL}/{name}": verify(submissions / PROTOCOL / name).submission.trajectories_sha256 for name in names
     }
-    (submissions.parent / BADGES_FILE).write_text(json.dumps({kind: digests}))
+    file = submissions.parent / BADGES_FILE
+    before = json.loads(file.read_text()) if file.exists() else {}
+    file.write_text(json.dumps({**before, kind: digests}))
 
 
 def test_rows_are_sorted_ranked_and_marked(submissions: Path, tmp_path: Path) -> None:
@@ -131,16 +134,23 @@ def test_rows_are_sorted_ranked_and_marked(submissions: Path, tmp_path: Path) ->
     add(submissions, tmp_path / "c", lambda view: view.admissible_commands[1], "north")
     add(submissions, tmp_path / "d", BUILT_IN["oracle"](), "oracle")
     add(submissions, tmp_path / "e", planner("I am new here."), "also-best")
+    add(submissions, tmp_path / "f", BUILT_IN["random"](), "a-human-expert", reference=True)
     give_badges(submissions, "best", NAME, "south", "north")
+    give_badges(submissions, "oracle", kind="rerun")
     (table,) = standings(submissions)
     shown = [(row.rank, row.entry.submission.name, row.tied, row.group) for row in table.rows]
     assert shown[:2] == [(1, "best", False, "ranked"), (2, NAME, False, "ranked")]
     assert [(rank, tied) for rank, _, tied, _ in shown[2:4]] == [(3, False), (3, True)]
     assert {name for _, name, _, _ in shown[2:4]} == {"north", "south"}
     # The oracle's actions under another name are not accused: they are not ranked until they are audited.
-    assert shown[4:] == [(None, "also-best", False, "unranked"), (None, "oracle", False, "reference")]
+    assert [each[1::2] for each in shown[4:]] == [
+        ("also-best", "unranked"),
+        ("a-human-expert", "unranked"),  # a reference line is one that maintainers ran
+        ("oracle", "reference"),
+    ]
     assert "not audited" in table.rows[4].reason
     assert "every action is that of" in table.rows[4].reason
+    assert "no reference line" in table.rows[5].reason
     ranked = [row.entry.score.mean_return for row in table.rows if row.rank]
     assert ranked == sorted(ranked, reverse=True)
 
@@ -151,7 +161,8 @@ def test_nothing_is_ranked_before_its_chooser_was_checked(submissions: Path, tmp
     assert [(row.rank, row.group) for row in table.rows] == [(None, "unranked")]
     build(submissions, tmp_path / "site")
     page = (tmp_path / "site" / BOARD).read_text()
-    assert "not audited: replay proves what the actions earn, not who chose them" in page
+    assert "Unranked: not audited</span>" in page
+    assert "<b>Not audited</b>: replay proves what the actions earn, not who chose them." in page
 
 
 @pytest.mark.parametrize(("kind", "field"), [("rerun", "rerun"), ("audited", "audited")])
@@ -224,7 +235,8 @@ def test_build_prints_the_index_and_is_the_same_twice(submissions: Path, tmp_pat
     build(submissions, two)
     assert files(one) == files(two)
     pieces = [f"episodes-{number}.js" for number in range(10)]
-    assert set(files(one)) == {"index.html", BOARD, "leaderboard.csv", "leaderboard.json"} | {
+    board = {f"boards/{PROTOCOL}/{file}" for file in ("rows.csv", "table.tex", "table.md", "cite.bib")}
+    assert set(files(one)) == board | {"index.html", BOARD, "leaderboard.csv", "leaderboard.json"} | {
         f"entries/{PROTOCOL}/{NAME}/{file}" for file in ("index.html", SUBMISSION_FILE, TRAJECTORIES_FILE, *pieces)
     }
     # What is offered for download verifies.
@@ -240,7 +252,8 @@ def test_every_build_has_reference_lines(submissions: Path, tmp_path: Path, comm
     rows = json.loads((tmp_path / "site" / "leaderboard.json").read_text())
     assert {row["name"]: (row["group"], row["rank"]) for row in rows} == {
         NAME: ("unranked", None),
-        **dict.fromkeys(("oracle", "random", "random-legal"), ("reference", None)),
+        "random": ("ranked", 1),
+        **dict.fromkeys(("oracle", "random-legal"), ("reference", None)),
     }
     assert (tmp_path / "site" / "entries" / PROTOCOL / "oracle" / "index.html").exists()
 
@@ -379,12 +392,8 @@ def test_text_of_strangers_adds_no_tag(tmp_path: Path) -> None:
 
 
 def with_click(page: Path, selector: str) -> Path:
-    """Return a copy of a page that presses a button after it has loaded (without its policy, which would forbid it)."""
-    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text(encoding="utf-8"))
-    press = f"document.querySelector({json.dumps(selector)}).click()"
-    copy = page.with_name("clicked.html")
-    copy.write_text(text.replace("</body>", f"<script>{press}</script></body>"), encoding="utf-8")
-    return copy
+    """Return a copy of a page that presses a button after it has loaded."""
+    return scripted(page, f"document.querySelector({json.dumps(selector)}).click()")
 
 
 class Text(HTMLParser):
@@ -432,10 +441,10 @@ def test_table_and_viewer_work_in_a_browser(submissions: Path, entry: Path, tmp_
     index = rendered(site / BOARD, profile)
     assert text_of(index, "title") == [f"{PROTOCOL}, natlang_envs leaderboard"]
     assert len(text_of(index, "button")) == 11
-    agents = [text.removesuffix(PAYLOAD) for text in text_of(index, "agent")]
-    assert agents == [NAME, "stranger"]
+    why = "Unranked: not audited"
+    assert text_of(index, "agent") == [f"{NAME}{why}hand-written ", f"stranger{PAYLOAD}{why}hand-written "]
     resorted = rendered(with_click(site / BOARD, "th:nth-child(2) button"), profile)
-    assert [text.removesuffix(PAYLOAD) for text in text_of(resorted, "agent")] == ["stranger", NAME]
+    assert text_of(resorted, "agent") == [f"stranger{PAYLOAD}{why}hand-written ", f"{NAME}{why}hand-written "]
 
     first, second = read_trajectories(entry / TRAJECTORIES_FILE)[:2]
     observed = observations(first.task_id, first.actions)

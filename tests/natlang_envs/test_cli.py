@@ -75,10 +75,10 @@ def test_envs_lists_every_id() -> None:
 def test_commands_that_are_imported_late_are_listed_and_suggested_as_all_others() -> None:
     whole, data = (natlang(*arguments).stdout for arguments in (("--help",), ("data", "--help")))
     listed = re.findall(r"^│ ([\w-]+) ", whole.partition("Commands")[2], re.MULTILINE)
-    assert listed[:8] == ["explore", "envs", "protocols", "play", "evaluate", "replay", "serve", "data"]
+    assert listed[:9] == ["explore", "envs", "protocols", "protocol", "play", "evaluate", "replay", "serve", "data"]
     assert (
         set(listed)
-        == {"alfworld", "doctor", "check-sandbox", *listed[:8]}
+        == {"alfworld", "doctor", "check-sandbox", *listed[:9]}
         == set(
             get_group(app).list_commands(None)  # type: ignore[arg-type]
         )
@@ -228,6 +228,21 @@ def test_replay_holds_a_run_and_finds_a_forged_one(finished: tuple[Path, str], t
         assert done.returncode == 1, what
         assert says in done.stdout, what
         assert "does not hold" in done.stdout, what
+
+
+def test_a_try_of_some_episodes_is_resumed_and_replayed(tmp_path: Path) -> None:
+    out = str(tmp_path / "run")
+    given = ("evaluate", "--agent", "random", "--protocol", "dangerous-taxi-pickup/v1", "--episodes", "5", "--out", out)
+    assert natlang(*given).returncode == 0
+    resumed = natlang(*given, "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    held = natlang("replay", out)
+    assert "holds: 5 episodes" in held.stdout, held.stderr
+    other = (*given[:6], "7", *given[7:])
+    assert "already holds a run of another protocol" in natlang(*other, "--resume").stderr
+    file = tmp_path / "run" / RUN_FILE
+    file.write_text(file.read_text().replace("+first5", "+first6"))
+    assert "the protocol's digest" in natlang("replay", out).stdout
 
 
 def test_replay_finds_a_run_of_another_version_of_the_protocol(finished: tuple[Path, str], tmp_path: Path) -> None:

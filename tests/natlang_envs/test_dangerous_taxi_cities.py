@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from natlang_envs import UsageError
 from natlang_envs.dangerous_taxi.city import IN_TAXI, City, load_city
 from natlang_envs.dangerous_taxi.tasks import TaxiTasks, split_of_task
 from natlang_envs.dangerous_taxi.words import describe_state
+from natlang_envs.task_random import TaskRandom
 from tests.strategies import CITY_SAMPLE as SAMPLE
 
 RED, GREEN = 0, 1
@@ -116,3 +118,21 @@ def test_cities_are_the_same_in_another_process() -> None:
     environ = {"PYTHONPATH": root, "PYTHONHASHSEED": "7", "LC_ALL": "C", "TZ": "Asia/Tokyo"}
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, encoding="utf-8", check=False)
     assert done.stdout.strip() == cities_digest(), done.stderr
+
+
+def test_new_cities_are_drawn_that_no_list_holds() -> None:
+    tasks = TaxiTasks("generated", "test")
+    random = TaskRandom("new")
+    drawn = [tasks.draw_new(lambda: random.below(2**53) / 2**53) for _ in range(20)]
+    assert len({task_id.split("/")[0] for task_id in drawn}) == 20
+    assert not {task_id.split("/")[0] for task_id in drawn} & {f"map-{number:04d}" for number in range(10_000)}
+    for task_id in drawn:
+        tasks.check(task_id)
+        assert split_of_task(task_id) == "test"
+        with pytest.raises(UsageError, match="is in the split 'test', not 'train'"):
+            TaxiTasks("generated", "train").check(task_id)
+    with pytest.raises(UsageError, match="all tasks of this kind can be listed"):
+        TaxiTasks("classic", "test").draw_new(lambda: 0.5)
+    for typo in ("map-00042", "map-12345", "map-012345678901234", "map-1234567890123456"):
+        with pytest.raises(UsageError, match=f"unknown city '{typo}'"):
+            load_city(typo)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 import time
@@ -54,6 +55,19 @@ def test_a_failing_endpoint_loses_only_the_episodes_in_flight(concurrency: int, 
     assert 10**9 - asked.calls < steps / 2
     assert (broken / TRAJECTORIES_FILE).read_bytes() == (whole / TRAJECTORIES_FILE).read_bytes()
     assert not (broken / JOURNAL_FILE).exists()
+
+
+def test_a_doubled_key_is_refused_in_every_file_of_a_run(tmp_path: Path) -> None:
+    evaluate(load_agent("random"), SMALL, out=tmp_path)
+    path, recording = tmp_path / RUN_FILE, tmp_path / TRAJECTORIES_FILE
+    facts, lines = path.read_text(), gzip.decompress(recording.read_bytes())
+    path.write_text(facts.replace("{", '{"agent": "victim",', 1))
+    with pytest.raises(UsageError, match=r"it says 'agent' twice"):
+        read_run(tmp_path)
+    path.write_text(facts)
+    recording.write_bytes(gzip.compress(lines.replace(b"{", b'{"seed": 1, ', 1)))
+    with pytest.raises(UsageError, match=r"line 1.*it says 'seed' twice"):
+        read_run(tmp_path)
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])

@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from natlang_envs import UsageError
-from natlang_envs.evaluation.statistics import clustered_bootstrap, over_seeds, paired_p, repeated_interval, wilson
+from natlang_envs.evaluation.statistics import (
+    clustered_bootstrap,
+    difference_interval,
+    over_rounds,
+    over_seeds,
+    paired_p,
+    repeated_interval,
+    two_level_interval,
+    wilson,
+)
 
 
 @pytest.mark.parametrize(
@@ -67,9 +76,66 @@ def test_over_seeds_is_students_t() -> None:
     assert over_seeds([0.4, 0.5, 0.6]) == pytest.approx((0.5 - half, 0.5 + half))
     assert over_seeds([0.9, 1.0]) == pytest.approx((0.95 - 12.706 * 0.05, 1.0))
     assert over_seeds([0.7] * 10) == pytest.approx((0.7, 0.7))
-    for wrong in ([], [0.5], [0.5] * 11):
-        with pytest.raises(UsageError, match="2 to 10 of them"):
+    low, high = over_seeds([0.4, 0.6] * 15)  # 30 seeds: t is 2.045
+    assert high - low == pytest.approx(2 * 2.045 * np.std([0.4, 0.6] * 15, ddof=1) / np.sqrt(30), rel=1e-3)
+    for wrong in ([], [0.5]):
+        with pytest.raises(UsageError, match="at least 2 of them"):
             over_seeds(wrong)
+
+
+# Seeds and tasks.
+
+
+def test_where_only_seeds_differ_the_interval_is_students_and_where_only_tasks_do_it_is_of_tasks() -> None:
+    rates = [[each] * 1000 for each in (0.4, 0.5, 0.6)]
+    low, high = two_level_interval(rates)
+    assert (low + high) / 2 == pytest.approx(0.5)
+    assert high - low == pytest.approx(np.diff(over_seeds([0.4, 0.5, 0.6]))[0], rel=0.15)  # drawn in from 0 and 1
+    alike = [[float(task % 2) for task in range(100)]] * 3
+    assert two_level_interval(alike) == pytest.approx(wilson(50, 100), abs=1e-3)
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=7, max_size=7), min_size=2, max_size=14))
+def test_an_interval_over_seeds_and_tasks_holds_the_rate_and_is_no_narrower_than_wilsons(
+    outcomes: list[list[bool]],
+) -> None:
+    low, high = two_level_interval(outcomes)
+    won, episodes = sum(map(sum, outcomes)), 7 * len(outcomes)
+    assert 0 <= low <= won / episodes <= high <= 1
+    assert high - low >= np.diff(wilson(won, episodes))[0] - 1e-9
+    assert two_level_interval(outcomes[::-1]) == pytest.approx((low, high))
+    mirrored = two_level_interval([[not each for each in seed] for seed in outcomes])
+    assert (1 - mirrored.high, 1 - mirrored.low) == pytest.approx((low, high))
+
+
+def test_an_interval_over_seeds_and_tasks_needs_two_of_each() -> None:
+    for wrong in ([], [[1.0, 0.0]], [[1.0], [0.0]], [[1.0, 0.0], [1.0]]):
+        with pytest.raises(UsageError, match="at least two seeds"):
+            two_level_interval(wrong)
+
+
+@pytest.mark.parametrize("seeds", [2, 3, 5])
+@pytest.mark.parametrize("of_seeds", [0.0, 0.5], ids=["equal seeds", "seeds differ"])
+@pytest.mark.parametrize("of_tasks", [0.0, 1.5], ids=["equal tasks", "tasks differ"])
+def test_intervals_over_seeds_and_tasks_hold_the_truth_95_times_in_100(
+    seeds: int, of_seeds: float, of_tasks: float
+) -> None:
+    # Students of one teacher: log-odds of 1.5 on average, which differ by seed and by task. The truth is the rate of
+    # seeds and tasks that were never drawn.
+    rng = np.random.default_rng(0)
+    odds = 1.5 + rng.normal(0, of_seeds, 100_000) + rng.normal(0, of_tasks, 100_000)
+    truth = float((1 / (1 + np.exp(-odds))).mean())
+    held = over = 0
+    for _ in range(300):
+        odds = 1.5 + rng.normal(0, of_seeds, (seeds, 1)) + rng.normal(0, of_tasks, (1, 100))
+        drawn = rng.random((seeds, 100)) < 1 / (1 + np.exp(-odds))
+        low, high = two_level_interval(drawn.tolist())
+        held += low <= truth <= high
+        below, above = wilson(int(drawn.sum()), drawn.size)
+        over += below <= truth <= above
+    assert held / 300 >= 0.93
+    if of_seeds and seeds > 2:  # what takes all episodes for independent holds it far too seldom
+        assert over / 300 < 0.85
 
 
 def test_intervals_are_right_where_all_episodes_end_alike() -> None:
@@ -99,7 +165,13 @@ def test_paired_test_is_mcnemars() -> None:
         paired_p(one, once(True))
 
 
-def test_paired_test_of_repeated_tasks_draws_signs() -> None:
+def test_paired_test_of_repeated_tasks_counts_all_signs() -> None:
+    # Differences of 1, 1/2 and 1/2: of the eight ways to sign them, two are as far from nothing as all three.
+    one = {"a": [True, True], "b": [True, True], "c": [True, True]}
+    other = {"a": [False, False], "b": [True, False], "c": [False, True]}
+    assert paired_p(one, other) == pytest.approx(2 / 8)
+    uneven = {str(task): [True] * (task + 2) + [False] for task in range(30)}
+    assert 0 < paired_p(uneven, {task: [False] for task in uneven}) < 1e-8
     good = {str(task): [True] * 9 + [False] for task in range(20)}
     bad = {str(task): [False] * 9 + [True] for task in range(20)}
     assert paired_p(good, bad) == paired_p(bad, good) < 0.001
@@ -111,3 +183,39 @@ def test_paired_test_of_repeated_tasks_draws_signs() -> None:
 def test_paired_test_is_symmetric_and_a_probability(pairs: list[tuple[bool, bool]]) -> None:
     one, other = once(*[a for a, _ in pairs]), once(*[b for _, b in pairs])
     assert 0 < paired_p(one, other) == paired_p(other, one) <= 1
+
+
+def test_an_interval_over_rounds_is_that_of_their_tasks_unless_the_rounds_lie_far_apart() -> None:
+    half = [[True]] * 100 + [[False]] * 100
+    for count in (1, 2, 3):
+        assert over_rounds([half] * count) == wilson(100 * count, 200 * count)
+    apart = [half, [[True]] * 200, [[False]] * 200]
+    assert over_rounds(apart) == over_seeds([0.5, 1.0, 0.0])
+    assert over_rounds(apart[:2]) == wilson(300, 400)
+    # Runs of one task are no further tasks.
+    assert over_rounds([[[True] * 5] * 20 + [[False] * 5] * 20]) == repeated_interval(
+        [[True] * 5] * 20 + [[False] * 5] * 20
+    )
+
+
+def test_an_interval_over_rounds_holds_the_rate_as_often_as_it_says() -> None:
+    random = np.random.default_rng(0)
+    for spread in (0.0, 0.1):
+        held = 0
+        for _ in range(300):
+            rates = np.clip(0.6 + spread * random.standard_normal(3), 0, 1)
+            low, high = over_rounds([[[bool(each)] for each in random.random(200) < rate] for rate in rates])
+            held += low <= 0.6 <= high
+        assert held / 300 > 0.92
+
+
+@pytest.mark.parametrize(
+    ("one", "of", "other", "of_other", "low", "high"),
+    [(56, 70, 48, 80, 0.0524, 0.3339), (9, 10, 3, 10, 0.1705, 0.8090), (10, 10, 0, 20, 0.6791, 1.0)],
+)
+def test_the_interval_of_a_difference_has_the_textbooks_values(
+    one: int, of: int, other: int, of_other: int, low: float, high: float
+) -> None:
+    # Newcombe (1998), Statistics in Medicine 17, page 873, method 10.
+    found = difference_interval(one / of, wilson(one, of), other / of_other, wilson(other, of_other))
+    assert found == pytest.approx((low, high), abs=5e-5)

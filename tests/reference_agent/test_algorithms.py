@@ -15,8 +15,8 @@ from safetensors.torch import load_file
 
 from natlang_envs import unwrap
 from natlang_envs.errors import UsageError
-from reference_agent.algorithms import ppo, reinforce
-from reference_agent.algorithms.groups import compared, credit, grpo, leave_one_out, rloo
+from reference_agent.algorithms import methods
+from reference_agent.algorithms.methods import compared, credit, grpo, leave_one_out, rloo
 from reference_agent.algorithms.policy_gradient import (
     Learner,
     Transition,
@@ -82,7 +82,7 @@ def test_ppo_makes_what_was_rewarded_likelier_and_stops_where_the_policies_part(
     for learner in (far, near):
         episodes = sampled(learner, 48)
         before = chance(learner.policy, episodes)
-        results.append(ppo.update(learner, episodes))
+        results.append(methods.ppo(learner, episodes))
         assert chance(learner.policy, episodes) > before
     assert results[0].updates == 18
     assert results[1].updates is not None
@@ -94,19 +94,19 @@ def test_ppo_makes_what_was_rewarded_likelier_and_stops_where_the_policies_part(
 def test_ppos_first_update_is_reinforces_and_clipping_ends_the_pull(model: LanguageModel) -> None:
     one, other = learner_of(model, epochs=1), learner_of(model)
     episodes = sampled(one, 48)
-    ppo.update(one, episodes)
-    reinforce.update(other, episodes)
+    methods.ppo(one, episodes)
+    methods.reinforce(other, episodes)
     for a, b in zip(one.policy.model.parameters(), other.policy.model.parameters(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-4)
     # Long training on one batch runs away without clipping, and with it stays near the policy that sampled.
     loose = learner_of(model, epochs=40, target_kl=0.0, ratio=1e6)
     tight = learner_of(model, epochs=40, target_kl=0.0, ratio=0.05)
-    assert ppo.update(tight, episodes).kl < ppo.update(loose, episodes).kl  # type: ignore[operator]
+    assert methods.ppo(tight, episodes).kl < methods.ppo(loose, episodes).kl  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("algorithm", ["reinforce", "ppo"])
 def test_micro_batches_add_up_to_the_minibatch(model: LanguageModel, algorithm: str) -> None:
-    update: Callable[..., Update] = {"reinforce": reinforce.update, "ppo": ppo.update}[algorithm]
+    update: Callable[..., Update] = {"reinforce": methods.reinforce, "ppo": methods.ppo}[algorithm]
     whole, parts = (learner_of(model, microbatch=size, epochs=1, entropy=0.1) for size in (0, 5))
     episodes = sampled(whole, 24)
     episodes += episodes[:6]  # met again
@@ -188,7 +188,7 @@ def test_the_distance_to_the_policy_before_rl_holds_it_back(model: LanguageModel
         before = [each.detach().clone() for each in learner.policy.parameters()]
         learner = learner._replace(reference=before)
         episodes = sampled(learner, 48)
-        result = ppo.update(learner, episodes)
+        result = methods.ppo(learner, episodes)
         moved = [not torch.equal(*pair) for pair in zip(before, learner.policy.parameters(), strict=True)]
         assert any(moved)  # the reference's own weights are another copy, and in place again
         chances[weight], distances[weight] = chance(learner.policy, episodes), result.reference_kl
@@ -215,18 +215,18 @@ def test_gigpo_adds_the_credit_among_repeated_states_to_the_episodes() -> None:
 def test_the_critic_learns_what_states_are_worth_and_its_advantages_are_generalised(model: LanguageModel) -> None:
     settings = {"algorithm": "ppo", "critic": True}
     learner = learner_of(model, **settings, reward_scale=1.0, target_kl=0.0)
-    critic = ppo.make_critic(learner.policy)
+    critic = methods.make_critic(learner.policy)
     optimizer = torch.optim.AdamW([*learner.policy.model.parameters(), *critic.parameters()], lr=3e-3)
     learner = learner._replace(critic=critic, optimizer=optimizer)
-    rows = ppo.judged(learner, [episode(("a", 1.0), ("b", 4.0)), episode(("a", 2.0))])
-    assert [row.advantage for row in rows] == pytest.approx([1 + ppo.GAE * 4, 4.0, 2.0])
+    rows = methods.judged(learner, [episode(("a", 1.0), ("b", 4.0)), episode(("a", 2.0))])
+    assert [row.advantage for row in rows] == pytest.approx([1 + methods.GAE * 4, 4.0, 2.0])
     torch.nn.init.constant_(critic.bias, 3.0)
-    rows = ppo.judged(learner, [episode(("a", 1.0), ("b", 4.0))])
-    assert [row.advantage for row in rows] == pytest.approx([(1 + 3 - 3) + ppo.GAE * (4 - 3), 4 - 3])
-    assert [row.target for row in rows] == pytest.approx([4 + ppo.GAE, 4.0])
+    rows = methods.judged(learner, [episode(("a", 1.0), ("b", 4.0))])
+    assert [row.advantage for row in rows] == pytest.approx([(1 + 3 - 3) + methods.GAE * (4 - 3), 4 - 3])
+    assert [row.target for row in rows] == pytest.approx([4 + methods.GAE, 4.0])
     torch.nn.init.zeros_(critic.bias)
     for _ in range(12):
-        ppo.update(learner, [episode(("a", 2.0))] * 8)
+        methods.ppo(learner, [episode(("a", 2.0))] * 8)
     assert choices(learner, [Transition(0, episode(("a", 2.0)).decisions[0], 0.0)]).values.item() == pytest.approx(
         2.0, abs=0.5
     )  # type: ignore[union-attr]

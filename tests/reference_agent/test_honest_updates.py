@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
 from reference_agent import RLConfig, SFTConfig, Stage, fine_tune_reflector, play, reinforce
-from reference_agent.algorithms import ppo
-from reference_agent.algorithms import reinforce as on_reward_to_go
-from reference_agent.algorithms.groups import compared, grpo, leave_one_out, rloo
-from reference_agent.algorithms.policy_gradient import Learner, Update, choices, differ, scaled
+from reference_agent.algorithms import methods
+from reference_agent.algorithms.methods import compared, grpo, leave_one_out, rloo
+from reference_agent.algorithms.policy_gradient import Learner, Update, centred, choices, differ, scaled
 from reference_agent.collection import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.models.saycan import WritingPolicy
@@ -80,19 +79,19 @@ def test_a_curve_leaves_out_what_was_not_computed(model: LanguageModel) -> None:
 
 def critical(model: LanguageModel, **settings: object) -> Learner:
     learner = learner_of(model, algorithm="ppo", critic=True, **settings)
-    critic = ppo.make_critic(learner.policy)
+    critic = methods.make_critic(learner.policy)
     return learner._replace(critic=critic, optimizer=learner.policy.optimizer(1e-3, 0.0, critic.parameters()))
 
 
 def test_a_fresh_critics_advantages_are_centred(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[float] = []
     learner = critical(model)
-    monkeypatch.setattr(ppo, "several_passes", lambda _, rows: seen.extend(row.advantage for row in rows))
-    ppo.update(learner, [episode(("s", 20.0)), episode(("t", 20.1)), episode(("u", 20.1))])
+    monkeypatch.setattr(methods, "several_passes", lambda _, rows: seen.extend(row.advantage for row in rows))
+    methods.ppo(learner, [episode(("s", 20.0)), episode(("t", 20.1)), episode(("u", 20.1))])
     wanted = np.array([20.0, 20.1, 20.1])
     assert seen == pytest.approx(((wanted - wanted.mean()) / wanted.std()).tolist(), rel=1e-3)
     seen.clear()
-    ppo.update(learner, [episode(("s", 20.0))])
+    methods.ppo(learner, [episode(("s", 20.0))])
     assert seen == [20.0], "one decision has nothing to be compared with"
 
 
@@ -101,7 +100,7 @@ def test_the_critics_gradient_is_clipped_and_in_the_norm(model: LanguageModel) -
     episodes = [episode(("s", 1000.0)), episode(("t", -500.0))]
     plain = critical(copy.deepcopy(model))
     assert plain.critic is not None
-    rows = ppo.judged(plain, episodes)
+    rows = methods.judged(plain, episodes)
     mean = float(np.mean([row.advantage for row in rows]))
     rows = scaled([row._replace(advantage=row.advantage - mean) for row in rows])
     now = choices(plain, rows)
@@ -114,7 +113,7 @@ def test_the_critics_gradient_is_clipped_and_in_the_norm(model: LanguageModel) -
     gradients = [each.grad for each in moved if each.grad is not None]
     whole = float(torch.cat([each.flatten() for each in gradients]).norm())
     assert whole > 100
-    assert ppo.update(learner, episodes).gradient_norm == pytest.approx(whole, rel=1e-4)
+    assert methods.ppo(learner, episodes).gradient_norm == pytest.approx(whole, rel=1e-4)
     assert learner.critic is not None
     cut = [
         each.grad.flatten()
@@ -205,12 +204,12 @@ def test_a_written_command_is_scored_by_the_tokens_that_were_sampled(
     assert other, "some are other tokens than their text's"
     assert cut
     learner = Learner(policy, policy.optimizer(1e-3), RLConfig(algorithm="ppo"), np.random.default_rng(0))
-    rows = on_reward_to_go.centred([Episode([each], [float(at)]) for at, each in enumerate(decisions)], learner.config)
+    rows = centred([Episode([each], [float(at)]) for at, each in enumerate(decisions)], learner.config)
     again = choices(learner, rows).chosen
     torch.testing.assert_close(
         again, torch.tensor([row.decision.log_probability for row in rows]), rtol=1e-4, atol=1e-4
     )
-    result = ppo.update(learner, [Episode([each], [float(at)]) for at, each in enumerate(decisions)])
+    result = methods.ppo(learner, [Episode([each], [float(at)]) for at, each in enumerate(decisions)])
     assert result.entropy is None, "of all texts, it is not known"
 
 

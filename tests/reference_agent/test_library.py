@@ -37,8 +37,8 @@ from reference_agent import (
     success_rate,
 )
 from reference_agent.algorithms import load_algorithm
+from reference_agent.algorithms.methods import reinforce as update
 from reference_agent.algorithms.policy_gradient import Learner, centred
-from reference_agent.algorithms.reinforce import update
 from reference_agent.collection import cut_to_context, gather
 from reference_agent.families import own, prompts
 from reference_agent.models.language_model import LanguageModel
@@ -315,6 +315,20 @@ def test_a_reflection_that_is_cut_is_counted_and_said(model: LanguageModel, capl
     reflector.reflect(["one", "three"])
     assert (reflector.written, reflector.cut) == (3, 3)
     assert caplog.messages == ["a reflection was cut at 3 tokens: raise max_tokens (reflection_tokens in a config)"]
+
+
+def test_a_policy_that_is_sure_before_rl_is_said_to_have_nothing_to_compare(
+    model: LanguageModel, caplog: pytest.LogCaptureFixture
+) -> None:
+    policy = model.copy()
+    settings = RLConfig(batch=4, minibatch=64)
+    reinforce(policy, None, Stage("NatLang/DangerousTaxi-Pickup-v0", iterations=1), settings, seed=0)
+    assert caplog.messages == []
+    with torch.no_grad():
+        for weights in policy.model.get_output_embeddings().parameters():
+            weights *= 1_000
+    reinforce(policy, None, Stage("NatLang/DangerousTaxi-Pickup-v0", iterations=1), settings, seed=0)
+    assert [each[:27] for each in caplog.messages] == ["the policy's entropy is 0.0"]
 
 
 def test_sampled_reflections_follow_the_models_probabilities_and_the_generator(model: LanguageModel) -> None:

@@ -14,7 +14,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from natlang_envs.files import cache_folder
 from natlang_envs.prompt import PathStep
-from reference_agent.baselines.agents import ZeroShotAgent
+from reference_agent.baselines.agents import zero_shot_agent
 from reference_agent.baselines.likelihood import LikelihoodAgent
 from reference_agent.collection import Example
 from reference_agent.models.backbone import load_tokenizer
@@ -87,9 +87,9 @@ def test_both_players_and_all_heads_read_what_transformers_would(llama: Path) ->
 
 
 def test_untuned_models_are_asked_likewise(llama: Path) -> None:
-    zero, likelihood = ZeroShotAgent(llama), LikelihoodAgent(LanguageModel.load(llama))
-    begin = zero._model.tokenizer.bos_token_id
-    for reader in (zero._model, likelihood._model):
+    zero, likelihood = zero_shot_agent(llama), LikelihoodAgent(LanguageModel.load(llama))
+    begin = zero._policy.tokenizer.bos_token_id
+    for reader in (zero._policy, likelihood._model):
         assert reader.encode_prompt(PROMPT)[:2] == (begin, *reader.encode(PROMPT)[:1])
 
 

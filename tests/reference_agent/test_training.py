@@ -23,8 +23,8 @@ from safetensors.torch import load_file
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from reference_agent import checkpoint, sft
+from reference_agent.algorithms.methods import reinforce as update
 from reference_agent.algorithms.policy_gradient import Learner, advantages, rewards_to_go
-from reference_agent.algorithms.reinforce import update
 from reference_agent.checkpoint import newest
 from reference_agent.collection import Example
 from reference_agent.curriculum import Stage

@@ -13,10 +13,9 @@ from transformers import GPT2Config, GPT2LMHeadModel, MistralConfig, MistralForC
 
 import reference_agent.models.language_model as module
 from reference_agent.collection import Example
-from reference_agent.models import speculative
-from reference_agent.models.generation import like_length, write
+from reference_agent.models import generation
+from reference_agent.models.generation import Ngrams, like_length, window, write, write_speculatively
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.models.speculative import Ngrams, window, write_speculatively
 from tests.reference_agent.test_model import prompts_of
 
 
@@ -62,12 +61,12 @@ def test_speculative_decoding_writes_the_same_in_fewer_passes(
     size = model.model.config.vocab_size
     widths: list[int] = []
 
-    def counted(backbone: Any, cache: Any, layers: Any, ids: list[list[int]], *rest: Any) -> torch.Tensor:
+    def counted(backbone: Any, cache: Any, ids: list[list[int]], *rest: Any) -> torch.Tensor:
         widths.append(len(ids[0]))
-        return check(backbone, cache, layers, ids, *rest)
+        return check(backbone, cache, ids, *rest)
 
-    check = speculative._verify
-    monkeypatch.setattr(speculative, "_verify", counted)
+    check = generation._verify
+    monkeypatch.setattr(generation, "_verify", counted)
     for count in (1, 3, 9, 30):
         prompts = [rng.integers(1, size, int(length)).tolist() for length in rng.integers(1, 41, count)]
         told = write(model.model, prompts, model.end, 24, budget)
@@ -82,7 +81,7 @@ def test_speculative_decoding_writes_the_same_in_fewer_passes(
                 assert len(widths) <= max(map(len, wanted)), "never more passes than tokens"
                 if like is told and count == 1 and (end, most) == (model.end, 24):
                     assert len(widths) < 8, "what is known is checked, not written"
-                    assert max(widths) == 1 + speculative._DRAFT_LENGTH
+                    assert max(widths) == 1 + generation._DRAFT_LENGTH
 
 
 def test_drafts_do_not_reach_behind_the_context() -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from reference_agent import processes
+from reference_agent.algorithms.methods import reinforce
 from reference_agent.algorithms.policy_gradient import Learner
-from reference_agent.algorithms.reinforce import update as reinforce
 from reference_agent.collection import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import decide

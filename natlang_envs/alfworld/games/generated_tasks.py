@@ -11,7 +11,7 @@ from natlang_envs.alfworld.engine.game import Game
 from natlang_envs.alfworld.engine.game_file import GameText
 from natlang_envs.alfworld.engine.grammar import GRAMMARS
 from natlang_envs.alfworld.games import generator
-from natlang_envs.alfworld.games.generator import GAMES, GeneratedGame, parse_task_id, task_ids
+from natlang_envs.alfworld.games.generator import GAMES, NEW_GAMES, GeneratedGame, parse_task_id, task_ids
 from natlang_envs.alfworld.games.splits import UNSEEN_PLANS, GeneratedSplit, check_task_types, generated_split
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.tasks import DrawnTasks
@@ -108,6 +108,13 @@ class GeneratedTasks(MadeGames):
         if len(self._seen) > 1:
             seen = uniform() >= _share_of_unseen(self._types)
         return generator.draw_task_id(uniform, seen, self._types, self._numbers)
+
+    def draw_new(self, uniform: Callable[[], float]) -> str:
+        """Return the id of a game in the unseen rooms of so high a number that no list holds it."""
+        while True:
+            drawn = generator.draw_task_id(uniform, False, self._types, NEW_GAMES)
+            if self._goal in (None, self._about(drawn)[1]):
+                return drawn
 
     def split_of(self, task_id: str) -> GeneratedSplit:
         """Return the split of a game, by its room and its number."""

@@ -26,8 +26,11 @@ from natlang_envs.task_random import TaskRandom
 
 PREFIX = "generated"
 GAMES = 1_000  # of one task type in one room, numbered with three digits
+NEW_GAMES = range(10**14, 10**15)  # numbers that no list holds: their games are drawn for live rounds
 EXAMPLE = f"{PREFIX}/seen/{HEAT}/12/345"
-_TASK_ID = re.compile(rf"{PREFIX}/(?:un)?seen/(?P<task_type>\w+)/(?P<room>[0-9]{{1,3}})/(?P<number>[0-9]{{3}})")
+_TASK_ID = re.compile(
+    rf"{PREFIX}/(?:un)?seen/(?P<task_type>\w+)/(?P<room>[0-9]{{1,3}})/(?P<number>[0-9]{{3}}|[1-9][0-9]{{14}})"
+)
 _ROOMS = {True: "seen", False: "unseen"}
 # Facts of the official games: each task type has two sentences, and each is in half of its games.
 _SENTENCES: dict[str, tuple[str, str]] = {
@@ -61,6 +64,8 @@ def parse_task_id(task_id: str) -> TaskId:
     found = TaskId(one_of("task type", parts["task_type"], TASK_TYPES), here.number, int(parts["number"]))
     if str(found) != task_id:
         raise UsageError(f"unknown task {task_id!r}: the game of these parts has the id {str(found)!r}")
+    if found.number in NEW_GAMES and here.seen:
+        raise UsageError(f"unknown task {task_id!r}: the games of seen rooms have the numbers 000 to {GAMES - 1}")
     if here.number not in rooms_for(found.task_type, here.seen):
         raise UsageError(f"unknown task {task_id!r}: floor plan {here.number} has no such task, choose another")
     return found

@@ -5,10 +5,10 @@ package_index    a file from the packaging index that pip is set to
 fetch            brings a repository into the cache
 unpack           unpacks archives that nobody trusts
 labels           a question, its targets, and the evidence
-shipped          the dataset's own labels, a file for each split
-quotations       evidence that is not quoted but given by position and hash, for its licence
+shipped          the dataset's own labels, a file for each split; evidence that is not quoted, for its licence
 checks           the rules that every label satisfies
 near_duplicates  questions that are nearly the same
+sealed           labels that are held back: a root to publish, and opening them later
 report           checks, counts and simple searchers over all labels
 blind_review     a second reading that does not know the answers
 export           state-action pairs, and the published form

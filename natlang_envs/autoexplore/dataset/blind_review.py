@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from natlang_envs.autoexplore.dataset.catalogue import data_folder
-from natlang_envs.autoexplore.dataset.labels import Label, read_lines
+from natlang_envs.autoexplore.dataset.labels import Label, json_lines, read_lines
 from natlang_envs.autoexplore.dataset.report import Rate
 from natlang_envs.files import write_whole
 from natlang_envs.tasks import hash_fraction
@@ -33,18 +32,16 @@ def sample(labels: Iterable[Label]) -> list[Reading]:
     by_repository: dict[str, list[Label]] = {}
     for label in labels:
         by_repository.setdefault(label.repository, []).append(label)
-    chosen = [
-        label
+    return [
+        Reading(label.id, label.repository, label.question, "")
         for group in by_repository.values()
         for label in sorted(group, key=lambda each: hash_fraction(f"second/{each.id}"))[: -(-len(group) // 10)]
     ]
-    return [Reading(each.id, each.repository, each.question, "") for each in chosen]
 
 
 def write_readings(path: Path, readings: Iterable[Reading]) -> None:
     """Write one reading a line."""
-    lines = (f"{json.dumps(each._asdict(), ensure_ascii=False)}\n" for each in readings)
-    write_whole(path, "".join(lines).encode())
+    write_whole(path, json_lines(each._asdict() for each in readings))
 
 
 def read_readings(path: Path) -> list[Reading]:
@@ -65,13 +62,6 @@ def agreement(readings: Iterable[Reading], labels: Mapping[str, Label]) -> Rate:
     return Rate(sum(each.file in labels[each.id].targets for each in told), len(told))
 
 
-class FullReading(NamedTuple):
-    """All files that a reader found to answer a question, whose label it did not know."""
-
-    id: str
-    files: tuple[str, ...]
-
-
 class Completeness(NamedTuple):
     """How often a reader of the whole tree found a target, and how often it named a file that is none."""
 
@@ -86,17 +76,17 @@ def fresh_reading_file() -> Path:
 
 def completeness(labels: Mapping[str, Label], path: Path | None = None) -> Completeness:
     """Compare the committed readings of whole trees, or those of another file, with the labels."""
-    path = path or data_folder() / "readings" / "full.jsonl"
-    read = [each for _, each in read_lines(path, _parse_full) if each.id in labels]
-    targets = [set(labels[each.id].targets) for each in read]
-    found = sum(bool(those & set(each.files)) for each, those in zip(read, targets, strict=True))
-    further = sum(bool(set(each.files) - those) for each, those in zip(read, targets, strict=True))
+    lines = read_lines(path or data_folder() / "readings" / "full.jsonl", _parse_full)
+    read = [(set(files), set(labels[name].targets)) for _, (name, files) in lines if name in labels]
+    found = sum(bool(files & targets) for files, targets in read)
+    further = sum(bool(files - targets) for files, targets in read)
     return Completeness(Rate(found, len(read)), Rate(further, len(read)))
 
 
-def _parse_full(value: object) -> FullReading:
+def _parse_full(value: object) -> tuple[str, tuple[str, ...]]:
+    """Return the id of a label, and all files that a reader who did not know it found to answer its question."""
     content = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     files = content.get("files")
-    if tuple(content) != FullReading._fields or not isinstance(files, list) or not files:
+    if tuple(content) != ("id", "files") or not isinstance(files, list) or not files:
         raise ValueError("a reading of the whole tree has the keys id and files, a list of paths")
-    return FullReading(str(content["id"]), tuple(map(str, cast("list[Any]", files))))
+    return str(content["id"]), tuple(map(str, cast("list[Any]", files)))

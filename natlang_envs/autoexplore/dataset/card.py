@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from importlib import resources
 
@@ -16,16 +16,17 @@ from natlang_envs.autoexplore.dataset.blind_review import (
 )
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue
 from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Wording
-from natlang_envs.autoexplore.dataset.quotations import RESTRICTIONS
 from natlang_envs.autoexplore.dataset.report import (
-    DEPTHS,
     Parts,
     bm25_right,
     counts,
-    depth_first_right,
     rates,
+    searcher_rows,
     seen_by_players,
+    wordings_of,
 )
+from natlang_envs.autoexplore.dataset.shipped import RESTRICTIONS
+from natlang_envs.autoexplore.episode import HORIZON
 
 _META = re.compile(
     r"^[^/]+\.(md|rst|txt|toml|cfg|ini|ya?ml|in|py)$|^[^/.]+$|^\."
@@ -59,12 +60,14 @@ def card(parts: Parts, source_digest: str, *, own: bool = False) -> str:
         "by_part": ", ".join(f"{part} {len(labels)}" for part, labels in parts.items()),
         "data_share": f"{sum(each.kind == 'data' for each in everything.values()) / (len(everything) or 1):.0%}",
         "repositories": str(len({label.repository for label in everything.values()})),
-        "licences": _licences(parts),
-        "restrictions": _restrictions(parts),
-        "by_repository": _counted(parts, [(name, name) for name in catalogue()], lambda label: label.repository),
-        "by_depth": _counted(parts, _depths(everything.values()), lambda label: str(label.depth)),
-        "by_kind": _counted(parts, _names(parts, lambda label: label.kind), lambda label: label.kind),
-        "by_difficulty": _counted(parts, _names(parts, lambda label: label.difficulty), lambda label: label.difficulty),
+        "licences": _licences({label.repository for label in everything.values()}),
+        "restrictions": _restrictions(everything.values()),
+        "by_repository": _counted(parts, lambda label: label.repository, order=catalogue()),
+        "by_depth": _counted(
+            parts, lambda label: f"depth {label.depth}", order=[f"depth {depth}" for depth in range(HORIZON)]
+        ),
+        "by_kind": _counted(parts, lambda label: label.kind),
+        "by_difficulty": _counted(parts, lambda label: label.difficulty),
         "searchers": _searchers(parts),
         "slices": _slices(parts),
         "targets_found": str(full.found),
@@ -88,86 +91,60 @@ def _size(labels: int) -> str:
     return "n<1K" if labels < 1_000 else "1K<n<10K" if labels < 10_000 else "10K<n<100K"
 
 
-def _depths(labels: Iterable[Label]) -> list[tuple[str, str]]:
-    return [(str(depth), f"depth {depth}") for depth in sorted({label.depth for label in labels})]
-
-
-def _names(parts: Parts, of: Callable[[Label], str]) -> list[tuple[str, str]]:
-    return [(each, each) for each in counts(parts, of)]
-
-
-def _counted(parts: Parts, rows: Sequence[tuple[str, str]], of: Callable[[Label], str]) -> str:
-    table = counts(parts, of)
-    shown = [(name, [str(table[key][part]) for part in PARTS]) for key, name in rows if key in table]
-    return _table(["", *PARTS], [[name, *numbers] for name, numbers in shown])
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) -> str:
+    """Return a table whose first columns are texts and whose others are numbers."""
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * texts}{' ---: |' * (len(head) - texts)}"]
     return "\n".join((*lines, *(f"| {' | '.join(row)} |" for row in rows)))
 
 
-def _licences(parts: Parts) -> str:
-    used = {label.repository for labels in parts.values() for label in labels}
-    lines = ["| repository | version | licence | split |", "| --- | --- | --- | --- |"]
-    lines += [
-        f"| {each.name} | {each.version} | {each.licence} | {each.split} |"
-        for each in catalogue().values()
-        if each.name in used
-    ]
-    return "\n".join(lines)
+def _counted(parts: Parts, of: Callable[[Label], str], order: Iterable[str] | None = None) -> str:
+    table = counts(parts, of)
+    rows = [name for name in order or table if name in table]
+    return _table(["", *PARTS], [[name, *(str(table[name][part]) for part in PARTS)] for name in rows])
 
 
-def _restrictions(parts: Parts) -> str:
-    lines = ["| repository | files | licence | spans |", "| --- | --- | --- | ---: |"]
+def _licences(repositories: Collection[str]) -> str:
+    used = [each for each in catalogue().values() if each.name in repositories]
+    rows = [[each.name, each.version, each.licence, each.split] for each in used]
+    return _table(["repository", "version", "licence", "split"], rows, texts=4)
+
+
+def _restrictions(labels: Collection[Label]) -> str:
+    rows: list[list[str]] = []
     for each in RESTRICTIONS:
-        spans = sum(
-            each.covers(label.repository, path)
-            for labels in parts.values()
-            for label in labels
-            for path, _ in label.evidence
-        )
+        spans = sum(each.covers(label.repository, path) for label in labels for path, _ in label.evidence)
         patterns = ", ".join(f"`{pattern}`" for pattern in each.files)
-        lines.append(f"| {each.repository} | {patterns} | {each.licence}, © {each.holder} | {spans} |")
-    return "\n".join(lines)
+        rows.append([each.repository, patterns, f"{each.licence}, © {each.holder}", str(spans)])
+    return _table(["repository", "files", "licence", "spans"], rows, texts=3)
 
 
 def _searchers(parts: Parts) -> str:
-    """Return the rates of BM25 and of the depth-first searcher, for each part, wording and group of depths."""
+    """Return the rates of BM25 and of the depth-first searcher, for each split, wording and group of depths."""
     rows: list[list[str]] = []
     for part, labels in parts.items():
-        for wording in WORDINGS if _natural(labels) else ("hard",):
-            first = rates(labels, partial(bm25_right, wording=wording))
-            search = rates(labels, partial(depth_first_right, wording=wording))
-            rows += [[part, wording, depth, str(first[depth]), str(search[depth])] for depth in DEPTHS]
+        for wording in wordings_of(labels):
+            rows += [[part, wording, *row] for row in searcher_rows(labels, wording)]
     return _table(["split", "wording", "depth", "BM25 ranks a target first", "depth-first, within 15 steps"], rows)
 
 
 def _slices(parts: Parts) -> str:
     """Return how many labels each slice holds, and how far BM25 comes on it."""
-    rows = [row for part, labels in parts.items() for row in _slice_rows(part, labels)]
+    slices: dict[str, Callable[[Label], bool]] = {
+        "evidence in the first 2,000 characters": lambda label: seen_by_players([label]) == 1,
+        "evidence later in its file": lambda label: seen_by_players([label]) != 1,
+        "about the project itself": is_about_project,
+        "about what it does": lambda label: not is_about_project(label),
+    }
+    rows: list[list[str]] = []
+    for part, labels in parts.items():
+        for name, holds in slices.items():
+            chosen = [label for label in labels if holds(label)]
+            share = f"{len(chosen)} ({len(chosen) / (len(labels) or 1):.0%})"
+            rows.append([part, name, share, *(_bm25(chosen, wording) for wording in WORDINGS)])
     return _table(["split", "slice", "labels", "BM25, natural", "BM25, hard"], rows)
 
 
-def _slice_rows(part: str, labels: Sequence[Label]) -> Iterator[list[str]]:
-    slices: list[tuple[str, Callable[[Label], bool]]] = [
-        ("evidence in the first 2,000 characters", lambda label: seen_by_players([label]) == 1),
-        ("evidence later in its file", lambda label: seen_by_players([label]) != 1),
-        ("about the project itself", is_about_project),
-        ("about what it does", lambda label: not is_about_project(label)),
-    ]
-    for name, holds in slices:
-        chosen = [label for label in labels if holds(label)]
-        share = f"{len(chosen)} ({len(chosen) / (len(labels) or 1):.0%})"
-        yield [part, name, share, *(_bm25(chosen, wording) for wording in WORDINGS)]
-
-
-def _natural(labels: Sequence[Label]) -> int:
-    """Return how many labels have a natural wording."""
-    return sum(bool(label.natural) for label in labels)
-
-
 def _bm25(labels: Sequence[Label], wording: Wording) -> str:
-    if wording == "natural" and not _natural(labels):
+    if wording not in wordings_of(labels):
         return "not written"
     return str(rates(labels, partial(bm25_right, wording=wording))["any"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from natlang_envs.files import cache_folder
 from natlang_envs.tasks import Split
 
 COFFEE = "coffee-company"  # the one that is built, not fetched
-_KEYS = {"name", "version", "licence", "split", "about", "sha256", "digest", "files"}
 
 
 def data_folder() -> Path:
@@ -86,10 +85,11 @@ def read_catalogue(path: Path) -> dict[str, PinnedRepository]:
     except (OSError, ValueError, KeyError) as error:
         raise UsageError(f"{path} is no list of repositories ({error}): install natlang_envs again") from None
     entries: dict[str, PinnedRepository] = {}
+    keys = {each.name for each in fields(PinnedRepository)}
     for table in tables:
-        if set(table) != _KEYS:
+        if set(table) != keys:
             raise UsageError(
-                f"{path}: repository {table.get('name')!r} has the keys {sorted(table)}, not {sorted(_KEYS)}"
+                f"{path}: repository {table.get('name')!r} has the keys {sorted(table)}, not {sorted(keys)}"
             )
         entries[table["name"]] = PinnedRepository(**table)
     return entries

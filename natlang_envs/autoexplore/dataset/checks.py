@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from natlang_envs.autoexplore.baselines import LARGEST, bm25_of, question_words, words_of
 from natlang_envs.autoexplore.dataset.labels import RANKED, Difficulty, Evidence, Label
 from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
-from natlang_envs.autoexplore.dataset.quotations import licence_of_quotes
+from natlang_envs.autoexplore.dataset.shipped import licence_of_quotes
+from natlang_envs.autoexplore.episode import HORIZON
 from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET, MAX_QUESTION
 from natlang_envs.repository.tree import Repository
 
-HORIZON = 15  # steps of an episode: a longer way can never be walked
 SHORTEST_QUESTION, SHORTEST_EVIDENCE, LONGEST_EVIDENCE = 15, 10, 300  # characters
 _WORD = re.compile(r"[\w./-]+")
 
@@ -82,30 +82,19 @@ def _names(paths: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str], froz
     return dotted, plain, frozenset(whole)
 
 
-def evidence_problems(
-    targets: Sequence[str], evidence: Sequence[Evidence], withheld: Callable[[str], bool] = lambda path: False
-) -> Iterator[str]:
-    """Yield what is wrong with the evidence, without the files; where text is withheld, it may be empty."""
-    for path, text in evidence:
-        if path not in targets:
+def evidence_problems(label: Label) -> Iterator[str]:
+    """Yield what is wrong with the evidence, without the files; of what may not be quoted the text may be empty."""
+    for path, text in label.evidence:
+        if path not in label.targets:
             yield f"evidence is from {path}, which is no target"
-        if not (text or withheld(path)):
+        if not text and licence_of_quotes(label.repository, path) is None:
             yield f"the evidence in {path} has no text"
         elif text and not SHORTEST_EVIDENCE <= len(text) <= LONGEST_EVIDENCE:
             yield (
                 f"the evidence {text[:30]!r}… has {len(text)} characters, not {SHORTEST_EVIDENCE} to {LONGEST_EVIDENCE}"
             )
-    yield from (f"target {path} has no evidence" for path in targets if path not in {each.path for each in evidence})
-
-
-def file_problems(repository: Repository, targets: Sequence[str], evidence: Sequence[Evidence]) -> Iterator[str]:
-    """Yield what the files of the repository show to be wrong with targets and evidence."""
-    for path in targets:
-        if repository.kind(path) != "file":
-            yield f"target {path} is no file of the repository"
-    for path, text in evidence:
-        if repository.kind(path) == "file" and text not in text_of(repository, path):
-            yield f"the evidence {text[:40]!r} is not in {path}"
+    given = {each.path for each in label.evidence}
+    yield from (f"target {path} has no evidence" for path in label.targets if path not in given)
 
 
 def evidence_elsewhere(repository: Repository, targets: Sequence[str], evidence: Sequence[Evidence]) -> tuple[str, ...]:
@@ -149,9 +138,7 @@ def label_problems(label: Label) -> Iterator[str]:
         return
     if list(label.targets) != sorted(set(label.targets)):
         yield "the targets are not sorted, or one stands there twice"
-    yield from evidence_problems(
-        label.targets, label.evidence, lambda path: licence_of_quotes(label.repository, path) is not None
-    )
+    yield from evidence_problems(label)
     if names := named_files(label.question, label.targets):
         yield f"the question names a file: {', '.join(names)}"
     if label.depth != depth_of(label.targets):
@@ -162,11 +149,6 @@ def label_problems(label: Label) -> Iterator[str]:
         yield f"the way has {len(label.path)} steps, not 2 to {HORIZON}"
     elif (label.path[-2], label.path[-1]) != tuple(f"{verb} {label.path[-1][3:]}" for verb in ("cat", "id")):
         yield "the way does not end in cat and id of one file"
-    yield from verdict_problems(label)
-
-
-def verdict_problems(label: Label) -> Iterator[str]:
-    """Yield what is wrong with the verdicts."""
     for path, answers, why in label.bm25:
         if answers != (path in label.targets):
             yield f"{path} {'answers, but is no target' if answers else 'is a target, but the verdict says no'}"
@@ -176,12 +158,15 @@ def verdict_problems(label: Label) -> Iterator[str]:
 
 def repository_problems(repository: Repository, label: Label) -> Iterator[str]:
     """Yield what the files of its repository show to be wrong with a label."""
-    problems = list(file_problems(repository, label.targets, label.evidence))
-    yield from problems
+    gone = [path for path in label.targets if repository.kind(path) != "file"]
+    yield from (f"target {path} is no file of the repository" for path in gone)
+    for path, text in label.evidence:
+        if repository.kind(path) == "file" and text not in text_of(repository, path):
+            yield f"the evidence {text[:40]!r} is not in {path}"
     for what, question in (("question", label.question), ("natural wording", label.natural)):
         if names := named_files(question, repository.files):
             yield f"the {what} names a file: {', '.join(names)}"
-    if not label.targets or any(repository.kind(path) != "file" for path in label.targets):
+    if gone or not label.targets:
         return
     if label.path != (path := shortest_path(repository, label.targets)):
         yield f"the way is {list(label.path)}, the shortest is {list(path)}"

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from natlang_envs.autoexplore.dataset.card import card
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue, data_folder, repository_folder
 from natlang_envs.autoexplore.dataset.checks import text_of
-from natlang_envs.autoexplore.dataset.labels import Label, Wording
+from natlang_envs.autoexplore.dataset.labels import Label, Wording, json_lines
 from natlang_envs.autoexplore.dataset.report import Parts
-from natlang_envs.autoexplore.dataset.shipped import withheld_line
-from natlang_envs.autoexplore.episode import Episode
+from natlang_envs.autoexplore.dataset.shipped import withheld
+from natlang_envs.autoexplore.episode import HORIZON, Episode
 from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
@@ -27,18 +27,17 @@ from natlang_envs.prompt import PathStep, state_prompt
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import open_repository
 
-HORIZON = 15
 _LICENCE_FILES = ("LICENSE", "LICENCE", "COPYING", "NOTICE")
 
 
 class StateAction(NamedTuple):
     """A step of the shortest way: what the player is shown, p(s), the commands listed, and the right one."""
 
-    id: str  # the label's id
-    step: int  # from 0
-    prompt: str  # p(s) with the whole path
-    commands: tuple[str, ...]  # the admissible commands
-    action: str  # the next command of the way
+    id: str
+    step: int
+    prompt: str
+    commands: tuple[str, ...]
+    action: str
 
 
 def state_actions(labels: Iterable[Label], wording: Wording = "natural") -> Iterator[StateAction]:
@@ -57,9 +56,9 @@ def state_actions(labels: Iterable[Label], wording: Wording = "natural") -> Iter
 
 def write_state_actions(path: Path, labels: Iterable[Label], wording: Wording = "natural") -> int:
     """Write one state-action pair a line, and return how many there are."""
-    lines = [f"{json.dumps(each._asdict(), ensure_ascii=False)}\n" for each in state_actions(labels, wording)]
-    write_whole(path, "".join(lines).encode())
-    return len(lines)
+    pairs = [each._asdict() for each in state_actions(labels, wording)]
+    write_whole(path, json_lines(pairs))
+    return len(pairs)
 
 
 def write_export(folder: Path, parts: Parts, digest: str, *, own: bool = False) -> list[Path]:
@@ -105,8 +104,7 @@ def write_export(folder: Path, parts: Parts, digest: str, *, own: bool = False) 
             sink = pa.BufferOutputStream()
             pq.write_table(pa.Table.from_pylist(rows, schema=schema), sink)
             content[f"{part}.parquet"] = sink.getvalue().to_pybytes()
-            lines = (f"{json.dumps(each, ensure_ascii=False)}\n" for each in rows)
-            content[f"raw/{part}.jsonl"] = "".join(lines).encode()
+            content[f"raw/{part}.jsonl"] = json_lines(rows)
     if not own:
         content |= _company({label.repository for labels in parts.values() for label in labels})
     sums = (f"{hashlib.sha256(each).hexdigest()}  {name}\n" for name, each in sorted(content.items()))
@@ -118,20 +116,17 @@ def write_export(folder: Path, parts: Parts, digest: str, *, own: bool = False) 
 
 
 def _row(label: Label, *, own: bool) -> dict[str, Any]:
-    """Return a label as it is published."""
-
     def text(path: str) -> str:
         return text_of(open_repository(repository_folder(label.repository)), path)
 
     content: dict[str, Any] = {"id": label.id, "natural": "", "elsewhere": []}
-    content |= json.loads(label.to_json() if own else withheld_line(label, text))
+    content |= json.loads(label.to_json()) if own else withheld(label, text)
     span = dict.fromkeys(("path", "text", "start", "length", "sha256"))
     content["evidence"] = [span | each for each in content["evidence"]]
     return content
 
 
 def _company(repositories: Collection[str]) -> dict[str, bytes]:
-    """Return what comes with the labels, by its name in the folder."""
     named = [data_folder() / "repositories.toml", *(data_folder() / "readings").glob("*.jsonl")]
     content = {path.relative_to(data_folder()).as_posix(): path.read_bytes() for path in named}
     for name in sorted(repositories):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args, get_type_hints
 
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.files import write_whole
@@ -23,10 +24,10 @@ Kind = Literal["documentation", "code", "data"]
 Difficulty = Literal["shares", "no words shared with the path"]
 Part = Literal["train", "validation", "test", "test_seen"]
 Wording = Literal["natural", "hard"]
-KINDS: tuple[Kind, ...] = ("documentation", "code", "data")
-DIFFICULTIES: tuple[Difficulty, ...] = ("shares", "no words shared with the path")
-PARTS: tuple[Part, ...] = ("train", "validation", "test", "test_seen")
-WORDINGS: tuple[Wording, ...] = ("natural", "hard")
+KINDS: tuple[Kind, ...] = get_args(Kind)
+DIFFICULTIES: tuple[Difficulty, ...] = get_args(Difficulty)
+PARTS: tuple[Part, ...] = get_args(Part)
+WORDINGS: tuple[Wording, ...] = get_args(Wording)
 RANKED = 5  # files of BM25's ranking that stand in a label with a verdict
 
 WRITTEN = ("repository", "question", "answer", "targets", "evidence", "kind")  # what a labeller writes
@@ -54,6 +55,14 @@ class Elsewhere(NamedTuple):
 
     path: str
     why: str
+
+
+_ROWS: dict[str, tuple[type[Any], str]] = {
+    "evidence": (Evidence, "evidence"),
+    "bm25": (Verdict, "a file of bm25"),
+    "elsewhere": (Elsewhere, "each of elsewhere"),
+}
+_hints = cache(get_type_hints)
 
 
 @dataclass(frozen=True)
@@ -100,7 +109,7 @@ class Label:
     def to_json(self) -> str:
         """Return its line."""
         content = asdict(self)
-        for name in ("evidence", "bm25", "elsewhere"):
+        for name in _ROWS:
             content[name] = [each._asdict() for each in getattr(self, name)]
         kept = {name: each for name, each in content.items() if each or name not in OPTIONAL}
         return json.dumps(kept, ensure_ascii=False)
@@ -121,34 +130,22 @@ def parse(value: object) -> Label:
         if content[name] != " ".join(content[name].split()) or not 0 < len(content[name]) <= MAX_QUESTION:
             raise ValueError(f"{name} must be one line of 1 to {MAX_QUESTION:,} characters")
     _check(content["depth"], int, "depth")
-    _member(content["kind"], KINDS, "kind")
-    _member(content["difficulty"], DIFFICULTIES, "difficulty")
+    for name, known in (("kind", KINDS), ("difficulty", DIFFICULTIES)):
+        if content[name] not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}; not {content[name]!r}")
     for name in ("targets", "path"):
-        content[name] = tuple(_check(each, str, f"each of {name}") for each in _list(content[name], name))
+        content[name] = tuple(_check(each, str, f"each of {name}") for each in _check(content[name], list, name))
     if not content["targets"]:
         raise ValueError("targets must name at least one file")
-    content["evidence"] = tuple(evidence_of(each) for each in _list(content["evidence"], "evidence"))
-    content["bm25"] = tuple(_verdict(each) for each in _list(content["bm25"], "bm25"))
-    content["elsewhere"] = tuple(_elsewhere(each) for each in _list(content["elsewhere"], "elsewhere"))
+    for name, (row, what) in _ROWS.items():
+        content[name] = tuple(_row(row, each, what, name) for each in _check(content[name], list, name))
     return Label(**content)
 
 
-def evidence_of(value: object) -> Evidence:
-    """Return a span from its object."""
-    return Evidence(**_checked(value, {"path": str, "text": str}, "evidence", "evidence's"))
-
-
-def _verdict(value: object) -> Verdict:
-    return Verdict(**_checked(value, {"path": str, "answers": bool, "why": str}, "a file of bm25", "bm25's"))
-
-
-def _elsewhere(value: object) -> Elsewhere:
-    return Elsewhere(**_checked(value, {"path": str, "why": str}, "each of elsewhere", "elsewhere's"))
-
-
-def _checked(value: object, kinds: dict[str, type], what: str, of: str) -> dict[str, Any]:
+def _row(row: type[Any], value: object, what: str, of: str) -> Any:
+    kinds = _hints(row)
     content = read_object(value, kinds, what)
-    return {name: _check(content[name], kind, f"{of} {name}") for name, kind in kinds.items()}
+    return row(**{name: _check(content[name], kind, f"{of}'s {name}") for name, kind in kinds.items()})
 
 
 def read_object(value: object, names: Iterable[str], what: str, optional: Iterable[str] = ()) -> dict[str, Any]:
@@ -162,21 +159,12 @@ def read_object(value: object, names: Iterable[str], what: str, optional: Iterab
     return content
 
 
-def _list(value: Any, name: str) -> list[Any]:
-    return cast("list[Any]", _check(value, list, name))
-
-
 def _check(value: Any, kind: type, name: str) -> Any:
     if type(value) is not kind:
         raise ValueError(f"{name} must be {kind.__name__}, not {json.dumps(value)[:60]}")
     if isinstance(value, str) and not value.isascii() and escape_surrogates(value) != value:
         raise ValueError(f"{name} holds what is no Unicode text")
     return value
-
-
-def _member(value: str, known: tuple[str, ...], name: str) -> None:
-    if value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(known)}; not {value!r}")
 
 
 def read_lines(path: Path, parse_one: Callable[[object], T]) -> Iterator[tuple[int, T]]:
@@ -206,3 +194,8 @@ def read_labels(path: Path, parse_one: Callable[[object], Label] = parse) -> lis
 def write_labels(path: Path, labels: Iterable[Label]) -> None:
     """Write one label a line."""
     write_whole(path, "".join(f"{label.to_json()}\n" for label in labels).encode())
+
+
+def json_lines(objects: Iterable[Mapping[str, Any]]) -> bytes:
+    """Return JSON objects as the lines of a file."""
+    return "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in objects).encode()

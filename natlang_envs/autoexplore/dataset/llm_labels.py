@@ -5,7 +5,6 @@ What is done stands in the file of labels and in a journal beside it, so a run t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
@@ -27,6 +26,7 @@ from natlang_envs.autoexplore.dataset.labels import (
     Evidence,
     Label,
     Verdict,
+    json_lines,
     parse,
     read_labels,
     read_lines,
@@ -121,15 +121,12 @@ def make_labels(
         try:
             made, dropped = _labels_of(repository, model, path, count, labels)
         except UsageError as error:
-            kept = (
-                f"what is finished is in {out}, the same command goes on from there" if done else "nothing is finished"
-            )
-            raise UsageError(f"{error}; {kept}") from None
+            kept = f"what is finished is in {out}, the same command goes on from there"
+            raise UsageError(f"{error}; {kept if done else 'nothing is finished'}") from None
         labels += made
         done.append(Done(path, tuple(each.id for each in made), tuple(dropped)))
         write_labels(out, labels)
-        lines = (f"{json.dumps(each._asdict(), ensure_ascii=False)}\n" for each in done)
-        write_whole(journal_of(out), "".join(lines).encode())
+        write_whole(journal_of(out), json_lines(each._asdict() for each in done))
         dealt.add(path)
         progress(len(dealt.intersection(paths)), len(paths))
     return labels, done
@@ -150,7 +147,9 @@ def _labels_of(
     """Return the labels of one file, and why other questions on it were dropped."""
     words = prompt_texts("natlang_envs.autoexplore.dataset")["ask"]
     system = words["role"].format(count=count, least=SHORTEST_EVIDENCE, most=LONGEST_EVIDENCE).strip()
-    first = words["prompt"].format(files=_listing(repository), path=path, content=text_of(repository, path)).strip()
+    more = len(repository.files) - _LISTED
+    files = [*repository.files[:_LISTED], *([f"(and {more} more)"] if more > 0 else [])]
+    first = words["prompt"].format(files="\n".join(files), path=path, content=text_of(repository, path)).strip()
     prompt = first
     made: dict[str, Label] = {}
     problems: list[str] = []
@@ -206,12 +205,12 @@ def _label(
 ) -> tuple[Label | None, list[str]]:
     """Return the label of a question if all checks hold, and what is wrong if not."""
     question = " ".join(asked.question.split())
-    draft = _compose(repository, asked, question, [Evidence(path, asked.evidence)], {})
+    evidence = [Evidence(path, asked.evidence)]
+    draft = _compose(repository, asked, question, evidence, {})
     wrong = [*label_problems(draft), *repository_problems(repository, draft)]
     wrong += [problem for at, problem in duplicate_problems([*known, question]) if at == len(known)]
     if wrong:
         return None, [f"{question!r}: {problem}" for problem in dict.fromkeys(wrong)]
-    evidence = [Evidence(path, asked.evidence)]
     verdicts: dict[str, str] = {}
     for other in ranked_paths(repository, question):
         if other == path:
@@ -256,9 +255,8 @@ def _judge(repository: Repository, model: Model, path: str, question: str, answe
     prompt = words["prompt"].format(question=question, answer=answer, path=path, content=text[:LARGEST_FILE]).strip()
     for _ in range(_ATTEMPTS):
         values = [found.value for found in json_values(split_thought(model.answer(system, prompt)).said)]
-        flat = [each for value in values for each in _flat(value)]
-        objects = [cast("dict[str, object]", each) for each in flat if isinstance(each, dict)]
-        given = next((each for each in objects if "answers" in each), None) or dict[str, object]()
+        objects = [cast("dict[str, Any]", each) for value in values for each in _flat(value) if isinstance(each, dict)]
+        given = next((each for each in objects if "answers" in each), dict[str, Any]())
         answers, why, span = given.get("answers"), given.get("why"), given.get("evidence")
         if isinstance(answers, bool) and isinstance(why, str) and isinstance(span, str) and why.strip():
             if not answers:
@@ -266,9 +264,3 @@ def _judge(repository: Repository, model: Model, path: str, question: str, answe
             if SHORTEST_EVIDENCE <= len(span) <= LONGEST_EVIDENCE and span in text:
                 return span, " ".join(why.split())
     return None
-
-
-def _listing(repository: Repository) -> str:
-    names = list(repository.files[:_LISTED])
-    more = len(repository.files) - len(names)
-    return "\n".join([*names, *([f"(and {more} more)"] if more else [])])

@@ -11,18 +11,15 @@ import re
 import ssl
 import subprocess
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import run_python
 
-if TYPE_CHECKING:
-    from unearth import PackageFinder
-
 _DEFAULT_INDEX = "https://pypi.org/simple"
-_LINE = re.compile(r"(?P<section>[^=]*)\.(?P<name>[^.=]+)=(?P<value>.*)")
+_LINE = re.compile(r"(?P<section>global|download)\.(?P<name>[^.=]+)=(?P<value>.*)")
 
 
 class Unreachable(UsageError):  # noqa: N818 - a UsageError that says what happened
@@ -44,17 +41,11 @@ class IndexSettings:
 
 def read_settings() -> IndexSettings:
     """Return the user's settings: pip's files where pip is installed, and `PIP_…` variables in any case."""
-    given: dict[str, str] = {}
-    for section in ("global", "download"):
-        given.update(_pip_config().get(section, {}))
-    prefix = "PIP_"
-    given.update(
-        {
-            name.removeprefix(prefix).lower().replace("_", "-"): value
-            for name, value in os.environ.items()
-            if name.startswith(prefix) and value
-        }
-    )
+    given = _pip_config() | {
+        name.removeprefix("PIP_").lower().replace("_", "-"): value
+        for name, value in os.environ.items()
+        if name.startswith("PIP_") and value
+    }
     alone = given.get("no-index", "").lower() in ("1", "true", "yes", "on", "y", "t")
     indexes = () if alone else (given.get("index-url", _DEFAULT_INDEX), *given.get("extra-index-url", "").split())
     try:
@@ -72,22 +63,19 @@ def read_settings() -> IndexSettings:
     )
 
 
-def _pip_config() -> dict[str, dict[str, str]]:
-    """Return what pip's configuration files say, by section."""
+def _pip_config() -> dict[str, str]:
+    """Return what pip's configuration files say to `pip download`."""
     try:
         listed = run_python("-m", "pip", "config", "list", timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return {}
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[str, str]] = {"global": {}, "download": {}}
     for line in listed.stdout.splitlines() if listed.returncode == 0 else ():
         match = _LINE.fullmatch(line)
         if match:
-            try:
-                value = str(ast.literal_eval(match["value"]))
-            except (ValueError, SyntaxError):
-                continue
-            found.setdefault(match["section"], {})[match["name"]] = value
-    return found
+            with suppress(ValueError, SyntaxError):
+                found[match["section"]][match["name"]] = str(ast.literal_eval(match["value"]))
+    return found["global"] | found["download"]
 
 
 class Index:
@@ -96,13 +84,12 @@ class Index:
     def __init__(self, settings: IndexSettings | None = None) -> None:
         try:
             from unearth import PackageFinder
+            from unearth.auth import MultiDomainBasicAuth
             from unearth.fetchers.sync import PyPIClient
         except ImportError:
             raise UsageError(
                 "fetching needs the package unearth: install it with pip install 'natlang-envs[data]'"
             ) from None
-        from unearth.auth import MultiDomainBasicAuth
-
         self._settings = chosen = settings or read_settings()
         options: dict[str, Any] = {"timeout": chosen.timeout, "follow_redirects": True}
         try:
@@ -117,7 +104,7 @@ class Index:
             raise UsageError(f"pip's settings cannot be used ({error}): see pip config list") from None
         client.auth = MultiDomainBasicAuth(prompting=False, index_urls=list(chosen.indexes))
         self._client: Any = client  # the library's own client lacks a detail of its own protocol
-        self._finder: PackageFinder = PackageFinder(
+        self._finder = PackageFinder(
             self._client,
             index_urls=chosen.indexes,
             find_links=chosen.links,

@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, catalogue, repository_folder
 from natlang_envs.autoexplore.dataset.checks import (
-    HORIZON,
     duplicate_problems,
     evidence_elsewhere,
     label_problems,
@@ -21,7 +18,7 @@ from natlang_envs.autoexplore.dataset.checks import (
     text_of,
 )
 from natlang_envs.autoexplore.dataset.labels import PARTS, WORDINGS, Label, Part, Wording
-from natlang_envs.autoexplore.episode import Episode
+from natlang_envs.autoexplore.episode import HORIZON, Episode
 from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.evaluation.statistics import Interval, wilson
@@ -90,7 +87,7 @@ def counts(parts: Parts, of: Callable[[Label], str]) -> dict[str, Counter[str]]:
 
 def depth_group(label: Label) -> str:
     """Return the group of depths that a label belongs to."""
-    return DEPTHS[0] if label.depth <= 1 else DEPTHS[1] if label.depth == 2 else DEPTHS[2]
+    return DEPTHS[max(0, min(label.depth - 1, 2))]
 
 
 @dataclass(frozen=True)
@@ -147,24 +144,34 @@ def rates(labels: Iterable[Label], right: Callable[[Label], bool | None]) -> dic
         results[depth_group(label)].append(result)
         results["any"].append(result)
     return {
-        group: Rate(sum(each is True for each in given), sum(each is not None for each in given), given.count(None))
+        group: Rate(given.count(True), len(given) - given.count(None), given.count(None))
         for group, given in results.items()
     }
 
 
+def wordings_of(labels: Iterable[Label]) -> tuple[Wording, ...]:
+    """Return the wordings that labels have: where none has a natural one, the hard one alone."""
+    return WORDINGS if any(label.natural for label in labels) else ("hard",)
+
+
+def searcher_rows(labels: Sequence[Label], wording: Wording, folders: Folders = folder_here) -> list[list[str]]:
+    """Return for each group of depths its name, BM25's rate and that of the depth-first searcher."""
+    first = rates(labels, lambda label: bm25_right(label, wording, folders))
+    search = rates(labels, lambda label: depth_first_right(label, wording, folders))
+    return [[depth, str(first[depth]), str(search[depth])] for depth in DEPTHS]
+
+
 def seen_by_players(labels: Sequence[Label], folders: Folders = folder_here) -> float:
     """Return the share of labels with evidence among the first characters of a file, which `cat` shows."""
-    seen: list[bool] = []
-    for label in labels:
-        if folder := folders(label.repository):
-            repository = open_repository(folder)
-            seen.append(
-                any(
-                    repository.kind(path) == "file" and text in text_of(repository, path)[:FILE_BUDGET]
-                    for path, text in label.evidence
-                )
-            )
-    return float(np.mean(seen)) if seen else float("nan")
+    here = [(label, open_repository(folder)) for label in labels if (folder := folders(label.repository))]
+    seen = (
+        any(
+            repository.kind(path) == "file" and text in text_of(repository, path)[:FILE_BUDGET]
+            for path, text in label.evidence
+        )
+        for label, repository in here
+    )
+    return sum(seen) / len(here) if here else float("nan")
 
 
 def all_parts(load: Callable[[Part], Sequence[Label]]) -> Parts:

@@ -1,6 +1,7 @@
-"""The dataset's own labels: one file a part, in `datasets/autoexplore`.
+"""The dataset's own labels: one file a split, in `datasets/autoexplore`.
 
-Evidence that may not be quoted stands there by position and hash, and is read from the files of its repository.
+A project's documentation may have another licence than its code. Evidence from files that may not be quoted stands by
+position and hash, in characters of the file with its lines ended by line feeds; who has the files restores its text.
 """
 
 from __future__ import annotations
@@ -8,32 +9,60 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from natlang_envs.autoexplore.dataset.catalogue import data_folder
-from natlang_envs.autoexplore.dataset.labels import PARTS, Evidence, Label, Part, parse, read_labels
-from natlang_envs.autoexplore.dataset.quotations import licence_of_quotes, quotation_from, quotation_of, restored
+from natlang_envs.autoexplore.dataset.catalogue import catalogue, data_folder
+from natlang_envs.autoexplore.dataset.labels import PARTS, Evidence, Label, Part, parse, read_labels, read_object
 from natlang_envs.errors import one_of
 
 
+class Restriction(NamedTuple):
+    """Files of a repository whose text is not quoted."""
+
+    repository: str
+    files: tuple[str, ...]  # patterns of paths; `*` matches folders too
+    licence: str  # the SPDX identifier
+    holder: str
+
+    def covers(self, repository: str, path: str) -> bool:
+        """Return whether a file is one of these."""
+        return repository == self.repository and any(fnmatch(path, pattern) for pattern in self.files)
+
+
+RESTRICTIONS = (
+    Restriction("nltk", ("web/*", "nltk/test/*.doctest"), "CC-BY-NC-ND-3.0-US", "NLTK Project"),
+    Restriction("celery", ("docs/*",), "CC-BY-SA-4.0", "Ask Solem and the contributors of Celery"),
+)
+
+
+class Quotation(NamedTuple):
+    """A span of a file that may not be quoted here: where it stands, in characters, and its SHA-256."""
+
+    path: str
+    start: int
+    length: int
+    sha256: str
+
+
 def part_file(part: Part) -> Path:
-    """Return the file of a part."""
+    """Return the file of a split."""
     return data_folder() / f"{part}.jsonl"
 
 
 @cache
 def load_labels(part: Part) -> tuple[Label, ...]:
-    """Return the labels of a part of the dataset.
+    """Return the labels of a split of the dataset.
 
     Evidence that may not be quoted has no text unless the files of its repository are here.
     """
-    return tuple(read_labels(part_file(part), lambda value: parse(restored_line(value))))
+    return tuple(read_labels(part_file(part), lambda value: parse(_restored_line(value))))
 
 
 def part_named(name: str) -> Part:
-    """Return a part by name."""
+    """Return a split by name."""
     return cast("Part", one_of("split", name, PARTS))
 
 
@@ -45,30 +74,50 @@ def digest() -> str:
     return total.hexdigest()
 
 
-def restored_line(value: object) -> object:
-    """Return the object of a line with the text of its evidence, as far as the repository is here."""
+def licence_of_quotes(repository: str, path: str) -> str | None:
+    """Return the licence that keeps a file from being quoted; None where it may be."""
+    return next((each.licence for each in RESTRICTIONS if each.covers(repository, path)), None)
+
+
+def _restored_line(value: object) -> object:
+    """Return the object of a line with the text of its evidence; what is malformed is left for `parse` to refuse."""
     content = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    spans = content.get("evidence")
-    if not isinstance(spans, list):
+    if not isinstance(content.get("evidence"), list):
         return cast("object", value)
-    name = str(content.get("repository"))
-    return content | {"evidence": [_with_text(name, each) for each in cast("list[object]", spans)]}
+    return content | {"evidence": [_with_text(str(content.get("repository")), each) for each in content["evidence"]]}
 
 
-def _with_text(repository: str, value: object) -> object:
+def _with_text(repository: str, value: Any) -> Any:
     if not isinstance(value, dict) or "sha256" not in value:
-        return cast("object", value)
-    return restored(repository, quotation_from(cast("object", value)))._asdict()
+        return value  # pyright: ignore[reportUnknownVariableType]
+    content = read_object(cast("object", value), Quotation._fields, "evidence without text")
+    if [type(content[name]) for name in Quotation._fields] != [str, int, int, str]:
+        raise ValueError("evidence without text has a path, start and length as whole numbers, and a sha256")
+    return restored(repository, Quotation(**content))._asdict()
 
 
-def withheld_line(label: Label, text_of: Callable[[str], str]) -> str:
-    """Return the line of a label, without text that may not be quoted; `text_of` reads a file of its repository."""
-    content = json.loads(label.to_json())
-    content["evidence"] = [_withheld(label.repository, each, text_of) for each in label.evidence]
-    return json.dumps(content, ensure_ascii=False)
+def restored(repository: str, quotation: Quotation) -> Evidence:
+    """Return the evidence that a quotation stands for; its text is empty where the repository is not fetched."""
+    entry = catalogue().get(repository)
+    file = None if entry is None else entry.folder / quotation.path
+    if file is None or not file.is_file():
+        return Evidence(quotation.path, "")
+    text = file.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
+    span = text[quotation.start : quotation.start + quotation.length]
+    right = hashlib.sha256(span.encode()).hexdigest() == quotation.sha256
+    return Evidence(quotation.path, span if right else "")
 
 
-def _withheld(repository: str, evidence: Evidence, text_of: Callable[[str], str]) -> dict[str, Any]:
-    if licence_of_quotes(repository, evidence.path) is None:
-        return evidence._asdict()
-    return quotation_of(text_of(evidence.path), evidence)._asdict()
+def quotation_of(text: str, evidence: Evidence) -> Quotation:
+    """Return where a span of evidence stands in the text of its file."""
+    digest = hashlib.sha256(evidence.text.encode()).hexdigest()
+    return Quotation(evidence.path, text.index(evidence.text), len(evidence.text), digest)
+
+
+def withheld(label: Label, text_of: Callable[[str], str]) -> dict[str, Any]:
+    """Return the object of a label, without text that may not be quoted; `text_of` reads a file of its repository."""
+    spans = [
+        each if licence_of_quotes(label.repository, each.path) is None else quotation_of(text_of(each.path), each)
+        for each in label.evidence
+    ]
+    return json.loads(label.to_json()) | {"evidence": [each._asdict() for each in spans]}

@@ -49,7 +49,9 @@ def _write_all(tar: tarfile.TarFile, folder: Path, name: str) -> None:
         total += member.size
         if count > MAX_MEMBERS or total > MAX_BYTES or len(parts) > MAX_DEPTH:
             raise UsageError(f"{name} unpacks to more than any repository of the dataset holds: do not use it")
-        if member.isfile() and not _is_of_packaging(parts[1:]):
+        # Packaging added a description that repeats the README, and a list that names every file.
+        of_packaging = parts[1:] == ("PKG-INFO",) or any(part.endswith(".egg-info") for part in parts[1:])
+        if member.isfile() and not of_packaging:
             _write(tar, member, folder.joinpath(*parts[1:]))
 
 
@@ -62,11 +64,6 @@ def _parts_of(member: tarfile.TarInfo, name: str) -> tuple[str, ...]:
     if member.isfile() and len(parts) == 1:
         raise UsageError(f"{name} holds the file {member.name!r} in no folder: it is no source distribution")
     return parts
-
-
-def _is_of_packaging(parts: tuple[str, ...]) -> bool:
-    """Whether packaging added a file: a description that repeats the README, a list that names every file."""
-    return parts == ("PKG-INFO",) or any(part.endswith(".egg-info") for part in parts)
 
 
 def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:

@@ -6,15 +6,14 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from natlang_envs.autoexplore.dataset.labels import Wording
-from natlang_envs.autoexplore.env import check_budget
-from natlang_envs.autoexplore.episode import GOAL_REWARD
+from natlang_envs.autoexplore.episode import GOAL_REWARD, HORIZON
 from natlang_envs.autoexplore.searching.episode import SearchEpisode
 from natlang_envs.autoexplore.searching.listing import MAX_COMMANDS, MAX_LIST, ORDERS, Order
 from natlang_envs.autoexplore.searching.plan import ranked_plan, shortest_plan
 from natlang_envs.autoexplore.tasks import FAMILY, ExploreSplit, kinds_of_task, make_tasks
 from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.errors import one_of
-from natlang_envs.repository.texts import EXIT, FILE_BUDGET, max_observation
+from natlang_envs.repository.texts import EXIT, FILE_BUDGET, check_budget, max_observation
 from natlang_envs.repository.tree import Repository
 
 
@@ -82,7 +81,7 @@ class AutoExploreSearchEnv(NatLangEnv):
         repository: str | None = None,
         question: str | None = None,
         target: str | Sequence[str] | None = None,
-        horizon: int = 15,
+        horizon: int = HORIZON,
         file_budget: int = FILE_BUDGET,
         render_mode: str | None = None,
         wording: Wording = "natural",

@@ -26,13 +26,6 @@ NONE = "nothing"  # how it is said that none is here: a word of its own in the t
 _DONE = {"clean": "clean", "heat": "hot", "cool": "cool"}
 
 
-class _Why(NamedTuple):
-    """A kind of sentence, and the places searched without success."""
-
-    kind: str
-    seen: Sequence[str] = ()
-
-
 class _Here(NamedTuple):
     """What the last observation shows, and the place of the last command that names one; empty before it."""
 
@@ -41,16 +34,13 @@ class _Here(NamedTuple):
 
 
 class ALFWorldTeacher:
-    """Speaks for ALFWorld.
+    """Speaks for ALFWorld, in a wording that `rng` draws.
 
-    Args:
-        rng: Draws the wording.
-        aloud: Whether it thinks aloud: it says where it is, asks and answers whether this place has what it needs, and
-            says which place the next one follows in the room's list or, where none of its type does, goes through the
-            types of places from the likeliest on; it does not name all places that were searched in vain.
+    `aloud` it says where it is, asks and answers whether this place has what it needs, and says which place the next
+    one follows in the room's list or, where none of its type does, goes through the types of places from the likeliest
+    on; it does not name all places that were searched in vain.
     """
 
-    idles = False
     restarts = False  # what is held, and what was searched, is told by the path alone
 
     def __init__(self, rng: np.random.Generator, aloud: bool = False) -> None:
@@ -74,8 +64,8 @@ class ALFWorldTeacher:
         goal, subgoal = expert.goal, expert.subgoal
         assert subgoal is not None
         kind, thing_type, place, thing = subgoal
-        why = _why(goal, known, subgoal)
-        reasons, act = [why.kind], _act(known, subgoal, action)
+        why, seen = _why(goal, known, subgoal)
+        reasons, act = [why], _act(known, subgoal, action)
         before = read = tried = ""
         if here:
             before, read = _before(known, place), _read_aloud(here.shown, subgoal)
@@ -86,7 +76,7 @@ class ALFWorldTeacher:
             if read:
                 reasons = ["aloud"]
             elif kind == "find":
-                reasons = [] if act == "open" else [why.kind.removesuffix("_on")]
+                reasons = [] if act == "open" else [why.removesuffix("_on")]
             if here.place:
                 reasons = ["at_closed" if here.place in known.closed else "at", *reasons]
         kinds = [*reasons, act, "regret"] if mistaken else [*reasons, act]
@@ -99,7 +89,7 @@ class ALFWorldTeacher:
             "kind": type_of(place) or "place",
             "held": held,
             "target": goal.receptacle_type,
-            "seen": listing(why.seen[-_LISTED:]),
+            "seen": listing(seen[-_LISTED:]),
             "here": here.place if here else "",
             "before": before,
             "tried": tried,
@@ -132,27 +122,24 @@ def _read_aloud(here: Memory, subgoal: Subgoal) -> str:
     return "it stays here" if here.count(subgoal.object_type, shown) else NONE
 
 
-def _why(goal: Goal, known: Memory, subgoal: Subgoal) -> _Why:
-    """Return what kind of sentence says why, of those that are true of what the prompt shows."""
+def _why(goal: Goal, known: Memory, subgoal: Subgoal) -> tuple[str, Sequence[str]]:
+    """Return what kind of sentence says why, true of what the prompt shows, and the places searched in vain."""
     kind, wanted, place, thing = subgoal
     if kind == "find":
         seen = [name for name in known.seen if all(type_of(each) != wanted for each in known.contents[name])]
         on = "_on" if seen else ""
         if wanted == goal.toggle_type:
-            return _Why(f"find_lamp{on}", seen) if known.held else _Why("plain")
+            return (f"find_lamp{on}", seen) if known.held else ("plain", ())
         placed = goal.count > 1 and any(
             known.count(wanted, name) for name in known.receptacles if type_of(name) == goal.receptacle_type
         )
-        return _Why(f"find{'_more' if placed else ''}{on}", seen)
+        return f"find{'_more' if placed else ''}{on}", seen
     if kind == "take":
-        return _Why("take" if thing in known.contents.get(place, ()) else "plain")
+        return "take" if thing in known.contents.get(place, ()) else "plain", ()
     if known.held is None or not (place or kind == "look"):
-        return _Why("plain")
-    if kind == "look":
-        return _Why("lamp")
-    if kind == "place" and known.states.get(known.held):
-        return _Why("place_done")
-    return _Why(kind)
+        return "plain", ()
+    done = kind == "place" and known.states.get(known.held)
+    return "place_done" if done else {"look": "lamp"}.get(kind, kind), ()
 
 
 def _before(known: Memory, place: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import chain
 
 import numpy as np
 from torch import Tensor
@@ -53,15 +54,11 @@ def lessons(
 
 def words() -> list[str]:
     """Return what the tiny tokenizer keeps whole: types of things and receptacles, verbs, and all numbers."""
-    rooms = [room(number) for number in room_numbers()]
-    fits = floor_plans().fits
-    types = {each.lower() for each in (*fits, *(kind for each in fits.values() for kind in each))}
-    for each in rooms:
-        types |= {one.type.lower() for one in (*each.receptacles, *each.fixtures)} | {
-            one.lower() for one in each.movable
-        }
+    rooms, fits = [room(number) for number in room_numbers()], floor_plans().fits
+    types = {*fits, *chain.from_iterable(fits.values()), *chain.from_iterable(each.movable for each in rooms)}
+    types |= {one.type for each in rooms for one in (*each.receptacles, *each.fixtures)}
     largest = max(len(each.locations) for each in rooms)
-    return [*phrases(FAMILY)["words"], *sorted(types), *map(str, range(largest + 1))]
+    return [*phrases(FAMILY)["words"], *sorted({each.lower() for each in types}), *map(str, range(largest + 1))]
 
 
 def _list_loss(model: LanguageModel, alike: Sequence[str], whole: bool, count: int, rng: np.random.Generator) -> Tensor:

@@ -22,18 +22,15 @@ FAMILY = "dangerous-taxi"
 
 
 class TaxiTeacher:
-    """Speaks for DangerousTaxi.
+    """Speaks for DangerousTaxi, in a wording that `rng` draws.
 
-    Args:
-        rng: Draws the wording.
-        regret: Position of the sentence on a mistake: `"first"`, before the command, or `"last"`. A student that
-            regrets a right step before it chooses turns back; after the command it is too late for that.
-        walls: Whether it names the walls on the next border between columns, and drives by that alone; otherwise it
-            follows the shortest plan, whose reasons may lie anywhere on the map.
+    The sentence on a mistake comes `"first"`, before the command, or `"last"` (`regret`): a student that regrets a
+    right step before it chooses turns back; after the command it is too late for that. With `walls` it names those on
+    the next border between columns, and drives by that alone; otherwise it follows the shortest plan, whose reasons
+    may lie anywhere on the map.
     """
 
     restarts = True
-    idles = False
 
     def __init__(self, rng: np.random.Generator, regret: str = "first", walls: bool = False) -> None:
         self._say = Sayings(FAMILY, rng)
@@ -63,12 +60,9 @@ class TaxiTeacher:
         """Return a reflection of the given kind in a wording drawn anew, whether it is true or not."""
         draw = self._say.draw
         words = {"goal": draw("goal_riding" if riding else "goal_waiting"), "action": action, "last": wrong}
-        if wrong and self._last:
-            sentences = [draw(kind), draw("regret_last")]
-        else:
-            sentences = [draw("regret"), draw(kind)] if wrong else [draw(kind)]
-        facts = [comparison(here, there), *([seen] if seen else [])]
-        return " ".join([*facts, *(each.format(**words) for each in sentences)])
+        kinds = [kind] if not wrong else [kind, "regret_last"] if self._last else ["regret", kind]
+        facts = [comparison(here, there), *filter(None, [seen])]
+        return " ".join([*facts, *(draw(each).format(**words) for each in kinds)])
 
 
 def make(env: NatLangEnv, rng: np.random.Generator, regret: str = "first", walls: bool = False) -> TaxiTeacher:
@@ -106,14 +100,11 @@ def next_border(here: Cell, there: Cell) -> int | None:
 
 
 class Way(NamedTuple):
-    """Where to drive by the rule above: `"do"` or, around a wall, `"around"`, and a direction such as `"north"`.
+    """Where to drive by the rule above."""
 
-    `seen` is a sentence on the next border between columns; empty where none has to be crossed.
-    """
-
-    kind: str
-    direction: str
-    seen: str
+    kind: str  # `"do"` or, around a wall, `"around"`
+    direction: str  # such as `"north"`
+    seen: str  # a sentence on the next border between columns; empty where none has to be crossed
 
 
 def look_ahead(city: City, here: Cell, there: Cell) -> Way:
@@ -126,11 +117,11 @@ def look_ahead(city: City, here: Cell, there: Cell) -> Way:
         return Way("do", right, sentence("no_wall", column=border, next=border + 1))
     first, last = walls[0], walls[-1]
     rows = f"rows {first} to {last}" if last > first else f"row {first}"  # as the observation says it
-    facts: dict[str, object] = {"column": border, "next": border + 1, "rows": rows, "row": row}
+    facts = {"column": border, "next": border + 1, "rows": rows, "row": row}
     if row not in walls:
         return Way("do", right, sentence("open", **facts))
     ends = {"north": row + 1 - first if first else None, "south": last + 1 - row if last + 1 < city.rows else None}
     preferred = "south" if down == "south" else "north"
     direction = min((steps, each != preferred, each) for each, steps in ends.items() if steps)[2]
-    told: dict[str, object] = {each: steps or "none" for each, steps in ends.items()}
+    told = {each: steps or "none" for each, steps in ends.items()}
     return Way("around", direction, sentence("closed", **facts, **told))

@@ -81,13 +81,11 @@ def _made_up(teacher: TaxiTeacher, cities: Sequence[City], walls: bool) -> Speak
 
 def _wall_loss(model: LanguageModel, cities: Sequence[City], count: int, rng: np.random.Generator) -> Tensor:
     """Return the loss of looking up the wall on a border between columns, on `count` short prompts."""
-    prompts: list[str] = []
-    told: list[str] = []
+    prompts, told = list[str](), list[str]()
     while len(told) < count:
         city = cities[int(rng.integers(len(cities)))]
         there, here = _two_cells(city, rng)
-        border = next_border(here, there)
-        if border is not None:
+        if (border := next_border(here, there)) is not None:
             place = f"The taxi is at row {here[0]}, columns {border} and {border + 1}."
             prompts.append(f"{describe_walls(city)}\n{place}\n")
             told.append(look_ahead(city, here, there).seen)
@@ -98,8 +96,7 @@ def _direction_loss(
     model: LanguageModel, located: Sequence[tuple[str, City]], walls: bool, count: int, rng: np.random.Generator
 ) -> Tensor:
     """Return the loss of saying where the passenger is, and what wall lies between, on `count` prompts."""
-    prompts: list[str] = []
-    told: list[str] = []
+    prompts, told = list[str](), list[str]()
     for _ in range(count):
         state, city = located[int(rng.integers(len(located)))]
         there, here = _two_cells(city, rng)

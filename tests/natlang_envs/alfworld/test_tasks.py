@@ -164,3 +164,26 @@ def test_the_two_environments_draw_from_what_they_say() -> None:
     rooms = {parse_task_id(each).room for each in env.tasks.ids()}
     assert {5, 6, 8, 13} <= rooms, "the kitchens of the official tomato games"
     assert len(list(islice(env.tasks.ids(), 500))) == 500, "more than enough to train on"
+
+
+@pytest.mark.parametrize("which", [(), TOMATO])
+def test_new_games_are_drawn_that_no_list_holds(which: tuple[Any, ...]) -> None:
+    tasks = GeneratedTasks("test", *which)
+    random = np.random.default_rng(0).random
+    found = [tasks.draw_new(random) for _ in range(20)]
+    assert len(set(found)) == 20
+    assert not set(found) & set(tasks.ids())
+    for task_id in found:
+        tasks.check(task_id)
+        assert parse_task_id(task_id).room in UNSEEN_PLANS
+        assert not _accepts(GeneratedTasks("train"), task_id)
+        assert tasks.game(task_id).goal.task_type == parse_task_id(task_id).task_type
+    assert len({tasks.text(task_id).problem for task_id in found}) == 20
+
+
+def test_seen_rooms_have_no_new_games_and_a_wrong_number_is_refused() -> None:
+    with pytest.raises(UsageError, match="the games of seen rooms have the numbers 000 to 999"):
+        parse_task_id("generated/seen/pick_heat_then_place_in_recep/12/123456789012345")
+    for number in ("1000", "012345678901234", "1234567890123456"):
+        with pytest.raises(UsageError, match="the id of a generated game reads like"):
+            parse_task_id(f"generated/unseen/pick_heat_then_place_in_recep/10/{number}")

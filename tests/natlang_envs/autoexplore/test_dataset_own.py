@@ -297,6 +297,9 @@ def test_labels_of_ones_own_are_played_checked_exported_and_evaluated(shop: Repo
     assert done.returncode == 0, done.stderr
     assert "100.0%" in done.stdout
     assert "holds: 6 episodes" in natlang("replay", first, *about).stdout
+    few = str(tmp_path / "few")
+    natlang("evaluate", "--agent", "oracle", *about, "--episodes", "2", "--out", few)
+    assert "holds: 2 episodes" in natlang("replay", few, *about).stdout
     # Elsewhere on the machine it is the same protocol; with another file in the folder it is not.
     shutil.copytree(shop.path, tmp_path / "moved")
     about = ("--labels", str(labels), "--repo", str(tmp_path / "moved"))

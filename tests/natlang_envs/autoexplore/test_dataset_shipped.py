@@ -16,9 +16,15 @@ from natlang_envs.autoexplore.dataset.blind_review import completeness, fresh_re
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, data_folder, pinned_repository
 from natlang_envs.autoexplore.dataset.checks import evidence_elsewhere, natural_problems
 from natlang_envs.autoexplore.dataset.labels import PARTS, Evidence
-from natlang_envs.autoexplore.dataset.quotations import licence_of_quotes, quotation_of, restored
 from natlang_envs.autoexplore.dataset.report import DEPTHS, all_parts, bm25_right, check, rates
-from natlang_envs.autoexplore.dataset.shipped import digest, load_labels, part_file
+from natlang_envs.autoexplore.dataset.shipped import (
+    digest,
+    licence_of_quotes,
+    load_labels,
+    part_file,
+    quotation_of,
+    restored,
+)
 from natlang_envs.autoexplore.tasks import LABELLED, RepositoryTasks
 from natlang_envs.cli.labels import chosen_labels
 from natlang_envs.repository.tree import Repository

@@ -1,0 +1,313 @@
+"""Live rounds on the board: their beacons, what was committed before them, and whether an entry keeps to that."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Iterator
+from datetime import date, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from leaderboard.git import git
+from leaderboard.schema import (
+    Day,
+    Digest,
+    Line,
+    Name,
+    Submission,
+    first_problem,
+    one_line,
+    read_json,
+    today,
+)
+from leaderboard.shown import Shown, show
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.evaluation.live import Round, checked_month, checked_round, find_round, live_protocol
+from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
+from natlang_envs.evaluation.runs import digest_of
+from natlang_envs.files import write_whole
+
+ROUNDS_FILE = "rounds.json"
+COMMITMENTS = "commitments"
+OPEN_FOR = timedelta(days=7)  # from the round's first day to the last one for a recording
+_MAX_BYTES = 64 * 1024
+_STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+def _for_a_round(name: str) -> str:
+    if find_round(name) is None:
+        raise ValueError("must be the name of a live round, such as alfworld-generated/v1-2026-12")
+    return name
+
+
+class Commitment(BaseModel):
+    """An agent as it was before a round's tasks were known.
+
+    Attributes:
+        protocol: The round.
+        name: The agent's name on the leaderboard.
+        agent: What `--agent` takes, with a path inside the agent's own files.
+        files: The SHA-256 of these files: weights, code and prompts.
+        decoding: How it decodes and whom it asks, where its files do not say so.
+        date: The day of the commitment, `YYYY-MM-DD`.
+    """
+
+    model_config = _STRICT
+
+    protocol: Annotated[Line, AfterValidator(_for_a_round)]
+    name: Name
+    agent: Line
+    files: Digest
+    decoding: Line = ""
+    date: Day
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of agent, files and decoding, which an entry names."""
+        told = json.dumps([self.agent, self.files, self.decoding], separators=(",", ":"))
+        return hashlib.sha256(told.encode()).hexdigest()
+
+    @property
+    def played(self) -> Round:
+        """The round."""
+        found = find_round(self.protocol)
+        assert found is not None
+        return found
+
+
+_ROUNDS: TypeAdapter[dict[str, Line]] = TypeAdapter(dict[str, Line])
+
+
+def read_rounds(path: Path) -> dict[str, str]:
+    """Return the beacon of each month that had one; none if there is no such file.
+
+    Raises:
+        UsageError: The file is not what it should be.
+    """
+    if not path.exists():
+        return {}
+    try:
+        found = _ROUNDS.validate_json(read_json(path, _MAX_BYTES))
+    except ValidationError as error:
+        raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None
+    return _checked(found, path)
+
+
+def _checked(rounds: dict[str, str], path: Path) -> dict[str, str]:
+    beacons = {checked_month(month): beacon.strip() for month, beacon in rounds.items()}
+    if not all(beacons.values()) or len(set(beacons.values())) < len(beacons):
+        raise UsageError(f"{path}: two months have one beacon, or one has none: give each month a text of its own")
+    return rounds
+
+
+def note_beacon(path: Path, month: str, beacon: str) -> None:
+    """Note the beacon of a month, from which all boards draw their tasks of that round.
+
+    Raises:
+        UsageError: The month has not begun, or has a beacon.
+    """
+    rounds, opens = read_rounds(path), Round("", checked_month(month)).opens
+    if opens > today():
+        raise UsageError(f"the round {month} begins on {opens}, and its beacon is not there yet: wait for that day")
+    if month in rounds:
+        raise UsageError(f"the round {month} has a beacon, which never changes: nothing is to be done")
+    rounds = _checked({**rounds, month: beacon}, path)
+    write_whole(path, (json.dumps(dict(sorted(rounds.items())), indent=2) + "\n").encode())
+
+
+def next_month() -> str:
+    """Return the month after that of today, `YYYY-MM`: the first round that one can still commit to."""
+    return f"{today().replace(day=1) + timedelta(days=31):%Y-%m}"
+
+
+def protocol_of(name: str, beside: Path) -> Protocol:
+    """Return a protocol by name, also that of a live round.
+
+    Args:
+        name: Its name.
+        beside: The folder of `rounds.json`.
+
+    Raises:
+        UsageError: There is no such protocol, or the round has no beacon yet.
+    """
+    played = find_round(name)
+    if played is None:
+        # An entry names a board; it is not to name a file.
+        return load_protocol(one_of("protocol", name, protocol_names()) if name.endswith(".json") else name)
+    beacon = read_rounds(beside / ROUNDS_FILE).get(played.month)
+    if beacon is None:
+        raise UsageError(
+            f"the round {played.month} has no beacon in {beside / ROUNDS_FILE} yet: it is noted on {played.opens}"
+        )
+    return _drawn(played, beacon)
+
+
+@lru_cache(maxsize=64)
+def _drawn(played: Round, beacon: str) -> Protocol:
+    return live_protocol(played, beacon)
+
+
+def agent_of(shown: Shown) -> tuple[str, str]:
+    """Return what `--agent` takes and the SHA-256 of the agent's files, wherever these lie."""
+    root, argument = shown.files, shown.argument
+    if isinstance(argument, Path):
+        (root,) = root.iterdir()
+        argument = argument.relative_to(root).as_posix()
+    return f"{shown.kind}:{argument}", digest_of(root)
+
+
+def commit(
+    agent: str, board: str, month: str, name: str, *, beside: Path, files: Path | None = None, decoding: str = ""
+) -> Path:
+    """Write down what an agent is, before a round's tasks are known.
+
+    Args:
+        agent: The agent, as `natlang evaluate --agent` takes it.
+        board: The board, such as `alfworld-generated/v1`.
+        month: The round, `YYYY-MM`.
+        name: The agent's name on the leaderboard.
+        beside: The folder of `commitments`.
+        files: A folder with everything that the agent needs, as for an audit.
+        decoding: How it decodes and whom it asks, where its files do not say so.
+
+    Returns:
+        The file that was written.
+
+    Raises:
+        UsageError: The board has no rounds, the round has begun, the name is committed already or with another agent,
+            or the agent's code is not in its files.
+    """
+    played = checked_round(board, month)
+    with tempfile.TemporaryDirectory(prefix="commit-") as folder:
+        shown = show(agent, Path(folder), files)
+        if shown.foreign:
+            raise UsageError(
+                f"the agent {shown.kind} is code of the package {shown.foreign}, which no digest covers: "
+                "write --agent module:function, and name the folder of the module by --files"
+            )
+        spec, digest = agent_of(shown)
+    facts = {"protocol": played.name, "name": name, "agent": spec, "files": digest, "decoding": decoding}
+    try:
+        made = Commitment.model_validate({**facts, "date": today().isoformat()})
+    except ValidationError as error:
+        raise UsageError(one_line(first_problem(error))) from None
+    path = commitment_file(beside, made.protocol, name)
+    if path.exists():
+        raise UsageError(f"{path} is there, and a commitment is never changed: choose another --name or round")
+    check_commitment(made, beside)
+    write_whole(path, (made.model_dump_json(indent=2) + "\n").encode())
+    return path
+
+
+def commitment_file(beside: Path, protocol: str, name: str) -> Path:
+    """Return where the commitment of an agent to a round is."""
+    return beside / COMMITMENTS / protocol / f"{name}.json"
+
+
+def read_commitment(path: Path) -> Commitment:
+    """Read a commitment.
+
+    Raises:
+        UsageError: The file is missing, is none, or lies where that of another round or agent belongs.
+    """
+    if not path.exists():
+        raise UsageError(f"{path} is missing: an agent is committed before the round, by natlang-leaderboard commit")
+    try:
+        found = Commitment.model_validate_json(read_json(path, _MAX_BYTES))
+    except ValidationError as error:
+        raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None
+    belongs = f"{found.protocol}/{found.name}.json"
+    if path.parts[-3:] != tuple(belongs.split("/")):
+        raise UsageError(f"{path} says {belongs}: a commitment lies under the names of its round and its agent")
+    return found
+
+
+def check_commitment(made: Commitment, beside: Path, day: date | None = None) -> None:
+    """Check a new commitment: the round has not begun, and name and agent belong together on the board.
+
+    Raises:
+        UsageError: It is late; the name was committed with another agent; or the agent is committed under another name.
+    """
+    day = day or today()
+    if day >= made.played.opens:
+        raise UsageError(f"the round {made.protocol} began on {made.played.opens}: commit to a later one")
+    for other in commitments(beside, made.played.board):
+        if other.name == made.name and other.digest != made.digest:
+            raise UsageError(
+                f"{made.name} was committed to {other.protocol} as another agent: choose another --name for this one"
+            )
+        if other.name != made.name and (other.protocol, other.digest) == (made.protocol, made.digest):
+            raise UsageError(f"this agent is committed to {made.protocol} as {other.name}: it plays a round once")
+
+
+def commitments(beside: Path, board: str) -> Iterator[Commitment]:
+    """Yield what was committed to the rounds of a board, in order; files that are no commitments are left out."""
+    family, _, version = board.partition("/")
+    for path in sorted((beside / COMMITMENTS / family).glob(f"{version}-*/*.json")):
+        try:
+            yield read_commitment(path)
+        except UsageError:
+            continue
+
+
+def check_live(submission: Submission, beside: Path) -> None:
+    """Check that an entry of a live round is of an agent that was committed before, and came in time.
+
+    Entries of other protocols have no commitment; reference lines need none.
+
+    Args:
+        submission: What the submitter says.
+        beside: The folder of `commitments` and `rounds.json`.
+
+    Raises:
+        UsageError: It is not so; one line says why.
+    """
+    played = find_round(submission.protocol)
+    if played is None or submission.is_reference:
+        if submission.commitment is not None:
+            raise UsageError("only an entry of a live round that is no reference line has a commitment: pack it again")
+        return
+    path = commitment_file(beside, submission.protocol, submission.name)
+    made = read_commitment(path)
+    if submission.commitment != made.digest:
+        raise UsageError(
+            f"the entry names the commitment {(submission.commitment or 'none')[:12]}, and {path} is "
+            f"{made.digest[:12]}: play the agent that was committed, and pack the run again"
+        )
+    known = _first_commit([f'-S"{played.month}"', "--", ROUNDS_FILE], beside)
+    added = _first_commit(["--diff-filter=A", "--", str(path.absolute())], beside)
+    if date.fromisoformat(made.date) >= played.opens or (
+        known and added not in ("", known) and git(["merge-base", "--is-ancestor", known, added], beside) is not None
+    ):
+        raise UsageError(f"{path} was committed after the round's beacon: only commitments from before it count")
+    day = date.fromisoformat(submission.date or "0001-01-01")
+    if not played.opens <= day <= played.opens + OPEN_FOR:
+        raise UsageError(
+            f"the entry is of {submission.date}, and recordings of this round are of {played.opens} to "
+            f"{played.opens + OPEN_FOR}: play a later round"
+        )
+
+
+def _first_commit(arguments: list[str], beside: Path) -> str:
+    return (git(["log", "--format=%H", "--reverse", *arguments], beside) or "").partition("\n")[0]
+
+
+def check_committed_agent(submission: Submission, shown: Shown, beside: Path) -> None:
+    """Check that an agent, as an audit is shown it, is the one that was committed.
+
+    Raises:
+        UsageError: It is not.
+    """
+    if submission.commitment is None:
+        return
+    made = read_commitment(commitment_file(beside, submission.protocol, submission.name))
+    spec, digest = agent_of(shown)
+    if (spec, digest) != (made.agent, made.files):
+        what = f"--agent {spec}" if spec != made.agent else f"files with the SHA-256 {digest[:12]}…"
+        was = made.agent if spec != made.agent else f"SHA-256 {made.files[:12]}…"
+        raise UsageError(one_line(f"this agent has {what}, and {was} was committed on {made.date}: audit that one"))

@@ -1,0 +1,209 @@
+"""The algorithms for line 34 of Algorithm 1: REINFORCE, PPO, RLOO, GRPO and GiGPO.
+
+REINFORCE takes one update a minibatch on the reward-to-go. The paper leaves the estimator open and updates the steps of
+a trajectory last to first, as this does. An optional baseline, the batch's mean reward-to-go at the same step, reduces
+the variance; advantages with a baseline are divided by their standard deviation.
+
+PPO takes several updates on a batch, with a clipped probability ratio; its epochs end early when the policy is too far
+from the one that sampled. With a critic (`rl.critic`), a linear value head on the policy's last state, the advantage is
+the generalised advantage estimate, undiscounted; a truncated episode counts as ended. Appendix A found PPO unstable:
+see `rl.dropout`. With `rl.reference_kl` the loss also holds the distance to the policy before RL: exp(x) - 1 - x, where
+x is the difference of log-probabilities.
+
+The others compare the `rl.group` episodes of a task. RLOO and GRPO give all decisions of an episode one advantage, and
+skip groups whose returns are equal. RLOO's is the return minus the mean of the others, undivided: dividing would give
+most weight to tasks that are almost solved or almost hopeless. GRPO's is the return minus the group's mean, divided by
+its standard deviation. GiGPO adds a second level: where several steps of the group met the same p(s), their
+rewards-to-go are compared too, so that one wrong step does not blame the right ones before it. Simplified: neither
+level is divided, and rewards are not discounted. RLOO takes one update a minibatch, the others PPO's.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from reference_agent.algorithms import policy_gradient as pg
+from reference_agent.algorithms.policy_gradient import Learner, Transition, Update
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.rollout import Episode
+from reference_agent.run.config import RLConfig
+
+GAE = 0.95  # λ of generalised advantage estimation
+VALUE_WEIGHT = 0.5  # of the critic's squared error
+
+
+def reinforce(learner: Learner, episodes: Sequence[Episode]) -> Update:
+    """Take one pass over the batch in minibatches, last steps first, with one update a minibatch."""
+    return _one_pass(learner, pg.centred(episodes, learner.config))
+
+
+def ppo(learner: Learner, episodes: Sequence[Episode]) -> Update:
+    """Take up to `rl.epochs` passes over the batch in shuffled minibatches, with centred and scaled advantages."""
+    if learner.critic is None:
+        return several_passes(learner, pg.centred(episodes, learner.config))
+    transitions = judged(learner, episodes)
+    # A critic that has not learned yet is no baseline: all that was rewarded would be made likelier.
+    mean = float(np.mean([each.advantage for each in transitions])) if len(transitions) > 1 else 0.0
+    return several_passes(learner, pg.scaled([each._replace(advantage=each.advantage - mean) for each in transitions]))
+
+
+def rloo(learner: Learner, episodes: Sequence[Episode]) -> Update:
+    """Take one pass over the groups whose returns differ, last steps first."""
+    transitions = leave_one_out(episodes, learner.config.group, learner.config.reward_scale)
+    return _those_that_differ(learner, episodes, transitions, _one_pass)
+
+
+def grpo(learner: Learner, episodes: Sequence[Episode]) -> Update:
+    """Take PPO's passes over the groups whose returns differ."""
+    return _those_that_differ(learner, episodes, compared(episodes, learner.config.group), several_passes)
+
+
+def gigpo(learner: Learner, episodes: Sequence[Episode]) -> Update:
+    """Take PPO's passes over the batch with the credit of both levels."""
+    return several_passes(learner, pg.scaled(credit(episodes, learner.config)))
+
+
+def make_critic(policy: LanguageModel) -> torch.nn.Linear:
+    """Return a value head that says 0 of every state until it is trained."""
+    critic = torch.nn.Linear(policy.model.get_output_embeddings().weight.shape[1], 1)
+    torch.nn.init.zeros_(critic.weight)
+    torch.nn.init.zeros_(critic.bias)
+    return critic
+
+
+@torch.no_grad()
+def judged(learner: Learner, episodes: Sequence[Episode]) -> list[Transition]:
+    """Return every decision with the critic's advantage, and the value the critic should have named."""
+    transitions = [Transition(step, decision, 0.0) for each in episodes for step, decision in enumerate(each.decisions)]
+    values: list[float] = []
+    for each in pg.choices_in_parts(learner, transitions):
+        assert each.values is not None
+        values += each.values.tolist()
+    first = 0
+    for episode in episodes:
+        following = advantage = 0.0
+        for index in reversed(range(first, first + len(episode.rewards))):
+            reward = episode.rewards[index - first] / learner.config.reward_scale
+            advantage = reward + following - values[index] + GAE * advantage
+            following = values[index]
+            transitions[index] = transitions[index]._replace(advantage=advantage, target=advantage + values[index])
+        first += len(episode.rewards)
+    return transitions
+
+
+def leave_one_out(episodes: Sequence[Episode], size: int, scale: float) -> list[Transition]:
+    """Return the decisions of the groups whose returns differ, with RLOO's advantages."""
+    # The return less the mean of the others is the return less the mean of all, size / (size - 1) times.
+    return _whole_returns(episodes, size, lambda gained: (gained - gained.mean()) / scale * size / (size - 1))
+
+
+def compared(episodes: Sequence[Episode], size: int) -> list[Transition]:
+    """Return the decisions of the groups whose returns differ, with GRPO's advantages."""
+    return _whole_returns(episodes, size, lambda gained: (gained - gained.mean()) / gained.std())
+
+
+def credit(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
+    """Return every decision with its episode's advantage plus its state's."""
+    transitions: list[Transition] = []
+    for group in _groups(episodes, config.group):
+        gained = [pg.rewards_to_go(each.rewards, config.reward_scale).tolist() for each in group]
+        mean = float(np.mean([each[0] for each in gained]))
+        met: dict[str, list[float]] = defaultdict(list)
+        for episode, togo in zip(group, gained, strict=True):
+            for decision, value in zip(episode.decisions, togo, strict=True):
+                met[decision.state].append(value)
+        transitions += [
+            Transition(step, decision, togo[0] - mean + (togo[step] - float(np.mean(met[decision.state]))))
+            for episode, togo in zip(group, gained, strict=True)
+            for step, decision in enumerate(episode.decisions)
+        ]
+    return pg.last_first(transitions)
+
+
+def _groups(episodes: Sequence[Episode], size: int) -> list[Sequence[Episode]]:
+    return [episodes[first : first + size] for first in range(0, len(episodes), size)]
+
+
+def _whole_returns(
+    episodes: Sequence[Episode], size: int, advantage: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+) -> list[Transition]:
+    transitions: list[Transition] = []
+    for group in filter(pg.differ, _groups(episodes, size)):
+        returns = np.array([sum(each.rewards) for each in group])
+        transitions += [
+            Transition(step, decision, better)
+            for episode, better in zip(group, advantage(returns).tolist(), strict=True)
+            for step, decision in enumerate(episode.decisions)
+        ]
+    return pg.last_first(transitions)
+
+
+def _those_that_differ(
+    learner: Learner,
+    episodes: Sequence[Episode],
+    transitions: list[Transition],
+    passes: Callable[[Learner, list[Transition]], Update],
+) -> Update:
+    """Update on the transitions, if there are any, and tell the share of decisions that were skipped."""
+    total = sum(len(each.decisions) for each in episodes)
+    result = passes(learner, transitions) if transitions else Update(updates=0)
+    return result._replace(skipped=1 - len(transitions) / total)
+
+
+def _one_pass(learner: Learner, transitions: Sequence[Transition]) -> Update:
+    """Take one update a minibatch, in the order of the transitions, whose advantages are used as they are."""
+
+    def loss_of(part: Sequence[Transition]) -> tuple[Tensor, tuple[float, ...]]:
+        chosen, entropy, _ = pg.choices(learner, part)
+        weight = chosen.new_tensor([each.advantage for each in part])
+        return -(weight * chosen).mean() - learner.config.entropy * entropy, (float(entropy.detach()),)
+
+    parts = [pg.step(learner, batch, loss_of) for batch in pg.minibatches(transitions, learner)]
+    loss, norm, entropy = np.asarray(parts).mean(axis=0).tolist()
+    return Update(loss, pg.known_entropy(learner, entropy), norm)
+
+
+def several_passes(learner: Learner, transitions: Sequence[Transition]) -> Update:
+    """Take up to `rl.epochs` passes over decisions whose advantages are used as they are."""
+    config = learner.config
+    if config.reference_kl > 0:
+        transitions = pg.with_reference(learner, transitions)
+
+    def loss_of(part: Sequence[Transition]) -> tuple[Tensor, tuple[float, ...]]:
+        chosen, entropy, values = pg.choices(learner, part)
+        weight = chosen.new_tensor([each.advantage for each in part])
+        moved = chosen - chosen.new_tensor([each.decision.log_probability for each in part])
+        ratio = moved.exp()
+        surrogate = torch.minimum(ratio * weight, ratio.clamp(1 - config.ratio, 1 + config.ratio) * weight)
+        kl = (ratio - 1 - moved).detach().mean()
+        clipped = ((ratio - 1).abs() > config.ratio).float().mean()
+        loss = -surrogate.mean() - config.entropy * entropy
+        if values is not None:
+            targets = values.new_tensor([each.target for each in part])
+            loss = loss + VALUE_WEIGHT * (values - targets).square().mean()
+        watched = (float(entropy.detach()), float(kl), float(clipped))
+        if not config.reference_kl:
+            return loss, watched
+        away = chosen.new_tensor([each.reference for each in part]) - chosen
+        distance = (away.exp() - 1 - away).mean()
+        return loss + config.reference_kl * distance, (*watched, float(distance.detach()))
+
+    parts: list[list[float]] = []
+    shuffled = (
+        batch
+        for _ in range(config.epochs)
+        for batch in pg.minibatches([transitions[at] for at in learner.rng.permutation(len(transitions))], learner)
+    )
+    for batch in shuffled:
+        parts.append(pg.step(learner, batch, loss_of))
+        if 0 < config.target_kl < parts[-1][3]:
+            break
+    loss, norm, entropy, kl, clipped, *distance = np.asarray(parts).mean(axis=0).tolist()
+    away_now = distance[0] if distance else None
+    return Update(loss, pg.known_entropy(learner, entropy), norm, kl, clipped, len(parts), reference_kl=away_now)
