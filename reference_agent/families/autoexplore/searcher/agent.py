@@ -26,13 +26,16 @@ class SearcherAgent:
         weights: A file of `reflect-rl search`.
         sampling: Draw each step, in place of the likeliest.
 
+    Attributes:
+        judge: What thinks.
+
     Raises:
         UsageError: The file cannot be read, or holds something else.
     """
 
     def __init__(self, weights: Path, sampling: bool = False) -> None:
         self.sampling = sampling
-        self._judge = load_judge(weights)
+        self.judge = load_judge(weights)
 
     @torch.no_grad()
     def __call__(self, view: AgentInput) -> str:
@@ -65,7 +68,7 @@ class SearcherAgent:
             search, read, name = state.may
             state = state._replace(may=(search & False, read & games.current, name & games.current))
         drawn = torch.Generator().manual_seed(int(view.rng.integers(1 << 31))) if self.sampling else None
-        kind, item = (int(each) for each in draw(self._judge(games.known, state), drawn))
+        kind, item = (int(each) for each in draw(self.judge(games.known, state), drawn))
         if kind == SEARCH:
             return f"search {known.words[item]}"
         path = known.files[item]

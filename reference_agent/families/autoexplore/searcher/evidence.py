@@ -1,4 +1,4 @@
-"""What lists and texts say for each file of a question, as numbers; made from what a player is shown and nothing else."""
+"""What lists and texts say for each file of a question, as numbers; made from what a player is shown, nothing else."""
 
 from __future__ import annotations
 
@@ -80,6 +80,7 @@ def gather(question: str, lists: Mapping[str, str], texts: Mapping[str, str]) ->
     return Evidence(words, files, numbers)
 
 
+@lru_cache(maxsize=50_000)
 def _found(stems: tuple[str, ...], text: str) -> Array:
     """Return which words are in a text."""
     here = content_words(text)
@@ -89,7 +90,7 @@ def _found(stems: tuple[str, ...], text: str) -> Array:
 
 @lru_cache(maxsize=4_096)
 def _lines(text: str) -> tuple[list[frozenset[str]], set[str], float, int]:
-    """Return the words of each line of what `cat` showed, all of them, the file's size, and the lines of its opening."""
+    """Return the words of each line that `cat` showed, all of them, the file's size, and the lines of its opening."""
     shown, part = text.partition("\n")[2], _PART.search(text)
     lines = [frozenset(content_words(line)) for line in _PART.sub("", shown).split("\n")]
     size = float(part[1].replace(",", "")) if part else float(len(shown))

@@ -1,4 +1,4 @@
-"""Many games at a time, on evidence that is gathered once: the rules of AutoExplore-Search for words, reads and names."""
+"""Many games at a time, on evidence that is gathered once: the rules of AutoExplore-Search for the judge."""
 
 from __future__ import annotations
 
@@ -56,7 +56,10 @@ def stack(found: Sequence[tuple[Evidence, tuple[str, ...]]], hard: Sequence[bool
         arrays = [each.numbers[name] for each, _ in found]
         if name in FILES:
             axis = FILES[name]
-            room = [[(0, most - len(x[0].files) if at == axis else 0) for at in range(a.ndim)] for x, a in zip(found, arrays, strict=True)]
+            room = [
+                [(0, most - len(x[0].files) if at == axis else 0) for at in range(a.ndim)]
+                for x, a in zip(found, arrays, strict=True)
+            ]
             arrays = [np.pad(array, each) for array, each in zip(arrays, room, strict=True)]
         known[name] = torch.from_numpy(np.stack(arrays)).half()
     targets = torch.zeros(len(found), most, dtype=torch.bool)

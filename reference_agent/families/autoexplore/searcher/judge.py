@@ -104,7 +104,9 @@ def _of_files(known: Tensors, state: State) -> tuple[Tensor, Tensor]:
     common = [known["size"][:, None] / 8, torch.log1p(unread) / 4, state.searched.mean(1, keepdim=True)]
     parts += [read, *(each.expand_as(read) for each in (*common, read.sum(1, keepdim=True) / MOST))]
     parts += [known["paths"].sum(-1) / 4, (known["paths"] * seen).sum(-1) / 4]
-    return torch.cat([torch.stack(parts, -1), text, known["kinds"], known["kinds"][..., :2] * read[..., None]], -1), listed
+    return torch.cat(
+        [torch.stack(parts, -1), text, known["kinds"], known["kinds"][..., :2] * read[..., None]], -1
+    ), listed
 
 
 def _of_words(known: Tensors, state: State, belief: Tensor) -> Tensor:
@@ -112,7 +114,10 @@ def _of_words(known: Tensors, state: State, belief: Tensor) -> Tensor:
     weights, free = known["weights"], state.may[SEARCH].float()
     rarer = (weights[:, None, :] * free[:, None, :] > weights[:, :, None]).float().sum(-1)
     done = state.searched[:, :, None, None]
-    lines, texts = torch.maximum((done * known["lines"]).amax(1), known["paths"]), known["texts"] * state.read[..., None]
+    lines, texts = (
+        torch.maximum((done * known["lines"]).amax(1), known["paths"]),
+        known["texts"] * state.read[..., None],
+    )
     listed = ((done[..., 0] * known["hits"][..., 0]).sum(1) > 0).float()
     parts = [_share(weights), weights / 8, rarer / ASKED, (rarer == 0).float()]
     parts += [(belief[..., None] * bits).sum(1) for bits in (lines, texts)]

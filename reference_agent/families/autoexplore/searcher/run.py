@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from safetensors.torch import save
 
+from natlang_envs.autoexplore.tasks import LABELLED
 from natlang_envs.errors import UsageError
 from natlang_envs.files import only_process, write_whole
 from reference_agent.families.autoexplore.searcher.games import load_questions
 from reference_agent.families.autoexplore.searcher.judge import Judge, load_judge
-from reference_agent.families.autoexplore.searcher.training import Report, Settings, imitate, reinforce, shares
+from reference_agent.families.autoexplore.searcher.training import Settings, imitate, reinforce, shares
 
 SETTINGS = "settings.json"
 STAGES = ("imitation", "reward")
@@ -27,7 +30,9 @@ class Result(NamedTuple):
     sampled: tuple[float, ...]
 
 
-def train_searchers(out: Path, seeds: int, settings: Settings, report: Report, dataset: str = "labelled") -> list[Result]:
+def train_searchers(
+    out: Path, seeds: int, settings: Settings, report: Callable[[str, int, int, float], None], dataset: str = LABELLED
+) -> list[Result]:
     """Teach a judge for each seed, by imitation and then by reward, and keep what does best on validation.
 
     Args:
@@ -53,7 +58,7 @@ def train_searchers(out: Path, seeds: int, settings: Settings, report: Report, d
             for stage, teach in zip(STAGES, (imitate, reinforce), strict=True):
                 weights = folder / f"{stage}.safetensors"
                 if not weights.exists():
-                    teach(judge, train, validation, settings, seed, report)
+                    teach(judge, train, validation, settings, seed, partial(report, f"seed {seed}, {stage}"))
                     write_whole(weights, save(dict(judge.state_dict())))
                 judge = load_judge(weights)
                 found.append(Result(weights, shares(judge, validation, False), shares(judge, validation, True)))

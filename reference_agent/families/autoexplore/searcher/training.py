@@ -14,7 +14,7 @@ from reference_agent.families.autoexplore.searcher.judge import MOST, NAME, READ
 _SEARCHES = 4  # words that the teacher searches for, the rarest first, before it reads
 _BATCH = 64  # questions
 
-Report = Callable[[str, int, int, float], None]
+Report = Callable[[int, int, float], None]
 
 
 class Settings(NamedTuple):
@@ -36,14 +36,18 @@ class Settings(NamedTuple):
     imitation_rate: float = 3e-3
     reward_rate: float = 1e-3
     step_cost: float = 0.0
-    entropy: float = 0.01
+    entropy: float = 0.003
 
 
 def draw(options: Options, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
     """Return a kind of step and its item for each game: the likeliest, or with a generator drawn ones."""
 
     def one(chances: Tensor) -> Tensor:
-        return chances.argmax(-1) if generator is None else torch.multinomial(chances.exp() + 1e-30, 1, generator=generator)[:, 0]
+        return (
+            chances.argmax(-1)
+            if generator is None
+            else torch.multinomial(chances.exp() + 1e-30, 1, generator=generator)[:, 0]
+        )
 
     kind = one(options.kind)
     return kind, torch.stack([one(chances) for chances in options.items], 1).gather(1, kind[:, None])[:, 0]
@@ -98,7 +102,11 @@ def _imitation(judge: Judge, games: Games, generator: torch.Generator) -> Tensor
         early = search.any(1) & ((state.searched.sum(1) < _SEARCHES) | ~name.any(1))
         kind = torch.where(early, SEARCH, torch.where(read.any(1), READ, NAME))
         rarest = games.known["weights"].masked_fill(~search, -1).argmax(1)
-        right = (torch.nn.functional.one_hot(rarest, search.shape[1]).bool(), games.targets & read, games.targets & name)
+        right = (
+            torch.nn.functional.one_hot(rarest, search.shape[1]).bool(),
+            games.targets & read,
+            games.targets & name,
+        )
         told = (kind == SEARCH, kind == READ, kind != SEARCH)
         loss = -options.kind.gather(1, kind[:, None])[:, 0]
         for chances, files, now in zip(options.items, right, told, strict=True):
@@ -125,23 +133,29 @@ def _by_reward(judge: Judge, games: Games, settings: Settings, generator: torch.
     return -((groups - others).reshape(-1) * said).mean() - settings.entropy * doubt.mean()
 
 
-def imitate(judge: Judge, train: Questions, validation: Questions, settings: Settings, seed: int, report: Report) -> None:
+def imitate(
+    judge: Judge, train: Questions, validation: Questions, settings: Settings, seed: int, report: Report
+) -> None:
     """Teach by imitation."""
     steps = settings.epochs * -(-len(train.hard) // _BATCH)
     optimizer = torch.optim.AdamW(judge.parameters(), weight_decay=3e-2)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, settings.imitation_rate, total_steps=steps)
     generator = torch.Generator().manual_seed(seed)
-    order = torch.cat([torch.randperm(len(train.hard), generator=generator) for _ in range(settings.epochs)]).split(_BATCH)
+    order = torch.cat([torch.randperm(len(train.hard), generator=generator) for _ in range(settings.epochs)]).split(
+        _BATCH
+    )
 
     def update(step: int) -> Tensor:
         judge.train()
         return _imitation(judge, Games(train.rows(order[step])), generator)
 
-    _learn(judge, optimizer, schedule, len(order), update, validation, lambda *told: report("imitation", *told))
+    _learn(judge, optimizer, schedule, len(order), update, validation, report, choosing=False)
 
 
-def reinforce(judge: Judge, train: Questions, validation: Questions, settings: Settings, seed: int, report: Report) -> None:
-    """Teach by reward; the games are drawn as they will be played, without dropout."""
+def reinforce(
+    judge: Judge, train: Questions, validation: Questions, settings: Settings, seed: int, report: Report
+) -> None:
+    """Teach by reward, without dropout; keep what wins most validation games, greedily and sampled."""
     optimizer = torch.optim.AdamW(judge.parameters(), settings.reward_rate, weight_decay=1e-3)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=settings.updates)
     generator = torch.Generator().manual_seed(seed)
@@ -151,7 +165,7 @@ def reinforce(judge: Judge, train: Questions, validation: Questions, settings: S
         rows = torch.randint(len(train.hard), (_BATCH,), generator=generator).repeat_interleave(settings.samples)
         return _by_reward(judge, Games(train.rows(rows)), settings, generator)
 
-    _learn(judge, optimizer, schedule, settings.updates, update, validation, lambda *told: report("reward", *told))
+    _learn(judge, optimizer, schedule, settings.updates, update, validation, report, choosing=True)
 
 
 def _learn(
@@ -161,12 +175,13 @@ def _learn(
     steps: int,
     update: Callable[[int], Tensor],
     validation: Questions,
-    report: Callable[[int, int, float], None],
+    report: Report,
+    choosing: bool,
 ) -> None:
-    """Take steps, and keep the weights that win most validation games, greedily and sampled, of those looked at."""
+    """Take steps; where `choosing`, keep the weights of those looked at that win most validation games."""
     best, kept = -1.0, {}
     for step in range(steps + 1):
-        if step in (0, steps) or step % 40 == 0:
+        if step == steps or (choosing and step % 40 == 0):
             each = [*shares(judge, validation, False), *shares(judge, validation, True)]
             value = sum(each) / len(each)
             report(step, steps, value)
