@@ -26,6 +26,9 @@ DESCRIPTIONS = {
     "oracle": "Follows the environment's own plan: the upper bound.",
     "reference": "Follows the environment's own plan, made with full knowledge; it need not be the shortest.",
     "expert": "Searches the room and sees only what an agent sees; demonstrations are made from it.",
+    "bm25": "Ranks the files by BM25 over their contents, which it reads before its first command, and names the first.",
+    "first-hit": "Searches for the question's three rarest words and names the file that the lists speak for; unlearned.",
+    "first-hit-reader": "Searches for four words, reads the files that the lists speak for, and counts words; unlearned.",
 }
 REFERENCE_LINES = ("random", "random-legal", "oracle", "reference")
 _DISCLOSURE = "Nothing was trained."
