@@ -24,7 +24,7 @@ from reference_agent.families.autoexplore.searcher.run import Result, train_sear
 from reference_agent.families.autoexplore.searcher.training import Settings, draw, play, shares
 
 ID = "NatLang/AutoExplore-Search-v0"
-SHORT = Settings(epochs=30, updates=10)
+SHORT = Settings(epochs=20, updates=2, imitation_rate=2e-2)
 
 
 def silent(*_: object) -> None:

@@ -34,6 +34,7 @@ class SearcherAgent:
     """
 
     def __init__(self, weights: Path, sampling: bool = False) -> None:
+        torch.set_num_threads(1)
         self.sampling = sampling
         self.judge = load_judge(weights)
 

@@ -26,9 +26,11 @@ class Questions(NamedTuple):
     hard: Tensor
 
     def rows(self, rows: Tensor) -> Questions:
-        """Return some of them."""
+        """Return some of them, with as many files as the largest of them has."""
         known = {name: value[rows].float() for name, value in self.known.items()}
-        return Questions(known, self.targets[rows], self.hard[rows])
+        most = max(1, int((known["hits"][..., 0].amax(1) > 0).sum(1).max()))
+        known |= {name: known[name].narrow(axis + 1, 0, most) for name, axis in FILES.items()}
+        return Questions(known, self.targets[rows, :most], self.hard[rows])
 
 
 def load_questions(split: str, dataset: str) -> Questions:

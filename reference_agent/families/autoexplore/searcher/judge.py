@@ -55,12 +55,13 @@ class Judge(nn.Module):
 
     def forward(self, known: Tensors, state: State) -> Options:
         """Return the chances for a batch of games."""
-        numbers, listed = _of_files(known, state)
+        lines = (state.searched[:, :, None, None] * known["lines"]).amax(1)
+        numbers, listed = _of_files(known, state, lines)
         scores = numbers.new_zeros(*listed.shape, 2)
         if listed.any():
             scores[listed] = self.files(numbers[listed])
         belief = log_shares(scores[..., 1].detach(), listed).exp()
-        word = log_shares(self.words(_of_words(known, state, belief))[..., 0], state.may[SEARCH])
+        word = log_shares(self.words(_of_words(known, state, lines, belief))[..., 0], state.may[SEARCH])
         read, name = log_shares(scores[..., 0], state.may[READ]), log_shares(scores[..., 1], state.may[NAME])
         some = torch.stack([each.any(1) for each in state.may], 1)
         return Options(log_shares(self.kinds(_of_state(state, belief, listed)), some), (word, read, name))
@@ -80,14 +81,13 @@ def _most(values: Tensor) -> Tensor:
     return values / values.amax(1, keepdim=True).clamp_min(1e-6)
 
 
-def _of_files(known: Tensors, state: State) -> tuple[Tensor, Tensor]:
+def _of_files(known: Tensors, state: State, lines: Tensor) -> tuple[Tensor, Tensor]:
     """Return the numbers of each file, and which files are listed."""
     done, read = state.searched[:, :, None], state.read
     has, saturated, rank, share, code = (done[..., None] * known["hits"]).unbind(-1)
     idf, weights = known["idf"][:, :, None] * done, known["weights"]
     listed = has.sum(1) > 0
     total, strong = idf.sum(1).clamp_min(1e-6), idf * saturated
-    lines = (done[..., None] * known["lines"]).amax(1)
     parts = [has.sum(1) / state.searched.sum(1, keepdim=True).clamp_min(1), (idf * has).sum(1) / total]
     parts += [strong.sum(1) / total, _most(strong.sum(1)), strong.amax(1) / idf.amax(1).clamp_min(1e-6)]
     parts += [_most(rank.sum(1)), rank.amax(1), (rank == 1).any(1).float(), _most((idf * share).sum(1))]
@@ -109,7 +109,7 @@ def _of_files(known: Tensors, state: State) -> tuple[Tensor, Tensor]:
     ), listed
 
 
-def _of_words(known: Tensors, state: State, belief: Tensor) -> Tensor:
+def _of_words(known: Tensors, state: State, lines: Tensor, belief: Tensor) -> Tensor:
     """Return the numbers of each word: how rare it is, and how much of what is shown and believed has it."""
     weights, free = known["weights"], state.may[SEARCH].float()
     rarer = (weights[:, None, :] * free[:, None, :] > weights[:, :, None]).float().sum(-1)

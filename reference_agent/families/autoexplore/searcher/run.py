@@ -45,6 +45,7 @@ def train_searchers(
     Raises:
         UsageError: The folder holds judges of other settings.
     """
+    torch.set_num_threads(1)
     out.mkdir(parents=True, exist_ok=True)
     with only_process(out):
         _claim(out, settings, dataset)

@@ -31,7 +31,7 @@ class Settings(NamedTuple):
     """
 
     epochs: int = 5
-    updates: int = 200
+    updates: int = 80
     samples: int = 4
     imitation_rate: float = 3e-3
     reward_rate: float = 1e-3
@@ -71,6 +71,8 @@ def play(judge: Judge, questions: Questions, generator: torch.Generator | None =
         games = Games(questions.rows(rows))
         for _ in range(MOST):
             state = games.state()
+            if games.over.all():
+                break
             games.act(*draw(judge(games.known, state), generator))
         won.append(games.won)
     return torch.cat(won)
@@ -97,6 +99,8 @@ def _imitation(judge: Judge, games: Games, generator: torch.Generator) -> Tensor
     losses: list[Tensor] = []
     for _ in range(MOST):
         state = games.state()
+        if games.over.all():
+            break
         search, read, name = state.may
         options = judge(games.known, state)
         early = search.any(1) & ((state.searched.sum(1) < _SEARCHES) | ~name.any(1))
@@ -122,6 +126,8 @@ def _by_reward(judge: Judge, games: Games, settings: Settings, generator: torch.
     said, doubt = torch.zeros(len(games.over)), torch.zeros(len(games.over))
     for _ in range(MOST):
         state = games.state()
+        if games.over.all():
+            break
         options = judge(games.known, state)
         kind, item = draw(Options(options.kind.detach(), tuple(each.detach() for each in options.items)), generator)
         said = said + _chance(options, kind, item).masked_fill(games.over, 0)
