@@ -59,9 +59,10 @@ class SearcherAgent:
         games.left[0] = left
         for number, word in enumerate(known.words):
             games.searched[0, number] = word in lists
+        here = read_list(lists.get(now, ""))
         for number, path in enumerate(known.files):
             games.read[0, number] = path in texts
-            games.current[0, number] = path in read_list(lists[now])
+            games.current[0, number] = path in here
         state = games.state()
         if games.over.any():
             return EXIT
