@@ -81,7 +81,8 @@ def played(agent: SearcherAgent, split: str) -> Iterator[tuple[NatLangEnv, list[
         path: list[PathStep] = []
         terminated = False
         while not terminated:
-            view = AgentInput(info["task"], tuple(path), observation, info["admissible_commands"], np.random.default_rng(0))
+            rng = np.random.default_rng(0)
+            view = AgentInput(info["task"], tuple(path), observation, info["admissible_commands"], rng)
             command = agent(view)
             assert command in info["admissible_commands"]
             observation, _, terminated, _, info = env.step(command)
@@ -109,7 +110,7 @@ def test_bad_input_is_refused_in_a_line(trained: list[Result], tmp_path: Path) -
             load_agent(f"{name}:")
     (tmp_path / "other.safetensors").write_bytes(b"nothing")
     for path in (tmp_path / "missing", tmp_path / "other.safetensors", tmp_path):
-        with pytest.raises(UsageError, match="holds no searcher: name a .safetensors file of `reflect-rl search`"):
+        with pytest.raises(UsageError, match=r"holds no searcher: name a \.safetensors file of `reflect-rl search`"):
             load_agent(f"searcher:{path}")
     walking = Protocol("a/b", "NatLang/AutoExplore-v0", {}, 15, 1, (Episode("bike-workshop/01", 0),), "")
     with pytest.raises(UsageError, match="give it NatLang/AutoExplore-Search-v0"):

@@ -97,7 +97,7 @@ def _lines(text: str) -> tuple[list[frozenset[str]], set[str], float, int]:
     return lines, set().union(*lines), size, shown[:_OPENING].count("\n") + 1
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=20_000)
 def _read(stems: tuple[str, ...], weights: tuple[float, ...], text: str) -> tuple[Array, Array]:
     """Return which words are in a text, and their share in its opening, on one line, on three, how often, and so on."""
     if not text:
