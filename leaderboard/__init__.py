@@ -8,6 +8,8 @@ live        the tables of the live boards, over an agent's last rounds
 copies      finds recordings that two entries share
 result      what replay derives, and the ledger that keeps it
 audit       runs an entry's agent again on episodes that nobody could foresee
+players     published players of entries, by their SHA-256
+games       where an audited agent plays, led along a recording or freely
 outside     that agent in a process of its own, which it is asked by JSON
 player      the program in there
 shown       what it is shown of this machine

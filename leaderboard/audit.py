@@ -6,32 +6,31 @@ The agent is in a process of its own that sees what a player sees, as text: see 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from math import comb, log, sqrt
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-import gymnasium
 import numpy as np
 
-from leaderboard.outside import PATIENCE, Outside, View, outside
+from leaderboard.games import CORES, Dealt, Place, Told
+from leaderboard.outside import PATIENCE, Outside, outside
 from leaderboard.rounds import check_committed_agent
 from leaderboard.schema import Submission
 from leaderboard.verify import beside_of, verify
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.agents import agent_names
 from natlang_envs.evaluation.live import find_round, why_development
-from natlang_envs.evaluation.playing import bounded
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import paired_p
-from natlang_envs.prompt import PathStep
 from natlang_envs.tasks import DrawnTasks
-from natlang_envs.trajectory import AsRecorded, Trajectory, stream_trajectories
+from natlang_envs.trajectory import stream_trajectories
 
 EPISODES = 200  # of the protocol, and as many on tasks that it does not list, where there are so many
-DRIFT = 0.05  # nats by which the recorded action may be less likely than the one chosen now, on another machine
 _MOST_DRIFT = 0.05  # of the steps: rounding seldom decides
 _MOST_OTHERS = 0.02  # of the episodes of a live round: a draw that lies between two actions is rarer still
 _FEWEST = 30  # unlisted tasks that say something
@@ -39,7 +38,6 @@ _DOUBT = 0.05
 _FRESH_DOUBT = 0.01  # other tasks may be a little harder
 _SURPRISE = 4.0  # standard deviations
 _NEVER = 1e-9  # the chance of an action that an agent cannot have drawn
-_TOGETHER = 64  # episodes, of an agent that decides for many
 
 
 @dataclass(frozen=True)
@@ -160,9 +158,22 @@ def audit(
     every = list(stream_trajectories(folder / TRAJECTORIES_FILE))
     recorded = [each for number, each in enumerate(every) if number in picked]
     fresh = unlisted(protocol, rng)
-    starting = outside(agent, files=files, patience=patience, network=network, variables=variables, isolated=isolated)
-    with starting as player, _Table(protocol, player) as table:
+    options: dict[str, Any] = {
+        "files": files,
+        "patience": patience,
+        "network": network,
+        "variables": variables,
+        "isolated": isolated,
+    }
+    with ExitStack() as held:
+        player = held.enter_context(outside(agent, **options))
         check_agent(submission, player, beside_of(folder))
+        if files is None and not network:
+            _check_learned(submission, player)
+        # Weights remember no episode, so that two processes may share the work; other agents get all in order.
+        more = CORES - 1 if player.shown.own_loader and player.shown.checkpoint else 0
+        players = [player, *(held.enter_context(outside(agent, **options)) for _ in range(more))]
+        table = Dealt([held.enter_context(Place(protocol, each)) for each in players])
         stated = not submission.deterministic if submission.run.sampling is None else submission.run.sampling
         sampling = stated and player.facts.sampling
         led = table.led(recorded)
@@ -215,6 +226,16 @@ def check_agent(submission: Submission, player: Outside, beside: Path) -> None:
         )
 
 
+def _check_learned(submission: Submission, player: Outside) -> None:
+    """Refuse a function that is called a model, although nothing that it has can have been learned."""
+    function = player.shown.kind not in agent_names()
+    if function and not submission.is_hand_written:
+        raise UsageError(
+            "the entry says that a model plays, and this agent has neither weights nor an endpoint: name its folder by "
+            "--files, let it use the --network, or pack it as hand-written"
+        )
+
+
 def unlisted(protocol: Protocol, rng: np.random.Generator) -> list[str]:
     """Return different tasks of a protocol's kind that it does not list; none where there are hardly any.
 
@@ -248,23 +269,7 @@ def _so_few(won: int, played: int, others_won: int, others: int) -> float:
     return ways / comb(played + others, played)
 
 
-class _Told(NamedTuple):
-    """What an agent tells of a step: the chances of all commands, and that of the recorded one."""
-
-    chances: tuple[float, ...]
-    chance: float
-
-
-@dataclass
-class _Led:
-    """What an agent does along a recorded episode."""
-
-    same: int
-    drifted: int
-    told: list[_Told]
-
-
-def _surprise(steps: Sequence[_Told]) -> float | None:
+def _surprise(steps: Sequence[Told]) -> float | None:
     """Return by how many standard deviations -log p of the recorded actions exceeds that of draws."""
     excess = variance = 0.0
     for chances, chance in steps:
@@ -273,95 +278,3 @@ def _surprise(steps: Sequence[_Told]) -> float | None:
         variance += sum(each * said * said for each, said in logs) - entropy**2
         excess += -log(max(chance, 1e-12)) - entropy
     return excess / sqrt(variance) if variance > 0 else None
-
-
-class _Game:
-    """An episode in play, and what its player sees next."""
-
-    def __init__(self, env: gymnasium.Env[str, str], number: int, task_id: str, seed: int, own: list[int]) -> None:
-        self._env = env
-        observation, info = env.reset(seed=seed, options={"task_id": task_id})
-        self.ended = self.success = False
-        self.view = View(
-            episode=number,
-            seed=own,
-            task=info["task"],
-            path=(),
-            observation=observation,
-            admissible_commands=info["admissible_commands"],
-            reflection=None,
-        )
-
-    def step(self, action: AsRecorded) -> None:
-        observation, _, terminated, truncated, info = self._env.step(action)
-        self.ended, self.success = terminated or truncated, info["success"]
-        self.view["path"] = (*self.view["path"], PathStep(action, info["feedback"]))
-        self.view["observation"], self.view["admissible_commands"] = observation, info["admissible_commands"]
-
-
-_Start = tuple[str, int, list[int]]  # the task, the seed of its reset, and that of the player's random numbers
-
-
-class _Table:
-    """Where an agent plays; an agent that decides for many plays several episodes at a time."""
-
-    def __init__(self, protocol: Protocol, agent: Outside) -> None:
-        self._agent = agent
-        self._envs = [protocol.make_env() for _ in range(_TOGETHER if agent.facts.batch else 1)]
-        self._begun = 0
-        self._tells = agent.facts.chances and agent.shown.own_loader
-
-    def __enter__(self) -> _Table:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        for each in self._envs:
-            each.close()
-
-    def free(self, starts: Sequence[_Start]) -> list[bool]:
-        """Let the agent play; return whether each episode is a success."""
-        won: list[bool] = []
-        for games in self._games(starts):
-            while playing := [each for each in games if not each.ended]:
-                for game, action in zip(playing, self._agent.act([each.view for each in playing]), strict=True):
-                    game.step(bounded(action, None, game.view["admissible_commands"])[0])
-            won += [each.success for each in games]
-        return won
-
-    def led(self, recorded: Sequence[Trajectory]) -> list[_Led]:
-        """Lead the agent along recorded episodes, and compare what it would do with what was done."""
-        every: list[_Led] = []
-        starts = [(each.task_id, each.seed, [each.seed, each.run]) for each in recorded]
-        for games in self._games(starts):
-            those = recorded[len(every) : len(every) + len(games)]
-            every += (found := [_Led(0, 0, []) for _ in games])
-            for at in range(max(len(each.actions) for each in those)):
-                now = [each for each in zip(games, those, found, strict=True) if at < len(each[1].actions)]
-                for game, each, _ in now:
-                    game.view["reflection"] = each.reflections[at]
-                self._compare([(game.view, each.actions[at], led) for game, each, led in now])
-                for game, each, _ in now:
-                    game.step(AsRecorded(each.actions[at]))
-        return every
-
-    def _compare(self, now: Sequence[tuple[View, str, _Led]]) -> None:
-        views = [view for view, _, _ in now]
-        hidden = [View({**view, "reflection": None}) for view in views]
-        chosen = self._agent.act(hidden)
-        told = self._agent.chances(views) if self._tells else [None] * len(views)
-        for (view, action, led), said, chances in zip(now, chosen, told, strict=True):
-            choice = said if said == action else bounded(said, None, view["admissible_commands"])[0]
-            led.same += choice == action
-            if chances is not None:
-                by_command = dict(zip(view["admissible_commands"], chances, strict=True))
-                chance = by_command.get(action, 0.0)
-                led.told.append(_Told(tuple(chances), chance))
-                led.drifted += choice != action and chance > 0 and log(by_command.get(choice, 1.0) / chance) <= DRIFT
-
-    def _games(self, starts: Sequence[_Start]) -> Iterator[list[_Game]]:
-        together = len(self._envs)
-        for first in range(0, len(starts), together):
-            part = starts[first : first + together]
-            numbers = range(self._begun, self._begun + len(part))
-            self._begun += len(part)
-            yield [_Game(env, number, *start) for env, number, start in zip(self._envs, numbers, part, strict=False)]

@@ -30,7 +30,7 @@ DESCRIPTIONS = {
     "first-hit": "Searches for the three rarest words and names what the lists speak for. Unlearned.",
     "first-hit-reader": "Searches for the four rarest words, reads what the lists speak for, counts words. Unlearned.",
 }
-REFERENCE_LINES = ("random", "random-legal", "oracle", "reference")
+REFERENCE_LINES = ("random-legal", "oracle", "reference")  # they see more than a player
 _DISCLOSURE = "Nothing was trained."
 
 

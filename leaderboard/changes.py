@@ -17,12 +17,14 @@ from leaderboard.rounds import (
     check_commitment,
     read_commitment,
 )
-from leaderboard.schema import SUBMISSIONS, Submission, one_line, today
+from leaderboard.schema import CHECKPOINTS, SUBMISSIONS, Submission, one_line, today
 from leaderboard.series import series_name
 from leaderboard.verify import MissingDataError, verify
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.live import find_round
+from natlang_envs.evaluation.published import FILES, published_files
 
+_LARGEST_PLAYER = 6 << 20
 PROTECTED = (BADGES_FILE, ADJUDICATIONS_FILE, LEDGER_FILE, OWNERS_FILE, ROUNDS_FILE)
 
 
@@ -57,6 +59,10 @@ def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checke
         if parts[:1] == (SUBMISSIONS.parent.name,) and parts[1:] and parts[1] in PROTECTED:
             lines.append(f"- ❌ `{one_line(name)}` is changed by maintainers only: take the change back")
             holds = False
+        elif parts[:2] == CHECKPOINTS.parts:
+            if problem := _player_problem(status, root / name, [each for _, each in changed]):
+                lines.append(f"- ❌ `{one_line(name)}`{problem}")
+                holds = False
         elif parts[:2] == SUBMISSIONS.parts:
             entry = PurePosixPath(*parts[:-1]).as_posix()
             if status != "A":
@@ -93,6 +99,33 @@ def check_changes(base: str, root: Path = Path(), submitter: str = "") -> Checke
                 f"{found.score.episodes} episodes replayed; unranked until it is audited"
             )
     return Checked("\n".join(lines or ["No entry is changed."]), holds)
+
+
+def _player_problem(status: str, file: Path, proposed: list[str]) -> str:
+    """Return what is wrong with a proposed file of the published players, or an empty string."""
+    if status != "A":
+        return ": a published player is never changed or removed: entries name its SHA-256"
+    if file.parent.name == FILES:
+        players = [each for each in proposed if each.endswith(".json")]
+        held = [file.parents[1] / PurePosixPath(each).name for each in players]
+        known = [
+            FILES + "/" + each.name for one in held if not _unreadable(one) for each in published_files(one)[1].values()
+        ]
+        return "" if f"{FILES}/{file.name}" in known else " belongs to no player that is proposed"
+    return _unreadable(file) if file.suffix == ".json" else " is no file of a published player"
+
+
+def _unreadable(player: Path) -> str:
+    try:
+        _, files = published_files(player)
+    except UsageError as error:
+        return f": {one_line(str(error)).replace('`', chr(39))}"
+    total = sum(each.stat().st_size for each in files.values())
+    return (
+        ""
+        if total <= _LARGEST_PLAYER
+        else f": its files take {total >> 20} MiB: a player has at most {_LARGEST_PLAYER >> 20}"
+    )
 
 
 def _new_commitment(path: Path, status: str, owners: dict[str, str], submitter: str) -> Commitment:

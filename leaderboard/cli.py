@@ -50,7 +50,7 @@ def pack_command(
     model: Annotated[str | None, typer.Option(help="The language model's name.")] = None,
     parameters: Annotated[int | None, typer.Option(min=1, help="The number of the model's parameters.")] = None,
     weights: Annotated[str | None, typer.Option(help="The model's weights: open, closed or none.")] = None,
-    method: Annotated[str | None, typer.Option(help="untuned, imitation, rl or search.")] = None,
+    method: Annotated[str | None, typer.Option(help="untuned, imitation, rl, search or hand-written.")] = None,
     reflection: Annotated[bool | None, typer.Option(help="Whether it speaks before it acts.")] = None,
     teacher: Annotated[str | None, typer.Option(help="Who it learned from.")] = None,
     training_episodes: Annotated[int | None, typer.Option(min=0, help="Episodes it was trained on.")] = None,

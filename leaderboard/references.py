@@ -35,7 +35,7 @@ def _rows(protocol: Protocol, folder: Path) -> list[Row]:
     submissions = folder / "boards" / protocol.name.replace("/", "-") / "submissions"
     made: list[Path] = []
     for name in baseline_names(protocol.env_id):
-        if name not in REFERENCE_LINES:
+        if name not in (*REFERENCE_LINES, "random"):
             continue
         agent, run = load_agent(name), folder / "runs" / protocol.name / name
         try:

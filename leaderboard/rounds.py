@@ -137,7 +137,8 @@ def protocol_of(name: str, beside: Path) -> Protocol:
     """
     played = find_round(name)
     if played is None:
-        return load_protocol(one_of("protocol", name, protocol_names()))
+        # An entry names a board; it is not to name a file.
+        return load_protocol(one_of("protocol", name, protocol_names()) if name.endswith(".json") else name)
     beacon = read_rounds(beside / ROUNDS_FILE).get(played.month)
     if beacon is None:
         raise UsageError(

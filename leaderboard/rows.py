@@ -20,7 +20,8 @@ class Row:
     """A line of a table.
 
     Attributes:
-        rank: 1 and up; entries with the same success rate share one. None for rows that are not ranked.
+        rank: 1 and up among the learned or the hand-written ones; entries with the same success rate share one. None
+            for rows that are not ranked.
         tied: Whether a paired test on the same tasks cannot tell it from the ranked row above.
         reference: Whether it is a reference line.
         reason: Why it has no rank, or an empty string.
@@ -56,22 +57,26 @@ class Row:
 
     @property
     def tracks(self) -> tuple[str, ...]:
-        """What kind of agent it is, as far as is stated: method, weights, whether it speaks, size class."""
+        """What kind of agent it is: hand-written, method, weights, whether it speaks, size class, as far as stated."""
         stated = self.entry.submission
         track = stated.track
-        found = [] if track is None else [track.method, track.weights and f"{track.weights}-weights"]
+        found = [self.kind] if self.kind == "hand-written" else []
+        found += [] if track is None else [track.method, track.weights and f"{track.weights}-weights"]
         if track is not None and track.reflection is not None:
             found.append("reflects" if track.reflection else "silent")
         if stated.parameters:
             found.append(next(name for name, most in SIZES.items() if stated.parameters <= most))
-        return tuple(each for each in found if each)
+        return tuple(dict.fromkeys(each for each in found if each))
+
+    @property
+    def kind(self) -> str:
+        """`learned` or `hand-written`: each is ranked for itself."""
+        return "learned" if self.learned else "hand-written"
 
     @property
     def learned(self) -> bool:
-        """Whether it has weights that somebody trained, as far as is stated; the others were written by hand."""
-        stated = self.entry.submission
-        method = stated.track.method if stated.track is not None else None
-        return bool(stated.parameters or stated.model) or method in ("imitation", "rl")
+        """Whether it may have learned: it has weights or a model behind it; the others were written by hand."""
+        return not self.entry.submission.is_hand_written
 
     @property
     def command(self) -> str:
@@ -89,7 +94,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of one protocol: ranked ones, then those without a rank, then reference lines, each best first.
+    """The rows of one protocol: ranked learned, ranked hand-written, unranked, reference lines, each best first.
 
     Attributes:
         protocol: The protocol.

@@ -16,12 +16,14 @@ from natlang_envs.errors import UsageError
 from natlang_envs.files import DoubledKeyError, keys_once
 
 SUBMISSIONS = Path("leaderboard") / "submissions"  # where the entries are, seen from a checkout
+CHECKPOINTS = SUBMISSIONS.parent / "checkpoints"  # published players
 SUBMISSION_FILE = "submission.json"
 SCHEMA_VERSION = 2
 MAX_SUBMISSION_BYTES = 64 * 1024
 _MAX_LINE = 500
 _BEGAN = date(2026, 11, 21)
-_REFERENCE_AGENTS = ("random", "random-legal", "oracle", "reference")
+_REFERENCE_AGENTS = ("random-legal", "oracle", "reference")
+_LEARNED = ("imitation", "rl")
 
 # Characters that turn the direction of the text after them: a name could read as another one on the page.
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -134,7 +136,7 @@ class Track(_Strict):
     """
 
     weights: Literal["open", "closed", "none"] | None = None
-    method: Literal["untuned", "imitation", "rl", "search"] | None = None
+    method: Literal["untuned", "imitation", "rl", "search", "hand-written"] | None = None
     reflection: bool | None = None
     teacher: Line | None = None
     training_episodes: Count | None = None
@@ -220,6 +222,8 @@ class Submission(_Strict):
             raise ValueError("run.sampling and run.privileged are missing: evaluate again")
         if self.run.privileged and not self.reference:
             raise ValueError("an agent that saw the environment itself can only be a reference line")
+        if self._method == "hand-written" and self._has_weights:
+            raise ValueError("track.method hand-written is of agents without weights: leave model and parameters out")
         return self
 
     @property
@@ -228,6 +232,22 @@ class Submission(_Strict):
         if self.schema_version == 1:
             return self.name == self.run.agent in _REFERENCE_AGENTS
         return self.reference
+
+    @property
+    def is_hand_written(self) -> bool:
+        """Whether nothing in it can have learned: it states no model, no weights and no checkpoint."""
+        return self._method not in _LEARNED and not self._has_weights
+
+    @property
+    def _method(self) -> str | None:
+        return self.track.method if self.track is not None else None
+
+    @property
+    def _has_weights(self) -> bool:
+        made = self.run.provenance
+        named = made is not None and bool(made.checkpoint or made.origin == "entry point")
+        stated = self.track is not None and self.track.weights in ("open", "closed")
+        return named or stated or bool(self.model or self.parameters)
 
     def to_json(self) -> str:
         """Return the file's text."""

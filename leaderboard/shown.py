@@ -12,6 +12,7 @@ import natlang_envs
 from leaderboard.schema import one_line
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import BUILT_IN, ENTRY_POINTS, SPECIAL
+from natlang_envs.evaluation.published import is_published, published_files
 from natlang_envs.evaluation.runs import digest_of
 from natlang_envs.registration import ENVIRONMENTS
 
@@ -31,8 +32,8 @@ class Shown:
         kind: What stands before the colon of `--agent`.
         argument: What stands behind it; below `files` if it is a path.
         checkpoint: The SHA-256 of that path, or an empty string.
-        own_loader: Whether code of this project makes the agent, from weights alone: what it says of its chances is
-            then what the weights say.
+        own_loader: Whether code of this project makes the agent, from weights alone that its checkpoint stands for:
+            what it says of its chances is then what the weights say.
         foreign: The installed package whose code makes the agent, if that is none of ours; or an empty string.
     """
 
@@ -52,7 +53,7 @@ def show(spec: str, folder: Path, files: Path | None = None) -> Shown:
         spec: The agent, as `natlang evaluate --agent` takes it.
         folder: Where the copies go.
         files: A folder with everything that the agent needs. Without it a module is shown alone, and of a checkpoint
-            the file or folder behind the colon.
+            the file or folder behind the colon, and all that a published player names.
 
     Raises:
         UsageError: There is no such agent here, or its files hold links or our own checkout.
@@ -70,8 +71,16 @@ def show(spec: str, folder: Path, files: Path | None = None) -> Shown:
     path = Path(argument).absolute()
     given: str | Path = argument
     checkpoint = ""
-    if makers and argument and path.exists():
+    whole = False  # whether the checkpoint's SHA-256 stands for all that is shown
+    if makers == [_OURS] and argument and files is None and is_published(path):
+        given, checkpoint, whole = own / path.name, digest_of(path), True
+        for each in (path, *published_files(path)[1].values()):
+            copied = own / each.relative_to(path.parent)
+            copied.parent.mkdir(exist_ok=True)
+            _copy(each, copied)
+    elif makers and argument and path.exists():
         source = (files or path).absolute()
+        whole = source == path
         if not path.is_relative_to(source):
             raise UsageError(one_line(f"{argument} is not in {files}: name the folder that holds it by --files"))
         _copy(source, own / source.name)
@@ -84,7 +93,8 @@ def show(spec: str, folder: Path, files: Path | None = None) -> Shown:
     for each in (board, own):
         _let_read(each)
     foreign = next((each for each in makers if each != _OURS), "")
-    return Shown(board, own, kind, given, checkpoint, makers == [_OURS], foreign)
+    own_loader = makers == [_OURS] and (whole or not checkpoint)
+    return Shown(board, own, kind, given, checkpoint, own_loader, foreign)
 
 
 def _copy_module(top: str, own: Path) -> None:

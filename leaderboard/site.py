@@ -30,6 +30,7 @@ from leaderboard.downloads import as_csv, as_json, repacked
 from leaderboard.live import LiveRow, LiveTable, live_tables
 from leaderboard.overview import addresses, families, repository_of
 from leaderboard.paper import as_of, bibtex, latex, markdown
+from leaderboard.players import player_of, write_players
 from leaderboard.plots import learning_curves, size_against_success
 from leaderboard.references import with_references
 from leaderboard.result import KindScore, by_kind
@@ -123,7 +124,9 @@ def _write(
         _write_file(folder / "leaderboard.csv", as_csv(tables, about.as_of))
         for table in tables:
             write_board(table, folder / "boards" / table.protocol.name, about)
-        _write_entries([row for table in tables for row in table.entries], folder / "entries", about)
+        rows = [row for table in tables for row in table.entries]
+        write_players(rows, folder / "players")
+        _write_entries(rows, folder / "entries", about)
 
 
 def write_board(table: Table, folder: Path, about: About) -> None:
@@ -197,6 +200,7 @@ def _write_entry(row: Row, folder: Path, about: About) -> None:
         about=about,
         row=row,
         entry=entry,
+        player=player_of(row),
         files=(SUBMISSION_FILE, TRAJECTORIES_FILE),
         up="../" * (row.path.count("/") + 2),
         index=_index(entry),

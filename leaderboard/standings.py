@@ -206,13 +206,14 @@ def _table(found: list[_Found], badges: Badges, log: list[Adjudication], submiss
     held.sort(key=lambda each: _order(each[1]))
     rows = [_row(each, entry, badges, log, found) for each, entry in held]
     rows = sorted(folded(rows), key=lambda row: _order(row.entry))
-    groups = {name: _tested(row for row in rows if row.group == name) for name in ("ranked", "unranked", "reference")}
-    ranked = list(_ranked(groups["ranked"]))
+    groups = {name: [row for row in rows if row.group == name] for name in ("ranked", "unranked", "reference")}
+    kinds = [[row for row in groups["ranked"] if row.learned == learned] for learned in (True, False)]
+    ranked = [row for kind in kinds for row in _ranked(_tested(kind))]
     missing, left_out = (
         tuple((each.path, each.problem) for each in found if each.entry is None and each.broken == broken)
         for broken in (False, True)
     )
-    return Table(protocol, (*ranked, *groups["unranked"], *groups["reference"]), missing, left_out)
+    return Table(protocol, (*ranked, *_tested(groups["unranked"]), *_tested(groups["reference"])), missing, left_out)
 
 
 def _order(entry: Verified) -> tuple[float, float, str]:

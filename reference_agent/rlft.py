@@ -6,6 +6,7 @@ optimizer and learning-rate schedule.
 
 from __future__ import annotations
 
+import logging
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -36,6 +37,12 @@ from reference_agent.run.inputs import training
 Row = dict[str, float]
 
 Algorithm = Callable[[Learner, Sequence[Episode]], Update]
+_log = logging.getLogger(__name__)
+_SURE = 0.01  # nats of entropy
+_TOO_SURE = (
+    "the policy's entropy is %.4f nats: it always does the same, so RL has nothing to compare; take fewer steps in "
+    "sft_policy, or give it sft_policy.doubt, with labels sft_policy.smoothing"
+)
 
 
 class Stopped(Exception):  # noqa: N818 (not an error: the user asked for it)
@@ -169,6 +176,8 @@ def _reinforced(
                     ) from None
                 if reflector and not reflector.frozen:
                     reflector.cache.clear()  # after the update it would say something else
+                if not curve and row.get("entropy", _SURE) < _SURE:
+                    _log.warning(_TOO_SURE, row["entropy"])
                 row |= {"stage": number, "iteration": iteration + 1}
                 curve.append(row)
                 if writer:

@@ -229,9 +229,10 @@ def _tune(
             rng.bit_generator.state = state
         done, order = last.step, last.order
     model.model.train()
+    warm_up = min(20, -(-config.steps // 3))
     for step in range(done, config.steps):
         for group in optimizer.param_groups:  # linear warm-up, then linear decay
-            group["lr"] = config.learning_rate * min(1.0, (step + 1) / 20, 1.05 - step / config.steps)
+            group["lr"] = config.learning_rate * min(1.0, (step + 1) / warm_up, 1.05 - step / config.steps)
         while len(order) < config.batch:
             order += random[0].permutation(len(examples)).tolist()
         batch, order = [examples[index] for index in order[: config.batch]], order[config.batch :]

@@ -21,6 +21,7 @@ import pytest
 from typer.main import get_command
 
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
+from reference_agent.run.published import unpack
 from tests.pages import FILE, LANGUAGES, Reader, blocks
 from tests.support.chat_server import serve
 
@@ -92,6 +93,19 @@ LABELS = {
 """What the stub of a model asks about a file, and the line that answers it."""
 
 
+def driven(prompt: str) -> str:
+    """Return a command that brings the taxi nearer on the classic map, by what the prompt said last."""
+    found = re.findall(r"(The taxi|Red|Green|Yellow|Blue) is at row (\d+), column (\d+)", prompt)
+    places = {name: (int(row), int(column)) for name, row, column in found}
+    (row, column), (to_row, to_column) = places["The taxi"], places[re.findall(r"waits at (\w+)", prompt)[-1]]
+    aim = to_row if column == to_column else 2
+    if row != aim:
+        return "move south" if row < aim else "move north"
+    if column != to_column:
+        return "move east" if column < to_column else "move west"
+    return "pick up passenger"
+
+
 def answer(prompt: str) -> str:
     """Be the model that a page's reader asks."""
     if prompt.startswith("# Question"):
@@ -100,6 +114,8 @@ def answer(prompt: str) -> str:
         question, evidence = LABELS[found[1]]
         asked = {"question": question, "answer": "As it says.", "evidence": evidence, "kind": "code"}
         return json.dumps(asked)
+    if "The passenger waits at " in prompt:
+        return f"Thought: no wall crosses row 2.\nAction: {driven(prompt)}"
     if "Change the files" in prompt:
         return "Action: exit" if "new.txt" in prompt else "Action: echo new > new.txt"
     return "Action: answer By a hash." if "Answer this question" in prompt else "Thought: none.\nAction: look"
@@ -128,8 +144,16 @@ def prepare(page: Path, folder: Path) -> None:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     if page.name in AFTER:
         save_files(page.with_name(AFTER[page.name]))
-    if page.name == "submit.md":  # the checkout of a fork
-        for command in ("init -q", "commit -q --allow-empty -m main", "update-ref refs/remotes/origin/main HEAD"):
+    if page.name == "submit.md":  # the checkout of a fork, and what training made
+        (folder / "run").mkdir()
+        unpack(ROOT / "leaderboard" / "checkpoints" / "slips-100-seed0.json", folder / "run")
+        for command in (
+            "init -q",
+            "config user.name Reader",
+            "config user.email reader@example.org",
+            "commit -q --allow-empty -m main",
+            "update-ref refs/remotes/origin/main HEAD",
+        ):
             subprocess.run(["git", *GIT, *command.split()], cwd=folder, check=True)
 
 

@@ -18,6 +18,7 @@ from rich.text import Text
 from natlang_envs.cli.support import printable
 from natlang_envs.errors import UsageError
 from natlang_envs.finder import FileIndex, Found, find
+from natlang_envs.repository.names import on_disk
 from natlang_envs.repository.tree import Repository
 from natlang_envs.repository.words import pieces_of, telling_words
 
@@ -63,10 +64,12 @@ def answer(
     if not fits:
         console.print(Text("Nothing fits well; these have most of the question's words:", "yellow"))
     words = frozenset(telling_words(question))
-    for each in found:
-        _show(console, each, words)
+    for number, each in enumerate(found):
+        if number == top:  # what follows are the best of the other source files
+            console.print()
+        _show(console, each, _from_here(repository.path, each.path), words)
     if opens:
-        _open(repository.path / found[0].path, _line(found[0]))
+        _open(repository.path / os.fsdecode(on_disk(found[0].path)), _line(found[0]))
     return fits
 
 
@@ -107,12 +110,22 @@ def _facts(found: Found, repository: Repository) -> dict[str, object]:
     }
 
 
-def _show(console: Console, found: Found, words: frozenset[str]) -> None:
+def _from_here(folder: Path, path: str) -> str:
+    """Return the path of a file as an editor or a terminal opens it from the current folder, if that is shorter."""
+    whole = str(folder / path)
+    try:
+        return min(os.path.relpath(whole), whole, key=len)
+    except (OSError, ValueError):  # the current folder is gone, or on another drive
+        return whole
+
+
+def _show(console: Console, found: Found, path: str, words: frozenset[str]) -> None:
     if not found.lines:
-        console.print(Text(printable(found.path), "bold magenta"))
+        console.print(Text(printable(path), "bold magenta"))
+    width = max((len(str(each.number)) for each in found.lines), default=0)
     for each in found.lines:
-        line = Text(printable(found.path), "bold magenta")
-        line.append(f":{each.number}", "green").append("  ")
+        line = Text(printable(path), "bold magenta" if each is found.lines[0] else "magenta dim")
+        line.append(f":{each.number}", "green").append(" " * (2 + width - len(str(each.number))))
         line.append_text(_marked(printable(each.text), words))
         console.print(line)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.tree import Repository
 from natlang_envs.repository.words import pieces_of
 
-Kind = Literal["code", "docs", "other"]  # other: tests, settings and data
-KINDS: tuple[Kind, ...] = ("code", "docs", "other")
+Kind = Literal["code", "docs", "tests", "other"]  # other: settings and data
 LARGEST = 1 << 20  # bytes of a file that are looked at
 _LINES, _STEP, _CHUNKS = 40, 30, 400  # of a chunk, between the beginnings of two, and of one file at most
 
@@ -28,11 +28,12 @@ _CODE = re.compile(
 )
 
 
+@lru_cache(maxsize=100_000)
 def kind_of(path: str) -> Kind:
     """Return what kind of file a path is of, as far as its name tells."""
     lower = path.lower()
     if _TEST.search(lower):
-        return "other"
+        return "tests"
     if _DOCS.search(lower):
         return "docs"
     return "code" if _CODE.search(lower) else "other"
@@ -63,6 +64,8 @@ def read_text(repository: Repository, path: str) -> str:
         content = repository.part(path, 0, LARGEST)
     except UsageError:  # a `RepositoryChanged`: it is indexed by the next question
         return ""
+    if len(content) == LARGEST:  # a line that is cut would be shown as if it were whole
+        content = content[: content.rfind(b"\n") + 1] or content
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content.decode("utf-16", "ignore")
     return "" if b"\0" in content else content.decode("utf-8", "ignore")

@@ -85,31 +85,30 @@ class TantivyEngine:
         schema.add_integer_field("line", stored=True)
         for field in ("whole", "chunk", "path"):
             schema.add_text_field(field, stored=False, tokenizer_name="whitespace", index_option="freq")
-        try:
+        with _tantivy():
             self._index: Any = self._lib.Index(schema.build(), path=None if folder is None else str(folder))
-        except ValueError as error:
-            raise Broken(str(error)) from None
-        self._searcher: Any = self._index.searcher()
+            self._searcher: Any = self._index.searcher()
 
     def update(self, outdated: Sequence[str], documents: Iterable[Document]) -> None:
         """Forget files and add others, all at once."""
-        try:
+        with _tantivy():
             writer = self._index.writer(heap_size=self._HEAP, num_threads=1)
-        except ValueError as error:
-            if "LockBusy" in str(error):
-                raise Busy from None
-            raise Broken(str(error)) from None
-        new = self._lib.Document
-        for path in outdated:
-            writer.delete_documents_by_term("name", path)
+            for path in outdated:
+                writer.delete_documents_by_term("name", path)
         for each in documents:
-            writer.add_document(new(name=[each.path], path=[each.name], whole=[each.whole]))
-            for line, words in each.chunks():
-                writer.add_document(new(name=[each.path], line=[line], chunk=[words]))
-        writer.commit()
-        writer.wait_merging_threads()
-        self._index.reload()
-        self._searcher = self._index.searcher()
+            with _tantivy():
+                self._add(writer, each)
+        with _tantivy():
+            writer.commit()
+            writer.wait_merging_threads()
+            self._index.reload()
+            self._searcher = self._index.searcher()
+
+    def _add(self, writer: Any, document: Document) -> None:
+        new = self._lib.Document
+        writer.add_document(new(name=[document.path], path=[document.name], whole=[document.whole]))
+        for line, words in document.chunks():
+            writer.add_document(new(name=[document.path], line=[line], chunk=[words]))
 
     def scores(self, words: Sequence[str]) -> Scores:
         """Return how well files fit some words."""
@@ -124,7 +123,7 @@ class TantivyEngine:
         query, should = self._lib.Query, self._lib.Occur.Should
         terms = [(should, query.term_query(self._index.schema, field, word)) for word in words]
         found: dict[str, float] = {}
-        try:
+        with _tantivy():
             hits: list[tuple[float, Any]] = self._searcher.search(query.boolean_query(terms), limit).hits
             for score, address in hits:
                 document = self._searcher.doc(address)
@@ -133,8 +132,6 @@ class TantivyEngine:
                     found[path] = score
                     if field == "chunk":
                         lines[path] = document["line"][0]
-        except (ValueError, OSError) as error:
-            raise Broken(str(error)) from None
         return found
 
     worn = False
@@ -242,6 +239,17 @@ class SqliteEngine:
 
 def _rarity(found: int, documents: int) -> float:
     return max(0.0, math.log((documents + 1) / (found + 0.5)))
+
+
+@contextmanager
+def _tantivy() -> Generator[None]:
+    """Say what tantivy's errors mean."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        if "LockBusy" in str(error):
+            raise Busy from None
+        raise Broken(str(error)) from None
 
 
 @contextmanager

@@ -15,14 +15,14 @@ from natlang_envs.repository.words import pieces_of, telling_words
 TOP = 3
 CODE_BESIDE = 3  # source files that are shown after the best, where these are tests, pages or settings
 LONGEST_QUESTION = 10_000  # characters
-_PATH_WEIGHT, _NO_SOURCE = 0.25, 0.9  # chosen on the training repositories
+# Chosen on the training repositories, as are the weights below.
+_PATH_WEIGHT = 0.25
+_WEIGHTS: dict[Kind, float] = {"code": 1.0, "docs": 0.9, "tests": 0.8, "other": 0.95}
 _LINES, _LINE = 2, 160  # shown of a file, and characters of one
-_DEFINES = re.compile(
-    r"\s*(export |pub |public |private |static |async |abstract |default )*(def|class|func?|function|fn|type|"
-    r"struct|interface|enum|trait|impl|module|const|#+|sub|macro_rules!|#define)\s"
-)
+_AROUND, _NEAR = 3, 0.4  # lines before and after a line whose words count for it too, and how much beside its own
+_AGAIN = 0.5  # what a second line's words count that the first has too
 _IMPORTS = re.compile(r"\s*(import|from|use|using|#include|require|const .*require)\b")
-_DEFINED, _IMPORTED = 1.2, 0.6  # lines that define and lines that only import, beside others
+_IMPORTED = 0.6  # lines that only import, beside others
 _WEAK = 0.25  # a best file with less of the question's words, weighed by rarity, fits badly
 
 
@@ -39,7 +39,7 @@ class Found(NamedTuple):
     Attributes:
         path: Below the repository's folder.
         score: From 0 to 2.25, comparable among the answers to one question only.
-        kind: `"code"`, `"docs"` or `"other"`.
+        kind: `"code"`, `"docs"`, `"tests"`, or `"other"`: settings and data.
         cover: The share of the question's words, weighed by rarity, that stand in the file or its path.
         lines: The lines with most of the question's words, in the order of the file.
     """
@@ -100,30 +100,40 @@ def rank(index: FileIndex, words: tuple[str, ...]) -> dict[str, float]:
         for path, score in found.items():
             total[path] += weight * score / best if best > 0 else 0.0
     for path in total:
-        if kind_of(path) != "code":
-            total[path] *= _NO_SOURCE
+        total[path] *= _WEIGHTS[kind_of(path)]
     return dict(sorted(total.items(), key=lambda each: (-each[1], each[0])))
 
 
 def _look_at(index: FileIndex, path: str, score: float, rarity: dict[str, float]) -> Found:
     """Read a file again for its best lines."""
     text = read_text(index.repository, path).splitlines()
-    seen = set(pieces_of(path))
-    worth: list[tuple[float, int]] = []
-    for number, line in enumerate(text):
-        lower = line.lower()
-        if any(word in lower for word in rarity):
-            here = rarity.keys() & set(pieces_of(line[:2_000]))
-            seen |= here
-            value = sum(rarity[word] + 0.01 for word in here) * (_DEFINED if _DEFINES.match(line) else 1.0)
-            # Of two lines with the same words, the shorter one says more with them.
-            worth.append(
-                (value * (_IMPORTED if _IMPORTS.match(line) else 1.0) - min(len(line), 1_000) / 10_000, -number)
-            )
-    best = sorted(-number for value, number in sorted(worth, reverse=True)[:_LINES] if value > 0)
-    total = sum(rarity.values()) or 1.0
-    cover = sum(value for word, value in rarity.items() if word in seen) / total
-    return Found(path, score, kind_of(path), cover, tuple(Line(each + 1, _cut(text[each])) for each in best))
+    words = {number: here for number, line in enumerate(text) if (here := _words_in(line, rarity))}
+    known = frozenset[str]()  # what the line before has
+
+    def value(number: int) -> tuple[float, int]:
+        around = range(number - _AROUND, number + _AROUND + 1)
+        here, near = words[number], frozenset[str]().union(*(words.get(each, ()) for each in around))
+        worth = sum((rarity[word] + 0.01) * (_AGAIN if word in known else 1.0) for word in here)
+        worth += _NEAR * sum(rarity[word] for word in near - here)
+        worth *= _IMPORTED if _IMPORTS.match(text[number]) else 1.0
+        # Of two lines with the same words, the shorter one says more with them.
+        return worth - min(len(text[number]), 1_000) / 10_000, -number
+
+    best: list[int] = []
+    for _ in range(min(_LINES, len(words))):
+        best.append(max(words.keys() - set(best), key=value))
+        known = words[best[-1]]
+    seen = frozenset(pieces_of(path)).union(*words.values())
+    cover = sum(value for word, value in rarity.items() if word in seen) / (sum(rarity.values()) or 1.0)
+    return Found(path, score, kind_of(path), cover, tuple(Line(each + 1, _cut(text[each])) for each in sorted(best)))
+
+
+def _words_in(line: str, rarity: dict[str, float]) -> frozenset[str]:
+    """Return the words of the question that stand in a line."""
+    lower = line.lower()
+    if not any(word in lower for word in rarity):  # quicker than taking the line to pieces
+        return frozenset()
+    return frozenset(rarity.keys() & set(pieces_of(line[:2_000])))
 
 
 def _cut(line: str) -> str:

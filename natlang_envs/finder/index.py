@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from natlang_envs.errors import one_of
-from natlang_envs.files import cache_folder, write_whole
+from natlang_envs.files import alone, cache_folder, write_whole
 from natlang_envs.finder.documents import Document, read_document
 from natlang_envs.finder.engines import ENGINES, Broken, Busy, Engine, engine_name, engine_version
 from natlang_envs.repository.tree import Repository
@@ -53,13 +53,10 @@ class FileIndex:
 
     def make_anew(self) -> None:
         """Throw away what is in the cache folder, which cannot be read, and index everything again."""
-        self._throw_away()
-        self.engine = self._open()
-
-    def _throw_away(self) -> None:
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder = self._make_folder()
+            with suppress(OSError):
+                (self._folder / _MARKS).unlink()
+        self.engine = self._open()
 
     def _make_folder(self) -> Path | None:
         """Return the folder in the cache, or None where none can be made."""
@@ -78,30 +75,39 @@ class FileIndex:
         return folder
 
     def _open(self) -> Engine:
-        marks = self._read_marks()
-        if marks is None and self._folder is not None:  # new, or what a killed process left of it
-            for each in self._folder.iterdir():
-                with suppress(OSError):
-                    shutil.rmtree(each) if each.is_dir() else each.unlink()
-        try:
-            engine = ENGINES[self._name](self._folder)
-            if not engine.worn and bool(engine.documents) == bool(marks):
-                return self._brought_up_to_date(engine, marks or {})
-        except Busy:
-            if marks:
-                self.note = "Another process is updating the index of this repository: this is of its state before."
-                return ENGINES[self._name](self._folder)
-            marks = None
-        except (Broken, OSError):
-            pass
-        if marks is not None:  # it cannot be read, or is mostly of what is gone
-            self._throw_away()
-            return self._open()
+        """Return what is in the cache, brought up to date; as it is beside another process; or one in memory."""
+        if self._folder is not None:
+            with suppress(Broken, OSError):
+                with suppress(Busy), alone(self._folder.parent, wait=False) as held:
+                    if held is not False:
+                        return self._open_alone(self._folder)
+                if marks := self._read_marks():
+                    engine = ENGINES[self._name](self._folder)
+                    if marks != self._marks():
+                        self.note = (
+                            "Another process is updating the index of this repository: this is of its state before."
+                        )
+                    return engine
         self._folder = None
         return self._brought_up_to_date(ENGINES[self._name](None), {})
 
+    def _open_alone(self, folder: Path) -> Engine:
+        marks = self._read_marks()
+        if marks is not None:
+            with suppress(Broken):
+                engine = ENGINES[self._name](folder)
+                if not engine.worn and bool(engine.documents) == bool(marks):
+                    return self._brought_up_to_date(engine, marks)
+        # New, what a killed process left, of no use any more, or mostly of what is gone.
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        return self._brought_up_to_date(ENGINES[self._name](folder), {})
+
+    def _marks(self) -> Marks:
+        return {path: list(self.repository.mark(path)) for path in self.repository.files}
+
     def _brought_up_to_date(self, engine: Engine, marks: Marks) -> Engine:
-        now = {path: list(self.repository.mark(path)) for path in self.repository.files}
+        now = self._marks()
         changed = [path for path, mark in now.items() if marks.get(path) != mark]
         outdated = [path for path in marks if path not in now] + (changed if marks else [])
         if changed or outdated:

@@ -48,8 +48,9 @@ _BESIDE_HEAD = (
 
 def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
     """Return a causal LM and its tokenizer. Raises `UsageError` if it cannot be had in this way on this machine."""
-    options: dict[str, Any] = {"dtype": torch.bfloat16 if config.precision == "bf16" else torch.float32}
-    if (device := _device(config)) != "cpu" or config.eight_bit:
+    device = _device(config)
+    options: dict[str, Any] = {"dtype": _dtype(config.precision, device)}
+    if device != "cpu" or config.eight_bit:
         options["device_map"] = {"": device}
     if config.eight_bit:
         options["quantization_config"] = _eight_bit()
@@ -61,6 +62,14 @@ def load_backbone(path: str | Path, config: ModelConfig) -> tuple[Any, Any]:
     if config.gradient_checkpointing:
         checkpoint_gradients(path, model)
     return model, tokenizer
+
+
+def _dtype(precision: str, device: str) -> torch.dtype:
+    """Return the type of the frozen weights on a device."""
+    if precision == "auto":
+        fast = device != "cpu" or torch.cpu._is_amx_tile_supported()  # pyright: ignore[reportPrivateUsage]
+        precision = "bf16" if fast else "fp32"
+    return torch.bfloat16 if precision == "bf16" else torch.float32
 
 
 def check_player(name: str | Path, model: Any, tokenizer: Any) -> None:

@@ -70,7 +70,8 @@ class Preset:
     seeds: tuple[int, ...]
     iterations: float = 1.0  # share of the RL iterations
     sft_steps: int = 1_000_000  # most steps of each fine-tuning
-    least_steps: int = 0
+    reflector_share: float = 1.0  # of the steps of a fine-tuning: a pretrained model needs fewer than the tiny one
+    policy_share: float = 1.0
     over: Path | None = None  # a config file that is applied to those of the cells
     settings: tuple[str, ...] = ()  # applied after it
 
@@ -106,7 +107,7 @@ METHODS = {name: Method(name, title) for name, title in _DATA["methods"].items()
 METHODS |= {method.name: method for method in _gain_methods()}
 TARGETS = _rows("targets", Target)
 PRESETS = _rows("presets", Preset) | {
-    path.stem: Preset(path.stem, (0, 1, 2), sft_steps=400, least_steps=200, over=path)
+    path.stem: Preset(path.stem, (0, 1, 2), reflector_share=1 / 6, policy_share=1 / 3, over=path)
     for path in sorted((EXPERIMENTS / "presets").glob("*.toml"))
     if path.stem != "shipped"
 }
@@ -167,8 +168,8 @@ def cell_config(task: str, method: str, preset: Preset, seed: int, settings: lis
     config = load_config(_cell(task, method), [*own, *preset.settings, *settings], preset.over, for_many=True)
     stages = tuple(replace(stage, iterations=ceil(stage.iterations * preset.iterations)) for stage in config.curriculum)
     reflector, policy = (
-        replace(each, steps=min(max(each.steps, preset.least_steps), preset.sft_steps) if each.steps else 0)
-        for each in (config.sft_reflector, config.sft_policy)
+        replace(each, steps=min(ceil(each.steps * share), preset.sft_steps))
+        for each, share in ((config.sft_reflector, preset.reflector_share), (config.sft_policy, preset.policy_share))
     )
     return replace(config, seed=seed, curriculum=stages, sft_reflector=reflector, sft_policy=policy)
 

@@ -1,7 +1,8 @@
 """The trained players as an agent for `natlang evaluate --agent reflect-rl:RUN`.
 
 `RUN` is a folder of `reflect-rl train`; `RUN/policy-sft` is the policy before RL. `reflect-rl:RUN` decodes greedily,
-`reflect-rl-sample:RUN` samples at temperature 1 with each episode's own generator, so both repeat exactly.
+`reflect-rl-sample:RUN` samples at temperature 1 with each episode's own generator, so both repeat exactly. What
+`reflect-rl publish` wrote plays as `reflect-rl:NAME.json`.
 """
 
 from __future__ import annotations
@@ -9,16 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
+from natlang_envs.evaluation.published import is_published
 from natlang_envs.prompt import History
 from reference_agent.models.backbone import memory_advice
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Answers, Reflector, choice_chances, decide, fitting_state
 from reference_agent.players import Decision as Choice
+from reference_agent.run.published import unpack
 from reference_agent.run.stages import CONFIG, load_player, load_reflector, read_config
 
 _REMEMBERED = 10_000  # answers of the policy
@@ -83,11 +87,14 @@ class ReflectRLAgent(PlayersAgent):
 
 
 def load(argument: str, sampling: bool = False) -> ReflectRLAgent:
-    """Return the agent of `reflect-rl:RUN` or `reflect-rl:RUN/policy-sft`."""
+    """Return the agent of `reflect-rl:RUN`, `reflect-rl:RUN/policy-sft` or `reflect-rl:PLAYER.json`."""
     path = Path(argument)
     if not argument:
         name = "reflect-rl-sample" if sampling else "reflect-rl"
         raise UsageError(f"agent {name} needs a run: write --agent {name}:RUN")
+    if is_published(path):
+        with TemporaryDirectory() as folder:
+            return ReflectRLAgent(Path(folder), unpack(path, Path(folder)), sampling)
     if path.name in ("policy", "policy-sft") and not (path / CONFIG).exists():
         return ReflectRLAgent(path.parent, path.name, sampling)
     return ReflectRLAgent(path, sampling=sampling)

@@ -204,6 +204,23 @@ def collect(config: Preset = None, out: Out = _OUT, setting: Settings = None) ->
 
 
 @app.command()
+def publish(
+    run: Annotated[Path, typer.Argument(help="A run's folder; RUN/policy-sft is the policy before RL.")],
+    player: Annotated[Path, typer.Argument(metavar="NAME.json", help="The player; weights go to files/ beside it.")],
+) -> None:
+    """Write a trained player with rounded weights, as small files that a repository can hold."""
+    from reference_agent.run.published import publish as write
+    from reference_agent.run.stages import CONFIG
+
+    if player.suffix != ".json":
+        raise UsageError(f"{player} is to be the name of a JSON file: write {player.name}.json")
+    before = run.name in ("policy", "policy-sft") and not (run / CONFIG).exists()
+    written = write(run.parent, run.name, player) if before else write(run, "policy", player)
+    typer.echo(f"Player:      {written}")
+    typer.echo(f"Evaluate it: natlang evaluate --agent reflect-rl:{written} --out runs/{player.stem} --protocol ...")
+
+
+@app.command()
 def show(run: Annotated[Path, typer.Argument(help="A run's folder.")], examples: int = 4) -> None:
     """Print a run's settings and some of what the teacher said, mistakes included."""
     from reference_agent.collection import CARD, EXAMPLES, read_examples

@@ -30,7 +30,8 @@ class ModelConfig:
         lora_alpha: LoRA's alpha; the update is scaled by lora_alpha / lora_rank.
         lora_targets: `"all-linear"`, `"default"` (PEFT's choice for the architecture), or layer names separated by
             commas, such as `"q_proj,v_proj"`.
-        precision: Type of the frozen weights, `"fp32"` or `"bf16"`; trained weights are fp32.
+        precision: Type of the frozen weights, `"fp32"` or `"bf16"`, or `"auto"`: bf16 on a GPU and on a processor that
+            multiplies matrices of bf16 (AMX), fp32 on others, which are slower in bf16. Trained weights are fp32.
         eight_bit: Whether the frozen weights are held in 8 bits (bitsandbytes).
         gradient_checkpointing: Whether updates recompute a layer's activations instead of keeping them.
         device: `"cpu"`, `"cuda"`, or `"auto"`: cuda if there is one.
@@ -47,7 +48,7 @@ class ModelConfig:
     lora_rank: int = at_least(0, 0)
     lora_alpha: int = 16
     lora_targets: str = "all-linear"
-    precision: str = choice("fp32", "bf16")
+    precision: str = choice("fp32", "bf16", "auto")
     eight_bit: bool = False
     gradient_checkpointing: bool = False
     device: str = choice("auto", "cpu", "cuda")
@@ -64,7 +65,7 @@ class ModelConfig:
 
     def check_trainable(self) -> None:
         """Refuse weights of 8 or 16 bits without adapters: they are too coarse for the small steps of training."""
-        coarse = {'precision = "bf16"': self.precision == "bf16", "eight_bit = true": self.eight_bit}
+        coarse = {f'precision = "{self.precision}"': self.precision != "fp32", "eight_bit = true": self.eight_bit}
         for setting in [name for name, given in coarse.items() if given and not self.lora_rank]:
             raise UsageError(f"model.{setting} needs adapters to train: set model.lora_rank, for example to 16")
 
@@ -138,7 +139,8 @@ class SFTConfig:
     Attributes:
         steps: Number of updates.
         batch: Examples per update.
-        learning_rate: Peak learning rate of AdamW: 20 steps of warm-up, then a linear decay to a twentieth.
+        learning_rate: Peak learning rate of AdamW: 20 steps of warm-up, or a third of fewer than 60 steps, then a
+            linear decay to a twentieth.
         weight_decay: AdamW's weight decay.
         clip: Largest norm of the gradient.
         microbatch: Examples in memory at once, of similar length; gradients accumulate. 0 takes the whole batch.

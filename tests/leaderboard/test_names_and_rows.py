@@ -163,3 +163,31 @@ def test_a_seed_is_added_by_who_began_the_series(
     checked = check_changes("HEAD", checkout, submitter)
     assert checked.holds == holds
     assert holds or "agent-seed1" in checked.markdown
+
+
+def test_hand_written_agents_are_ranked_for_themselves(submissions: Path, entry: Path) -> None:
+    names = {"written": {}, "unsaid": {"track": {"method": "search"}}, "named": {"model": "Tiny Llama"}}
+    names |= {"trained": {"track": {"method": "rl"}}, "weighed": {"parameters": 5}}
+    for number, (name, facts) in enumerate(names.items()):
+        forged = Forged(again(entry, name))
+        forged.facts |= facts
+        forged.episodes[0]["reflections"][0] = f"as {number}"
+        forged.save(redigest=True)
+    digests = {f"{PROTOCOL}/{name}": read_submission(entry.with_name(name) / SUBMISSION_FILE) for name in names}
+    audited = {name: each.trajectories_sha256 for name, each in digests.items()}
+    (submissions.parent / "badges.json").write_text(json.dumps({"audited": audited}))
+    (table,) = standings(submissions)
+    shown = [(row.entry.submission.name, row.kind, row.rank) for row in table.rows if row.rank]
+    assert shown == [
+        *[(name, "learned", 1) for name in ("named", "trained", "weighed")],
+        *[(name, "hand-written", 1) for name in ("unsaid", "written")],
+    ]
+    assert {row.tracks[0] for row in table.rows if row.kind == "hand-written"} == {"hand-written"}
+
+
+def test_an_agent_with_weights_is_not_hand_written(entry: Path) -> None:
+    file = entry / SUBMISSION_FILE
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps({**content, "model": "gpt-5", "track": {"method": "hand-written"}}))
+    with pytest.raises(UsageError, match=r"track\.method hand-written is of agents without weights"):
+        read_submission(file)

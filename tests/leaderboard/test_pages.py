@@ -207,13 +207,13 @@ def test_rows_are_chosen_by_track(submissions: Path, run_folder: Path, tmp_path:
     page = tmp_path / "site" / BOARD
     (table,) = standings(submissions)
     assert {row.entry.submission.name: row.tracks for row in table.rows} == {
-        NAME: (),
+        NAME: ("hand-written",),
         "learned": ("rl", "reflects", "up-to-10M"),
     }
     choose = "const t = document.getElementById('track'); t.value = 'rl'; t.dispatchEvent(new Event('change'));"
     shown = rendered(scripted(page, choose), tmp_path / "profile")
     hidden = re.findall(r'<tr data-group[^>]*data-tracks="([^"]*)"[^>]*hidden', shown)
-    assert hidden == [""]
+    assert hidden == ["hand-written"]
     assert shown.count("<tr data-group") == 2
 
 

@@ -252,7 +252,8 @@ def test_every_build_has_reference_lines(submissions: Path, tmp_path: Path, comm
     rows = json.loads((tmp_path / "site" / "leaderboard.json").read_text())
     assert {row["name"]: (row["group"], row["rank"]) for row in rows} == {
         NAME: ("unranked", None),
-        **dict.fromkeys(("oracle", "random", "random-legal"), ("reference", None)),
+        "random": ("ranked", 1),
+        **dict.fromkeys(("oracle", "random-legal"), ("reference", None)),
     }
     assert (tmp_path / "site" / "entries" / PROTOCOL / "oracle" / "index.html").exists()
 
@@ -441,9 +442,9 @@ def test_table_and_viewer_work_in_a_browser(submissions: Path, entry: Path, tmp_
     assert text_of(index, "title") == [f"{PROTOCOL}, natlang_envs leaderboard"]
     assert len(text_of(index, "button")) == 11
     why = "Unranked: not audited"
-    assert text_of(index, "agent") == [f"{NAME}{why}", f"stranger{PAYLOAD}{why}"]
+    assert text_of(index, "agent") == [f"{NAME}{why}hand-written ", f"stranger{PAYLOAD}{why}hand-written "]
     resorted = rendered(with_click(site / BOARD, "th:nth-child(2) button"), profile)
-    assert text_of(resorted, "agent") == [f"stranger{PAYLOAD}{why}", f"{NAME}{why}"]
+    assert text_of(resorted, "agent") == [f"stranger{PAYLOAD}{why}hand-written ", f"{NAME}{why}hand-written "]
 
     first, second = read_trajectories(entry / TRAJECTORIES_FILE)[:2]
     observed = observations(first.task_id, first.actions)

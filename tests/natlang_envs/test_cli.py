@@ -21,6 +21,7 @@ from natlang_envs.cli.support import printable
 from natlang_envs.evaluation import load_protocol, protocol_names, read_run
 from natlang_envs.evaluation.runner import Progress
 from natlang_envs.evaluation.runs import RUN_FILE, TRAJECTORIES_FILE
+from natlang_envs.finder.engines import engine_name
 from natlang_envs.trajectory import write_trajectories
 
 ROOT = Path(natlang_envs.__file__).parents[1]
@@ -409,6 +410,7 @@ def test_the_doctor_says_what_works_and_what_is_missing(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = {each["what"]: each for each in json.loads(done.stdout)}
     assert found["environments"]["state"] == "works"
+    assert found["natlang explore"]["says"].startswith(f"its index is made by {engine_name()} ")
     assert {"extra agent", "isolation", "repositories", "official ALFWorld games", "cache"} <= set(found)
     given = {**environment(), "NATLANG_CACHE": str(tmp_path / "cache"), "ALFWORLD_DATA": str(tmp_path / "none")}
     bare = subprocess.run([*COMMAND, "doctor"], capture_output=True, text=True, env=given, timeout=60)

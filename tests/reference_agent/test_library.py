@@ -317,6 +317,20 @@ def test_a_reflection_that_is_cut_is_counted_and_said(model: LanguageModel, capl
     assert caplog.messages == ["a reflection was cut at 3 tokens: raise max_tokens (reflection_tokens in a config)"]
 
 
+def test_a_policy_that_is_sure_before_rl_is_said_to_have_nothing_to_compare(
+    model: LanguageModel, caplog: pytest.LogCaptureFixture
+) -> None:
+    policy = model.copy()
+    settings = RLConfig(batch=4, minibatch=64)
+    reinforce(policy, None, Stage("NatLang/DangerousTaxi-Pickup-v0", iterations=1), settings, seed=0)
+    assert caplog.messages == []
+    with torch.no_grad():
+        for weights in policy.model.get_output_embeddings().parameters():
+            weights *= 1_000
+    reinforce(policy, None, Stage("NatLang/DangerousTaxi-Pickup-v0", iterations=1), settings, seed=0)
+    assert [each[:27] for each in caplog.messages] == ["the policy's entropy is 0.0"]
+
+
 def test_sampled_reflections_follow_the_models_probabilities_and_the_generator(model: LanguageModel) -> None:
     reflector = Reflector(model.copy(), 4, sampled=True)
     states = ["one"] * 20

@@ -46,7 +46,30 @@ def test_what_git_ignores_is_asked_for(tmp_path: Path, cache: str) -> None:
     folder = write(tmp_path / "r", {".gitignore": "build/\n", "build/out.py": "treasure = 1\n", "a.py": "b = 1\n"})
     assert explore_here("--repo", str(folder), "treasure?", NATLANG_CACHE=cache).returncode == 1
     shown = explore_here("--repo", str(folder), "treasure?", "--ignored", NATLANG_CACHE=cache)
-    assert shown.stdout == "build/out.py:1  treasure = 1\n"
+    assert shown.stdout == f"{folder}/build/out.py:1  treasure = 1\n"
+
+
+def test_every_line_begins_with_a_path_that_opens_from_where_one_stands(
+    tmp_path: Path, cache: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [*["pass"] * 8, "def dig(): ...", "# treasure", *["pass"] * 90, "gold = treasure"]
+    folder = write(tmp_path / "r", {"src/map.py": "\n".join(lines), "docs/map.md": "treasure map"})
+    for here, repo, path in (("r", ".", "src/map.py"), ("r/docs", "..", "../src/map.py"), (".", "r", "r/src/map.py")):
+        monkeypatch.chdir(tmp_path / here)
+        done = explore_here("--repo", repo, "treasure of gold?", NATLANG_CACHE=cache)
+        assert done.stdout.splitlines()[:2] == [f"{path}:10   # treasure", f"{path}:101  gold = treasure"]
+    monkeypatch.chdir("/")
+    first = explore_here("--repo", str(folder), "treasure of gold?", NATLANG_CACHE=cache).stdout.partition(":")[0]
+    assert Path(first).samefile(folder / "src/map.py")
+
+
+def test_source_files_beside_the_best_stand_apart(sums: Path, cache: str) -> None:
+    done = explore_here("--repo", str(sums), "sums total", "--top", "1", NATLANG_CACHE=cache)
+    assert [line.rpartition("/")[2].partition(":")[0] for line in done.stdout.splitlines()] == [
+        "README.md",
+        "",
+        "total.py",
+    ]
 
 
 def test_nothing_that_is_shown_steers_the_terminal(tmp_path: Path, cache: str) -> None:
@@ -58,13 +81,16 @@ def test_nothing_that_is_shown_steers_the_terminal(tmp_path: Path, cache: str) -
 
 
 def test_the_editor_is_opened_at_the_line(sums: Path, tmp_path: Path, cache: str) -> None:
+    write(sums, {"src/back\\slash.py": "jewels = 1\n"})
     script = tmp_path / "editor"
-    script.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/given\n')
+    script.write_text(f'#!/bin/sh\nprintf "%s " "$@" > {tmp_path}/given\n')
     script.chmod(0o755)
     given = {"EDITOR": f"{script} --wait", "VISUAL": "", "NATLANG_CACHE": cache}
     done = explore_here("--repo", str(sums), "total of numbers?", "--open", **given)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "given").read_text() == f"--wait +1 {sums}/src/total.py\n"
+    assert (tmp_path / "given").read_text() == f"--wait +1 {sums}/src/total.py "
+    explore_here("--repo", str(sums), "jewels?", "--open", **given)
+    assert (tmp_path / "given").read_text() == f"--wait +1 {sums}/src/back\\slash.py "
     given["EDITOR"] = "/nowhere/editor"
     assert "cannot be started" in refused(explore_here("--repo", str(sums), "total of numbers?", "--open", **given))
 

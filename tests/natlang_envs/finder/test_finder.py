@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 import time
 from collections.abc import Callable
 from multiprocessing import get_context
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from natlang_envs.errors import UsageError
+from natlang_envs.files import alone
 from natlang_envs.finder import FileIndex, find
 from natlang_envs.finder.documents import kind_of
 from natlang_envs.finder.engines import ENGINES, engine_name
@@ -63,6 +65,28 @@ def test_the_file_and_its_line_are_found_by_pieces_of_its_names(make: Make) -> N
     assert (best.path, best.kind, best.fits) == ("bank/accounts.py", "code", True)
     assert [each.number for each in best.lines] == [1, 2]
     assert best.lines[1].text == "def payInterest(self, rate):"
+
+
+def test_the_lines_shown_are_where_the_words_meet_and_the_second_adds_to_the_first(tmp_path: Path, engine: str) -> None:
+    lines = [
+        "retry",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "def wait():",
+        "    # the delay of a retry",
+        "",
+        "",
+        "",
+        "",
+        "retry the delay",
+        "limit",
+    ]
+    folder = write(tmp_path / "r", {"a.py": "\n".join(lines)})
+    (found,) = find(FileIndex(open_repository(folder), engine), "delay of a retry, and its limit")
+    assert [each.number for each in found.lines] == [13, 14]
 
 
 def test_source_files_stand_beside_pages_and_tests_that_fit_better(make: Make) -> None:
@@ -184,6 +208,59 @@ def test_beside_another_writer_the_index_is_used_as_it_was_and_says_so(
     assert paths(make(), "overdraft") == ["bank/new.py"]
 
 
+def test_two_that_index_at_once_leave_each_other_alone(bank: Path, engine: str) -> None:
+    beside: list[FileIndex] = []
+
+    def tell(_done: int, _total: int) -> None:
+        if not beside:
+            beside.append(FileIndex(open_repository(bank), engine))
+
+    index = FileIndex(open_repository(bank, again=True), engine, tell=tell)
+    assert paths(index, "write the ledger") == paths(beside[0], "write the ledger") != []
+    read: list[int] = []
+    FileIndex(open_repository(bank), engine, tell=lambda done, _total: read.append(done))
+    assert read == []
+
+
+def test_two_that_only_ask_say_nothing_of_each_other(make: Make, cache: Path) -> None:
+    make()
+    (folder,) = cache.glob("finder/*")
+    with alone(folder):
+        index = make()
+    assert (index.note, paths(index, "write the ledger")[0]) == ("", "bank/ledger.py")
+
+
+def _index_with_little_room(folder: Path, engine: str, found) -> None:  # type: ignore[no-untyped-def]
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000))  # bytes of a file: as if the disk were full
+    found.put(paths(FileIndex(open_repository(folder), engine), "write the ledger"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+def test_a_disk_that_is_full_costs_only_time(bank: Path, engine: str) -> None:
+    context = get_context("spawn")
+    found = context.Queue()
+    other = context.Process(target=_index_with_little_room, args=(bank, engine, found))
+    other.start()
+    assert found.get(timeout=60)[0] == "bank/ledger.py"
+    other.join(30)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_an_interrupted_index_is_made_by_the_next_question(bank: Path, engine: str, again: bool) -> None:
+    def interrupt(done: int, _total: int) -> None:
+        if done == 1:
+            raise KeyboardInterrupt
+
+    if again:
+        FileIndex(open_repository(bank), engine)
+        write(bank, {path: f"{content}\n# changed\n" for path, content in FILES.items()})
+    with pytest.raises(KeyboardInterrupt):
+        FileIndex(open_repository(bank, again=True), engine, tell=interrupt)
+    assert paths(FileIndex(open_repository(bank), engine), "write the ledger")[0] == "bank/ledger.py"
+
+
 def test_a_writer_that_was_killed_leaves_a_usable_index(make: Make, bank: Path, cache: Path, engine: str) -> None:
     make()
     (folder,) = [each for each in cache.glob("finder/*/*") if each.is_dir()]
@@ -205,6 +282,7 @@ def test_odd_files_are_no_trouble(tmp_path: Path, engine: str) -> None:
             "empty.py": "",
             "binary.bin": b"\0" * 5_000 + b"treasure",
             "minified.js": "var treasure=1;" * 80_000,
+            "long.txt": "island\n" * 150_000 + "treasure\n",
             "sixteen.txt": "a hidden treasure".encode("utf-16"),
             "latin.txt": "Sch\xe4tze sind treasure".encode("latin-1"),
             "сокровище.py": "сокровище = 1\n",
@@ -221,8 +299,9 @@ def test_odd_files_are_no_trouble(tmp_path: Path, engine: str) -> None:
     }
     assert paths(index, "где сокровище?") == ["сокровище.py"]
     assert paths(index, "宝物") == ["宝物/場所.py"]
-    for each in find(index, "treasure", top=9):
+    for each in find(index, "treasure island", top=9):
         assert all(len(line.text) <= 161 for line in each.lines)
+        assert each.path != "long.txt" or {line.text for line in each.lines} == {"island"}
 
 
 def test_a_file_that_changes_while_it_is_indexed_is_read_by_the_next_question(bank: Path, engine: str) -> None:
@@ -282,9 +361,9 @@ def test_any_text_is_a_question(shared: FileIndex, text: str) -> None:
     [
         ("src/a.py", "code"),
         ("a.rs", "code"),
-        ("tests/a.py", "other"),
-        ("src/a_test.go", "other"),
-        ("web/a.spec.ts", "other"),
+        ("tests/a.py", "tests"),
+        ("src/a_test.go", "tests"),
+        ("web/a.spec.ts", "tests"),
         ("docs/conf.py", "docs"),
         ("README", "docs"),
         ("man/git.1", "docs"),

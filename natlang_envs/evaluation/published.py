@@ -1,0 +1,115 @@
+"""Published players: a small JSON file that names all files of an agent by SHA-256, and the files themselves.
+
+NAME.json stands beside the folder `files/`, which holds each file, compressed, under its SHA-256: players that have a
+file in common share it. So the SHA-256 of NAME.json stands for everything that the agent is made of.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from natlang_envs.errors import UsageError
+from natlang_envs.files import write_whole
+
+FILES = "files"  # the folder beside NAME.json
+_FORMAT = 1
+_MOST_NAMED = 64
+_MOST_TEXT = 64 * 1024  # of NAME.json
+_MOST_PACKED = 16 * 1024 * 1024
+_MOST_UNPACKED = 64 * 1024 * 1024
+_NAME = re.compile(r"[a-z0-9_-]+(/[a-z0-9_-]+)?\.[a-z0-9.]+")  # a file of a run, or of a folder in it
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def publish(player: Path, policy: str, contents: Mapping[str, bytes]) -> Path:
+    """Write a player.
+
+    Args:
+        player: The file NAME.json.
+        policy: What of it plays, for the loader.
+        contents: What its files hold, by their names.
+    """
+    named: dict[str, str] = {}
+    for name, content in contents.items():
+        packed = gzip.compress(content, mtime=0)
+        named[name] = hashlib.sha256(packed).hexdigest()
+        if not (file := _file(player, named[name])).exists():
+            write_whole(file, packed)
+    told = {"format": _FORMAT, "policy": policy, "files": dict(sorted(named.items()))}
+    write_whole(player, (json.dumps(told, indent=2) + "\n").encode())
+    return player
+
+
+def is_published(path: Path) -> bool:
+    """Return whether what stands behind the colon of `--agent name:path` is a published player."""
+    return path.suffix == ".json" and path.is_file()
+
+
+def published_files(player: Path) -> tuple[str, dict[str, Path]]:
+    """Return what of a published player plays, and where each of its files is; all have the SHA-256 that it names.
+
+    Raises:
+        UsageError: It is no published player, or a file is missing or another one.
+    """
+    try:
+        read: Any = json.loads(_read(player, _MOST_TEXT), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        said = str(error) if isinstance(error, UsageError) else f"{player} is no published player"
+        raise UsageError(f"{said}: make one with `reflect-rl publish`") from None
+    told = cast("dict[str, Any]", read if isinstance(read, dict) else {})
+    policy, files = told.get("policy"), told.get("files")
+    if set(told) != {"format", "policy", "files"} or told["format"] != _FORMAT or not isinstance(policy, str):
+        raise UsageError(f"{player} is no published player of format {_FORMAT}: make one with `reflect-rl publish`")
+    if not isinstance(files, dict) or not 0 < len(named := cast("dict[str, Any]", files)) <= _MOST_NAMED:
+        raise UsageError(f"{player} names no files: make it with `reflect-rl publish`")
+    found: dict[str, Path] = {}
+    for name, digest in named.items():
+        if not _NAME.fullmatch(name) or not _DIGEST.fullmatch(str(digest)):
+            raise UsageError(f"{player} names {name[:80]!r}, which is no file of a player")
+        file = found[name] = _file(player, str(digest))
+        if hashlib.sha256(_read(file, _MOST_PACKED)).hexdigest() != digest:
+            raise UsageError(f"{file} has not the SHA-256 of its name: it was changed, or is damaged")
+    return policy, found
+
+
+def unpacked(file: Path) -> bytes:
+    """Return what a file of a published player holds.
+
+    Raises:
+        UsageError: It is not compressed as it should be, or is too large.
+    """
+    reader = zlib.decompressobj(31)
+    try:
+        content = reader.decompress(_read(file, _MOST_PACKED), _MOST_UNPACKED)
+    except zlib.error:
+        content = b""
+    if not reader.eof or reader.unused_data:
+        raise UsageError(f"{file} is no gzip file of at most {_MOST_UNPACKED >> 20} MiB: publish the player again")
+    return content
+
+
+def _file(player: Path, digest: str) -> Path:
+    return player.parent / FILES / f"{digest}.gz"
+
+
+def _read(path: Path, most: int) -> bytes:
+    if path.is_symlink() or not path.is_file():
+        raise UsageError(f"{path} is missing or is no plain file")
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise UsageError(f"{path} is larger than {most >> 10} KiB")
+    return content
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise UsageError("a published player names a file twice")
+    return dict(pairs)

@@ -1,0 +1,120 @@
+"""Trained players as files that a repository can hold: weights in 6 bits, played as they are published.
+
+Each row of a matrix is kept as whole numbers of -31 to 31 and one scale; vectors stay as they are. Compressed, two
+players of a million weights take 1.5 MB; 8 bits would take a third more. Rounding makes a published player another
+agent than the run that it comes from, so it is evaluated for itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation import published
+from reference_agent.run.stages import CONFIG, read_config
+
+_SCALE = ".scale"
+_WEIGHTS = ".safetensors"
+_LARGEST = 31
+# What `LanguageModel.save` writes: nothing else is published or read, no code in particular.
+_PLAYER_FILES = frozenset(
+    {
+        "config.json",
+        "generation_config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "special_tokens_map.json",
+        "chat_template.jinja",
+        "adapter_config.json",
+        "adapter_model.safetensors",
+        "base.sha256",
+    }
+)
+
+
+def publish(run: Path, policy: str, player: Path) -> Path:
+    """Write the players of a run as a published player, and return its file.
+
+    Args:
+        run: A folder of `reflect-rl train`.
+        policy: `"policy"`, or `"policy-sft"`, the policy before RL.
+        player: The file NAME.json; weights go to `files/` beside it.
+
+    Raises:
+        UsageError: Training has not ended, or weights are not finite.
+    """
+    config = read_config(run)
+    folders = [policy]
+    if config.reflect and config.players != "one":
+        folders.append("reflector")
+    if config.model.is_tiny and config.model.lora_rank:
+        folders.append("base")
+    contents = {CONFIG: (run / CONFIG).read_bytes()}
+    for folder in folders:
+        if not (run / folder).is_dir():
+            raise UsageError(f"{run / folder} is missing: finish training with `reflect-rl train --out {run}`")
+        for file in sorted((run / folder).iterdir()):
+            if file.name in _PLAYER_FILES:
+                content = file.read_bytes()
+                contents[f"{folder}/{file.name}"] = rounded(content, file) if file.suffix == _WEIGHTS else content
+    return published.publish(player, policy, contents)
+
+
+def unpack(player: Path, run: Path) -> str:
+    """Write a published player's files as those of a run, and return the name of its policy.
+
+    Raises:
+        UsageError: It is no published player, or a file is not what it should be.
+    """
+    policy, files = published.published_files(player)
+    for name, file in files.items():
+        folder, _, last = name.rpartition("/")
+        if name != CONFIG and (last not in _PLAYER_FILES or folder not in (policy, "reflector", "base")):
+            raise UsageError(f"{player} names {name}, which is no file of a player")
+        (run / folder).mkdir(exist_ok=True)
+        content = published.unpacked(file)
+        (run / name).write_bytes(read_rounded(content, file) if name.endswith(_WEIGHTS) else content)
+    if policy not in ("policy", "policy-sft"):
+        raise UsageError(f'{player} names the policy {policy[:40]!r}: it must be "policy" or "policy-sft"')
+    return policy
+
+
+def rounded(weights: bytes, file: Path) -> bytes:
+    """Return the content of a safetensors file with its matrices rounded."""
+    packed: dict[str, torch.Tensor] = {}
+    for name, weight in load(weights).items():
+        if not bool(weight.isfinite().all()):
+            raise UsageError(f"{file} has weights that are not finite: train again")
+        if weight.ndim < 2:
+            packed[name] = weight.float()
+            continue
+        scale = weight.float().abs().amax(dim=-1, keepdim=True).clamp(min=1e-12) / _LARGEST
+        packed[name] = (weight.float() / scale).round().to(torch.int8)
+        packed[name + _SCALE] = scale
+    return save(packed, {"format": "pt"})
+
+
+def read_rounded(packed: bytes, file: Path) -> bytes:
+    """Return the content of the safetensors file that `rounded` packed.
+
+    Raises:
+        UsageError: It is none.
+    """
+    try:
+        read = load(packed)
+        weights: dict[str, torch.Tensor] = {}
+        for name, weight in read.items():
+            if weight.dtype == torch.int8:
+                weights[name] = weight.float() * read[name + _SCALE]
+            elif not name.endswith(_SCALE):
+                weights[name] = weight.float()
+    except (SafetensorError, KeyError, RuntimeError):
+        raise UsageError(f"{file} holds no weights of a published player: publish the player again") from None
+    if not all(bool(weight.isfinite().all()) for weight in weights.values()):
+        raise UsageError(f"{file} has weights that are not finite: train again")
+    return save(weights, {"format": "pt"})
