@@ -7,6 +7,7 @@ runner           plays a protocol with an agent and keeps the run
 playing          plays episodes: several in step, or by players in threads
 workers          players in other processes, or on a Ray cluster
 recording        an environment that a loop of one's own plays, and that writes the same run
+published        trained players as small files that name each other by SHA-256
 runs             a run on disk: run.json, the recording, the journal of an unfinished run
 chat_endpoint    an OpenAI-compatible endpoint: asks, waits and tries again
 chat_connection  where it is and how it is reached, by environment variables

@@ -8,6 +8,7 @@ inputs       what a folder's result was made from
 data_card    what is in a data set, counted
 stages       a run's folder: settings, start model, stages before RL, players
 pipeline     Algorithm 1 from end to end
+published    trained players as files that a repository can hold
 agent        the trained players on a protocol
 command      `reflect-rl`
 """
