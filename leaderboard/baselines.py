@@ -26,6 +26,9 @@ DESCRIPTIONS = {
     "oracle": "Follows the environment's own plan: the upper bound.",
     "reference": "Follows the environment's own plan, made with full knowledge; it need not be the shortest.",
     "expert": "Searches the room and sees only what an agent sees; demonstrations are made from it.",
+    "bm25": "Reads all files before its first command, ranks them by BM25, and names the first.",
+    "first-hit": "Searches for the three rarest words and names what the lists speak for. Unlearned.",
+    "first-hit-reader": "Searches for the four rarest words, reads what the lists speak for, counts words. Unlearned.",
 }
 REFERENCE_LINES = ("random-legal", "oracle", "reference")  # they see more than a player
 _DISCLOSURE = "Nothing was trained."

@@ -69,6 +69,7 @@ ENVIRONMENTS: tuple[Registration, ...] = (
         _SEARCH,
         "Find the file of a repository that answers a question, by searching for words in all files.",
         {"order": "lines", "horizon": 15},
+        baselines=(*PLANNED, "bm25", "first-hit", "first-hit-reader"),
     ),
     _alfworld("ALFWorld-TomatoMicrowave", _TOMATO, "Find a tomato in a kitchen and put it into the microwave."),
     _alfworld("ALFWorld", {"horizon": 50}, "Do a household task: find things, clean, heat or cool them, place them."),

@@ -17,6 +17,7 @@ from natlang_envs.evaluation.agents import AgentInput, Decision
 from natlang_envs.repository.texts import EXIT
 from natlang_envs.repository.words import content_words, stem
 
+_HEAD = re.compile(r".*: [\d,]+ lines in ([\d,]+) of all ([\d,]+) files")
 _ROW = re.compile(r"(.+?) \((\d[\d,]*) lines?\): (.*)")
 _SATURATION = 3  # matching lines at which a further one counts half
 
@@ -49,18 +50,26 @@ def read_list(feedback: str) -> dict[str, ListedFile]:
     return {row[1]: ListedFile(at, int(row[2].replace(",", "")), row[3]) for at, row in enumerate(rows) if row}
 
 
+def read_counts(feedback: str) -> tuple[int, int]:
+    """Return how many files a search found, and how many there are, from what it showed; 0 and 0 from anything else."""
+    head = _HEAD.match(feedback)
+    return (int(head[1].replace(",", "")), int(head[2].replace(",", ""))) if head else (0, 0)
+
+
 class Notes:
     """What a player knows from the steps so far.
 
     Attributes:
         lists: The files that each search listed, by its word.
         texts: What was read of each file.
+        rarity: How rare each word is: in the repository, as its list tells, or in general.
         add_up: Whether searches add up (`order="ranked"`), so that the last list is the best.
     """
 
     def __init__(self, view: AgentInput) -> None:
         self.question = question_of(view)
         self.asked = [stem(word) for word in asked_words(self.question)]
+        self.rarity = {word: general_rarity(word) for word in self.asked}
         self.lists: dict[str, dict[str, ListedFile]] = {}
         self.texts: dict[str, str] = {}
         self.add_up = False
@@ -69,18 +78,21 @@ class Notes:
             if verb == "search":
                 self.lists[value] = read_list(step.feedback)
                 self.add_up |= ", " in step.feedback.partition(":")[0]
+                found, files = read_counts(step.feedback)
+                if files and not self.add_up:
+                    self.rarity[stem(value)] = math.log((files + 1) / (found + 1))
             elif verb == "cat":
                 self.texts[value] = self.texts.get(value, "") + step.feedback
 
     def scores(self) -> dict[str, float]:
         """Return what speaks for each file that was listed: rare words, many lines, and words of path and lines."""
-        total = sum(map(general_rarity, self.asked)) or 1.0
+        total = sum(self.rarity.values()) or 1.0
         found: dict[str, float] = {}
         seen: dict[str, set[str]] = {}
         lists = list(self.lists.items())
         for word, files in lists[-1:] if self.add_up else lists:
             for path, file in files.items():
-                listed = general_rarity(word) * file.lines / (file.lines + _SATURATION) / total
+                listed = self.rarity[stem(word)] * file.lines / (file.lines + _SATURATION) / total
                 found[path] = found.get(path, 0.0) + (1 / (1 + file.rank) if self.add_up else listed)
                 seen.setdefault(path, set(content_words(path))).update(content_words(file.first))
         for path in found:
@@ -91,8 +103,8 @@ class Notes:
 
     def cover(self, words: set[str]) -> float:
         """Return the share of the question's words, weighed by rarity, that are found in some words."""
-        total = sum(map(general_rarity, self.asked)) or 1.0
-        return sum(general_rarity(word) for word in self.asked if any(matches(word, each) for each in words)) / total
+        total = sum(self.rarity.values()) or 1.0
+        return sum(rarity for word, rarity in self.rarity.items() if any(matches(word, each) for each in words)) / total
 
 
 class FirstHitAgent:

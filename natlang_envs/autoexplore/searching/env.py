@@ -27,8 +27,9 @@ class AutoExploreSearchEnv(NatLangEnv):
     ## Observation Space
     `UnicodeText`: the task, the list of the last search, the steps left and what the last command showed, each below a
     heading; right after a search, that is the list. A list tells how many lines match in how many of all files, and of
-    at most ten files the path, the number of lines that match, and the first of them, cut to 100 characters. `cat`
-    shows a file as in AutoExplore: the first `file_budget` characters, and the next ones when it is given again.
+    at most ten files the path, the number of lines that match, and the first of them, cut to 100 characters; not how
+    long the file is: with it, reading would matter less. `cat` shows a file as in AutoExplore: the first `file_budget`
+    characters, and the next ones when it is given again.
 
     ## Action Space
     `CommandText`, in this order, never more than 40: `search WORD` for each word of the question that says something,

@@ -1,0 +1,74 @@
+"""Trains a searcher for each seed into a folder; a seed that is there already is left alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from safetensors.torch import save
+
+from natlang_envs.autoexplore.tasks import LABELLED
+from natlang_envs.errors import UsageError
+from natlang_envs.files import only_process, write_whole
+from reference_agent.families.autoexplore.searcher.games import load_questions
+from reference_agent.families.autoexplore.searcher.judge import Judge, load_judge
+from reference_agent.families.autoexplore.searcher.training import Settings, imitate, reinforce, shares
+
+SETTINGS = "settings.json"
+STAGES = ("imitation", "reward")
+
+
+class Result(NamedTuple):
+    """A judge, and the shares of validation games that it wins greedily and sampled, natural and hard."""
+
+    weights: Path
+    greedy: tuple[float, ...]
+    sampled: tuple[float, ...]
+
+
+def train_searchers(
+    out: Path, seeds: int, settings: Settings, report: Callable[[str, int, int, float], None], dataset: str = LABELLED
+) -> list[Result]:
+    """Teach a judge for each seed, by imitation and then by reward, and keep what does best on validation.
+
+    Args:
+        out: Gets `seed0/imitation.safetensors`, `seed0/reward.safetensors` and so on.
+        seeds: How many judges; they begin with other weights and see the questions in another order.
+        settings: How long and how fast they learn.
+        report: Called with a stage, a step, the steps, and the share of validation games won.
+        dataset: `"labelled"`, or `"embedded"` for a try in seconds.
+
+    Raises:
+        UsageError: The folder holds judges of other settings.
+    """
+    torch.set_num_threads(1)
+    out.mkdir(parents=True, exist_ok=True)
+    with only_process(out):
+        _claim(out, settings, dataset)
+        train, validation = (load_questions(split, dataset) for split in ("train", "validation"))
+        found: list[Result] = []
+        for seed in range(seeds):
+            folder = out / f"seed{seed}"
+            folder.mkdir(exist_ok=True)
+            torch.manual_seed(seed)
+            judge = Judge()
+            for stage, teach in zip(STAGES, (imitate, reinforce), strict=True):
+                weights = folder / f"{stage}.safetensors"
+                if not weights.exists():
+                    teach(judge, train, validation, settings, seed, partial(report, f"seed {seed}, {stage}"))
+                    write_whole(weights, save(dict(judge.state_dict())))
+                judge = load_judge(weights)
+                found.append(Result(weights, shares(judge, validation, False), shares(judge, validation, True)))
+    return found
+
+
+def _claim(out: Path, settings: Settings, dataset: str) -> None:
+    told = json.dumps({"dataset": dataset, **settings._asdict()}, indent=2) + "\n"
+    file = out / SETTINGS
+    if file.exists() and file.read_text("utf-8") != told:
+        raise UsageError(f"{out} holds searchers of other settings: choose another folder")
+    write_whole(file, told.encode())

@@ -1,0 +1,117 @@
+"""The judge that plays AutoExplore-Search: it learns, resumes, plays by the rules that it learned, refuses the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+
+from natlang_envs.autoexplore.tasks import RepositoryTasks
+from natlang_envs.env import NatLangEnv
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation import AgentInput, evaluate, load_agent
+from natlang_envs.evaluation.protocols import Episode, Protocol
+from natlang_envs.prompt import PathStep
+from reference_agent.families.autoexplore.searcher.agent import SearcherAgent
+from reference_agent.families.autoexplore.searcher.games import Games, Questions, load_questions
+from reference_agent.families.autoexplore.searcher.judge import Judge
+from reference_agent.families.autoexplore.searcher.run import Result, train_searchers
+from reference_agent.families.autoexplore.searcher.training import Settings, draw, play, shares
+
+ID = "NatLang/AutoExplore-Search-v0"
+SHORT = Settings(epochs=20, updates=2, imitation_rate=2e-2)
+
+
+def silent(*_: object) -> None:
+    """Report nothing."""
+
+
+@pytest.fixture(scope="module")
+def questions() -> Questions:
+    return load_questions("train", "embedded")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
+    return train_searchers(tmp_path_factory.mktemp("searcher"), 1, SHORT, silent, "embedded")
+
+
+def weights_of(results: list[Result]) -> list[bytes]:
+    return [each.weights.read_bytes() for each in results]
+
+
+def test_imitation_names_what_the_teacher_names_and_reads_before_it_does(
+    trained: list[Result], questions: Questions
+) -> None:
+    torch.manual_seed(0)
+    assert sum(shares(Judge(), questions, sampled=True)) + 0.1 < sum(shares(load(trained[0]), questions, sampled=True))
+    games = Games(questions.rows(torch.arange(len(questions.hard))))
+    judge = load(trained[0])
+    while not games.over.all():
+        games.act(*draw(judge(games.known, games.state()), None))
+    assert games.read.sum(1).mean() >= 1
+
+
+def load(result: Result) -> Judge:
+    return SearcherAgent(result.weights).judge
+
+
+def test_training_repeats_by_its_seed_and_goes_on_where_it_was_stopped(trained: list[Result], tmp_path: Path) -> None:
+    for each in trained[:1]:  # stopped after the imitation
+        (tmp_path / "seed0").mkdir()
+        (tmp_path / "seed0" / each.weights.name).write_bytes(each.weights.read_bytes())
+    resumed = train_searchers(tmp_path, 1, SHORT, silent, "embedded")
+    assert weights_of(resumed) == weights_of(trained)
+    again = train_searchers(tmp_path / "again", 1, SHORT, silent, "embedded")
+    assert weights_of(again) == weights_of(trained)
+    with pytest.raises(UsageError, match="holds searchers of other settings: choose another folder"):
+        train_searchers(tmp_path, 1, SHORT._replace(updates=11), silent, "embedded")
+
+
+def played(agent: SearcherAgent, split: str) -> Iterator[tuple[NatLangEnv, list[str], bool]]:
+    """Yield the environment, the commands and the success of each game of a split."""
+    env: Any = gym.make(ID, dataset="embedded", split=split)
+    for task_id in sorted(RepositoryTasks(split, None, "embedded").ids()):
+        observation, info = env.reset(options={"task_id": task_id})
+        path: list[PathStep] = []
+        terminated = False
+        while not terminated:
+            rng = np.random.default_rng(0)
+            view = AgentInput(info["task"], tuple(path), observation, info["admissible_commands"], rng)
+            command = agent(view)
+            assert command in info["admissible_commands"]
+            observation, _, terminated, _, info = env.step(command)
+            path.append(PathStep(command, info["feedback"]))
+        yield env.unwrapped, [step.action for step in path], info["success"]
+
+
+def test_the_agent_wins_the_games_that_training_said_it_would(trained: list[Result]) -> None:
+    agent = SearcherAgent(trained[-1].weights)
+    won = [success for _, _, success in played(agent, "validation")]
+    assert won == play(agent.judge, load_questions("validation", "embedded")).tolist()
+    assert trained[-1].greedy == (sum(won) / len(won),)
+
+
+def test_sampling_repeats_by_the_numbers_of_an_episode(trained: list[Result]) -> None:
+    drawn = SearcherAgent(trained[-1].weights, sampling=True)
+    first, again = ([commands for _, commands, _ in played(drawn, "validation")] for _ in range(2))
+    assert first == again
+    assert first != [commands for _, commands, _ in played(SearcherAgent(trained[-1].weights), "validation")]
+
+
+def test_bad_input_is_refused_in_a_line(trained: list[Result], tmp_path: Path) -> None:
+    for name in ("searcher", "searcher-sample"):
+        with pytest.raises(UsageError, match=f"agent {name} needs weights: write --agent {name}:FILE"):
+            load_agent(f"{name}:")
+    (tmp_path / "other.safetensors").write_bytes(b"nothing")
+    for path in (tmp_path / "missing", tmp_path / "other.safetensors", tmp_path):
+        with pytest.raises(UsageError, match=r"holds no searcher: name a \.safetensors file of `reflect-rl search`"):
+            load_agent(f"searcher:{path}")
+    walking = Protocol("a/b", "NatLang/AutoExplore-v0", {}, 15, 1, (Episode("bike-workshop/01", 0),), "")
+    with pytest.raises(UsageError, match="give it NatLang/AutoExplore-Search-v0"):
+        evaluate(load_agent(f"searcher:{trained[0].weights}"), walking)
