@@ -1,9 +1,8 @@
-"""BM25: retrieval over all contents, which no player can read; and the words that questions and files are made of."""
+"""BM25: retrieval over all contents, which no player can read."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
@@ -14,39 +13,12 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from natlang_envs.repository.texts import EXIT
 from natlang_envs.repository.tree import Repository
+from natlang_envs.repository.words import question_words, words_of
 
 LARGEST = 1 << 20  # bytes of a file that are looked at
 _SATURATION, _LENGTH = 1.5, 0.75  # BM25's k1 and b
 _TRIED = 20  # files that are named if there is a way to them
 _OPENING = 5  # lines with something on them, at the top of a file, whose words count twice: they say what it is about
-_WORD = re.compile(r"[^\W_]+")
-_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|e|s)$")  # crude, and the same for questions and files
-_COMMON = frozenset(
-    _WORD.findall(
-        "a an and are as at be been by can did do does for from get has have how i if in is it its long many may more "
-        "most much must my no not of on or somebody someone than that the their there this to was were what when where "
-        "which who whom whose why will with you your "
-        # What questions about code ask with: the file in question does a thing, and does not say that it does.
-        "calculate calculated compute computed define defined done happen happens implement implemented made"
-    )
-)
-
-
-def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case and without their endings."""
-    return [stem(word) for word in _WORD.findall(text.lower())]
-
-
-@lru_cache(maxsize=100_000)
-def stem(word: str) -> str:
-    """Return a word without an ending such as that of a plural."""
-    return _ENDING.sub("", word)
-
-
-def question_words(question: str) -> tuple[str, ...]:
-    """Return the distinct words of a question that say something, sorted; all of them where none does."""
-    distinct = set(_WORD.findall(question.lower()))
-    return tuple(sorted({stem(word) for word in distinct - _COMMON or distinct}))
 
 
 class Ranked(NamedTuple):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import NamedTuple
 
-from natlang_envs.autoexplore.baselines import question_words, words_of
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from natlang_envs.repository.texts import EXIT, NEXT, PREVIOUS, UP, read_steps_left
+from natlang_envs.repository.words import question_words, words_of
 
 ENOUGH = 0.6  # the share of a question's words at which the depth-first search stops looking
 

@@ -11,7 +11,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from natlang_envs.autoexplore.baselines import question_words, words_of
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.autoexplore.tasks import RepositoryTasks
 from natlang_envs.errors import UsageError
@@ -19,6 +18,7 @@ from natlang_envs.evaluation import AgentInput, evaluate, load_protocol
 from natlang_envs.evaluation.agents import Decision
 from natlang_envs.evaluation.protocols import Episode
 from natlang_envs.prompt import PathStep
+from natlang_envs.repository.words import question_words, words_of
 from reference_agent.baselines.likelihood import LikelihoodAgent, load
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.run.config import ModelConfig

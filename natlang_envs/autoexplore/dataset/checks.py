@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from natlang_envs.autoexplore.baselines import LARGEST, bm25_of, question_words, words_of
+from natlang_envs.autoexplore.baselines import LARGEST, bm25_of
 from natlang_envs.autoexplore.dataset.labels import RANKED, Difficulty, Evidence, Label
 from natlang_envs.autoexplore.dataset.near_duplicates import near_pairs
 from natlang_envs.autoexplore.dataset.shipped import licence_of_quotes
@@ -14,6 +14,7 @@ from natlang_envs.autoexplore.episode import HORIZON
 from natlang_envs.repository.navigation import navigation_of
 from natlang_envs.repository.texts import FILE_BUDGET, MAX_QUESTION
 from natlang_envs.repository.tree import Repository
+from natlang_envs.repository.words import question_words, words_of
 
 SHORTEST_QUESTION, SHORTEST_EVIDENCE, LONGEST_EVIDENCE = 15, 10, 300  # characters
 _WORD = re.compile(r"[\w./-]+")

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from natlang_envs.autoexplore.baselines import question_words, stem, words_of
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.env import NatLangEnv
 from natlang_envs.prompt import PathStep
 from natlang_envs.repository.texts import NEXT, PREVIOUS, UP
+from natlang_envs.repository.words import question_words, stem, words_of
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Sayings, agrees, listing
 
 FAMILY = "autoexplore"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from natlang_envs import UsageError
-from natlang_envs.autoexplore.baselines import Bm25, question_words
+from natlang_envs.autoexplore.baselines import Bm25
 from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.autoexplore.search import DepthFirstSearch
 from natlang_envs.autoexplore.tasks import RepositoryTasks
@@ -20,6 +20,7 @@ from natlang_envs.evaluation import evaluate
 from natlang_envs.evaluation.agents import is_privileged, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.repository.tree import open_repository
+from natlang_envs.repository.words import question_words
 from natlang_envs.trajectory import Trajectory
 from tests.support.folders import write
 
