@@ -100,7 +100,11 @@ TRAININGS = {
     ),
     "tomato-best": Training(
         "alfworld-tomato/best",
-        (*_both("reflect-rl-best", TOMATO), ("policy", "reflect-rl-tomato", ALFWORLD)),
+        (
+            *_both("reflect-rl-best", TOMATO),
+            ("policy", "reflect-rl-tomato", ALFWORLD),
+            ("policy-sft", "sft-tomato", ALFWORLD),
+        ),
         _TOMATO,
     ),
     "alfworld-sft-only": Training("alfworld/sft-only", (("policy-sft", "sft-only", ALFWORLD),), _ALFWORLD),
@@ -147,6 +151,8 @@ def _rows(run: Path, commit: str) -> list[tuple[Path, str]]:
     training, seed, config = TRAININGS[found[1]], found[2], read_config(run)
     entries: list[tuple[Path, str]] = []
     for policy, name, board in training.rows:
+        if not (run / policy).exists():  # RL goes on; the row before it is there
+            continue
         before = "-sft" if policy == "policy-sft" else ""
         player = publish(run, policy, CHECKPOINTS / f"{found[1]}{before}-seed{seed}.json")
         agent = f"reflect-rl{'-sample' if board in _DRAWN else ''}:{player}"
