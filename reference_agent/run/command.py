@@ -204,6 +204,30 @@ def collect(config: Preset = None, out: Out = _OUT, setting: Settings = None) ->
 
 
 @app.command()
+def search(
+    out: Annotated[Path, typer.Option(help="Gets seed0/imitation.safetensors, seed0/reward.safetensors and so on.")],
+    seeds: Annotated[int, typer.Option(min=1, help="How many judges.")] = 3,
+    epochs: Annotated[int, typer.Option(min=0, help="Passes over the training questions in imitation.")] = 5,
+    updates: Annotated[int, typer.Option(min=0, help="Updates by reward.")] = 80,
+    dataset: Annotated[str, typer.Option(help="labelled, or embedded for a try in seconds.")] = "labelled",
+) -> None:
+    """Train a small judge for AutoExplore-Search, by imitation and then by reward. A seed that is there is left alone."""
+    from natlang_envs.autoexplore.tasks import EMBEDDED, LABELLED
+    from reference_agent.families.autoexplore.searcher.run import train_searchers
+    from reference_agent.families.autoexplore.searcher.training import Settings
+
+    one_of("dataset", dataset, (LABELLED, EMBEDDED))
+    settings = Settings(epochs=epochs, updates=updates)
+    with bars() as progress:
+        found = train_searchers(out, seeds, settings, partial(show_step, progress, ""), dataset)
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    table = Table("weights", "validation, natural and hard, %", "sampled, %")
+    for weights, *won in found:
+        table.add_row(str(weights), *(" and ".join(f"{100 * share:.1f}" for share in each) for each in won))
+    console.print(table)
+
+
+@app.command()
 def publish(
     run: Annotated[Path, typer.Argument(help="A run's folder; RUN/policy-sft is the policy before RL.")],
     player: Annotated[Path, typer.Argument(metavar="NAME.json", help="The player; weights go to files/ beside it.")],
