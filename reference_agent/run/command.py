@@ -211,7 +211,7 @@ def search(
     updates: Annotated[int, typer.Option(min=0, help="Updates by reward.")] = 80,
     dataset: Annotated[str, typer.Option(help="labelled, or embedded for a try in seconds.")] = "labelled",
 ) -> None:
-    """Train a small judge for AutoExplore-Search, by imitation and then by reward. A seed that is there is left alone."""
+    """Train small judges for AutoExplore-Search, by imitation, then by reward; a seed that is there is left alone."""
     from natlang_envs.autoexplore.tasks import EMBEDDED, LABELLED
     from reference_agent.families.autoexplore.searcher.run import train_searchers
     from reference_agent.families.autoexplore.searcher.training import Settings
