@@ -87,7 +87,8 @@ def build(out: Path, board: str = "") -> None:
     with tempfile.TemporaryDirectory() as temporary:
         source = Path(temporary, "source")
         _copy_pages(source)
-        for name, entries in GENERATED["families"]().items():
+        pages = {name: entries for name, entries in GENERATED["families"]().items() if "-" not in name}
+        for name, entries in pages.items():
             _add_game(source / "docs" / f"{name}.md", entries)
         _write_api(source / "docs/api.md")
         _index(source)

@@ -220,7 +220,18 @@ def test_a_patch_never_replaces_one_that_came_in_between(tmp_path: Path) -> None
     repository, patch = tmp_path / "repository", tmp_path / "fix.patch"
     repository.mkdir()
     (repository / "README.md").write_text("# Sums\n")
-    arguments = ["explore", "Add.", "--repo", str(repository), "--mode", "change", "--export", str(patch)]
+    arguments = [
+        "explore",
+        "Add.",
+        "--repo",
+        str(repository),
+        "--agent",
+        "human",
+        "--mode",
+        "change",
+        "--export",
+        str(patch),
+    ]
     with subprocess.Popen(
         [sys.executable, "-u", "-m", "natlang_envs.cli.main", *arguments],
         cwd=ROOT,
