@@ -135,7 +135,7 @@ def test_a_console_block_is_copied_without_its_prompts(site: Path, tmp_path: Pat
     shown = rendered(scripted(site / "docs/own_repository.html", press), tmp_path / "profile", wait=2_000)
     title = re.findall(r"<title>(.*?)</title>", shown)[0]
     copied = json.loads(html.unescape(title))
-    assert copied == 'natlang explore --repo natlang_envs "which file computes the Wilson interval?" --agent bm25'
+    assert copied == 'natlang explore --repo natlang_envs "where is the success rate\'s interval computed?"'
 
 
 @needs_chromium
