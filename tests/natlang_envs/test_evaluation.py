@@ -39,7 +39,10 @@ from tests.archives import needs_repositories
 
 NAMES = protocol_names()
 OFFICIAL = [name for name in NAMES if load_protocol(name).kwargs.get("source") == "official"]  # a download of others
-PLAYABLE = [pytest.param(name, marks=needs_repositories(name)) for name in NAMES if name not in OFFICIAL]
+SLOW = {name: [pytest.mark.slow] for name in NAMES if "search" in name}  # whose plans take minutes
+PLAYABLE = [
+    pytest.param(name, marks=[needs_repositories(name), *SLOW.get(name, [])]) for name in NAMES if name not in OFFICIAL
+]
 SMALL = replace(load_protocol("dangerous-taxi-dropoff-cities/v1"), runs=3)
 SMALL = replace(SMALL, episodes=SMALL.episodes[:11])
 
