@@ -66,7 +66,7 @@ def like(row: Row, name: str, outcomes: str | None = None, **stated: Any) -> Row
 
 def test_the_first_page_says_who_is_best_on_each_current_board(tables: list[Table]) -> None:
     found = families(tables)
-    assert [each.name for each in found] == ["ALFWorld", "AutoExplore", "DangerousTaxi"]
+    assert [each.name for each in found] == ["ALFWorld", "AutoExplore", "AutoExploreSearch", "DangerousTaxi"]
     boards = {board.table.protocol.name: board for family in found for board in family.boards}
     assert set(boards) == {table.protocol.name for table in tables}
     for board in boards.values():
@@ -154,7 +154,9 @@ def test_the_site_is_light_and_quick(site: Path) -> None:
     entries = sum(1 for _ in (site / "entries").rglob(SUBMISSION_FILE))
     assert entries > 60
     assert (site / "index.html").stat().st_size <= 300_000
-    assert float((site.parent / "seconds").read_text()) / entries * 200 <= 60  # 15 s on two idle cores
+    assert (
+        float((site.parent / "seconds").read_text()) / entries * 200 <= 180
+    )  # 92 s where nothing else runs: searched boards' steps are long
 
 
 # A board in a paper.

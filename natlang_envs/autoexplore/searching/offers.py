@@ -28,6 +28,9 @@ def near_words(text: str, question: str, index: LineIndex) -> tuple[str, ...]:
     forms: dict[str, str] = {}
     beside: dict[str, float] = defaultdict(float)
     for line in text.split("\n"):
+        lower = line.lower()
+        if not any(word in lower for word in asked):  # most lines, which need not be taken apart
+            continue
         here = content_words(line)
         weight = sum(index.rarity(word) for word in asked if any(matches(word, each) for each in here))
         for word in here if weight else ():
