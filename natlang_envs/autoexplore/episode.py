@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from natlang_envs.autoexplore.tasks import ExploreTask
@@ -14,6 +15,25 @@ from natlang_envs.repository.tree import Repository, open_repository
 STEP_REWARD = -1.0
 GOAL_REWARD = 15.0
 HORIZON = 15  # steps of an episode, unless the environment is made with others
+
+
+def named(path: str, targets: Collection[str]) -> Outcome:
+    """Return the end by `id` of a file."""
+    right = path in targets
+    answer = (RIGHT if right else WRONG).format(path)
+    return Outcome(answer, GOAL_REWARD if right else -GOAL_REWARD, terminated=True, success=right)
+
+
+def left() -> Outcome:
+    """Return the end by `exit`."""
+    return Outcome(LEFT, -GOAL_REWARD, terminated=True)
+
+
+def stepped(feedback: str, last: bool) -> Outcome:
+    """Return the outcome of a step that neither named a file nor left; `last` says that the horizon is reached."""
+    if last:
+        return Outcome(f"{feedback}\n{LAST_STEP}", -GOAL_REWARD, terminated=True)
+    return Outcome(feedback, STEP_REWARD)
 
 
 class Episode:
@@ -42,20 +62,16 @@ class Episode:
         feedback = unknown_command(command)
         if move is not None:
             if move.kind == "id":
-                right = move.path in self.goal.targets
-                answer = (RIGHT if right else WRONG).format(move.path)
-                return Outcome(answer, GOAL_REWARD if right else -GOAL_REWARD, terminated=True, success=right)
+                return named(move.path, self.goal.targets)
             if move.kind == "exit":
-                return Outcome(LEFT, -GOAL_REWARD, terminated=True)
+                return left()
             feedback = move.feedback
             if move.kind == "go":
                 self.place = self.navigation.place((move.path, move.page))
             else:
                 feedback = self.navigation.text(move.path, self._shown.count(move.path))
                 self._shown = (*self._shown, move.path)
-        if last:
-            return Outcome(f"{feedback}\n{LAST_STEP}", -GOAL_REWARD, terminated=True)
-        return Outcome(feedback, STEP_REWARD)
+        return stepped(feedback, last)
 
     def observe(self, steps_left: int, feedback: str) -> str:
         """Return the observation after a command that showed `feedback`, `""` at the start."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_WORD = re.compile(r"[^\W_]+")
+WORD = re.compile(r"[^\W_]+")
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|e|s)$")  # crude, and the same for questions and files
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # where the words of camelCase meet
 _SHORTENED = re.compile(r"(?<=\w)['\u2019](s|t|d|m|ll|re|ve)\b", re.IGNORECASE)
 _KEPT = 500_000  # words whose pieces are remembered
 _COMMON = frozenset(
-    _WORD.findall(
+    WORD.findall(
         "a an and are as at be been by can did do does for from get has have how i if in is it its long many may more "
         "most much must my no not of on or somebody someone than that the their there this to was were what when where "
         "which who whom whose why will with you your "
@@ -23,7 +23,7 @@ _COMMON = frozenset(
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case and without their endings."""
-    return [stem(word) for word in _WORD.findall(text.lower())]
+    return [stem(word) for word in WORD.findall(text.lower())]
 
 
 @lru_cache(maxsize=100_000)
@@ -34,14 +34,14 @@ def stem(word: str) -> str:
 
 def question_words(question: str) -> tuple[str, ...]:
     """Return the distinct words of a question that say something, sorted; all of them where none does."""
-    distinct = set(_WORD.findall(question.lower()))
+    distinct = set(WORD.findall(question.lower()))
     return tuple(sorted({stem(word) for word in distinct - _COMMON or distinct}))
 
 
 def content_words(text: str) -> dict[str, str]:
     """Return the words of a text that say something and have two letters or more, by their stems, in its order."""
     found: dict[str, str] = {}
-    for word in _WORD.findall(_SHORTENED.sub("", text.lower())):
+    for word in WORD.findall(_SHORTENED.sub("", text.lower())):
         if word not in _COMMON and len(word) > 1:
             found.setdefault(stem(word), word)
     return found
@@ -54,7 +54,7 @@ def forms_of(word: str) -> tuple[str, ...]:
 
 def telling_words(question: str) -> tuple[str, ...]:
     """Return the distinct words of a question that say something, in its order, and pieces of camelCase."""
-    words = _WORD.findall(_SHORTENED.sub("", question))
+    words = WORD.findall(_SHORTENED.sub("", question))
     found = [piece for word in words for piece in (word, *_HUMP.split(word)) if piece.lower() not in _COMMON]
     return tuple(dict.fromkeys(stem(word.lower()) for word in found))
 
@@ -75,4 +75,4 @@ _pieces = _Pieces()
 
 def pieces_of(text: str) -> list[str]:
     """Return the words of a text as `words_of` does, and after each word in camelCase its pieces."""
-    return [piece for word in _WORD.findall(text) for piece in _pieces[word]]
+    return [piece for word in WORD.findall(text) for piece in _pieces[word]]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from natlang_envs.autoexplore.episode import GOAL_REWARD, STEP_REWARD
+from natlang_envs.autoexplore.episode import left, named, stepped
 from natlang_envs.autoexplore.searching.listing import SEE_RESULT, Board, Move, Order, Words, board_of
 from natlang_envs.autoexplore.tasks import ExploreTask
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
-from natlang_envs.repository.texts import LAST_STEP, LEFT, RIGHT, WRONG, observation, unknown_command
+from natlang_envs.repository.texts import observation, task_text, unknown_command
 from natlang_envs.repository.tree import open_repository
 
 
@@ -26,7 +26,7 @@ class SearchEpisode:
 
     def __init__(self, task: ExploreTask, order: Order, budget: int) -> None:
         self.goal = task
-        self.task = f"Find a file that answers this question, and name it with the command id: {task.question}"
+        self.task = task_text(task.question)
         self.board: Board = board_of(open_repository(task.folder), task.question, order, budget)
         self.words: Words = ()
         self.shown: tuple[str, ...] = ()
@@ -40,16 +40,12 @@ class SearchEpisode:
         feedback = unknown_command(command)
         if move is not None:
             if move.kind == "id":
-                right = move.value in self.goal.targets
-                answer = (RIGHT if right else WRONG).format(move.value)
-                return Outcome(answer, GOAL_REWARD if right else -GOAL_REWARD, terminated=True, success=right)
+                return named(move.value, self.goal.targets)
             if move.kind == "exit":
-                return Outcome(LEFT, -GOAL_REWARD, terminated=True)
+                return left()
             feedback = self._search(move.value) if move.kind == "search" else self._read(move.value)
             self.moves, self.commands = self.board.moves(self.words, self.shown)
-        if last:
-            return Outcome(f"{feedback}\n{LAST_STEP}", -GOAL_REWARD, terminated=True)
-        return Outcome(feedback, STEP_REWARD)
+        return stepped(feedback, last)
 
     def _search(self, word: str) -> str:
         kept = self.words if word and self.board.order == "ranked" else ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from array import array
 from collections import Counter
 from functools import lru_cache
@@ -13,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from natlang_envs.repository.tree import Repository
-from natlang_envs.repository.words import forms_of, stem
+from natlang_envs.repository.words import WORD, forms_of, stem
 
 HITS = 10  # files of a list
 LARGEST = 1 << 20  # bytes of a file that are looked at
 _SHORT = 4  # letters below which only whole words match
 _LINE = 100  # characters of a line that are shown
-_WORD = re.compile(r"[^\W_]+")
 
 
 def matches(word: str, found: str) -> bool:
@@ -70,7 +68,7 @@ class LineIndex:
             self._first_line.append(number)
             here: set[str] = set()
             for line in self._lines(path):
-                words = set(_WORD.findall(line.lower()))
+                words = set(WORD.findall(line.lower()))
                 here |= words
                 for word in words:
                     found = postings.get(word)
@@ -107,7 +105,7 @@ class LineIndex:
             for file, start, count in zip(owners, first, counts, strict=True)
         }
         for file, path in enumerate(self._paths):
-            if word in path and (len(word) >= _SHORT or any(matches(word, each) for each in _WORD.findall(path))):
+            if word in path and (len(word) >= _SHORT or any(matches(word, each) for each in WORD.findall(path))):
                 found.setdefault(file, [0, -1])[0] += 1
         best = sorted(found, key=lambda file: (-found[file][0], self.files[file]))[:HITS]
         hits = (Hit(self.files[file], found[file][0], self._line(file, found[file][1])) for file in best)
@@ -118,7 +116,7 @@ class LineIndex:
         stems = [stem(word) for word in words]
         best, most, count = "", 0, 0
         for line in self._lines(path):
-            found = _WORD.findall(line.lower())
+            found = WORD.findall(line.lower())
             here = sum(any(matches(word, each) for each in found) for word in stems)
             count += here > 0
             if here > most:
