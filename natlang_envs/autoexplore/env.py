@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from natlang_envs.autoexplore.asking import AskingEnv
 from natlang_envs.autoexplore.dataset.labels import Wording
-from natlang_envs.autoexplore.episode import GOAL_REWARD, HORIZON, Episode
-from natlang_envs.autoexplore.tasks import FAMILY, ExploreSplit, kinds_of_task, make_tasks
-from natlang_envs.env import NatLangEnv, Outcome
-from natlang_envs.repository.texts import EXIT, FILE_BUDGET, MAX_COMMANDS, check_budget, max_observation
+from natlang_envs.autoexplore.episode import HORIZON, Episode
+from natlang_envs.autoexplore.tasks import ExploreSplit, make_tasks
+from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import Repository
 
 
-class AutoExploreEnv(NatLangEnv):
+class AutoExploreEnv(AskingEnv[Episode]):
     r"""Find the file of a repository that answers a question, by walking through its folders.
 
     ## Description
@@ -70,9 +69,6 @@ class AutoExploreEnv(NatLangEnv):
     - v0: initial version.
     """
 
-    family = FAMILY
-    reward_scale = GOAL_REWARD
-
     def __init__(
         self,
         depth: int | None = None,
@@ -86,32 +82,8 @@ class AutoExploreEnv(NatLangEnv):
         render_mode: str | None = None,
         wording: Wording = "natural",
     ) -> None:
-        self._budget = check_budget(file_budget)
-        self._tasks = make_tasks(depth, split, dataset, repository, question, target, wording)
-        super().__init__(
-            tasks=self._tasks,
-            horizon=horizon,
-            render_mode=render_mode,
-            max_observation=max_observation(file_budget),
-            max_commands=MAX_COMMANDS,
-            fallback_commands=(EXIT,),
-        )
-        self._episode: Episode
-
-    @classmethod
-    def task_kinds(cls, task_id: str, **arguments: Any) -> dict[str, str]:
-        """Return the repository of a labelled task and the depth of its target; nothing of any other task."""
-        return kinds_of_task(task_id)
-
-    @property
-    def task(self) -> str:
-        """What is asked."""
-        return self._episode.task
-
-    @property
-    def question(self) -> str:
-        """The question alone."""
-        return self._episode.goal.question
+        tasks = make_tasks(depth, split, dataset, repository, question, target, wording)
+        super().__init__(tasks, horizon, file_budget, render_mode)
 
     @property
     def repository(self) -> Repository:
@@ -126,12 +98,6 @@ class AutoExploreEnv(NatLangEnv):
     def _begin(self, task_id: str) -> str:
         self._episode = Episode(self._tasks.load(task_id), self._budget)
         return self._episode.observe(self.horizon, "")
-
-    def _act(self, command: str) -> Outcome:
-        return self._episode.act(command, last=self.steps_left == 0)
-
-    def _observe(self, outcome: Outcome) -> str:
-        return self._episode.observe(self.steps_left, outcome.feedback)
 
     def _admissible_commands(self) -> tuple[str, ...]:
         return self._episode.place.commands
@@ -155,9 +121,3 @@ class AutoExploreEnv(NatLangEnv):
     def route(self, path: str) -> list[str]:
         """Return the fewest commands from here to the `id` of any file (privileged knowledge)."""
         return self._episode.navigation.route(self._episode.place.key, (path,))
-
-    def _get_state(self) -> tuple[Any, ...]:
-        return self._episode.state()
-
-    def _set_state(self, state: tuple[Any, ...]) -> None:
-        self._episode.set_state(state)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
+from natlang_envs.autoexplore.asking import AskingEnv
 from natlang_envs.autoexplore.dataset.labels import Wording
-from natlang_envs.autoexplore.episode import GOAL_REWARD, HORIZON
+from natlang_envs.autoexplore.episode import HORIZON
 from natlang_envs.autoexplore.searching.episode import SearchEpisode
-from natlang_envs.autoexplore.searching.listing import MAX_COMMANDS, MAX_LIST, ORDERS, Order
+from natlang_envs.autoexplore.searching.listing import MAX_LIST, ORDERS, Order
 from natlang_envs.autoexplore.searching.plan import ranked_plan, shortest_plan
-from natlang_envs.autoexplore.tasks import FAMILY, ExploreSplit, kinds_of_task, make_tasks
-from natlang_envs.env import NatLangEnv, Outcome
+from natlang_envs.autoexplore.tasks import ExploreSplit, make_tasks
 from natlang_envs.errors import one_of
-from natlang_envs.repository.texts import EXIT, FILE_BUDGET, check_budget, max_observation
+from natlang_envs.repository.texts import EXIT, FILE_BUDGET
 from natlang_envs.repository.tree import Repository
 
 
-class AutoExploreSearchEnv(NatLangEnv):
+class AutoExploreSearchEnv(AskingEnv[SearchEpisode]):
     r"""Find the file of a repository that answers a question, by searching for words in all its files.
 
     ## Description
@@ -69,8 +68,6 @@ class AutoExploreSearchEnv(NatLangEnv):
     - v0: initial version.
     """
 
-    family = FAMILY
-    reward_scale = GOAL_REWARD
     every_task_can_be_won = False
 
     def __init__(
@@ -89,32 +86,8 @@ class AutoExploreSearchEnv(NatLangEnv):
     ) -> None:
         one_of("order", order, ORDERS)
         self._order: Order = order
-        self._budget = check_budget(file_budget)
-        self._tasks = make_tasks(depth, split, dataset, repository, question, target, wording)
-        super().__init__(
-            tasks=self._tasks,
-            horizon=horizon,
-            render_mode=render_mode,
-            max_observation=max_observation(file_budget) + MAX_LIST,
-            max_commands=MAX_COMMANDS,
-            fallback_commands=(EXIT,),
-        )
-        self._episode: SearchEpisode
-
-    @classmethod
-    def task_kinds(cls, task_id: str, **arguments: Any) -> dict[str, str]:
-        """Return the repository of a labelled task and the depth of its target; nothing of any other task."""
-        return kinds_of_task(task_id)
-
-    @property
-    def task(self) -> str:
-        """What is asked."""
-        return self._episode.task
-
-    @property
-    def question(self) -> str:
-        """The question alone."""
-        return self._episode.goal.question
+        tasks = make_tasks(depth, split, dataset, repository, question, target, wording)
+        super().__init__(tasks, horizon, file_budget, render_mode, MAX_LIST)
 
     @property
     def repository(self) -> Repository:
@@ -124,12 +97,6 @@ class AutoExploreSearchEnv(NatLangEnv):
     def _begin(self, task_id: str) -> str:
         self._episode = SearchEpisode(self._tasks.load(task_id), self._order, self._budget)
         return self._episode.observe(self.horizon, "")
-
-    def _act(self, command: str) -> Outcome:
-        return self._episode.act(command, last=self.steps_left == 0)
-
-    def _observe(self, outcome: Outcome) -> str:
-        return self._episode.observe(self.steps_left, outcome.feedback)
 
     def _admissible_commands(self) -> tuple[str, ...]:
         return self._episode.commands
@@ -172,9 +139,3 @@ class AutoExploreSearchEnv(NatLangEnv):
         path = name.removeprefix("id ")
         reads = name.startswith("id ") and path not in self._episode.shown and f"cat {path}" not in way
         return [*way, f"cat {path}", name] if reads and len(way) + 2 <= self.steps_left else [*way, name]
-
-    def _get_state(self) -> tuple[Any, ...]:
-        return self._episode.state()
-
-    def _set_state(self, state: tuple[Any, ...]) -> None:
-        self._episode.set_state(state)

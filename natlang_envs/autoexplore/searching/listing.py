@@ -9,13 +9,12 @@ from natlang_envs.autoexplore.baselines import bm25_of
 from natlang_envs.autoexplore.searching.line_index import HITS, Hits, LineIndex, line_index_of
 from natlang_envs.autoexplore.searching.offers import asked_words, near_words
 from natlang_envs.repository.navigation import Navigation, navigation_of
-from natlang_envs.repository.texts import EXIT
+from natlang_envs.repository.texts import EXIT, MAX_COMMANDS
 from natlang_envs.repository.tree import Repository
 from natlang_envs.repository.words import stem
 
 Order = Literal["lines", "ranked"]
 ORDERS: tuple[Order, ...] = ("lines", "ranked")
-MAX_COMMANDS = 40
 AGAIN = "search again"
 NO_SEARCH = "(nothing is searched for)"
 SEE_RESULT = "(the last result)"

@@ -1,0 +1,85 @@
+"""What AutoExplore and AutoExplore-Search share as environments: a question, and an episode that answers commands."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Protocol, TypeVar
+
+from natlang_envs.autoexplore.episode import GOAL_REWARD
+from natlang_envs.autoexplore.tasks import FAMILY, ExploreTask, ExploreTasks, kinds_of_task
+from natlang_envs.env import NatLangEnv, Outcome
+from natlang_envs.repository.texts import EXIT, MAX_COMMANDS, check_budget, max_observation
+
+
+class Asked(Protocol):
+    """An episode of a question."""
+
+    goal: ExploreTask
+    task: str
+
+    def act(self, command: str, last: bool) -> Outcome:
+        """Apply a command; `last` says that the horizon is reached with it."""
+        ...
+
+    def observe(self, steps_left: int, feedback: str) -> str:
+        """Return the observation after a command that showed `feedback`, `""` at the start."""
+        ...
+
+    def state(self) -> tuple[Any, ...]:
+        """Return what `set_state` needs."""
+        ...
+
+    def set_state(self, state: tuple[Any, ...]) -> None:
+        """Return to a state."""
+        ...
+
+
+E = TypeVar("E", bound=Asked)
+
+
+class AskingEnv(NatLangEnv, Generic[E]):
+    """An environment that asks for a file; a subclass makes its episodes and lists the commands."""
+
+    family = FAMILY
+    reward_scale = GOAL_REWARD
+    _episode: E
+
+    def __init__(
+        self, tasks: ExploreTasks, horizon: int, file_budget: int, render_mode: str | None, longest_list: int = 0
+    ) -> None:
+        self._budget = check_budget(file_budget)
+        self._tasks = tasks
+        super().__init__(
+            tasks=tasks,
+            horizon=horizon,
+            render_mode=render_mode,
+            max_observation=max_observation(file_budget) + longest_list,
+            max_commands=MAX_COMMANDS,
+            fallback_commands=(EXIT,),
+        )
+
+    @classmethod
+    def task_kinds(cls, task_id: str, **arguments: Any) -> dict[str, str]:
+        """Return the repository of a labelled task and the depth of its target; nothing of any other task."""
+        return kinds_of_task(task_id)
+
+    @property
+    def task(self) -> str:
+        """What is asked."""
+        return self._episode.task
+
+    @property
+    def question(self) -> str:
+        """The question alone."""
+        return self._episode.goal.question
+
+    def _act(self, command: str) -> Outcome:
+        return self._episode.act(command, last=self.steps_left == 0)
+
+    def _observe(self, outcome: Outcome) -> str:
+        return self._episode.observe(self.steps_left, outcome.feedback)
+
+    def _get_state(self) -> tuple[Any, ...]:
+        return self._episode.state()
+
+    def _set_state(self, state: tuple[Any, ...]) -> None:
+        self._episode.set_state(state)
