@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from leaderboard.schema import Day, Digest, Line, first_problem, one_line, read_json
-from natlang_envs.errors import UsageError
+from leaderboard.schema import Day, Digest, Line, read_as
 from natlang_envs.files import write_whole
 
 BADGES_FILE = "badges.json"
@@ -63,10 +62,7 @@ def read_badges(path: Path) -> Badges:
     """
     if not path.exists():
         return Badges()
-    try:
-        return Badges.model_validate_json(read_json(path, _MAX_BYTES))
-    except ValidationError as error:
-        raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None
+    return read_as(path, TypeAdapter(Badges), _MAX_BYTES)
 
 
 def write_badges(path: Path, badges: Badges) -> None:
@@ -86,10 +82,7 @@ def read_owners(path: Path) -> dict[str, str]:
     """
     if not path.exists():
         return {}
-    try:
-        return _OWNERS.validate_json(read_json(path, _MAX_BYTES))
-    except ValidationError as error:
-        raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None
+    return read_as(path, _OWNERS, _MAX_BYTES)
 
 
 def note_badge(path: Path, what: Literal["rerun", "audited"], entries: Mapping[str, str]) -> None:
@@ -106,7 +99,4 @@ def read_adjudications(path: Path) -> list[Adjudication]:
     """
     if not path.exists():
         return []
-    try:
-        return _ADJUDICATIONS.validate_json(read_json(path, _MAX_BYTES))
-    except ValidationError as error:
-        raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None
+    return read_as(path, _ADJUDICATIONS, _MAX_BYTES)

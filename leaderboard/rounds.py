@@ -22,7 +22,7 @@ from leaderboard.schema import (
     Submission,
     first_problem,
     one_line,
-    read_json,
+    read_as,
     today,
 )
 from leaderboard.shown import Shown, show
@@ -91,11 +91,7 @@ def read_rounds(path: Path) -> dict[str, str]:
     """
     if not path.exists():
         return {}
-    try:
-        found = _ROUNDS.validate_json(read_json(path, _MAX_BYTES))
-    except ValidationError as error:
-        raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None
-    return _checked(found, path)
+    return _checked(read_as(path, _ROUNDS, _MAX_BYTES), path)
 
 
 def _checked(rounds: dict[str, str], path: Path) -> dict[str, str]:
@@ -217,10 +213,7 @@ def read_commitment(path: Path) -> Commitment:
     """
     if not path.exists():
         raise UsageError(f"{path} is missing: an agent is committed before the round, by natlang-leaderboard commit")
-    try:
-        found = Commitment.model_validate_json(read_json(path, _MAX_BYTES))
-    except ValidationError as error:
-        raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None
+    found = read_as(path, TypeAdapter(Commitment), _MAX_BYTES)
     belongs = f"{found.protocol}/{found.name}.json"
     if path.parts[-3:] != tuple(belongs.split("/")):
         raise UsageError(f"{path} says {belongs}: a commitment lies under the names of its round and its agent")

@@ -7,13 +7,15 @@ import unicodedata
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from natlang_envs.errors import UsageError
 from natlang_envs.files import DoubledKeyError, keys_once
+
+T = TypeVar("T")
 
 SUBMISSIONS = Path("leaderboard") / "submissions"  # where the entries are, seen from a checkout
 CHECKPOINTS = SUBMISSIONS.parent / "checkpoints"  # published players
@@ -309,6 +311,18 @@ def read_json(path: Path, limit: int) -> bytes:
     except (ValueError, RecursionError):
         pass
     return content
+
+
+def read_as(path: Path, kind: TypeAdapter[T], limit: int) -> T:
+    """Return what a JSON file of maintainers or submitters holds, checked.
+
+    Raises:
+        UsageError: As `read_json`; or it is not of this kind.
+    """
+    try:
+        return kind.validate_json(read_json(path, limit))
+    except ValidationError as error:
+        raise UsageError(one_line(f"{path}: {first_problem(error)}")) from None
 
 
 def look(name: str) -> str:
