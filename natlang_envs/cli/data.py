@@ -1,4 +1,4 @@
-"""`natlang data`: the repositories of the dataset; the commands about labels are in `labels`."""
+"""`natlang data`: the repositories of the dataset; the commands about labels are in `labels`, `mutate` in its own."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.package_index import Index
 from natlang_envs.cli.labels import labels_app
+from natlang_envs.cli.mutate import mutate_app
 from natlang_envs.cli.sealed import sealed_app
 from natlang_envs.cli.support import printable
 from natlang_envs.errors import UsageError
@@ -26,6 +27,7 @@ data_app = typer.Typer(help="The labelled dataset of AutoExplore: fetch its repo
 
 data_app.registered_commands += labels_app.registered_commands
 data_app.registered_commands += sealed_app.registered_commands
+data_app.registered_commands += mutate_app.registered_commands
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of repositories; all without any.")]
 

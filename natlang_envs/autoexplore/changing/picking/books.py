@@ -84,7 +84,7 @@ class Book:
         roots = sorted({each.partition("::")[0] for each in self.tests})
         subject = open_subject(root, roots)
         if subject.digest != self.digest:
-            raise UsageError(f"the Python files of {root} are not those that {self.path.name} is about: make tasks again")
+            raise UsageError(f"the Python files of {root} are not those of {self.path.name}: make the tasks again")
         return {path: text for path, text in subject.sources.items() if path in self.scanned}
 
 

@@ -24,23 +24,23 @@ class ChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
 
     ## Description
     One place of a Python repository was changed, so that tests fail. An issue tells what one of them sees, and not
-    where to look. The player walks through folders, opens sources and lines, chooses an edit among those listed, may run
-    the tests three times, and submits. Every listed edit of every source is offered by the same rule, whatever is
-    broken; one of them restores the original. Nothing is executed: what fails after each edit was found out by running
-    the tests when the task was made. The paper's AutoExplore modifies files freely; here all is listed, so that
-    small models can play, and a score is exact.
+    where to look. The player walks through folders, opens sources and lines, chooses an edit among those listed, may
+    run the tests three times, and submits. The edits of every source are listed by the same rule, wherever the bug is;
+    one of them restores the original. Nothing is executed: what fails after each edit was found out by running the
+    tests when the task was made. The paper's AutoExplore modifies files freely; here all is listed, so that small
+    models can play, and a score is exact.
 
     ## Observation Space
     `UnicodeText`: the task, the view (a page of a folder, of a source, or of the edits of a line), the edit that is
     made, the runs of tests left, the steps left and what the last command showed, each below a heading. A source is
-    shown as it is with the edit, in pages of 40 numbered lines, fewer where more than 24 of them could be edited. A line
-    is shown with five above and below it, and with what it would read after each of its edits, 30 a page. `cat` shows
-    the first `file_budget` characters of a file, and the next ones when it is given again.
+    shown as it is with the edit, in pages of 40 numbered lines, fewer where more than 24 of them could be edited. A
+    line is shown with five above and below it, and with what it would read after each of its edits, 30 a page. `cat`
+    shows the first `file_budget` characters of a file, and the next ones when it is given again.
 
     ## Action Space
     `CommandText`, never more than 40. In a folder: `cd FOLDER` for each folder here, `cd ..`, then for each file here
     `open FILE` where it is a source, and `cat FILE` where it is a test or anything else; `next page`, `previous page`.
-    In a source: `line N` for each line that can be edited, `page N` for other pages (of a long source, for some of them),
+    In a source: `line N` for each line that can be edited, `page N` for other pages (of a long source, for some),
     `cd .` back to the folder. In a line: `edit N K` for its edits, `next page`, `previous page`, `open FILE` back to
     the source. Then, everywhere: `undo` and `submit` where something is edited, `test` while runs are left, `exit`. An
     edit replaces the one before. Hidden and compiled files, links, and names that cannot be printed are not listed.
@@ -74,9 +74,9 @@ class ChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
     - `start`: `"repository"`, `"file"` or `"line"`. The registered ids set it.
     - `partial`: whether a wrong repair is paid for what it repairs.
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository.
-    - `dataset`: `"embedded"`, code of our own, which lies in the package and in no model's memory; `"public"`, published
-      code, which `natlang data fetch` brings. Without it a named split has both, and `"all"` draws from the embedded
-      code and accepts any task's id.
+    - `dataset`: `"embedded"`, code of our own, which lies in the package and in no model's memory; `"public"`,
+      published code, which `natlang data fetch` brings. Without it a named split has both, and `"all"` draws from the
+      embedded code and accepts any task's id.
     - `repository`: a folder of your own, and as `dataset` a file of tasks that `natlang data mutate` made of it.
     - `horizon`: 30 steps.
     - `file_budget`: 2,000 characters, the length of what one `cat` shows.
@@ -113,6 +113,11 @@ class ChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
     def bench(self) -> Bench:
         """The current task with all that is known of it (privileged knowledge)."""
         return self._episode.goal
+
+    @property
+    def edit(self) -> Place | None:
+        """The edit that is made."""
+        return self._episode.edit
 
     @property
     def start(self) -> Start:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from natlang_envs.autoexplore.changing.picking.tasks import Bench
-from natlang_envs.autoexplore.changing.picking.views import Key, Place, View, cut
+from natlang_envs.autoexplore.changing.picking.views import Key, Place, View
 from natlang_envs.autoexplore.episode import GOAL_REWARD, stepped
 from natlang_envs.env import Outcome
 from natlang_envs.errors import UsageError
@@ -110,11 +110,11 @@ class ChangeEpisode:
         """Return the observation after a command that showed `feedback`, `""` at the start."""
         place, edit = self.view.text, _NOTHING
         if self.edit is not None:
-            source = self.goal.source(self.edit.path)
-            line, text = source.edited_line(self.edit.number)
-            edit = f"line {line} of {self.edit.path}:\n{source.preview(self.edit.number)}"
-            if line in self.view.lines and self.view.key[1] == self.edit.path:
-                place = self.view.text_with({line: text})
+            path = self.edit.path
+            line, text, preview = self.goal.source(path).edited(self.edit.number)
+            edit = f"line {line} of {path}:\n{preview}"
+            if line in self.view.lines and self.view.key[1] == path:
+                place = self.view.text_with(line, text)
         place = f"{place}\n# Edit\n{edit}\n# Test runs left\n{self.tests_left}"
         return observation(self.task, place, steps_left, feedback)
 
@@ -133,7 +133,7 @@ class ChangeEpisode:
         try:
             self.edit = None if edit is None else Place(*edit)
             if self.edit is not None:
-                self.goal.source(self.edit.path).edited_line(self.edit.number)
+                self.goal.source(self.edit.path).edited(self.edit.number)
             self._go((kind, path, line, page))
         except (KeyError, IndexError):
             raise UsageError(f"page {page} of {path!a}, or what is edited, is not in this repository") from None

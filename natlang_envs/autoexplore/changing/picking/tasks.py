@@ -64,7 +64,7 @@ class Bench:
         if self._source is None:
             made = self.shelf.source_of(path, apply(self.shelf.texts[path], self._mutation))
             if edits_digest(made.edits) != self._digest:
-                raise UsageError(f"task {self.id!r} was made of other edits of {path}: install the version that made it")
+                raise UsageError(f"task {self.id!r} is of other edits of {path}: install the version that made it")
             self._source = made
         return self._source
 
@@ -77,7 +77,7 @@ class Bench:
         return self.shelf.folder(key) if key[0] == "folder" else self.source(key[1]).view(key)
 
     def fails(self, edit: Place | None) -> int:
-        """Return the tests that fail with an edit, or with none: see `ChangeEnv` for edits outside of the broken file."""
+        """Return the tests that fail with an edit or none; `ChangeEnv` says what holds outside of the broken file."""
         if edit is None:
             return self.broken
         if edit.path == self.file:

@@ -7,10 +7,10 @@ from functools import cached_property
 from itertools import groupby
 from typing import Literal, NamedTuple
 
-from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
+from natlang_envs.autoexplore.changing.mutations import Edit, edits
 from natlang_envs.repository.entries import Folder
 from natlang_envs.repository.navigation import entered, turned
-from natlang_envs.repository.texts import EXIT, MAX_COMMANDS, NEXT, PREVIOUS, UP, describe_place
+from natlang_envs.repository.texts import MAX_COMMANDS, NEXT, PREVIOUS, UP, describe_place
 
 HERE, UNDO, TEST, SUBMIT = "cd .", "undo", "test", "submit"
 PAGE_LINES = 40  # of a source
@@ -59,30 +59,29 @@ class View:
         lines: Lines of a source by number, none of a folder.
         tail: What stands below them.
         moves: What each command of this place does.
+
+    Attributes:
+        text: The view in words, where nothing that it shows is edited.
     """
 
-    __slots__ = ("_head", "_listed", "_tail", "_text", "key", "lines", "moves")
+    __slots__ = ("_head", "_listed", "_tail", "key", "lines", "moves", "text")
 
     def __init__(self, key: Key, head: str, lines: Mapping[int, str], tail: str, moves: dict[str, Move]) -> None:
         self.key = key
-        self.lines = lines
         self.moves = moves
-        self._head, self._tail = head, tail
-        self._text = self.text_with({})
+        self.lines = {number: _numbered(number, text) for number, text in lines.items()}
+        self._head = [head]
+        self._tail = [tail] if tail else []
+        self.text = "\n".join([*self._head, *self.lines.values(), *self._tail])
         self._listed: dict[tuple[bool, bool], Listed] = {}
 
-    @property
-    def text(self) -> str:
-        """The view in words, where nothing that it shows is edited."""
-        return self._text
-
-    def text_with(self, changed: Mapping[int, str]) -> str:
-        """Return the view in words, with other texts of some lines."""
-        shown = (f"{number:4} | {cut(changed.get(number, text))}".rstrip() for number, text in self.lines.items())
-        return "\n".join([each for each in (self._head, *shown, self._tail) if each])
+    def text_with(self, number: int, text: str) -> str:
+        """Return the view in words, with another text of a line."""
+        shown = {**self.lines, number: _numbered(number, text)}
+        return "\n".join([*self._head, *shown.values(), *self._tail])
 
     def listed(self, edited: bool, tests: bool) -> Listed:
-        """Return the commands: those of the place, `undo` and `submit` where `edited`, `test` while `tests` are left."""
+        """Return the commands: those of the place, `undo` and `submit` if `edited`, `test` while `tests` are left."""
         found = self._listed.get((edited, tests))
         if found is None:
             left_out = {*(() if edited else (UNDO, SUBMIT)), *(() if tests else (TEST,))}
@@ -91,9 +90,15 @@ class View:
         return found
 
 
+def _numbered(number: int, text: str) -> str:
+    return f"{number:4} | {cut(text)}".rstrip()
+
+
 def cut(text: str, at: int = 0) -> str:
     """Return a line as it is shown: what is far from the character `at` of a long one is left out."""
-    text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text.rstrip("\r").expandtabs(4))
+    text = text.rstrip("\r").expandtabs(4)
+    if not text.isprintable():
+        text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
     if len(text) <= WIDTH:
         return text
     start = max(0, min(at - WIDTH // 2, len(text) - WIDTH))
@@ -133,6 +138,14 @@ def _to_folder(path: str) -> Move:
     return Move("go", ("folder", path, 0, 0), feedback=entered(path))
 
 
+class Edited(NamedTuple):
+    """A line with an edit: its number, the whole text, and the text as it is listed."""
+
+    line: int
+    text: str
+    preview: str
+
+
 class Source:
     """A source that can be edited: its edits, and the views of its pages and lines, made when they are first seen.
 
@@ -148,6 +161,7 @@ class Source:
         self.lines: list[str] = text.removesuffix("\n").split("\n")
         self._home: Key = ("folder", path.rpartition("/")[0], 0, home)
         self._views: dict[Key, View] = {}
+        self._edited: dict[int, Edited] = {}
 
     @cached_property
     def edits(self) -> list[Edit]:
@@ -172,16 +186,15 @@ class Source:
             editable += line in self.of_line
         return [*pages, range(first, len(self.lines) + 1)]
 
-    def edited_line(self, number: int) -> tuple[int, str]:
+    def edited(self, number: int) -> Edited:
         """Return the line that an edit changes, and what it reads then."""
-        edit = self.edits[number]
-        return edit.line, apply(self.text, edit).split("\n")[edit.line - 1]
-
-    def preview(self, number: int) -> str:
-        """Return what a line reads after an edit, as it is listed."""
-        edit = self.edits[number]
-        _, text = self.edited_line(number)
-        return cut(text, edit.start - self.text.rfind("\n", 0, edit.start) - 1).strip()
+        found = self._edited.get(number)
+        if found is None:
+            edit = self.edits[number]
+            line, begins = self.lines[edit.line - 1], self.text.rfind("\n", 0, edit.start) + 1
+            text = line[: edit.start - begins] + edit.new + line[edit.end - begins :]
+            found = self._edited[number] = Edited(edit.line, text, cut(text, edit.start - begins).strip())
+        return found
 
     def view(self, key: Key) -> View:
         """Return a view.
@@ -228,7 +241,7 @@ class Source:
         previews: list[str] = []
         for at, number in list(enumerate(numbers, 1))[page * EDITS : (page + 1) * EDITS]:
             command = f"edit {line} {at}"
-            text = self.preview(number)
+            text = self.edited(number).preview
             previews.append(f"{command}: {text}")
             moves[command] = Move("edit", key, number, f"Line {line} of {self.path} reads now:\n{text}")
         for other, name in ((page + 1, NEXT), (page - 1, PREVIOUS)):
@@ -250,7 +263,7 @@ class Source:
 
 
 def _jumps(page: int, pages: int) -> list[int]:
-    """Return the pages that are one command away: all where there are few, else the next and some at equal distances."""
+    """Return the pages that are one command away: all of few, else the next and some at equal distances."""
     if pages <= JUMPS + 1:
         chosen = range(pages)
     else:
