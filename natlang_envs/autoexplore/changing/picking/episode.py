@@ -34,7 +34,7 @@ def submitted(broken: int, failing: int, partial: bool) -> Outcome:
     return Outcome(_WRONG.format(repaired, spoiled), GOAL_REWARD * (2 * share - 1), terminated=True)
 
 
-def tested(tests: Sequence[str], visible: int, failing: int, left: int) -> str:
+def ran(tests: Sequence[str], visible: int, failing: int, left: int) -> str:
     """Return the answer to `test`, which names failing tests among those that are visible."""
     count = visible.bit_count()
     runs = "1 run is" if left == 1 else f"{left or 'no'} runs are"
@@ -98,7 +98,7 @@ class ChangeEpisode:
             case "test":
                 self.tests_left -= 1
                 failing = self.goal.fails(self.edit)
-                feedback = tested(self.goal.shelf.tests, self.goal.visible, failing, self.tests_left)
+                feedback = ran(self.goal.shelf.tests, self.goal.visible, failing, self.tests_left)
                 self._list()
             case "submit":
                 return submitted(self.goal.broken, self.goal.fails(self.edit), self._partial)
