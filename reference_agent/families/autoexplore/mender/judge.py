@@ -1,0 +1,65 @@
+"""The player: how usual an edit makes its line, and which thing to do next; a few thousand weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from natlang_envs.errors import UsageError
+from reference_agent.families.autoexplore.mender.code import BUCKETS, NUMBERS, Code, Features
+from reference_agent.families.autoexplore.mender.desk import WIDTH, Ranked
+
+
+class Judge(nn.Module):
+    """Scores of edits by their code alone, and of options by all that was seen."""
+
+    def __init__(self, width: int = 32) -> None:
+        super().__init__()
+        self.contexts = nn.EmbeddingBag(BUCKETS, 1, mode="sum")
+        nn.init.zeros_(self.contexts.weight)
+        self.code = nn.Sequential(
+            nn.BatchNorm1d(NUMBERS, affine=False), nn.Linear(NUMBERS, width), nn.GELU(), nn.Dropout(0.1), nn.Linear(width, 1)
+        )
+        self.next = nn.Sequential(nn.Linear(WIDTH, width), nn.GELU(), nn.Linear(width, 1))
+        self._known: dict[tuple[str, ...], Ranked] = {}
+
+    def edits(self, ids: Tensor, signs: Tensor, numbers: Tensor) -> Tensor:
+        """Return the scores of edits."""
+        return (self.contexts(ids, per_sample_weights=signs) + self.code(numbers))[:, 0]
+
+    @torch.no_grad()
+    def rank(self, code: Code, number: int, after: Sequence[str]) -> Ranked:
+        """Return what a line would read after each edit, the likeliest first, and their scores."""
+        key = (code.text, str(number), *after)
+        found = self._known.get(key)
+        if found is None:
+            features: Features = code.features(number, after)
+            scores = self.edits(*map(torch.from_numpy, features)).numpy()
+            order = (-scores).argsort(kind="stable")
+            found = self._known[key] = ([after[at] for at in order], scores[order].tolist())
+        return found
+
+    def options(self, numbers: NDArray[np.float32]) -> Tensor:
+        """Return the logarithms of the chances of options."""
+        return torch.log_softmax(self.next(torch.from_numpy(numbers))[:, 0], 0)
+
+
+def load_judge(path: Path) -> Judge:
+    """Return a judge that does not learn.
+
+    Raises:
+        UsageError: There is no such file, or it holds something else.
+    """
+    judge = Judge()
+    try:
+        judge.load_state_dict(load_file(path))
+    except (OSError, SafetensorError, RuntimeError):
+        raise UsageError(f"{path} holds no mender: name a .safetensors file of `reflect-rl mend`") from None
+    return judge.eval()
