@@ -61,48 +61,30 @@ class Code:
     def __init__(self, lines: Mapping[int, str]) -> None:
         self.lines = lines
         self.text = "\n".join(f"{number} {line}" for number, line in lines.items())
-        self.counts: Counter[Tokens] = Counter()
-        for line in lines.values():
-            self.counts.update(_windows(tokens_of(line)))
 
     @cached_property
-    def edited(self) -> dict[int, list[str]]:
-        """What each line would read after each edit that can be foreseen from the first lines, all those known."""
-        count = next((number for number in range(1, len(self.lines) + 1) if number not in self.lines), len(self.lines) + 1)
-        known = [self.lines[number] for number in range(1, count)]
-        found: dict[int, list[str]] = {}
-        text = "\n".join(known) + "\n"
-        while known:
-            try:
-                for edit in edits(text):
-                    begins, line = text.rfind("\n", 0, edit.start) + 1, known[edit.line - 1]
-                    after = line[: edit.start - begins] + edit.new + line[edit.end - begins :]
-                    found.setdefault(edit.line, []).append(after.strip())
-                break
-            except UsageError:  # the end is missing: leave out the last thing that begins
-                known.pop()
-                while known and not _START.match(known[-1]):
-                    known.pop()
-                if known:
-                    known.pop()
-                text = "\n".join(known) + "\n"
+    def counts(self) -> Counter[Tokens]:
+        """How often runs of one to three tokens stand in the lines."""
+        found: Counter[Tokens] = Counter()
+        for line in self.lines.values():
+            found.update(_windows(tokens_of(line)))
         return found
 
-    def around(self, number: int) -> range:
-        """Return the known lines of the function that holds a line."""
-        first = number
-        while first - 1 in self.lines and not re.match(r"\s*(async )?def\b", self.lines[first]):
-            first -= 1
-        depth, last = _indent(self.lines[first]), number
-        while last + 1 in self.lines and (not self.lines[last + 1].strip() or _indent(self.lines[last + 1]) > depth):
-            last += 1
-        return range(first, last + 1)
+    def with_line(self, number: int, text: str) -> Code:
+        """Return the same with another text of a line."""
+        return Code({**self.lines, number: text})
+
+    def edited(self) -> dict[int, list[str]]:
+        """Return what each line would read after each edit that can be foreseen from the first lines, all those known."""
+        every = range(1, len(self.lines) + 1)
+        count = next((number for number in every if number not in self.lines), len(self.lines) + 1)
+        return _edited(tuple(self.lines[number] for number in range(1, count)))
 
     def features(self, number: int, after: Sequence[str]) -> Features:
         """Return the numbers of a line's edits."""
         before = tokens_of(self.lines[number])
         own = Counter(_windows(before))
-        span = self.around(number)
+        span = around(self.lines, number)
         near = [self.lines[each] for each in span if each != number]
         above = Counter(token for each in span if each < number for token in tokens_of(self.lines[each]))
         below = Counter(token for each in span if each > number for token in tokens_of(self.lines[each]))
@@ -176,6 +158,37 @@ class Code:
 
     def _seen(self, window: Tokens, own: Counter[Tokens]) -> float:
         return math.log1p(max(0, self.counts[window] - own[window]))
+
+
+@lru_cache(maxsize=4_096)
+def _edited(lines: Tokens) -> dict[int, list[str]]:
+    known = list(lines)
+    while known:
+        text = "\n".join(known) + "\n"
+        try:
+            listed = edits(text)
+        except UsageError:  # the end is missing: leave out the last thing that begins
+            while known and not _START.match(known.pop()):
+                pass
+            continue
+        found: dict[int, list[str]] = {}
+        for edit in listed:
+            begins, line = text.rfind("\n", 0, edit.start) + 1, known[edit.line - 1]
+            after = line[: edit.start - begins] + edit.new + line[edit.end - begins :]
+            found.setdefault(edit.line, []).append(after.strip())
+        return found
+    return {}
+
+
+def around(lines: Mapping[int, str], number: int) -> range:
+    """Return the known lines of the function that holds a line."""
+    first = number
+    while first - 1 in lines and not re.match(r"\s*(async )?def\b", lines[first]):
+        first -= 1
+    depth, last = _indent(lines[first]), number
+    while last + 1 in lines and (not lines[last + 1].strip() or _indent(lines[last + 1]) > depth):
+        last += 1
+    return range(first, last + 1)
 
 
 def _windows(tokens: Tokens) -> Iterator[Tokens]:

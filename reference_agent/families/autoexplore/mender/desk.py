@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from natlang_envs.autoexplore.changing.picking.episode import TESTS
 from natlang_envs.autoexplore.changing.picking.views import HERE, SUBMIT, TEST
 from natlang_envs.repository.texts import EXIT, NEXT, UP, read_steps_left
 from natlang_envs.repository.words import content_words, pieces_of
-from reference_agent.families.autoexplore.mender.code import Code
+from reference_agent.families.autoexplore.mender.code import Code, around
 
 FOLDER, PAGE, TEXT, RUN, EDIT = range(5)  # kinds of options
 WIDTH = 42  # numbers of an option
@@ -23,9 +24,11 @@ _NUMBERED = re.compile(r"^ *(\d+) \|(?: (.*))?$", re.M)
 _LISTED = re.compile(r"^edit (\d+) (\d+): (.*)$", re.M)
 _MADE = re.compile(r"^# Edit\nline (\d+) of (.+):$", re.M)
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_IMPORT = re.compile(r"^from [\w.]*?(\w+) import \(?([\w, \n]+)", re.M)
 _DEFINED = re.compile(r"\s*(?:async )?(?:def|class) (\w+)")
 
 Ranked = tuple[list[str], list[float]]  # what a line would read after its edits, the likeliest first, and how likely
+Choose = Callable[["Desk", list["Option"], NDArray[np.float32]], int]
 Rank = Callable[[Code, int, Sequence[str]], Ranked]
 
 
@@ -61,10 +64,12 @@ class Desk:
         self._edits: dict[tuple[str, int], Ranked] = {}
         self._full: set[tuple[str, int]] = set()  # lines whose edits were listed
         self._tried: dict[tuple[str, int], list[tuple[str, float]]] = {}
-        self._static: dict[tuple[str, int], NDArray[np.float32]] = {}
+        self._static: dict[tuple[str, int], list[float]] = {}
+        self._best: dict[str, float] = {}  # how well the best line of a source matches the issue
         self._reached: dict[str, float] = {}
-        self._shown = ""  # the id of the shown test, once it is known
-        self._body: set[str] = set()
+        self._imports: dict[str, set[str]] = {}  # the names that texts import, by the last word of the module
+        self.shown = ""  # the id of the shown test, once it is known
+        self.body: set[str] = set()
         self.start: tuple[str, int] = ("", 0)
         self.plan: Option | None = None
         self.made: tuple[str, int, str] | None = None
@@ -109,7 +114,7 @@ class Desk:
         if fresh:
             self._seen.add((path, self.page))
             code = Code(known)
-            for number, after in code.edited.items():
+            for number, after in code.edited().items():
                 if self._page_of.get((path, number)) == self.page:
                     self._edits[path, number] = self._rank(code, number, after)
             if self._full and self.start[1] and path == self.start[0]:
@@ -144,11 +149,11 @@ class Desk:
     def _tested(self, feedback: str) -> None:
         failed = feedback.split("\n")[1:]
         self.passed = feedback.startswith("All ")
-        if not self._shown and failed and self.made is None:
-            self._shown = failed[0]
+        if not self.shown and failed and self.made is None:
+            self.shown = failed[0]
             self._understand()
         if self.made is not None:
-            shown = self._shown or self._guess(failed)
+            shown = self.shown or self._guess(failed)
             told = 3.0 if shown not in failed else 1.0 if len(failed) == 1 else 2.0
             self._tried[self.made[:2]][-1] = (self.made[2], told)
 
@@ -164,14 +169,17 @@ class Desk:
     def _understand(self) -> None:
         """Find the shown test in what was read, and the functions that it reaches."""
         self._static.clear()
-        name = re.compile(re.escape(self._shown.rpartition("::")[2].partition("[")[0]) + r"\b") if self._shown else self._pattern()
+        name = re.compile(re.escape(self.shown.rpartition("::")[2].partition("[")[0]) + r"\b") if self.shown else self._pattern()
         every = "\n".join(part for parts in self._texts.values() for part in parts)
         found = re.search(rf"def {name.pattern}", every, re.I) if name else None
-        self._body = set(_NAME.findall(re.split(r"\n(?=\S)", every[found.end() :], maxsplit=1)[0])) if found else set()
-        bodies = {**dict(_bodies(every.split("\n")))} if self._body else {}
+        self.body = set(_NAME.findall(re.split(r"\n(?=\S)", every[found.end() :], maxsplit=1)[0])) if found else set()
+        self._imports.clear()
+        for module, names in _IMPORT.findall(every):
+            self._imports.setdefault(module, set()).update(_NAME.findall(names))
+        bodies = {**dict(_bodies(every.split("\n")))} if self.body else {}
         for known in self._lines.values():
             bodies.update(_bodies([known[number] for number in sorted(known)]))
-        self._reached = dict.fromkeys(self._body, 1.0)
+        self._reached = dict.fromkeys(self.body, 1.0)
         for share in (0.6, 0.3):
             for each in [name for name, value in self._reached.items() if value > share and name in bodies]:
                 for other in bodies[each]:
@@ -181,7 +189,7 @@ class Desk:
         """Return what may be done now, and the numbers that tell of each."""
         found: list[Option] = []
         rows: list[list[float]] = []
-        common = [self.left / 30, self.runs / 3, float(bool(self._body)), float(bool(self._shown)), float(self.start[0] != ""), float(self.start[1] != 0)]
+        common = [self.left / 30, self.runs / 3, float(bool(self.body)), float(bool(self.shown)), float(self.start[0] != ""), float(self.start[1] != 0)]
         common += [len(self._seen) / 10, len(self._tried) / 3]
         for folder, inside in self._folders.items():
             for verb, path in (each.split(" ", 1) for each in inside):
@@ -202,7 +210,7 @@ class Desk:
                 found.append(Option(PAGE, path, number))
         if self.start[1] and not self._pages:
             found.append(Option(PAGE, self.start[0], 0))
-        if self.runs == TESTS and not self._shown and self.made is None:
+        if self.runs == TESTS and not self.shown and self.made is None:
             found.append(Option(RUN))
         found = [each for each in found if self._way(each) + 1 + _RESERVE <= self.left]
         rows = [self._of_place(each) for each in found]
@@ -232,47 +240,36 @@ class Desk:
         texts, scores = self._edits[option.path, option.number]
         return scores[texts.index(option.text)]
 
-    def _match(self, words: set[str]) -> float:
+    def _match(self, words: frozenset[str]) -> float:
         return len(self._words & words) / max(1, len(self._words))
 
     def _of_place(self, option: Option) -> list[float]:
         path = option.path
-        words = set(pieces_of(path.replace("_", " ").replace("/", " ")))
+        words = _pieces(path)
         name = path.rpartition("/")[2].partition(".")[0]
-        near = [value for (other, _), value in self._matches().items() if other == path]
-        shown = self._shown.partition("::")[0]
+        shown = self.shown.partition("::")[0]
         return [
             self._match(words), float("test" in path), float(bool(words & {"doc", "docs", "example", "examples"})),
-            float(name in self._body) + len(self._imports().get(name, set()) & self._body), float(bool(shown) and (shown == path or shown.startswith(f"{path}/"))),
+            float(name in self.body) + len(self._imports.get(name, set()) & self.body), float(bool(shown) and (shown == path or shown.startswith(f"{path}/"))),
             float(name.removeprefix("test_") in shown), option.number / 5, float(path == self.start[0]),
-            max(near, default=0.0), len(self._texts.get(path, ())) / 3, path.count("/") / 3, float(path.endswith(".py")),
+            self._best.get(path, 0.0), len(self._texts.get(path, ())) / 3, path.count("/") / 3, float(path.endswith(".py")),
             float(any(name in part for parts in self._texts.values() for part in parts)) if len(name) > 2 else 0.0,
         ]  # fmt: skip
-
-    def _imports(self) -> dict[str, set[str]]:
-        """Return the names that the texts import, by the last word of the module."""
-        found: dict[str, set[str]] = {}
-        for module, names in re.findall(r"^from [\w.]*?(\w+) import \(?([\w, \n]+)", "\n".join(p for each in self._texts.values() for p in each), re.M):
-            found.setdefault(module, set()).update(_NAME.findall(names))
-        return found
-
-    def _matches(self) -> dict[tuple[str, int], float]:
-        return {key: float(row[2]) for key, row in self._static.items()}
 
     def _of_edit(self, option: Option) -> list[float]:
         key = (option.path, option.number)
         static = self._static.get(key)
         if static is None:
-            static = self._static[key] = np.array(self._of_line(*key), np.float32)
-        before, after = set(_NAME.findall(self._lines[option.path][option.number])), set(re.findall(r"\w+", option.text))
-        old = set(re.findall(r"\w+", self._lines[option.path][option.number]))
+            static = self._static[key] = self._of_line(*key)
+            self._best[key[0]] = max(self._best.get(key[0], 0.0), static[2])
+        old, after = _raw(self._lines[option.path][option.number]), _raw(option.text)
         tried = self._tried.get(key, ())
         function = static[-1]
         near = [told for (path, line), each in self._tried.items() if path == option.path for _, told in each if self._function(path, line)[1] == function]
         return [
-            *static[:-1].tolist(), float(bool((after - old) & self._raw)), float(bool((old - after) & self._raw)),
+            *static[:-1], float(bool((after - old) & self._raw)), float(bool((old - after) & self._raw)),
             len(tried) / 3, max((told for _, told in tried), default=0.0) / 3, max(near, default=0.0) / 3, float(1.0 in near),
-            self._edits[key][0].index(option.text) / 4, len(self._edits[key][0]) / 20, float(option.path == self.path), float(bool(before)),
+            self._edits[key][0].index(option.text) / 4, len(self._edits[key][0]) / 20, float(option.path == self.path),
         ]  # fmt: skip
 
     def _function(self, path: str, line: int) -> tuple[str, float]:
@@ -289,16 +286,16 @@ class Desk:
     def _of_line(self, path: str, line: int) -> list[float]:
         known = self._lines[path]
         name, first = self._function(path, line)
-        chunk = [known[each] for each in Code(known).around(line)] if name else [known[line]]
-        words = {piece for text in chunk for piece in pieces_of(text.replace("_", " "))}
-        own = set(pieces_of(known[line].replace("_", " ")))
+        chunk = [known[each] for each in around(known, line)] if name else [known[line]]
+        words = frozenset[str]().union(*map(_pieces, chunk))
+        own = _pieces(known[line])
         module = path.rpartition("/")[2].removesuffix(".py")
-        names = set(_NAME.findall(known[line]))
+        names = _names(known[line])
         return [
-            self._reached.get(name, 0.0), float(name in self._body), self._match(words), self._match(own),
-            self._match(set(pieces_of(name.replace("_", " ")))), float(module in self._body or module in self._shown),
-            len(names & self._body) / max(1, len(names)), float((path, line) == self.start), float(path == self.start[0]),
-            float(bool(set(re.findall(r"\d\d+", known[line])) & self._raw)), float(not name), float(first),
+            self._reached.get(name, 0.0), float(name in self.body), self._match(words), self._match(own),
+            self._match(_pieces(name)), float(module in self.body or module in self.shown),
+            len(names & self.body) / max(1, len(names)), float((path, line) == self.start), float(path == self.start[0]),
+            float(bool({each for each in _raw(known[line]) & self._raw if each.isdigit()})), float(not name), float(first),
         ]  # fmt: skip
 
     def _way(self, option: Option) -> int:
@@ -322,21 +319,23 @@ class Desk:
         steps += len(here) + len(there) - 2 * common
         return steps + (option.kind == EDIT) * (2 + (self._page_of.get((option.path, option.number), 1) > 1)) + (option.kind == PAGE and option.number > 1)
 
-    def command(self) -> str | None:
-        """Return the next command of the plan, None where something else has to be chosen."""
-        if self.passed:
-            return SUBMIT
-        option = self.plan
-        if option is None:
-            return None
-        if self.made is not None and option.kind == EDIT and self.made == (option.path, option.number, option.text):
-            self.plan = None
-            return TEST if self.runs and self.left > 1 else SUBMIT
-        command = self._next(option)
-        if command not in self.commands:
-            self.plan = None
-            return None
-        return command
+    def command(self, choose: Choose) -> str:
+        """Return the next command; where no plan is under way, `choose` says which option is taken."""
+        while not self.passed:
+            option = self.plan
+            if option is None:
+                options, numbers = self.options()
+                if not options:
+                    break
+                option = self.plan = options[choose(self, options, numbers)]
+            if option.kind == EDIT and self.made == (option.path, option.number, option.text):
+                self.plan = None
+                return TEST if self.runs and self.left > 1 else SUBMIT
+            command = self._next(option)
+            if command in self.commands:
+                return command
+            self.plan = None  # an edit that is not listed; it counts as tried
+        return SUBMIT if SUBMIT in self.commands else EXIT
 
     def _next(self, option: Option) -> str:
         if option.kind == RUN:
@@ -380,6 +379,21 @@ class Desk:
         return self._listing[text]
 
 
+@lru_cache(maxsize=100_000)
+def _pieces(text: str) -> frozenset[str]:
+    return frozenset(pieces_of(text.replace("_", " ").replace("/", " ")))
+
+
+@lru_cache(maxsize=100_000)
+def _names(text: str) -> frozenset[str]:
+    return frozenset(_NAME.findall(text))
+
+
+@lru_cache(maxsize=100_000)
+def _raw(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", text))
+
+
 def _bodies(lines: Sequence[str]) -> Iterator[tuple[str, set[str]]]:
     """Yield functions, and the names in the lines behind each."""
     name, names = "", set[str]()
@@ -388,6 +402,6 @@ def _bodies(lines: Sequence[str]) -> Iterator[tuple[str, set[str]]]:
             if name:
                 yield name, names
             name, names = found[1], set()
-        names |= set(_NAME.findall(line))
+        names |= _names(line)
     if name:
         yield name, names

@@ -46,6 +46,10 @@ class Judge(nn.Module):
             found = self._known[key] = ([after[at] for at in order], scores[order].tolist())
         return found
 
+    def forget(self) -> None:
+        """Forget the ranks of edits, which change with the weights."""
+        self._known.clear()
+
     def options(self, numbers: NDArray[np.float32]) -> Tensor:
         """Return the logarithms of the chances of options."""
         return torch.log_softmax(self.next(torch.from_numpy(numbers))[:, 0], 0)

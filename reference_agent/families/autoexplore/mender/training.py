@@ -1,0 +1,291 @@
+"""Teaches the judge: what code looks like, then by imitation of a teacher that sees the bug, then by reward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
+from natlang_envs.autoexplore.changing.picking.env import STARTS, ChangeEnv, Start
+from natlang_envs.autoexplore.changing.picking.tasks import make_tasks
+from natlang_envs.tasks import Split
+from reference_agent.families.autoexplore.mender.code import Code, Features
+from reference_agent.families.autoexplore.mender.desk import EDIT, FOLDER, PAGE, RUN, TEXT, Choose, Desk, Option
+from reference_agent.families.autoexplore.mender.judge import Judge
+
+_BATCH = 48
+_NEAR, _LINES = 30, 12  # so far away, and so many, are the other lines that a broken one is compared with
+_SCRIPTED, _OWN = 0.7, 0.3  # games in which the teacher reads the shown test first, and steps that the judge chooses
+
+Report = Callable[[int, int, float], None]
+Numbers = NDArray[np.float32]
+
+
+class Settings(NamedTuple):
+    """How the judge learns.
+
+    Attributes:
+        bugs: Bugs that are put into each file, to learn what code looks like.
+        rounds: Rounds of imitation; in each, the teacher plays every task from every start.
+        epochs: Passes over what was told so far, in each round, and over the bugs.
+        updates: Updates by reward, for all starts together.
+        samples: Games of a task in an update; each is compared with the others.
+        rate: Learning rate of imitation.
+        reward_rate: Learning rate of reward at the start; it falls to 0.
+    """
+
+    bugs: int = 40
+    rounds: int = 3
+    epochs: int = 3
+    updates: int = 60
+    samples: int = 4
+    rate: float = 3e-3
+    reward_rate: float = 1e-3
+
+
+class Bugs:
+    """The tasks of a split, and an environment for each start."""
+
+    def __init__(self, split: Split, dataset: str | None) -> None:
+        self.names = sorted(make_tasks(split, dataset, None).ids())
+        self.envs = {start: ChangeEnv(start=start, split=split, dataset=dataset) for start in STARTS}
+
+    def sources(self) -> list[str]:
+        """Return the sources that the tasks break, unbroken."""
+        found: list[str] = []
+        env = self.envs["repository"]
+        for name in {name.partition("/")[0]: name for name in self.names}.values():
+            env.reset(options={"task_id": name})
+            found += env.bench.shelf.texts.values()
+        return found
+
+
+def play(judge: Judge, env: ChangeEnv, task_id: str, choose: Choose) -> bool:
+    """Play a task and return whether it is won; `choose` says which option is taken."""
+    observation, info = env.reset(options={"task_id": task_id})
+    desk = Desk(info["task"], judge.rank)
+    command = ""
+    while True:
+        desk.look(observation, info["admissible_commands"], command, info["feedback"])
+        command = desk.command(choose)
+        observation, _, ended, _, info = env.step(command)
+        if ended:
+            return bool(info["success"])
+
+
+@torch.no_grad()
+def chosen(judge: Judge, numbers: Numbers, rng: np.random.Generator | None) -> int:
+    """Return the likeliest option, or with `rng` a drawn one."""
+    chances = judge.options(numbers)
+    if rng is None:
+        return int(chances.argmax())
+    shares = chances.exp().double().numpy()
+    return int(rng.choice(len(shares), p=shares / shares.sum()))
+
+
+def wins(judge: Judge, bugs: Bugs) -> dict[Start, list[bool]]:
+    """Return which tasks are won greedily, for each start."""
+    return {
+        start: [play(judge, env, name, lambda _, __, numbers: chosen(judge, numbers, None)) for name in bugs.names]
+        for start, env in bugs.envs.items()
+    }
+
+
+class Lesson(NamedTuple):
+    """The edits of a broken line, of which the first mends it, and those of lines near it."""
+
+    own: Features
+    near: list[Features]
+
+
+def lessons(text: str, bugs: int, rng: np.random.Generator) -> Iterator[Lesson]:
+    """Yield lessons made of a source as it is; each breaks another place."""
+    lines, listed = text.split("\n"), edits(text)
+    whole = Code(dict(enumerate(lines, 1)))
+    of_line: dict[int, list[Edit]] = {}
+    for edit in listed:
+        of_line.setdefault(edit.line, []).append(edit)
+    usual = {number: None for number in of_line}
+    features: dict[int, Features] = {}
+    for at in rng.permutation(len(listed))[:bugs]:
+        bug = listed[at]
+        broken = apply(text, bug)
+        begins = text.rfind("\n", 0, bug.start) + 1
+        lines_now = {**whole.lines, bug.line: broken[begins:].partition("\n")[0]}
+        moved, until = len(bug.new) - (bug.end - bug.start), bug.start + len(bug.new)
+        others = [lines[bug.line - 1].strip()]
+        for edit in of_line[bug.line]:
+            if (edit.start, edit.end) == (bug.start, bug.end):
+                after = apply(text, edit)
+            elif edit.end <= bug.start:
+                after = apply(broken, edit)
+            elif edit.start >= bug.end:
+                after = apply(broken, edit._replace(start=edit.start + moved, end=edit.end + moved))
+            else:
+                continue
+            others.append(after[begins:].partition("\n")[0].strip())
+        now = lines_now[bug.line].strip()
+        own = whole.with_line(bug.line, lines_now[bug.line]).features(
+            bug.line, [each for each in dict.fromkeys(others) if each != now]
+        )
+        near = [number for number in usual if number != bug.line and abs(number - bug.line) <= _NEAR]
+        for number in near:
+            if number not in features:
+                begin = text.rfind("\n", 0, of_line[number][0].start) + 1
+                after = [apply(text, edit)[begin:].partition("\n")[0].strip() for edit in of_line[number]]
+                features[number] = whole.features(number, after)
+        some = rng.permutation(len(near))[:_LINES]
+        yield Lesson(own, [features[near[each]] for each in some])
+
+
+def learn_code(judge: Judge, train: Bugs, settings: Settings, rng: np.random.Generator) -> None:
+    """Teach what code looks like, from the unbroken sources of the tasks."""
+    found = [lesson for text in train.sources() for lesson in lessons(text, settings.bugs, rng)]
+    steps = max(1, settings.epochs * (len(found) // _BATCH))
+    learned = [*judge.contexts.parameters(), *judge.code.parameters()]
+    optimizer = torch.optim.AdamW(learned, weight_decay=3e-2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, settings.rate * 2, total_steps=steps + 1)
+    judge.train()
+    for order in (rng.permutation(len(found)) for _ in range(settings.epochs)):
+        for at in range(0, len(order) - _BATCH + 1, _BATCH):
+            part = [found[each] for each in order[at : at + _BATCH]]
+            scores = judge.edits(*_joined([each for lesson in part for each in (lesson.own, *lesson.near)]))
+            loss, begin = torch.zeros(()), 0
+            for lesson in part:
+                own = len(lesson.own.ids)
+                end = begin + own + sum(len(each.ids) for each in lesson.near)
+                here = scores[begin:end]
+                loss = loss + torch.logsumexp(here[:own], 0) + torch.logsumexp(here, 0) - 2 * here[0]
+                begin = end
+            _step(judge, optimizer, schedule, loss / _BATCH)
+    judge.eval()
+    judge.forget()
+
+
+def _joined(parts: Sequence[Features]) -> tuple[Tensor, Tensor, Tensor]:
+    ids, signs, numbers = (torch.from_numpy(np.concatenate(each)) for each in zip(*parts, strict=True))
+    return ids, signs, numbers
+
+
+def _step(
+    judge: Judge, optimizer: torch.optim.Optimizer, schedule: torch.optim.lr_scheduler.LRScheduler | None, loss: Tensor
+) -> None:
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(judge.parameters(), 1.0)
+    optimizer.step()
+    if schedule is not None:
+        schedule.step()
+
+
+def right(env: ChangeEnv, options: Sequence[Option]) -> list[int]:
+    """Return the options that lead to a repair, as far as is seen (privileged)."""
+    bench = env.bench
+    source = bench.source(bench.file)
+    mending = {(source.edits[number].line, source.edited(number).preview) for number in bench.right()}
+    lines = {line for line, _ in mending}
+    here = [(at, each) for at, each in enumerate(options) if each.path == bench.file]
+    ways = (
+        [at for at, each in here if each.kind == EDIT and (each.number, each.text) in mending],
+        [at for at, each in here if each.kind == EDIT and each.number in lines],
+        [at for at, each in here if each.kind == PAGE],
+        [at for at, each in enumerate(options) if each.kind == FOLDER and bench.file.startswith(f"{each.path}/")],
+    )
+    return next((each for each in ways if each), [])
+
+
+def script(desk: Desk, options: Sequence[Option]) -> list[int]:
+    """Return the options that lead to the shown test's text, none once it was read."""
+    if desk.body:
+        return []
+    if not desk.shown:
+        return [at for at, each in enumerate(options) if each.kind == RUN]
+    file = desk.shown.partition("::")[0]
+    folders = [at for at, each in enumerate(options) if each.kind == FOLDER]
+    ways = (
+        [at for at, each in enumerate(options) if each.kind == TEXT and each.path == file],
+        [at for at in folders if file.startswith(f"{options[at].path}/")],
+        [at for at in folders if f"{desk.folder}/".startswith(f"{options[at].path}/" if options[at].path else "")],
+    )
+    return next((each for each in ways if each), [])
+
+
+def imitate(judge: Judge, train: Bugs, settings: Settings, rng: np.random.Generator, report: Report) -> None:
+    """Teach by imitation: the teacher reads the shown test, goes to the bug and mends it; at times the judge goes."""
+    optimizer = torch.optim.AdamW(judge.next.parameters(), settings.rate, weight_decay=1e-2)
+    told: list[tuple[Numbers, list[int]]] = []
+    for turn in range(settings.rounds):
+        won: list[bool] = []
+        for env in train.envs.values():
+            for name in train.names:
+                won.append(play(judge, env, name, _teacher(judge, env, told, rng)))
+        for order in (rng.permutation(len(told)) for _ in range(settings.epochs)):
+            for at in range(0, len(order), _BATCH):
+                part = [told[each] for each in order[at : at + _BATCH]]
+                chances = _chances(judge, [numbers for numbers, _ in part])
+                loss = torch.stack([-torch.logsumexp(each[list(good)], 0) for each, (_, good) in zip(chances, part, strict=True)])
+                _step(judge, optimizer, None, loss.mean())
+        report(turn + 1, settings.rounds, sum(won) / len(won))
+
+
+def _teacher(judge: Judge, env: ChangeEnv, told: list[tuple[Numbers, list[int]]], rng: np.random.Generator) -> Choose:
+    scripted = rng.random() < _SCRIPTED
+
+    def choose(desk: Desk, options: list[Option], numbers: Numbers) -> int:
+        first = script(desk, options) if scripted else []
+        good = first or right(env, options)
+        if good:
+            told.append((numbers, good))
+        if first or (good and rng.random() >= _OWN):
+            return good[int(rng.integers(len(good)))]
+        return chosen(judge, numbers, rng)
+
+    return choose
+
+
+def _chances(judge: Judge, states: Sequence[Numbers]) -> list[Tensor]:
+    scores = judge.next(torch.from_numpy(np.concatenate(states)))[:, 0]
+    return [torch.log_softmax(each, 0) for each in scores.split([len(each) for each in states])]
+
+
+def reinforce(
+    judge: Judge, train: Bugs, starts: Sequence[Start], settings: Settings, rng: np.random.Generator, report: Report
+) -> None:
+    """Teach by reward from one start after another; a game is compared with the others of its task (RLOO)."""
+    optimizer = torch.optim.AdamW(judge.next.parameters(), settings.reward_rate, weight_decay=1e-3)
+    updates = settings.updates // len(starts) * len(starts)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=max(1, updates))
+    for update in range(updates):
+        env = train.envs[starts[update * len(starts) // updates]]
+        states: list[Numbers] = []
+        took: list[int] = []
+        gains: list[float] = []
+        every: list[bool] = []
+        for name in (train.names[each] for each in rng.integers(len(train.names), size=_BATCH // 2)):
+            games: list[tuple[int, bool]] = []
+            for _ in range(settings.samples):
+                since = len(states)
+
+                def choose(_: Desk, __: list[Option], numbers: Numbers) -> int:
+                    states.append(numbers)
+                    took.append(chosen(judge, numbers, rng))
+                    return took[-1]
+
+                won = play(judge, env, name, choose)
+                games.append((len(states) - since, won))
+            total = sum(won for _, won in games)
+            for count, won in games:
+                gains += [won - (total - won) / (settings.samples - 1)] * count
+                every.append(won)
+        if any(gains):
+            kept = [at for at, gain in enumerate(gains) if gain]
+            chances = _chances(judge, [states[at] for at in kept])
+            said = torch.stack([each[took[at]] for each, at in zip(chances, kept, strict=True)])
+            _step(judge, optimizer, None, -(said * torch.tensor([gains[at] for at in kept])).sum() / len(every))
+        schedule.step()
+        report(update + 1, updates, sum(every) / len(every))
