@@ -228,6 +228,26 @@ def search(
 
 
 @app.command()
+def mend(
+    out: Annotated[Path, typer.Option(help="Gets seed0/imitation.safetensors, seed0/reward.safetensors and so on.")],
+    seeds: Annotated[int, typer.Option(min=1, help="How many judges.")] = 3,
+    updates: Annotated[int, typer.Option(min=0, help="Updates by reward.")] = 60,
+    dataset: Annotated[str | None, typer.Option(help="embedded or public code; without it, both.")] = None,
+) -> None:
+    """Train small judges for AutoExplore-Change: imitation, then reward by its curriculum or without; it goes on."""
+    from reference_agent.families.autoexplore.mender.run import train_menders
+    from reference_agent.families.autoexplore.mender.training import Settings
+
+    with bars() as progress:
+        found = train_menders(out, seeds, Settings(updates=updates), partial(show_step, progress, ""), dataset)
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    table = Table("weights", *(f"validation from the {start}, %" for start in found[0].won))
+    for weights, won in found:
+        table.add_row(str(weights), *(f"{100 * share:.1f}" for share in won.values()))
+    console.print(table)
+
+
+@app.command()
 def publish(
     run: Annotated[Path, typer.Argument(help="A run's folder; RUN/policy-sft is the policy before RL.")],
     player: Annotated[Path, typer.Argument(metavar="NAME.json", help="The player; weights go to files/ beside it.")],

@@ -320,24 +320,29 @@ class Desk:
         return steps + (option.kind == EDIT) * (2 + (self._page_of.get((option.path, option.number), 1) > 1)) + (option.kind == PAGE and option.number > 1)
 
     def command(self, choose: Choose) -> str:
-        """Return the next command; where no plan is under way, `choose` says which option is taken."""
-        while not self.passed:
-            option = self.plan
-            if option is None:
-                options, numbers = self.options()
-                if not options:
-                    break
-                option = self.plan = options[choose(self, options, numbers)]
-            if option.kind == EDIT and self.made == (option.path, option.number, option.text):
-                self.plan = None
-                return TEST if self.runs and self.left > 1 else SUBMIT
-            command = self._next(option)
-            if command in self.commands:
-                return command
-            self.plan = None  # an edit that is not listed; it counts as tried
-        return SUBMIT if SUBMIT in self.commands else EXIT
+        """Return the next command, and note what it begins; without a plan, `choose` says which option is taken."""
+        if self.passed:
+            return SUBMIT
+        if self.plan is None:
+            options, numbers = self.options()
+            if not options:
+                return SUBMIT if SUBMIT in self.commands else EXIT
+            self.plan = options[choose(self, options, numbers)]
+        option = self.plan
+        command = self.next(option)
+        if command not in self.commands or command in (TEST, SUBMIT):
+            self.plan = None
+        if command.startswith("edit "):
+            text = next(text for text, each in self._listing.items() if each == command)
+            self.made = (option.path, option.number, text)
+            self.plan = option._replace(text=text)
+            self._tried.setdefault(self.made[:2], []).append((text, 0.0))
+        return command if command in self.commands else EXIT
 
-    def _next(self, option: Option) -> str:
+    def next(self, option: Option) -> str:
+        """Return the next command on the way to an option; an edit that was made is tested, or submitted."""
+        if option.kind == EDIT and self.made == (option.path, option.number, option.text):
+            return TEST if self.runs and self.left > 1 else SUBMIT
         if option.kind == RUN:
             return TEST
         name = option.path.rpartition("/")[2]
@@ -366,17 +371,10 @@ class Desk:
         return command if command in self.commands else turned
 
     def _edit(self, option: Option) -> str:
-        """Return the listed edit that makes a line read as wanted, else the likeliest that was not tried."""
-        tried = {text for text, _ in self._tried.get((option.path, option.number), ())}
-        wanted = [option.text, *(text for text in self._edits[option.path, option.number][0] if text not in tried)]
-        text = next((each for each in wanted if each in self._listing), "")
-        if not text:
-            self._tried.setdefault((option.path, option.number), []).append((option.text, 0.0))
-            return ""
-        self.made = (option.path, option.number, text)
-        self.plan = option._replace(text=text)
-        self._tried.setdefault(self.made[:2], []).append((text, 0.0))
-        return self._listing[text]
+        """Return the listed edit that makes the open line read as wanted, else the likeliest that was not tried."""
+        tried = {text for text, _ in self._tried.get((self.path, self.line), ())}
+        wanted = (option.text, *(text for text in self._edits[self.path, self.line][0] if text not in tried))
+        return next((self._listing[each] for each in wanted if each in self._listing), EXIT)
 
 
 @lru_cache(maxsize=100_000)

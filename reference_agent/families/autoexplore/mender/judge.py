@@ -55,6 +55,16 @@ class Judge(nn.Module):
         return torch.log_softmax(self.next(torch.from_numpy(numbers))[:, 0], 0)
 
 
+@torch.no_grad()
+def chosen(judge: Judge, numbers: NDArray[np.float32], rng: np.random.Generator | None) -> int:
+    """Return the likeliest option, or with `rng` a drawn one."""
+    chances = judge.options(numbers)
+    if rng is None:
+        return int(chances.argmax())
+    shares = chances.exp().double().numpy()
+    return int(rng.choice(len(shares), p=shares / shares.sum()))
+
+
 def load_judge(path: Path) -> Judge:
     """Return a judge that does not learn.
 

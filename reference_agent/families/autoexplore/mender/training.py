@@ -16,7 +16,7 @@ from natlang_envs.autoexplore.changing.picking.tasks import make_tasks
 from natlang_envs.tasks import Split
 from reference_agent.families.autoexplore.mender.code import Code, Features
 from reference_agent.families.autoexplore.mender.desk import EDIT, FOLDER, PAGE, RUN, TEXT, Choose, Desk, Option
-from reference_agent.families.autoexplore.mender.judge import Judge
+from reference_agent.families.autoexplore.mender.judge import Judge, chosen
 
 _BATCH = 48
 _NEAR, _LINES = 30, 12  # so far away, and so many, are the other lines that a broken one is compared with
@@ -76,16 +76,6 @@ def play(judge: Judge, env: ChangeEnv, task_id: str, choose: Choose) -> bool:
         observation, _, ended, _, info = env.step(command)
         if ended:
             return bool(info["success"])
-
-
-@torch.no_grad()
-def chosen(judge: Judge, numbers: Numbers, rng: np.random.Generator | None) -> int:
-    """Return the likeliest option, or with `rng` a drawn one."""
-    chances = judge.options(numbers)
-    if rng is None:
-        return int(chances.argmax())
-    shares = chances.exp().double().numpy()
-    return int(rng.choice(len(shares), p=shares / shares.sum()))
 
 
 def wins(judge: Judge, bugs: Bugs) -> dict[Start, list[bool]]:

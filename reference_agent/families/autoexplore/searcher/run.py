@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from safetensors.torch import save
@@ -48,7 +48,7 @@ def train_searchers(
     torch.set_num_threads(1)
     out.mkdir(parents=True, exist_ok=True)
     with only_process(out):
-        _claim(out, settings, dataset)
+        claim(out, {"dataset": dataset, **settings._asdict()}, "searchers")
         train, validation = (load_questions(split, dataset) for split in ("train", "validation"))
         found: list[Result] = []
         for seed in range(seeds):
@@ -66,9 +66,14 @@ def train_searchers(
     return found
 
 
-def _claim(out: Path, settings: Settings, dataset: str) -> None:
-    told = json.dumps({"dataset": dataset, **settings._asdict()}, indent=2) + "\n"
+def claim(out: Path, settings: dict[str, Any], what: str) -> None:
+    """Say in a folder what its judges were trained with.
+
+    Raises:
+        UsageError: It holds judges of other settings.
+    """
+    told = json.dumps(settings, indent=2) + "\n"
     file = out / SETTINGS
     if file.exists() and file.read_text("utf-8") != told:
-        raise UsageError(f"{out} holds searchers of other settings: choose another folder")
+        raise UsageError(f"{out} holds {what} of other settings: choose another folder")
     write_whole(file, told.encode())
