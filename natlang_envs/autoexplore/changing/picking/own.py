@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from natlang_envs.autoexplore.changing.making import FORMAT, Row, make
 from natlang_envs.autoexplore.changing.mutations import edits
@@ -14,6 +16,8 @@ from natlang_envs.autoexplore.changing.picking.books import YOURS, Book, to_line
 from natlang_envs.autoexplore.changing.running import Runner, Subject, open_subject
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
+
+_NOT_COPIED = (".git", "__pycache__", ".venv", "venv", ".tox", ".nox", "node_modules", ".*_cache")
 
 
 def open_own(root: Path, tests: list[str]) -> tuple[Subject, list[str]]:
@@ -43,7 +47,8 @@ def open_own(root: Path, tests: list[str]) -> tuple[Subject, list[str]]:
 def mutate(subject: Subject, out: Path, count: int, seconds: float) -> Iterator[Row]:
     """Make tasks, yield each, and write them into a file at the end.
 
-    What was made stands in a journal beside it meanwhile: a making that was killed goes on.
+    The tests run in a copy, since they may write files. What was made stands in a journal beside the file meanwhile: a
+    making that was killed goes on.
 
     Args:
         subject: From `open_own`.
@@ -57,18 +62,24 @@ def mutate(subject: Subject, out: Path, count: int, seconds: float) -> Iterator[
     journal = out.with_name(f"{out.name}.journal")
     journal.parent.mkdir(parents=True, exist_ok=True)
     tasks: list[Row] = []
-    with Runner(subject, seconds) as runner:
-        for row in make(subject, runner, journal, count):
-            tasks.append(told(row, [str(each) for each in _first(journal)["tests"]]))
-            yield tasks[-1]
+    with TemporaryDirectory(prefix="natlang-mutate-") as place:
+        root = Path(place).resolve() / subject.root.name
+        shutil.copytree(subject.root, root, symlinks=True, ignore=shutil.ignore_patterns(*_NOT_COPIED))
+        try:
+            with Runner(replace(subject, root=root), seconds) as runner:
+                for row in make(subject, runner, journal, count):
+                    tasks.append(told(row, [str(each) for each in _rows(journal)[0]["tests"]]))
+                    yield tasks[-1]
+        except UsageError as error:
+            raise UsageError(str(error).replace(str(root), str(subject.root))) from None
     if not tasks:
         raise UsageError(f"no bug in {subject.root} is noticed by two tests and missed by one: add tests")
-    rows = [json.loads(line) for line in journal.read_bytes().splitlines()]
+    rows = _rows(journal)
     head = {"format": FORMAT, "repository": subject.root.name, "kind": YOURS, "digest": subject.digest}
-    head["tests"] = rows[0]["tests"]
     scans = [row for row in rows if row.get("scanned") in subject.sources]
-    write_whole(out, b"".join(map(to_line, [head, *scans, *tasks])))
+    write_whole(out, b"".join(map(to_line, [{**head, "tests": rows[0]["tests"]}, *scans, *tasks])))
     Book(out)
+    journal.unlink()
 
 
 def told(row: Row, tests: list[str]) -> Row:
@@ -79,6 +90,5 @@ def told(row: Row, tests: list[str]) -> Row:
     return {**row, "shown": shown, "issue": f"This does not hold any more: {words}."}
 
 
-def _first(journal: Path) -> Row:
-    with journal.open("rb") as file:
-        return json.loads(file.readline())
+def _rows(journal: Path) -> list[Row]:
+    return [json.loads(line) for line in journal.read_bytes().splitlines()]
