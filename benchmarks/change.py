@@ -27,12 +27,15 @@ CHANGE, EXPLORE = "NatLang/AutoExplore-Change-v0", "NatLang/AutoExplore-v0"
 VERIFIED, RESETS = 1_000, 2_000
 
 
-def walk(env_id: str, dataset: str) -> gymnasium.Env[str, str]:
-    return gymnasium.make(env_id, dataset=dataset)
+def question() -> gymnasium.Env[str, str]:
+    """Return a game of AutoExplore over the repository of a task."""
+    tasks = make_tasks("validation", "embedded", None)
+    shelf = tasks.load(next(tasks.ids()), FILE_BUDGET).shelf
+    return gymnasium.make(EXPLORE, repository=str(shelf.root), question="Which one?", target=next(iter(shelf.texts)))
 
 
 def resets(dataset: str) -> Row:
-    env = walk(CHANGE, dataset)
+    env = gymnasium.make(CHANGE, dataset=dataset)
     ids = list(env.unwrapped.tasks.ids())  # pyright: ignore[reportAttributeAccessIssue]
     for task_id in ids:
         env.reset(options={"task_id": task_id})
@@ -75,8 +78,8 @@ def hits(dataset: str) -> Iterator[Row]:
 
 def main() -> None:
     dataset = sys.argv[1] if sys.argv[1:] else "embedded"
-    ours, theirs = sample_and_step(walk(CHANGE, dataset)), sample_and_step(walk(EXPLORE, "embedded"))
-    rate = compare("random steps; theirs: AutoExplore", SINGLE_STEPS, ours, theirs, 0.5)
+    ours, theirs = sample_and_step(gymnasium.make(CHANGE, dataset=dataset)), sample_and_step(question())
+    rate = compare("random steps; theirs: AutoExplore over one repository", SINGLE_STEPS, ours, theirs, 0.5)
     rows = [rate, resets(dataset), *(verification(dataset, each) for each in ("random", "oracle")), *hits(dataset)]
     publish_and_exit(
         "autoexplore_change" if dataset == "embedded" else f"autoexplore_change_{dataset}",

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.changing.mutations import apply
-from natlang_envs.autoexplore.changing.picking.env import ChangeEnv
+from natlang_envs.autoexplore.changing.picking.env import AutoExploreChangeEnv
 from natlang_envs.autoexplore.changing.picking.episode import ran, submitted
 from natlang_envs.autoexplore.changing.picking.views import WIDTH, Place, Source, View, cut, folder_views
 from natlang_envs.autoexplore.changing.running import Runner, failing, open_subject
@@ -32,11 +32,11 @@ SUNDAY = "kiosk/7ec50b05d3e1a6b3"  # `day != 6` in kiosk/days.py
 TOTAL = "kiosk/8caeb6fe188c8e06"  # `sum(prices) + taken` in kiosk/prices.py
 
 
-def kiosk_env(folder: Path, **arguments: Any) -> ChangeEnv:
-    return ChangeEnv(dataset=str(TASKS), repository=str(kiosk(folder)), **arguments)
+def kiosk_env(folder: Path, **arguments: Any) -> AutoExploreChangeEnv:
+    return AutoExploreChangeEnv(dataset=str(TASKS), repository=str(kiosk(folder)), **arguments)
 
 
-def begin(folder: Path, task_id: str = SUNDAY, **arguments: Any) -> tuple[ChangeEnv, tuple[str, ...]]:
+def begin(folder: Path, task_id: str = SUNDAY, **arguments: Any) -> tuple[AutoExploreChangeEnv, tuple[str, ...]]:
     env = kiosk_env(folder, **arguments)
     _, info = env.reset(options={"task_id": task_id})
     return env, info["admissible_commands"]
@@ -160,7 +160,7 @@ def test_what_the_tests_say_is_what_pytest_says(tmp_path: Path) -> None:
                 assert found == [bench.fails(Place(path, number))]
 
 
-def brute_force(env: ChangeEnv, most: int) -> int:
+def brute_force(env: AutoExploreChangeEnv, most: int) -> int:
     """Return the length of the shortest way to success, by trying every command from every state."""
     waiting = deque([(env.snapshot(), 0)])
     seen = set()
@@ -296,7 +296,7 @@ def test_a_run_of_many_failing_tests_names_twenty() -> None:
 )
 def test_bad_arguments_are_refused(arguments: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        ChangeEnv(**arguments)
+        AutoExploreChangeEnv(**arguments)
     with pytest.raises(UsageError, match="partial"):
         gymnasium.make(ID, partail=True)
 
@@ -326,7 +326,7 @@ def broken_book(folder: Path, **changed: Any) -> str:
 def test_tasks_of_another_repository_or_version_are_refused(tmp_path: Path, changed: dict[str, Any], says: str) -> None:
     book, root = broken_book(tmp_path, **changed), str(kiosk(tmp_path))
     with pytest.raises(UsageError, match=says):
-        ChangeEnv(dataset=book, repository=root, start="line").reset(seed=0)
+        AutoExploreChangeEnv(dataset=book, repository=root, start="line").reset(seed=0)
 
 
 def test_a_file_that_holds_no_tasks_is_refused(tmp_path: Path) -> None:
@@ -339,7 +339,7 @@ def test_a_file_that_holds_no_tasks_is_refused(tmp_path: Path) -> None:
         path = tmp_path / f"{len(content)}.jsonl"
         path.write_text(content, encoding="utf-8")
         with pytest.raises(UsageError, match=r"make (tasks|them|some) with natlang data mutate"):
-            ChangeEnv(dataset=str(path), repository=str(tmp_path))
+            AutoExploreChangeEnv(dataset=str(path), repository=str(tmp_path))
 
 
 def test_what_is_hidden_compiled_or_linked_is_not_listed(tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_what_is_hidden_compiled_or_linked_is_not_listed(tmp_path: Path) -> None
     )
     (root / "outside").symlink_to("/etc")
     (root / "passwd").symlink_to("/etc/passwd")
-    env = ChangeEnv(dataset=str(TASKS), repository=str(root))
+    env = AutoExploreChangeEnv(dataset=str(TASKS), repository=str(root))
     _, info = env.reset(seed=0)
     listed = ("cd kiosk", "cd tests", "cat README.md", "cat a b.txt", "cat pyproject.toml", "test", "exit")
     assert info["admissible_commands"] == listed

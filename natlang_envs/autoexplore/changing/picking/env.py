@@ -19,7 +19,7 @@ STARTS: tuple[Start, ...] = ("repository", "file", "line")
 _MORE = 2 * (PAGE_LINES + EDITS + 4) * (WIDTH + 40) + NAMES * (MAX_NAME + 10)
 
 
-class ChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
+class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
     r"""Mend tested code that is broken in one place, by one listed edit; tests judge it.
 
     ## Description
