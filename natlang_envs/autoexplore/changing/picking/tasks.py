@@ -77,7 +77,7 @@ class Bench:
         return self.shelf.folder(key) if key[0] == "folder" else self.source(key[1]).view(key)
 
     def fails(self, edit: Place | None) -> int:
-        """Return the tests that fail with an edit or none; the environment says what holds outside of the broken file."""
+        """Return the tests that fail with an edit or none; the environment says what holds beside the broken file."""
         if edit is None:
             return self.broken
         if edit.path == self.file:
