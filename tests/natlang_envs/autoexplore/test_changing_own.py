@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from natlang_envs.autoexplore.changing.picking.own import mutate, open_own
-from natlang_envs.autoexplore.changing.running import SECONDS
+from natlang_envs import UsageError
+from natlang_envs.autoexplore.changing.picking.books import open_book
+from natlang_envs.autoexplore.changing.picking.own import mutate
+from natlang_envs.autoexplore.changing.running import SECONDS, open_subject
 from tests.support.folders import write
 from tests.support.kiosk import TASKS, kiosk
 
@@ -24,61 +26,79 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_same_repository_has_the_same_tasks_and_a_killed_making_goes_on(tmp_path: Path) -> None:
     """And the tasks of the other tests are still those that are made."""
-    subject, left_out = open_own(kiosk(tmp_path), ["tests/"])
-    assert left_out == ["kiosk/__init__.py: nothing in it can be edited"]
+    subject = open_subject(kiosk(tmp_path), ["tests"])
     out = tmp_path / "bugs.jsonl"
     making = mutate(subject, out, 8, SECONDS)
-    first = next(making)
+    while "scanned" not in next(making):
+        pass
     making.close()
     assert not out.exists()
-    assert next(iter(made := list(mutate(subject, out, 8, SECONDS)))) == first
-    assert len(made) == 3
-    assert out.read_bytes() == TASKS.read_bytes()
+    assert len([row for row in mutate(subject, out, 8, SECONDS) if "issue" in row]) == 3
+    made, expected = (path.read_text(encoding="utf-8").splitlines() for path in (out, TASKS))
+    python = '"python":["'
+    assert made[0].partition(python)[0] == expected[0].partition(python)[0]
+    assert made[1:] == expected[1:]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bugs.jsonl", "kiosk"]
     assert not (tmp_path / "kiosk" / "left.txt").exists()  # a test writes it
+
+
+BAD: dict[str, bytes | str] = {
+    "kiosk/draft.py": "def total(:\n",
+    "kiosk/old.py": "a = 1\rb = 2\n",
+    "tests/test_bad.py": "def test_bad():\n    assert 0\n",
+    "tests/test_slow.py": "def test_slow():\n    while True:\n        pass\n",
+    "tests/test_broken.py": "import nothing_of_that_name\n",
+    "tests/test_child.py": "import os\n\n\ndef test_child():\n    if os.fork() == 0:\n        os._exit(0)\n",
+    "tests/test_order.py": "seen = []\n\n\ndef test_a():\n    seen.append(1)\n\n\ndef test_b():\n    assert not seen\n",
+}
+
+
+def test_what_cannot_be_used_is_left_out_in_one_line_each(tmp_path: Path) -> None:
+    write(kiosk(tmp_path), BAD)
+    done = command(tmp_path, "--repo", "kiosk", "--tests", "tests/", "--count", "2")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "2 tasks of kiosk are in bugs.jsonl."
+    for name in BAD:
+        (said,) = [line for line in lines if line.startswith(name)]
+        assert " is left out: it " in said
+    assert len(lines) == len(BAD) + 2  # the kiosk has a test that writes
+    book = open_book(tmp_path / "bugs.jsonl")
+    assert (book.kind, len(book.tests)) == ("yours", 7)  # of the two that depend on their order, one stays
 
 
 @pytest.mark.parametrize(
     ("files", "says"),
     [
-        ({"tests/test_kiosk.py": None}, "tests does not exist: name the folder with the tests"),
-        ({"tests/test_kiosk.py": "def helper():\n    pass\n"}, "cannot be collected: run pytest there"),
-        ({"tests/test_bad.py": "def test_b():\n    assert 0\n"}, "test_b fails before anything is broken: mend it"),
-        ({"tests/test_slow.py": "def test_s():\n    while True:\n        pass\n"}, "take too long"),
+        ({"tests": None}, "tests does not exist: name the folder with the tests"),
+        ({"tests/test_kiosk.py": "def helper():\n    pass\n"}, "run pytest there"),
         (
-            {"tests/test_flaky.py": "import time\n\n\n" + "".join(
-                f"def test_{each}():\n    assert time.time_ns() // 1000 % 2\n\n\n" for each in range(40))},
-            "fails before anything is broken",
+            {"tests/test_kiosk.py": "def test_bad():\n    assert 0\n"},
+            "has no tests that can be used, such as tests/test_",
         ),
         (
-            {"tests/test_order.py": "seen = []\n\n\n" + "".join(
-                f"def test_{each}():\n    seen.append({each})\n    assert seen == list(range({each + 1}))\n\n\n"
-                for each in range(5))},
-            "its outcome depends on chance or order",
+            {"tests/test_kiosk.py": "def test_good():\n    pass\n"},
+            "is noticed by two tests and missed by one: add tests",
         ),
-        ({"kiosk/prices.py": "def total(:\n"}, "run pytest there"),
-        ({"kiosk/prices.py": "", "kiosk/days.py": "", "tests/test_kiosk.py": ""}, "has no source that can be edited"),
+        ({"kiosk": None}, "has no Python sources outside tests"),
     ],
-)  # fmt: skip
+)
 def test_a_repository_that_cannot_be_used_is_refused_in_one_line(
     tmp_path: Path, files: dict[str, str | None], says: str
 ) -> None:
     root = kiosk(tmp_path)
     for name, content in files.items():
         if content is None:
-            shutil.rmtree((root / name).parent)
+            shutil.rmtree(root / name)
         else:
             write(root, {name: content})
-    done = command(tmp_path, "--repo", "kiosk", "--seconds", "1")
+    done = command(tmp_path, "--repo", "kiosk")
     assert done.returncode == 2, done.stdout
-    assert says in done.stderr
-    assert len(done.stderr.strip().splitlines()[-1:]) == 1
-    assert "natlang-mutate-" not in done.stderr
+    assert says in done.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in done.stderr
     assert not (tmp_path / "bugs.jsonl").exists()
 
 
-def test_a_source_that_is_no_python_is_left_out_by_name(tmp_path: Path) -> None:
-    write(kiosk(tmp_path), {"kiosk/draft.py": "def total(:\n", "kiosk/old.py": "a = 1\rb = 2\n"})
-    _, left_out = open_own(tmp_path / "kiosk", ["tests"])
-    assert [each.partition(":")[0] for each in left_out] == ["kiosk/__init__.py", "kiosk/draft.py", "kiosk/old.py"]
-    assert "not Python of this version: line 1" in left_out[1]
+def test_a_file_of_another_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"does not end in \.jsonl"):
+        next(mutate(open_subject(kiosk(tmp_path)), tmp_path / "bugs.json", 1, SECONDS))

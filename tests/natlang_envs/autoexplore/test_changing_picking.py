@@ -28,8 +28,8 @@ from tests.support.folders import write
 from tests.support.kiosk import TASKS, kiosk
 
 ID = "NatLang/AutoExplore-Change-v0"
-SUNDAY = "kiosk/7ec50b05d3e1a6b3"  # `day != 6` in kiosk/days.py
-TOTAL = "kiosk/8caeb6fe188c8e06"  # `sum(prices) + taken` in kiosk/prices.py
+SUNDAY = "kiosk/0098f1942ce6bff2"  # `day != 6` in kiosk/days.py
+TOTAL = "kiosk/d4d7e252b85515c9"  # `taken - sum(prices)` in kiosk/prices.py
 
 
 def kiosk_env(folder: Path, **arguments: Any) -> AutoExploreChangeEnv:
@@ -48,9 +48,16 @@ def test_a_game_from_the_issue_to_the_repair(tmp_path: Path) -> None:
     *_, info = env.step("cat README.md")
     assert info["feedback"] == "README.md reads:\n# Kiosk\nWhat a paper costs.\n"
     *_, info = env.step("test")
-    assert info["feedback"] == "1 of 5 tests fail that you may see; 2 runs are left:\ntests/test_kiosk.py::test_sunday"
+    assert info["feedback"] == "1 of 5 tests fail that you may see; 2 runs are left:\ntests/test_kiosk.py::test_monday"
     *_, info = env.step("cd kiosk")
-    assert info["admissible_commands"] == ("cd ..", "cat __init__.py", "open days.py", "open prices.py", "test", "exit")
+    assert info["admissible_commands"] == (
+        "cd ..",
+        "open __init__.py",
+        "open days.py",
+        "open prices.py",
+        "test",
+        "exit",
+    )
     observation, *_, info = env.step("open days.py")
     assert (
         "# Open file\nkiosk/days.py, page 1 of 1, lines 1 to 5 of 5\n   1 | from kiosk.prices import total"
@@ -92,7 +99,7 @@ def test_tests_run_three_times_and_hidden_ones_are_never_named(tmp_path: Path) -
     env, _ = begin(tmp_path)
     for _ in range(3):
         *_, info = env.step("test")
-        assert "test_monday" not in info["feedback"]  # it fails, too
+        assert "test_sunday" not in info["feedback"]  # it fails, too
     assert "test" not in info["admissible_commands"]
     *_, info = env.step("test")
     assert info["feedback"] == "'test' is not one of the listed commands: nothing was done."
@@ -304,7 +311,7 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], says: str) -> None
 def broken_book(folder: Path, **changed: Any) -> str:
     rows = [json.loads(line) for line in TASKS.read_text(encoding="utf-8").splitlines()]
     for name, value in changed.items():
-        for row in rows if name in rows[-1] else rows[:1]:
+        for row in rows if name in rows[1] else rows[:1]:
             if name in row:
                 row[name] = value
     path = folder / "tasks.jsonl"
@@ -319,7 +326,7 @@ def broken_book(folder: Path, **changed: Any) -> str:
         ({"digest": "0" * 64}, "are not those of tasks.jsonl"),
         ({"edits_digest": "0"}, "is of other edits of kiosk/"),
         ({"issue": "x" * 2_001}, "an issue has 1 to 2,000 characters"),
-        ({"shown": "1"}, "line 4: 'shown' must be a JSON int"),
+        ({"shown": "1"}, "line 2: 'shown' must be a JSON int"),
         ({"file": "kiosk/no.py"}, "lacks the outcomes of the edits of kiosk/no.py"),
     ],
 )

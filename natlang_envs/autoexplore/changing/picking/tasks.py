@@ -8,9 +8,10 @@ from pathlib import Path
 
 from natlang_envs.autoexplore.changing.making import edits_digest, unpack
 from natlang_envs.autoexplore.changing.mutations import Edit, apply
-from natlang_envs.autoexplore.changing.picking.books import OWN, PUBLIC, Book, mask_of, open_book, shipped_books
+from natlang_envs.autoexplore.changing.picking.books import Book, mask_of, open_book, shipped_books
 from natlang_envs.autoexplore.changing.picking.shelf import Shelf, shelf_of
 from natlang_envs.autoexplore.changing.picking.views import Key, Place, Source, View
+from natlang_envs.autoexplore.changing.repositories import OWN, PUBLIC
 from natlang_envs.autoexplore.tasks import EMBEDDED
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.tasks import SPLITS, Split, TaskList, check_in_split
