@@ -56,6 +56,8 @@ def _round(runner: Runner, seconds: float) -> tuple[list[str], dict[str, str]]:
     left = {name: why for name, reply in zip(tests, alone, strict=True) for why in _faults(name, reply)}
     left |= _slow({name: reply["seconds"] for name, reply in zip(tests, alone, strict=True) if name not in left}, seconds)
     rest = [name for name in tests if name not in left]
+    if not rest:
+        return [], left
     whole = runner.ask({}, [{"tests": rest, "alone": each != 2, **_HOW[each]} for each in range(len(_HOW))])
     for number, reply in enumerate(whole):
         if "failed" not in reply:
