@@ -15,7 +15,7 @@ _TAXI = "natlang_envs.dangerous_taxi.env:DangerousTaxiEnv"
 _TAXI_ARRAYS = "natlang_envs.dangerous_taxi.vector:DangerousTaxiVectorEnv"
 _EXPLORE = "natlang_envs.autoexplore.env:AutoExploreEnv"
 _SEARCH = "natlang_envs.autoexplore.searching.env:AutoExploreSearchEnv"
-_CHANGE = "natlang_envs.autoexplore.changing.picking.env:ChangeEnv"
+_CHANGE = "natlang_envs.autoexplore.changing.picking.env:AutoExploreChangeEnv"
 _ALFWORLD = "natlang_envs.alfworld.env:ALFWorldEnv"
 
 
@@ -78,9 +78,7 @@ ENVIRONMENTS: tuple[Registration, ...] = (
         {"order": "lines", "horizon": 15},
         baselines=(*PLANNED, "bm25", "first-hit", "first-hit-reader"),
     ),
-    _change(
-        "Change", "repository", "Mend what an issue reports, by one edit of any source; tests judge it."
-    ),
+    _change("Change", "repository", "Mend what an issue reports, by one edit of any source; tests judge it."),
     _change("ChangeFile", "file", "Mend what an issue reports, by one edit; the broken file is open."),
     _change("ChangeLine", "line", "Mend what an issue reports, by one edit; the broken line is open."),
     _alfworld("ALFWorld-TomatoMicrowave", _TOMATO, "Find a tomato in a kitchen and put it into the microwave."),

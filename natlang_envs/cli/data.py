@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 from rich.table import Column, Table
 
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, PinnedRepository, catalogue, pinned_repository
+from natlang_envs.autoexplore.changing.repositories import pinned_for_changes
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, PinnedRepository, catalogue
 from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.package_index import Index
@@ -20,7 +21,7 @@ from natlang_envs.cli.labels import labels_app
 from natlang_envs.cli.mutate import mutate_app
 from natlang_envs.cli.sealed import sealed_app
 from natlang_envs.cli.support import printable
-from natlang_envs.errors import UsageError
+from natlang_envs.errors import UsageError, one_of
 from natlang_envs.files import cache_folder
 
 data_app = typer.Typer(help="The labelled dataset of AutoExplore: fetch its repositories, make and check labels.")
@@ -37,7 +38,7 @@ def list_command() -> None:
     """List the repositories, their splits and whether they are in the cache."""
     table = Table(Column("repository", no_wrap=True), "version", "licence", "split", "files", "here", "what it is")
     table.box = box.SIMPLE
-    for each in catalogue().values():
+    for each in _entries(None):
         here = "yes" if each.is_cached else "no"
         table.add_row(each.name, each.version, each.licence, each.split, f"{each.files:,}", here, each.about)
     Console().print(table)
@@ -92,7 +93,7 @@ def verify_command(names: Names = None) -> None:
 @data_app.command("path")
 def path_command(name: Annotated[str, typer.Argument(help="The name of a repository.")]) -> None:
     """Print the folder of a repository's files, which has to be in the cache."""
-    entry = pinned_repository(name)
+    (entry,) = _entries([name])
     if not entry.is_cached and name != COFFEE:
         raise UsageError(f"the files of {name} {entry.version} are not here: run natlang data fetch {name}")
     typer.echo(str(fetch(entry, cache(Index))))
@@ -111,4 +112,5 @@ def coffee_command(
 
 
 def _entries(names: list[str] | None) -> list[PinnedRepository]:
-    return [pinned_repository(name) for name in names] if names else list(catalogue().values())
+    known = {**catalogue(), **pinned_for_changes()}
+    return [known[one_of("repository", name, known)] for name in names or known]

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from natlang_envs.autoexplore.changing.picking.own import mutate, open_own
-from natlang_envs.autoexplore.changing.running import SECONDS
+from natlang_envs.autoexplore.changing.picking.own import mutate
+from natlang_envs.autoexplore.changing.running import SECONDS, open_subject
+from natlang_envs.autoexplore.changing.usable import describe
 from natlang_envs.cli.support import print_some, printable, progress_bar
 
 mutate_app = typer.Typer()
@@ -24,14 +25,13 @@ def mutate_command(
     seconds: Annotated[float, typer.Option(min=0.1, help="Of processor time, for a run of all tests.")] = SECONDS,
 ) -> None:
     """Make change tasks of a repository of your own with pytest tests; a making that was stopped goes on."""
-    subject, left_out = open_own(repo, tests)
-    if left_out:
-        print_some([f"left out {each}" for each in left_out], most=10)
+    subject = open_subject(repo, [each.rstrip("/") for each in tests])
     made = 0
     with progress_bar() as progress:
-        bar = progress.add_task("tasks", total=count)
+        bar = progress.add_task("sources", total=len(subject.sources))
         for row in mutate(subject, out, count, seconds):
-            made += 1
-            progress.update(bar, completed=made)
-            progress.console.print(f"{row['file']}:{row['line']} {row['operator']}", markup=False, highlight=False)
+            if "left_out" in row:
+                print_some(describe(row["left_out"]), most=20)
+            progress.advance(bar, "scanned" in row)
+            made += "issue" in row
     typer.echo(f"{made} tasks of {printable(subject.root.name)} are in {out}.")

@@ -50,6 +50,11 @@ def test_sunday():
 
 def test_monday():
     assert on_sunday([5, 6], 0) == 11
+
+
+def test_a_note():
+    with open("left.txt", "a") as file:
+        file.write("one more run")
 """,
     "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\n",
 }

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.changing.mutations import apply
-from natlang_envs.autoexplore.changing.picking.env import ChangeEnv
+from natlang_envs.autoexplore.changing.picking.env import AutoExploreChangeEnv
 from natlang_envs.autoexplore.changing.picking.episode import ran, submitted
 from natlang_envs.autoexplore.changing.picking.views import WIDTH, Place, Source, View, cut, folder_views
 from natlang_envs.autoexplore.changing.running import Runner, failing, open_subject
@@ -28,15 +28,15 @@ from tests.support.folders import write
 from tests.support.kiosk import TASKS, kiosk
 
 ID = "NatLang/AutoExplore-Change-v0"
-SUNDAY = "kiosk/f7d1e39acb72be7f"  # `day != 6` in kiosk/days.py
-TOTAL = "kiosk/05515115a589bca3"  # `sum(prices)` reads `prices`: two lists of edits
+SUNDAY = "kiosk/0098f1942ce6bff2"  # `day != 6` in kiosk/days.py
+TOTAL = "kiosk/d4d7e252b85515c9"  # `taken - sum(prices)` in kiosk/prices.py
 
 
-def kiosk_env(folder: Path, **arguments: Any) -> ChangeEnv:
-    return ChangeEnv(dataset=str(TASKS), repository=str(kiosk(folder)), **arguments)
+def kiosk_env(folder: Path, **arguments: Any) -> AutoExploreChangeEnv:
+    return AutoExploreChangeEnv(dataset=str(TASKS), repository=str(kiosk(folder)), **arguments)
 
 
-def begin(folder: Path, task_id: str = SUNDAY, **arguments: Any) -> tuple[ChangeEnv, tuple[str, ...]]:
+def begin(folder: Path, task_id: str = SUNDAY, **arguments: Any) -> tuple[AutoExploreChangeEnv, tuple[str, ...]]:
     env = kiosk_env(folder, **arguments)
     _, info = env.reset(options={"task_id": task_id})
     return env, info["admissible_commands"]
@@ -48,9 +48,16 @@ def test_a_game_from_the_issue_to_the_repair(tmp_path: Path) -> None:
     *_, info = env.step("cat README.md")
     assert info["feedback"] == "README.md reads:\n# Kiosk\nWhat a paper costs.\n"
     *_, info = env.step("test")
-    assert info["feedback"] == "1 of 5 tests fail that you may see; 2 runs are left:\ntests/test_kiosk.py::test_sunday"
+    assert info["feedback"] == "1 of 5 tests fail that you may see; 2 runs are left:\ntests/test_kiosk.py::test_monday"
     *_, info = env.step("cd kiosk")
-    assert info["admissible_commands"] == ("cd ..", "cat __init__.py", "open days.py", "open prices.py", "test", "exit")
+    assert info["admissible_commands"] == (
+        "cd ..",
+        "open __init__.py",
+        "open days.py",
+        "open prices.py",
+        "test",
+        "exit",
+    )
     observation, *_, info = env.step("open days.py")
     assert (
         "# Open file\nkiosk/days.py, page 1 of 1, lines 1 to 5 of 5\n   1 | from kiosk.prices import total"
@@ -92,7 +99,7 @@ def test_tests_run_three_times_and_hidden_ones_are_never_named(tmp_path: Path) -
     env, _ = begin(tmp_path)
     for _ in range(3):
         *_, info = env.step("test")
-        assert "test_monday" not in info["feedback"]  # it fails, too
+        assert "test_sunday" not in info["feedback"]  # it fails, too
     assert "test" not in info["admissible_commands"]
     *_, info = env.step("test")
     assert info["feedback"] == "'test' is not one of the listed commands: nothing was done."
@@ -160,7 +167,7 @@ def test_what_the_tests_say_is_what_pytest_says(tmp_path: Path) -> None:
                 assert found == [bench.fails(Place(path, number))]
 
 
-def brute_force(env: ChangeEnv, most: int) -> int:
+def brute_force(env: AutoExploreChangeEnv, most: int) -> int:
     """Return the length of the shortest way to success, by trying every command from every state."""
     waiting = deque([(env.snapshot(), 0)])
     seen = set()
@@ -296,7 +303,7 @@ def test_a_run_of_many_failing_tests_names_twenty() -> None:
 )
 def test_bad_arguments_are_refused(arguments: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        ChangeEnv(**arguments)
+        AutoExploreChangeEnv(**arguments)
     with pytest.raises(UsageError, match="partial"):
         gymnasium.make(ID, partail=True)
 
@@ -304,7 +311,7 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], says: str) -> None
 def broken_book(folder: Path, **changed: Any) -> str:
     rows = [json.loads(line) for line in TASKS.read_text(encoding="utf-8").splitlines()]
     for name, value in changed.items():
-        for row in rows if name in rows[-1] else rows[:1]:
+        for row in rows if name in rows[1] else rows[:1]:
             if name in row:
                 row[name] = value
     path = folder / "tasks.jsonl"
@@ -319,14 +326,14 @@ def broken_book(folder: Path, **changed: Any) -> str:
         ({"digest": "0" * 64}, "are not those of tasks.jsonl"),
         ({"edits_digest": "0"}, "is of other edits of kiosk/"),
         ({"issue": "x" * 2_001}, "an issue has 1 to 2,000 characters"),
-        ({"shown": "1"}, "line 4: 'shown' must be a JSON int"),
+        ({"shown": "1"}, "line 2: 'shown' must be a JSON int"),
         ({"file": "kiosk/no.py"}, "lacks the outcomes of the edits of kiosk/no.py"),
     ],
 )
 def test_tasks_of_another_repository_or_version_are_refused(tmp_path: Path, changed: dict[str, Any], says: str) -> None:
     book, root = broken_book(tmp_path, **changed), str(kiosk(tmp_path))
     with pytest.raises(UsageError, match=says):
-        ChangeEnv(dataset=book, repository=root, start="line").reset(seed=0)
+        AutoExploreChangeEnv(dataset=book, repository=root, start="line").reset(seed=0)
 
 
 def test_a_file_that_holds_no_tasks_is_refused(tmp_path: Path) -> None:
@@ -339,7 +346,7 @@ def test_a_file_that_holds_no_tasks_is_refused(tmp_path: Path) -> None:
         path = tmp_path / f"{len(content)}.jsonl"
         path.write_text(content, encoding="utf-8")
         with pytest.raises(UsageError, match=r"make (tasks|them|some) with natlang data mutate"):
-            ChangeEnv(dataset=str(path), repository=str(tmp_path))
+            AutoExploreChangeEnv(dataset=str(path), repository=str(tmp_path))
 
 
 def test_what_is_hidden_compiled_or_linked_is_not_listed(tmp_path: Path) -> None:
@@ -350,7 +357,7 @@ def test_what_is_hidden_compiled_or_linked_is_not_listed(tmp_path: Path) -> None
     )
     (root / "outside").symlink_to("/etc")
     (root / "passwd").symlink_to("/etc/passwd")
-    env = ChangeEnv(dataset=str(TASKS), repository=str(root))
+    env = AutoExploreChangeEnv(dataset=str(TASKS), repository=str(root))
     _, info = env.reset(seed=0)
     listed = ("cd kiosk", "cd tests", "cat README.md", "cat a b.txt", "cat pyproject.toml", "test", "exit")
     assert info["admissible_commands"] == listed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import sqrt
 
-from natlang_envs.autoexplore.changing.picking.env import ChangeEnv, Start
+from natlang_envs.autoexplore.changing.picking.env import AutoExploreChangeEnv, Start
 from natlang_envs.autoexplore.changing.picking.episode import TESTS
 from natlang_envs.autoexplore.changing.picking.tasks import Bench
 from natlang_envs.autoexplore.changing.picking.views import HERE, SUBMIT, TEST, Place
@@ -58,7 +58,7 @@ class SpectrumAgent:
     def __call__(self, view: AgentInput) -> str:
         """Return the next command on the way to the best edit that was not tried."""
         env = view.env
-        if not isinstance(env, ChangeEnv):
+        if not isinstance(env, AutoExploreChangeEnv):
             raise UsageError("agent 'spectrum' mends code: give it NatLang/AutoExplore-Change-v0")
         tried = sum(step.action == TEST for step in view.path)
         if view.path and view.path[-1].action == TEST and view.path[-1].feedback.startswith("All "):

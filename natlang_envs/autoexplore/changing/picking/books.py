@@ -11,17 +11,15 @@ import json
 from collections.abc import Callable
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from natlang_envs.autoexplore.changing.making import FORMAT, Row
+from natlang_envs.autoexplore.changing.repositories import LISTED, change_repository
 from natlang_envs.autoexplore.changing.running import open_subject
-from natlang_envs.autoexplore.dataset.catalogue import repository_folder
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.texts import MAX_QUESTION
 
-OWN, PUBLIC, YOURS = "own", "public", "yours"
-LISTED = Path(__file__).parents[1] / "listed"
-_SERVICES = Path(__file__).parents[1] / "services"
+YOURS = "yours"  # the kind of code that a user's own tasks are of
 _HEAD = {"format": int, "repository": str, "kind": str, "digest": str, "tests": list}
 _TASK = {
     **dict.fromkeys(("id", "file", "new", "operator", "function", "failing", "edits_digest", "issue"), str),
@@ -73,7 +71,7 @@ class Book:
         Raises:
             UsageError: It has to be fetched.
         """
-        return _SERVICES / self.repository if self.kind == OWN else repository_folder(self.repository)
+        return change_repository(self.repository).folder
 
     def sources(self, root: Path) -> dict[str, str]:
         """Return the sources that can be edited.
@@ -82,10 +80,10 @@ class Book:
             UsageError: They are not those that the tasks were made of.
         """
         roots = sorted({each.partition("::")[0] for each in self.tests})
-        subject = open_subject(root, roots)
+        subject = open_subject(root, roots, tuple(self.scanned))
         if subject.digest != self.digest:
             raise UsageError(f"the Python files of {root} are not those of {self.path.name}: make the tasks again")
-        return {path: text for path, text in subject.sources.items() if path in self.scanned}
+        return dict(subject.sources)
 
 
 def _read(path: Path) -> list[Row]:
@@ -137,7 +135,3 @@ def mask_of(row: Row) -> int:
     """Return the tests that fail before anything is mended, as the bits of a number."""
     return int(str(row["failing"]), 16)
 
-
-def to_line(row: dict[str, Any]) -> bytes:
-    """Return a row as a line of a book."""
-    return json.dumps(row, separators=(",", ":")).encode() + b"\n"

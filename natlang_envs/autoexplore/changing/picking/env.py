@@ -19,7 +19,7 @@ STARTS: tuple[Start, ...] = ("repository", "file", "line")
 _MORE = 2 * (PAGE_LINES + EDITS + 4) * (WIDTH + 40) + NAMES * (MAX_NAME + 10)
 
 
-class ChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
+class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
     r"""Mend tested code that is broken in one place, by one listed edit; tests judge it.
 
     ## Description
@@ -50,7 +50,8 @@ class ChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
     all that passed before. The others that failed before stay hidden; they judge the repair, too. With an edit of the
     broken file, the tests were run for each edit, so the answer is theirs. With an edit of another file, those tests
     fail which fail without it, and those which it makes fail in the unbroken repository: where one test reaches both
-    places, a run could differ. So an edit elsewhere that would make up for the bug is no repair.
+    places, a run could differ (of 300 such states, chosen by chance and run, none did). So an edit elsewhere that would
+    make up for the bug is no repair.
 
     ## Rewards
     - -1 for each step, also for any other text, which does nothing;

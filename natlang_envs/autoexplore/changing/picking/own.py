@@ -2,83 +2,43 @@
 
 from __future__ import annotations
 
-import json
+import platform
 from collections.abc import Iterator
-from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from natlang_envs.autoexplore.changing.making import FORMAT, Row, make
-from natlang_envs.autoexplore.changing.mutations import edits
-from natlang_envs.autoexplore.changing.picking.books import YOURS, Book, to_line
-from natlang_envs.autoexplore.changing.running import Runner, Subject, open_subject
+from natlang_envs.autoexplore.changing.listing import write_book
+from natlang_envs.autoexplore.changing.making import Row, make, read_journal
+from natlang_envs.autoexplore.changing.picking.books import YOURS, Book
+from natlang_envs.autoexplore.changing.running import Subject
 from natlang_envs.errors import UsageError
 from natlang_envs.files import write_whole
 
 
-def open_own(root: Path, tests: list[str]) -> tuple[Subject, list[str]]:
-    """Return a repository, and one line for each source that is left out of it, which says why.
-
-    Raises:
-        UsageError: There are no tests, or no source can be edited, or pytest is not installed.
-    """
-    if find_spec("pytest") is None:
-        raise UsageError("pytest is not installed, which runs the tests: pip install pytest")
-    subject = open_subject(root, [each.rstrip("/") for each in tests])
-    sources: dict[str, str] = {}
-    left_out: list[str] = []
-    for path, text in subject.sources.items():
-        try:
-            if edits(text):
-                sources[path] = text
-            else:
-                left_out.append(f"{path}: nothing in it can be edited")
-        except UsageError as error:
-            left_out.append(f"{path}: {error}")
-    if not sources:
-        raise UsageError(f"{root} has no source that can be edited; the first: {left_out[0]}")
-    return replace(subject, sources=sources), left_out
-
-
 def mutate(subject: Subject, out: Path, count: int, seconds: float) -> Iterator[Row]:
-    """Make tasks, yield each, and write them into a file at the end.
+    """Make tasks, yield each row of the making, as `make` does, and write the tasks into a file at the end.
 
-    What was made stands in a journal beside it meanwhile: a making that was killed goes on.
+    What was made stands in a journal beside the file meanwhile: a making that was killed goes on.
 
     Args:
-        subject: From `open_own`.
+        subject: The repository.
         out: The file; one that exists is replaced.
         count: How many tasks are wanted at most.
         seconds: Of processor time, for a run of all tests.
 
     Raises:
-        UsageError: The tests fail, take too long or depend on chance or order; or nothing they notice can be edited.
+        UsageError: No test can be used, or no bug is noticed by two tests and missed by one.
     """
-    journal = out.with_name(f"{out.name}.journal")
+    if out.suffix != ".jsonl":
+        raise UsageError(f"{out} does not end in .jsonl, by which a file of tasks is known: choose another name")
+    journal = out.with_name(f"{out.stem}.journal")
     journal.parent.mkdir(parents=True, exist_ok=True)
-    tasks: list[Row] = []
-    with Runner(subject, seconds) as runner:
-        for row in make(subject, runner, journal, count):
-            tasks.append(told(row, [str(each) for each in _first(journal)["tests"]]))
-            yield tasks[-1]
-    if not tasks:
+    yield from make(subject, journal, count, seconds=seconds)
+    if not any("issue" in row for row in read_journal(journal)):
         raise UsageError(f"no bug in {subject.root} is noticed by two tests and missed by one: add tests")
-    rows = [json.loads(line) for line in journal.read_bytes().splitlines()]
-    head = {"format": FORMAT, "repository": subject.root.name, "kind": YOURS, "digest": subject.digest}
-    head["tests"] = rows[0]["tests"]
-    scans = [row for row in rows if row.get("scanned") in subject.sources]
-    write_whole(out, b"".join(map(to_line, [head, *scans, *tasks])))
+    with TemporaryDirectory(prefix="natlang-mutate-") as place:
+        book = Path(place) / "tasks.jsonl"
+        write_book(journal, book, subject.root.name, YOURS, (".".join(platform.python_version_tuple()[:2]),))
+        write_whole(out, book.read_bytes() + book.with_name("tasks.scanned.jsonl").read_bytes())
     Book(out)
-
-
-def told(row: Row, tests: list[str]) -> Row:
-    """Return a task with the test that is shown and the issue that tells of it."""
-    failing = int(row["failing"], 16)
-    shown = (failing & -failing).bit_length() - 1
-    words = tests[shown].rpartition("::")[2].removeprefix("test_").replace("_", " ")
-    return {**row, "shown": shown, "issue": f"This does not hold any more: {words}."}
-
-
-def _first(journal: Path) -> Row:
-    with journal.open("rb") as file:
-        return json.loads(file.readline())
+    journal.unlink()

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from natlang_envs.autoexplore.changing.making import edits_digest, unpack
 from natlang_envs.autoexplore.changing.mutations import Edit, apply
-from natlang_envs.autoexplore.changing.picking.books import OWN, PUBLIC, Book, mask_of, open_book, shipped_books
+from natlang_envs.autoexplore.changing.picking.books import Book, mask_of, open_book, shipped_books
 from natlang_envs.autoexplore.changing.picking.shelf import Shelf, shelf_of
 from natlang_envs.autoexplore.changing.picking.views import Key, Place, Source, View
+from natlang_envs.autoexplore.changing.repositories import OWN, PUBLIC
 from natlang_envs.autoexplore.tasks import EMBEDDED
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.tasks import SPLITS, Split, TaskList, check_in_split
@@ -77,7 +78,7 @@ class Bench:
         return self.shelf.folder(key) if key[0] == "folder" else self.source(key[1]).view(key)
 
     def fails(self, edit: Place | None) -> int:
-        """Return the tests that fail with an edit or none; `ChangeEnv` says what holds outside of the broken file."""
+        """Return the tests that fail with an edit or none; the environment says what holds beside the broken file."""
         if edit is None:
             return self.broken
         if edit.path == self.file:
