@@ -233,13 +233,14 @@ def mend(
     seeds: Annotated[int, typer.Option(min=1, help="How many judges.")] = 3,
     updates: Annotated[int, typer.Option(min=0, help="Updates by reward.")] = 60,
     dataset: Annotated[str | None, typer.Option(help="embedded or public code; without it, both.")] = None,
+    tasks: Annotated[int | None, typer.Option(min=1, help="Tasks of each split at most, for a try in seconds.")] = None,
 ) -> None:
     """Train small judges for AutoExplore-Change: imitation, then reward by its curriculum or without; it goes on."""
     from reference_agent.families.autoexplore.mender.run import train_menders
     from reference_agent.families.autoexplore.mender.training import Settings
 
     with bars() as progress:
-        found = train_menders(out, seeds, Settings(updates=updates), partial(show_step, progress, ""), dataset)
+        found = train_menders(out, seeds, Settings(updates=updates), partial(show_step, progress, ""), dataset, tasks)
     console = Console(width=None if sys.stdout.isatty() else 140)
     table = Table("weights", *(f"validation from the {start}, %" for start in found[0].won))
     for weights, won in found:

@@ -1,4 +1,4 @@
-"""How usual an edit makes a line, in numbers: from the text of its file as far as it was read, and from nothing else."""
+"""How usual an edit makes a line, in numbers: from the text of its file as far as it was read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,20 @@ from natlang_envs.repository.words import pieces_of
 
 BUCKETS, IDS, NUMBERS = 4096, 22, 45  # of hashed contexts; contexts of an edit; its other numbers
 _TOKEN = re.compile(r"\w+|\"[^\"]*\"|'[^']*'|[<>=!*/+\-%|&^]=|\*\*|//|->|\S")
-_KEPT = frozenset(keyword.kwlist) | frozenset("0 1 2 self cls len range min max any all sum abs int str sorted".split())
+_KEPT = frozenset(keyword.kwlist) | {
+    *"012",
+    "self",
+    "cls",
+    "len",
+    "range",
+    "min",
+    "max",
+    "any",
+    "all",
+    "sum",
+    "int",
+    "str",
+}
 _START = re.compile(r"\s*(async def|def|class|@)")
 _EDGE = ("^", "^", "^")
 
@@ -99,9 +112,16 @@ class Code:
         return Features(ids, signs, numbers)
 
     def _of_edit(
-        self, before: Tokens, after: Tokens, own: Counter[Tokens], uses: tuple[Counter[str], Counter[str]], words: set[str]
+        self,
+        before: Tokens,
+        after: Tokens,
+        own: Counter[Tokens],
+        uses: tuple[Counter[str], Counter[str]],
+        words: set[str],
     ) -> tuple[list[tuple[str, float]], list[float]]:
-        start = next((n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after)))
+        start = next(
+            (n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
+        )
         tail = 0
         while tail < min(len(before), len(after)) - start and before[-1 - tail] == after[-1 - tail]:
             tail += 1
@@ -113,7 +133,11 @@ class Code:
         kinds = "~".join(map(_kind, old)), "~".join(map(_kind, new))
         change = f"{kinds[0][:20]}>{kinds[1][:20]}"
         hashed = [(f"a{change}", 1.0), (f"b{change} {_kind(left[-1])}", 1.0), (f"c{change} {_kind(right[0])}", 1.0)]
-        hashed += [(f"d{change} {first}", 1.0), (f"e{'swap' if swap else change} {left[-1]}", 1.0), (f"f{change} {right[0]}", 1.0)]
+        hashed += [
+            (f"d{change} {first}", 1.0),
+            (f"e{'swap' if swap else change} {left[-1]}", 1.0),
+            (f"f{change} {right[0]}", 1.0),
+        ]
         told: list[list[float]] = []
         for side, sign in ((old, -1.0), (new, 1.0)):
             raw, kind = "~".join(side[:3]), "~".join(map(_kind, side[:3]))
@@ -125,11 +149,22 @@ class Code:
             told.append(self._of_side(left, side, right, rest, own, uses, words))
         numbers = [*(b - a for a, b in zip(*told, strict=True)), *told[0], *told[1]]
         sizes = [float(swap), float(len(new) - len(old)), math.log1p(len(before)) / 3, start / max(1, len(before))]
-        digit = [float(new[0]) - float(old[0])] if len(old) == len(new) == 1 and old[0].isdigit() and new[0].isdigit() else [0.0]
+        digit = (
+            [float(new[0]) - float(old[0])]
+            if len(old) == len(new) == 1 and old[0].isdigit() and new[0].isdigit()
+            else [0.0]
+        )
         return hashed, [*numbers, *sizes, *digit, float(bool(uses[0]))]
 
     def _of_side(
-        self, left: Tokens, side: Tokens, right: Tokens, rest: list[str], own: Counter[Tokens], uses: tuple[Counter[str], Counter[str]], words: set[str]
+        self,
+        left: Tokens,
+        side: Tokens,
+        right: Tokens,
+        rest: list[str],
+        own: Counter[Tokens],
+        uses: tuple[Counter[str], Counter[str]],
+        words: set[str],
     ) -> list[float]:
         whole = (*left[1:], *side, *right[:2])
         pairs, triples = [], []

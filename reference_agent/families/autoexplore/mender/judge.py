@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from natlang_envs.errors import UsageError
 from reference_agent.families.autoexplore.mender.code import BUCKETS, NUMBERS, Code, Features
-from reference_agent.families.autoexplore.mender.desk import WIDTH, Ranked
+from reference_agent.families.autoexplore.mender.desk import WIDTH
+from reference_agent.families.autoexplore.mender.notes import Ranked
 
 
 class Judge(nn.Module):
@@ -25,7 +26,11 @@ class Judge(nn.Module):
         self.contexts = nn.EmbeddingBag(BUCKETS, 1, mode="sum")
         nn.init.zeros_(self.contexts.weight)
         self.code = nn.Sequential(
-            nn.BatchNorm1d(NUMBERS, affine=False), nn.Linear(NUMBERS, width), nn.GELU(), nn.Dropout(0.1), nn.Linear(width, 1)
+            nn.BatchNorm1d(NUMBERS, affine=False),
+            nn.Linear(NUMBERS, width),
+            nn.GELU(),
+            nn.Dropout(0.1),
+            nn.Linear(width, 1),
         )
         self.next = nn.Sequential(nn.Linear(WIDTH, width), nn.GELU(), nn.Linear(width, 1))
         self._known: dict[tuple[str, ...], Ranked] = {}

@@ -30,7 +30,12 @@ class Result(NamedTuple):
 
 
 def train_menders(
-    out: Path, seeds: int, settings: Settings, report: Callable[[str, int, int, float], None], dataset: str | None = None
+    out: Path,
+    seeds: int,
+    settings: Settings,
+    report: Callable[[str, int, int, float], None],
+    dataset: str | None = None,
+    most: int | None = None,
 ) -> list[Result]:
     """Teach a judge for each seed: by imitation, then from it by reward, with the curriculum and without.
 
@@ -40,6 +45,7 @@ def train_menders(
         settings: How long and how fast they learn.
         report: Called with a stage, a step, the steps, and the share of training games won.
         dataset: `"embedded"` or `"public"` code; both without it.
+        most: How many tasks of each split at most, for a try in seconds.
 
     Raises:
         UsageError: The folder holds judges of other settings.
@@ -47,8 +53,8 @@ def train_menders(
     torch.set_num_threads(1)
     out.mkdir(parents=True, exist_ok=True)
     with only_process(out):
-        claim(out, {"dataset": dataset, **settings._asdict()}, "menders")
-        train, validation = Bugs("train", dataset), Bugs("validation", dataset)
+        claim(out, {"dataset": dataset, "tasks": most, **settings._asdict()}, "menders")
+        train, validation = Bugs("train", dataset, most), Bugs("validation", dataset, most)
         found: list[Result] = []
         for seed in range(seeds):
             folder = out / f"seed{seed}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -11,19 +12,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
-from natlang_envs.autoexplore.changing.picking.env import STARTS, ChangeEnv, Start
-from natlang_envs.autoexplore.changing.picking.tasks import make_tasks
+from natlang_envs.autoexplore.changing.picking.env import STARTS, AutoExploreChangeEnv, Start
+from natlang_envs.errors import UsageError
 from natlang_envs.tasks import Split
 from reference_agent.families.autoexplore.mender.code import Code, Features
-from reference_agent.families.autoexplore.mender.desk import EDIT, FOLDER, PAGE, RUN, TEXT, Choose, Desk, Option
+from reference_agent.families.autoexplore.mender.desk import Choose, Desk
 from reference_agent.families.autoexplore.mender.judge import Judge, chosen
+from reference_agent.families.autoexplore.mender.notes import EDIT, FOLDER, PAGE, RUN, TEXT, Option
 
 _BATCH = 48
 _NEAR, _LINES = 30, 12  # so far away, and so many, are the other lines that a broken one is compared with
 _SCRIPTED, _OWN = 0.7, 0.3  # games in which the teacher reads the shown test first, and steps that the judge chooses
 
 Report = Callable[[int, int, float], None]
-Numbers = NDArray[np.float32]
+Numbers = NDArray[np.floating]
 
 
 class Settings(NamedTuple):
@@ -49,23 +51,30 @@ class Settings(NamedTuple):
 
 
 class Bugs:
-    """The tasks of a split, and an environment for each start."""
+    """The tasks of a split, and an environment for each start.
 
-    def __init__(self, split: Split, dataset: str | None) -> None:
-        self.names = sorted(make_tasks(split, dataset, None).ids())
-        self.envs = {start: ChangeEnv(start=start, split=split, dataset=dataset) for start in STARTS}
+    Args:
+        split: `"train"` or `"validation"`.
+        dataset: `"embedded"` or `"public"` code; None for both.
+        most: How many tasks at most; None for all.
+    """
+
+    def __init__(self, split: Split, dataset: str | None, most: int | None = None) -> None:
+        self.envs = {start: AutoExploreChangeEnv(start=start, split=split, dataset=dataset) for start in STARTS}
+        self.names = sorted(self.envs["line"].tasks.ids())[:most]
 
     def sources(self) -> list[str]:
-        """Return the sources that the tasks break, unbroken."""
-        found: list[str] = []
+        """Return the Python files of the tasks' repositories, as they are, without those of tests."""
+        roots: dict[Path, None] = {}
         env = self.envs["repository"]
         for name in {name.partition("/")[0]: name for name in self.names}.values():
             env.reset(options={"task_id": name})
-            found += env.bench.shelf.texts.values()
-        return found
+            roots[env.bench.shelf.root] = None
+        files = [(root, file) for root in roots for file in sorted(root.rglob("*.py"))]
+        return [file.read_text("utf-8") for root, file in files if "test" not in file.relative_to(root).as_posix()]
 
 
-def play(judge: Judge, env: ChangeEnv, task_id: str, choose: Choose) -> bool:
+def play(judge: Judge, env: AutoExploreChangeEnv, task_id: str, choose: Choose) -> bool:
     """Play a task and return whether it is won; `choose` says which option is taken."""
     observation, info = env.reset(options={"task_id": task_id})
     desk = Desk(info["task"], judge.rank)
@@ -95,19 +104,21 @@ class Lesson(NamedTuple):
 
 def lessons(text: str, bugs: int, rng: np.random.Generator) -> Iterator[Lesson]:
     """Yield lessons made of a source as it is; each breaks another place."""
-    lines, listed = text.split("\n"), edits(text)
+    try:
+        lines, listed = text.split("\n"), edits(text)
+    except UsageError:  # of another Python
+        return
     whole = Code(dict(enumerate(lines, 1)))
     of_line: dict[int, list[Edit]] = {}
     for edit in listed:
         of_line.setdefault(edit.line, []).append(edit)
-    usual = {number: None for number in of_line}
-    features: dict[int, Features] = {}
+        features: dict[int, Features] = {}
     for at in rng.permutation(len(listed))[:bugs]:
         bug = listed[at]
         broken = apply(text, bug)
         begins = text.rfind("\n", 0, bug.start) + 1
         lines_now = {**whole.lines, bug.line: broken[begins:].partition("\n")[0]}
-        moved, until = len(bug.new) - (bug.end - bug.start), bug.start + len(bug.new)
+        moved = len(bug.new) - (bug.end - bug.start)
         others = [lines[bug.line - 1].strip()]
         for edit in of_line[bug.line]:
             if (edit.start, edit.end) == (bug.start, bug.end):
@@ -123,7 +134,7 @@ def lessons(text: str, bugs: int, rng: np.random.Generator) -> Iterator[Lesson]:
         own = whole.with_line(bug.line, lines_now[bug.line]).features(
             bug.line, [each for each in dict.fromkeys(others) if each != now]
         )
-        near = [number for number in usual if number != bug.line and abs(number - bug.line) <= _NEAR]
+        near = [number for number in of_line if number != bug.line and abs(number - bug.line) <= _NEAR]
         for number in near:
             if number not in features:
                 begin = text.rfind("\n", 0, of_line[number][0].start) + 1
@@ -173,7 +184,7 @@ def _step(
         schedule.step()
 
 
-def right(env: ChangeEnv, options: Sequence[Option]) -> list[int]:
+def right(env: AutoExploreChangeEnv, options: Sequence[Option]) -> list[int]:
     """Return the options that lead to a repair, as far as is seen (privileged)."""
     bench = env.bench
     source = bench.source(bench.file)
@@ -212,25 +223,28 @@ def imitate(judge: Judge, train: Bugs, settings: Settings, rng: np.random.Genera
     for turn in range(settings.rounds):
         won: list[bool] = []
         for env in train.envs.values():
-            for name in train.names:
-                won.append(play(judge, env, name, _teacher(judge, env, told, rng)))
+            won += [play(judge, env, name, _teacher(judge, env, told, rng)) for name in train.names]
         for order in (rng.permutation(len(told)) for _ in range(settings.epochs)):
             for at in range(0, len(order), _BATCH):
                 part = [told[each] for each in order[at : at + _BATCH]]
                 chances = _chances(judge, [numbers for numbers, _ in part])
-                loss = torch.stack([-torch.logsumexp(each[list(good)], 0) for each, (_, good) in zip(chances, part, strict=True)])
+                loss = torch.stack(
+                    [-torch.logsumexp(each[list(good)], 0) for each, (_, good) in zip(chances, part, strict=True)]
+                )
                 _step(judge, optimizer, None, loss.mean())
         report(turn + 1, settings.rounds, sum(won) / len(won))
 
 
-def _teacher(judge: Judge, env: ChangeEnv, told: list[tuple[Numbers, list[int]]], rng: np.random.Generator) -> Choose:
+def _teacher(
+    judge: Judge, env: AutoExploreChangeEnv, told: list[tuple[Numbers, list[int]]], rng: np.random.Generator
+) -> Choose:
     scripted = rng.random() < _SCRIPTED
 
     def choose(desk: Desk, options: list[Option], numbers: Numbers) -> int:
         first = script(desk, options) if scripted else []
         good = first or right(env, options)
         if good:
-            told.append((numbers, good))
+            told.append((numbers.astype(np.float16), good))
         if first or (good and rng.random() >= _OWN):
             return good[int(rng.integers(len(good)))]
         return chosen(judge, numbers, rng)
@@ -239,7 +253,7 @@ def _teacher(judge: Judge, env: ChangeEnv, told: list[tuple[Numbers, list[int]]]
 
 
 def _chances(judge: Judge, states: Sequence[Numbers]) -> list[Tensor]:
-    scores = judge.next(torch.from_numpy(np.concatenate(states)))[:, 0]
+    scores = judge.next(torch.from_numpy(np.concatenate(states)).float())[:, 0]
     return [torch.log_softmax(each, 0) for each in scores.split([len(each) for each in states])]
 
 
@@ -250,22 +264,24 @@ def reinforce(
     optimizer = torch.optim.AdamW(judge.next.parameters(), settings.reward_rate, weight_decay=1e-3)
     updates = settings.updates // len(starts) * len(starts)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=max(1, updates))
+    states: list[Numbers] = []
+    took: list[int] = []
+
+    def choose(_: Desk, __: list[Option], numbers: Numbers) -> int:
+        states.append(numbers.astype(np.float16))
+        took.append(chosen(judge, numbers, rng))
+        return took[-1]
+
     for update in range(updates):
+        states.clear()
+        took.clear()
         env = train.envs[starts[update * len(starts) // updates]]
-        states: list[Numbers] = []
-        took: list[int] = []
         gains: list[float] = []
         every: list[bool] = []
         for name in (train.names[each] for each in rng.integers(len(train.names), size=_BATCH // 2)):
             games: list[tuple[int, bool]] = []
             for _ in range(settings.samples):
                 since = len(states)
-
-                def choose(_: Desk, __: list[Option], numbers: Numbers) -> int:
-                    states.append(numbers)
-                    took.append(chosen(judge, numbers, rng))
-                    return took[-1]
-
                 won = play(judge, env, name, choose)
                 games.append((len(states) - since, won))
             total = sum(won for _, won in games)

@@ -72,7 +72,7 @@ def claim(out: Path, settings: dict[str, Any], what: str) -> None:
     Raises:
         UsageError: It holds judges of other settings.
     """
-    told = json.dumps(settings, indent=2) + "\n"
+    told = json.dumps({name: value for name, value in settings.items() if value is not None}, indent=2) + "\n"
     file = out / SETTINGS
     if file.exists() and file.read_text("utf-8") != told:
         raise UsageError(f"{out} holds {what} of other settings: choose another folder")
