@@ -237,10 +237,12 @@ def mend(
 ) -> None:
     """Train small judges for AutoExplore-Change: imitation, then reward by its curriculum or without; it goes on."""
     from reference_agent.families.autoexplore.mender.run import train_menders
-    from reference_agent.families.autoexplore.mender.training import Settings
+    from reference_agent.families.autoexplore.mender.training import Bugs, Settings
 
+    train, validation = (Bugs(tasks, split=split, dataset=dataset) for split in ("train", "validation"))
     with bars() as progress:
-        found = train_menders(out, seeds, Settings(updates=updates), partial(show_step, progress, ""), dataset, tasks)
+        tell = partial(show_step, progress, "")
+        found = train_menders(out, seeds, Settings(updates=updates), tell, train, validation)
     console = Console(width=None if sys.stdout.isatty() else 140)
     table = Table("weights", *(f"validation from the {start}, %" for start in found[0].won))
     for weights, won in found:

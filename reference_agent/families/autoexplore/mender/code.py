@@ -88,7 +88,7 @@ class Code:
         return Code({**self.lines, number: text})
 
     def edited(self) -> dict[int, list[str]]:
-        """Return what each line would read after each edit that can be foreseen from the first lines, all those known."""
+        """Return what each line would read after each edit that can be foreseen."""
         every = range(1, len(self.lines) + 1)
         count = next((number for number in every if number not in self.lines), len(self.lines) + 1)
         return _edited(tuple(self.lines[number] for number in range(1, count)))
@@ -144,7 +144,8 @@ class Code:
             l1, l2, r1, r2 = _kind(left[-1]), _kind(left[-2]), _kind(right[0]), _kind(right[1])
             hashed += [
                 (f"g{raw}", sign), (f"h{l1} {raw}", sign), (f"i{raw} {r1}", sign), (f"j{l1} {kind} {r1}", sign),
-                (f"k{l2} {l1} {kind}", sign), (f"l{kind} {r1} {r2}", sign), (f"m{left[-1]} {raw}", sign), (f"n{raw} {right[0]}", sign),
+                (f"k{l2} {l1} {kind}", sign), (f"l{kind} {r1} {r2}", sign), (f"m{left[-1]} {raw}", sign),
+                (f"n{raw} {right[0]}", sign),
             ]  # fmt: skip
             told.append(self._of_side(left, side, right, rest, own, uses, words))
         numbers = [*(b - a for a, b in zip(*told, strict=True)), *told[0], *told[1]]

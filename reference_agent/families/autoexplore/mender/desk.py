@@ -27,7 +27,7 @@ from reference_agent.families.autoexplore.mender.notes import (
     names_of,
 )
 
-WIDTH = 37  # numbers of an option
+WIDTH, REACH, SCORE = 37, 14, 34  # numbers of an option; the places of two of an edit's
 _MOST = 64  # edits among which is chosen
 _REACHED = 3.0  # what it is worth, when these are chosen, that the shown test names a function
 _RESERVE = 5  # steps that a reader keeps to try an edit
@@ -107,7 +107,8 @@ class Desk(Notes):
         known = self._imports.get(name, set[str]())
         return [
             self._match(words), float("test" in path), float(bool(words & {"doc", "docs", "example", "examples"})),
-            float(name in self.body) + len(known & self.body), float(bool(shown) and f"{shown}/".startswith(f"{path}/")),
+            float(name in self.body) + len(known & self.body),
+            float(bool(shown) and f"{shown}/".startswith(f"{path}/")),
             float(name.removeprefix("test_") in shown), option.number / 5, float(path == self.start[0]),
             self._best.get(path, 0.0), len(self._texts.get(path, ())) / 3, path.count("/") / 3,
             float(path.endswith(".py")), float(bool(known)),
@@ -127,7 +128,8 @@ class Desk(Notes):
         ]
         return [
             *static, float(bool((after - old) & self._raw)), float(bool((old - after) & self._raw)),
-            len(tried) / 3, max((told for _, told in tried), default=0.0) / 3, max(near, default=0.0) / 3, float(1.0 in near),
+            len(tried) / 3, max((told for _, told in tried), default=0.0) / 3,
+            max(near, default=0.0) / 3, float(1.0 in near),
             self._edits[key][0].index(option.text) / 4, len(self._edits[key][0]) / 20, float(option.path == self.path),
         ]  # fmt: skip
 
@@ -152,10 +154,12 @@ class Desk(Notes):
         chunk = [known[each] for each in around(known, line)] if name else [known[line]]
         module = path.rpartition("/")[2].removesuffix(".py")
         names, raw = names_of(known[line]), _raw(known[line]) & self._raw
+        words = frozenset[str]().union(*map(_pieces, chunk))
         found = self._static[key] = [
-            self._reached.get(name, 0.0), float(name in self.body), self._match(frozenset().union(*map(_pieces, chunk))),
+            self._reached.get(name, 0.0), float(name in self.body), self._match(words),
             self._match(_pieces(known[line])), self._match(_pieces(name)),
-            float(module in self.body or module in self.shown), len(names & self.body) / max(1, len(names)), float((path, line) == self.start), float(path == self.start[0]),
+            float(module in self.body or module in self.shown), len(names & self.body) / max(1, len(names)),
+            float((path, line) == self.start), float(path == self.start[0]),
             float(any(each.isdigit() for each in raw)), float(not name), float(first),
         ]  # fmt: skip
         self._best[path] = max(self._best.get(path, 0.0), found[2])

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from natlang_envs.errors import UsageError
 from reference_agent.families.autoexplore.mender.code import BUCKETS, NUMBERS, Code, Features
-from reference_agent.families.autoexplore.mender.desk import WIDTH
+from reference_agent.families.autoexplore.mender.desk import REACH, SCORE, WIDTH
 from reference_agent.families.autoexplore.mender.notes import Ranked
 
 
@@ -33,6 +33,10 @@ class Judge(nn.Module):
             nn.Linear(width, 1),
         )
         self.next = nn.Sequential(nn.Linear(WIDTH, width), nn.GELU(), nn.Linear(width, 1))
+        self.plain = nn.Linear(WIDTH, 1)  # begins with what code looks like, and what the shown test reaches
+        nn.init.zeros_(self.plain.weight)
+        with torch.no_grad():
+            self.plain.weight[0, SCORE], self.plain.weight[0, REACH] = 4.0, 3.0
         self._known: dict[tuple[str, ...], Ranked] = {}
 
     def edits(self, ids: Tensor, signs: Tensor, numbers: Tensor) -> Tensor:
@@ -57,7 +61,15 @@ class Judge(nn.Module):
 
     def options(self, numbers: NDArray[np.float32]) -> Tensor:
         """Return the logarithms of the chances of options."""
-        return torch.log_softmax(self.next(torch.from_numpy(numbers))[:, 0], 0)
+        return torch.log_softmax(self.think(torch.from_numpy(numbers)), 0)
+
+    def chooser(self) -> list[nn.Parameter]:
+        """Return the weights that choose among options."""
+        return [*self.next.parameters(), *self.plain.parameters()]
+
+    def think(self, numbers: Tensor) -> Tensor:
+        """Return the scores of options."""
+        return (self.next(numbers) + self.plain(numbers))[:, 0]
 
 
 @torch.no_grad()

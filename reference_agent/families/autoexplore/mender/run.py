@@ -34,8 +34,8 @@ def train_menders(
     seeds: int,
     settings: Settings,
     report: Callable[[str, int, int, float], None],
-    dataset: str | None = None,
-    most: int | None = None,
+    train: Bugs,
+    validation: Bugs,
 ) -> list[Result]:
     """Teach a judge for each seed: by imitation, then from it by reward, with the curriculum and without.
 
@@ -44,17 +44,16 @@ def train_menders(
         seeds: How many judges; they begin with other weights and meet other bugs.
         settings: How long and how fast they learn.
         report: Called with a stage, a step, the steps, and the share of training games won.
-        dataset: `"embedded"` or `"public"` code; both without it.
-        most: How many tasks of each split at most, for a try in seconds.
+        train: What they learn from.
+        validation: What is played at the end of each stage; nothing is chosen by it.
 
     Raises:
-        UsageError: The folder holds judges of other settings.
+        UsageError: The folder holds judges of other settings or tasks.
     """
     torch.set_num_threads(1)
     out.mkdir(parents=True, exist_ok=True)
     with only_process(out):
-        claim(out, {"dataset": dataset, "tasks": most, **settings._asdict()}, "menders")
-        train, validation = Bugs("train", dataset, most), Bugs("validation", dataset, most)
+        claim(out, {**train.about, **settings._asdict()}, "menders")
         found: list[Result] = []
         for seed in range(seeds):
             folder = out / f"seed{seed}"

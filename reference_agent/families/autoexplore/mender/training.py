@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,7 +14,6 @@ from torch import Tensor
 from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
 from natlang_envs.autoexplore.changing.picking.env import STARTS, AutoExploreChangeEnv, Start
 from natlang_envs.errors import UsageError
-from natlang_envs.tasks import Split
 from reference_agent.families.autoexplore.mender.code import Code, Features
 from reference_agent.families.autoexplore.mender.desk import Choose, Desk
 from reference_agent.families.autoexplore.mender.judge import Judge, chosen
@@ -34,7 +33,8 @@ class Settings(NamedTuple):
     Attributes:
         bugs: Bugs that are put into each file, to learn what code looks like.
         rounds: Rounds of imitation; in each, the teacher plays every task from every start.
-        epochs: Passes over what was told so far, in each round, and over the bugs.
+        epochs: Passes over the bugs.
+        passes: Passes over what the teacher told so far, in each round.
         updates: Updates by reward, for all starts together.
         samples: Games of a task in an update; each is compared with the others.
         rate: Learning rate of imitation.
@@ -44,6 +44,7 @@ class Settings(NamedTuple):
     bugs: int = 40
     rounds: int = 3
     epochs: int = 3
+    passes: int = 8
     updates: int = 60
     samples: int = 4
     rate: float = 3e-3
@@ -51,16 +52,16 @@ class Settings(NamedTuple):
 
 
 class Bugs:
-    """The tasks of a split, and an environment for each start.
+    """Tasks, and an environment for each start.
 
     Args:
-        split: `"train"` or `"validation"`.
-        dataset: `"embedded"` or `"public"` code; None for both.
         most: How many tasks at most; None for all.
+        arguments: Of the environments: `split`, `dataset` and so on.
     """
 
-    def __init__(self, split: Split, dataset: str | None, most: int | None = None) -> None:
-        self.envs = {start: AutoExploreChangeEnv(start=start, split=split, dataset=dataset) for start in STARTS}
+    def __init__(self, most: int | None = None, **arguments: Any) -> None:
+        self.about: dict[str, Any] = {"tasks": most, **arguments}
+        self.envs = {start: AutoExploreChangeEnv(start=start, **arguments) for start in STARTS}
         self.names = sorted(self.envs["line"].tasks.ids())[:most]
 
     def sources(self) -> list[str]:
@@ -218,13 +219,13 @@ def script(desk: Desk, options: Sequence[Option]) -> list[int]:
 
 def imitate(judge: Judge, train: Bugs, settings: Settings, rng: np.random.Generator, report: Report) -> None:
     """Teach by imitation: the teacher reads the shown test, goes to the bug and mends it; at times the judge goes."""
-    optimizer = torch.optim.AdamW(judge.next.parameters(), settings.rate, weight_decay=1e-2)
+    optimizer = torch.optim.AdamW(judge.chooser(), settings.rate, weight_decay=1e-2)
     told: list[tuple[Numbers, list[int]]] = []
     for turn in range(settings.rounds):
         won: list[bool] = []
         for env in train.envs.values():
             won += [play(judge, env, name, _teacher(judge, env, told, rng)) for name in train.names]
-        for order in (rng.permutation(len(told)) for _ in range(settings.epochs)):
+        for order in (rng.permutation(len(told)) for _ in range(settings.passes)):
             for at in range(0, len(order), _BATCH):
                 part = [told[each] for each in order[at : at + _BATCH]]
                 chances = _chances(judge, [numbers for numbers, _ in part])
@@ -253,7 +254,7 @@ def _teacher(
 
 
 def _chances(judge: Judge, states: Sequence[Numbers]) -> list[Tensor]:
-    scores = judge.next(torch.from_numpy(np.concatenate(states)).float())[:, 0]
+    scores = judge.think(torch.from_numpy(np.concatenate(states)).float())
     return [torch.log_softmax(each, 0) for each in scores.split([len(each) for each in states])]
 
 
@@ -261,7 +262,7 @@ def reinforce(
     judge: Judge, train: Bugs, starts: Sequence[Start], settings: Settings, rng: np.random.Generator, report: Report
 ) -> None:
     """Teach by reward from one start after another; a game is compared with the others of its task (RLOO)."""
-    optimizer = torch.optim.AdamW(judge.next.parameters(), settings.reward_rate, weight_decay=1e-3)
+    optimizer = torch.optim.AdamW(judge.chooser(), settings.reward_rate, weight_decay=1e-3)
     updates = settings.updates // len(starts) * len(starts)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=max(1, updates))
     states: list[Numbers] = []

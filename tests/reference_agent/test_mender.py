@@ -1,0 +1,116 @@
+"""The judge that plays AutoExplore-Change: it learns, resumes, plays as in training, refuses the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from natlang_envs.autoexplore.changing.picking.env import AutoExploreChangeEnv
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation import AgentInput, load_agent
+from natlang_envs.prompt import PathStep
+from reference_agent.families.autoexplore.mender.agent import MenderAgent
+from reference_agent.families.autoexplore.mender.code import Code
+from reference_agent.families.autoexplore.mender.run import Result, train_menders
+from reference_agent.families.autoexplore.mender.training import Bugs, Settings, lessons, wins
+from tests.support.kiosk import KIOSK, TASKS, kiosk
+
+SHORT = Settings(bugs=12, rounds=1, epochs=2, passes=2, updates=3, samples=2)
+
+
+def silent(*_: object) -> None:
+    """Report nothing."""
+
+
+@pytest.fixture(scope="module")
+def bugs(tmp_path_factory: pytest.TempPathFactory) -> Bugs:
+    return Bugs(dataset=str(TASKS), repository=str(kiosk(tmp_path_factory.mktemp("bugs"))))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory, bugs: Bugs) -> list[Result]:
+    return train_menders(tmp_path_factory.mktemp("menders"), 1, SHORT, silent, bugs, bugs)
+
+
+def weights_of(results: list[Result]) -> list[bytes]:
+    return [each.weights.read_bytes() for each in results]
+
+
+def test_training_repeats_by_its_seed_and_goes_on_where_it_was_stopped(
+    trained: list[Result], bugs: Bugs, tmp_path: Path
+) -> None:
+    (tmp_path / "seed0").mkdir()  # stopped after the imitation
+    (tmp_path / "seed0" / trained[0].weights.name).write_bytes(trained[0].weights.read_bytes())
+    assert weights_of(train_menders(tmp_path, 1, SHORT, silent, bugs, bugs)) == weights_of(trained)
+    assert weights_of(train_menders(tmp_path / "again", 1, SHORT, silent, bugs, bugs)) == weights_of(trained)
+    assert len({*weights_of(trained)}) == len(trained)
+    with pytest.raises(UsageError, match="holds menders of other settings: choose another folder"):
+        train_menders(tmp_path, 1, SHORT._replace(updates=6), silent, bugs, bugs)
+
+
+def played(agent: MenderAgent, env: AutoExploreChangeEnv, task_id: str) -> tuple[list[str], bool]:
+    """Return the commands and the success of a game that is played as an evaluation plays it."""
+    observation, info = env.reset(options={"task_id": task_id})
+    path: list[PathStep] = []
+    ended = False
+    while not ended:
+        listed = info["admissible_commands"]
+        view = AgentInput(info["task"], tuple(path), observation, listed, np.random.default_rng(len(path)))
+        chances = agent.chances(view, None)
+        assert sum(chances) == pytest.approx(1, abs=1e-4)
+        command = agent(view)
+        assert command in listed
+        assert chances[listed.index(command)] > 0
+        observation, _, ended, _, info = env.step(command)
+        path.append(PathStep(command, info["feedback"]))
+    return [step.action for step in path], info["success"]
+
+
+def test_the_agent_plays_the_games_that_training_counted(trained: list[Result], bugs: Bugs) -> None:
+    agent = MenderAgent(trained[-1].weights)
+    counted = wins(agent.judge, bugs)
+    for start, env in bugs.envs.items():
+        assert [played(agent, env, name)[1] for name in bugs.names] == counted[start]
+        assert trained[-1].won[start] == sum(counted[start]) / len(bugs.names)
+
+
+def test_drawn_games_repeat_by_the_numbers_of_an_episode(trained: list[Result], bugs: Bugs) -> None:
+    env = bugs.envs["repository"]
+    first, again = (
+        [played(MenderAgent(trained[0].weights, sampling=True), env, name)[0] for name in bugs.names] for _ in range(2)
+    )
+    assert first == again
+
+
+def test_what_was_read_up_to_a_page_foretells_the_edits_that_the_environment_lists(bugs: Bugs) -> None:
+    env: Any = bugs.envs["repository"]
+    for path, text in env.bench.shelf.texts.items() if env.reset(options={"task_id": bugs.names[0]}) else ():
+        lines = dict(enumerate(text.removesuffix("\n").split("\n"), 1))
+        source = env.bench.shelf.source(path)
+        listed = {line: [source.edited(each).preview for each in numbers] for line, numbers in source.of_line.items()}
+        assert Code(lines).edited() == listed
+        cut = {number: line for number, line in lines.items() if number < len(lines)}
+        assert set(Code(cut).edited()) <= set(listed)
+
+
+def test_lessons_begin_with_the_line_as_it_is() -> None:
+    text = str(KIOSK["kiosk/prices.py"])
+    found = list(lessons(text, 5, np.random.default_rng(0)))
+    assert len(found) == 5
+    assert all(len(lesson.own.ids) > 0 for lesson in found)
+
+
+def test_bad_input_is_refused_in_a_line(trained: list[Result], tmp_path: Path) -> None:
+    for name in ("mender", "mender-sample"):
+        with pytest.raises(UsageError, match=f"agent {name} needs weights: write --agent {name}:FILE"):
+            load_agent(f"{name}:")
+    (tmp_path / "other.safetensors").write_bytes(b"nothing")
+    for path in (tmp_path / "missing", tmp_path / "other.safetensors", tmp_path):
+        with pytest.raises(UsageError, match=r"holds no mender: name a \.safetensors file of `reflect-rl mend`"):
+            load_agent(f"mender:{path}")
+    view = AgentInput("Find it: x", (), "# Task\nFind it: x", ("exit",), np.random.default_rng(0))
+    with pytest.raises(UsageError, match="agent 'mender' mends code"):
+        MenderAgent(trained[0].weights)(view)
