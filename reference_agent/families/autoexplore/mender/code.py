@@ -85,7 +85,11 @@ class Code:
 
     def with_line(self, number: int, text: str) -> Code:
         """Return the same with another text of a line."""
-        return Code({**self.lines, number: text})
+        made = Code({**self.lines, number: text})
+        made.counts = self.counts.copy()
+        made.counts.subtract(_windows(tokens_of(self.lines[number])))
+        made.counts.update(_windows(tokens_of(text)))
+        return made
 
     def edited(self) -> dict[int, list[str]]:
         """Return what each line would read after each edit that can be foreseen."""

@@ -18,6 +18,9 @@ from reference_agent.families.autoexplore.mender.desk import REACH, SCORE, WIDTH
 from reference_agent.families.autoexplore.mender.notes import Ranked
 
 
+_HIDDEN = 0.3  # of the contexts of an edit, in training
+
+
 class Judge(nn.Module):
     """Scores of edits by their code alone, and of options by all that was seen."""
 
@@ -40,7 +43,9 @@ class Judge(nn.Module):
         self._known: dict[tuple[str, ...], Ranked] = {}
 
     def edits(self, ids: Tensor, signs: Tensor, numbers: Tensor) -> Tensor:
-        """Return the scores of edits."""
+        """Return the scores of edits; in training, some contexts are hidden."""
+        if self.training:
+            signs = signs * (torch.rand_like(signs) > _HIDDEN) / (1 - _HIDDEN)
         return (self.contexts(ids, per_sample_weights=signs) + self.code(numbers))[:, 0]
 
     @torch.no_grad()

@@ -150,19 +150,14 @@ class Notes:
     def _tested(self, feedback: str) -> None:
         failed = feedback.split("\n")[1:]
         self.passed = feedback.startswith("All ")
-        if not self.shown and failed and self.made is None:
-            self.shown = failed[0]
+        if not self.shown and failed:
+            named = self._pattern()
+            likely = (each for each in failed if named and named.search(each.rpartition("::")[2]))
+            self.shown = next(likely, failed[0] if len(failed) == 1 else "")
             self._understand()
         if self.made is not None:
-            shown = self.shown or self._guess(failed)
-            told = 3.0 if shown not in failed else 1.0 if len(failed) == 1 else 2.0
+            told = 3.0 if self.shown not in failed else 1.0 if len(failed) == 1 else 2.0
             self._tried[self.made[:2]][-1] = (self.made[2], told)
-
-    def _guess(self, failed: Sequence[str]) -> str:
-        name = self._pattern()
-        return next(
-            (each for each in failed if name and name.search(each.rpartition("::")[2])), failed[0] if failed else ""
-        )
 
     def _pattern(self) -> re.Pattern[str] | None:
         sentence = re.split(r"\. | \(", self.issue)[0].strip(" .").replace(" ", "_")

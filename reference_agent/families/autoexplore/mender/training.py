@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ from reference_agent.families.autoexplore.mender.notes import EDIT, FOLDER, PAGE
 
 _BATCH = 48
 _NEAR, _LINES = 30, 12  # so far away, and so many, are the other lines that a broken one is compared with
-_SCRIPTED, _OWN = 0.7, 0.3  # games in which the teacher reads the shown test first, and steps that the judge chooses
+_SCRIPTED, _OWN = 0.7, 0.5  # games in which the teacher reads the shown test first, and steps that the judge chooses
 
 Report = Callable[[int, int, float], None]
 Numbers = NDArray[np.floating]
@@ -113,9 +114,8 @@ def lessons(text: str, bugs: int, rng: np.random.Generator) -> Iterator[Lesson]:
     of_line: dict[int, list[Edit]] = {}
     for edit in listed:
         of_line.setdefault(edit.line, []).append(edit)
-        features: dict[int, Features] = {}
-    for at in rng.permutation(len(listed))[:bugs]:
-        bug = listed[at]
+    features: dict[int, Features] = {}
+    for bug in _varied([listed[at] for at in rng.permutation(len(listed))], bugs):
         broken = apply(text, bug)
         begins = text.rfind("\n", 0, bug.start) + 1
         lines_now = {**whole.lines, bug.line: broken[begins:].partition("\n")[0]}
@@ -136,13 +136,23 @@ def lessons(text: str, bugs: int, rng: np.random.Generator) -> Iterator[Lesson]:
             bug.line, [each for each in dict.fromkeys(others) if each != now]
         )
         near = [number for number in of_line if number != bug.line and abs(number - bug.line) <= _NEAR]
-        for number in near:
+        some = [near[at] for at in rng.permutation(len(near))[:_LINES]]
+        for number in some:
             if number not in features:
                 begin = text.rfind("\n", 0, of_line[number][0].start) + 1
                 after = [apply(text, edit)[begin:].partition("\n")[0].strip() for edit in of_line[number]]
                 features[number] = whole.features(number, after)
-        some = rng.permutation(len(near))[:_LINES]
-        yield Lesson(own, [features[near[each]] for each in some])
+        yield Lesson(own, [features[number] for number in some])
+
+
+def _varied(found: Sequence[Edit], count: int) -> Iterator[Edit]:
+    """Yield some of the edits, at most a fifth of an operator, as tasks are varied."""
+    room = Counter({edit.operator: max(1, count // 5) for edit in found})
+    for edit in found:
+        if count and room[edit.operator]:
+            room[edit.operator] -= 1
+            count -= 1
+            yield edit
 
 
 def learn_code(judge: Judge, train: Bugs, settings: Settings, rng: np.random.Generator) -> None:
