@@ -15,8 +15,7 @@ from torch import Tensor, nn
 from natlang_envs.errors import UsageError
 from reference_agent.families.autoexplore.mender.code import BUCKETS, NUMBERS, Code, Features
 from reference_agent.families.autoexplore.mender.desk import REACH, SCORE, WIDTH
-from reference_agent.families.autoexplore.mender.notes import Ranked
-
+from reference_agent.families.autoexplore.mender.notes import EDIT, Ranked
 
 _HIDDEN = 0.3  # of the contexts of an edit, in training
 
@@ -79,12 +78,13 @@ class Judge(nn.Module):
 
 @torch.no_grad()
 def chosen(judge: Judge, numbers: NDArray[np.float32], rng: np.random.Generator | None) -> int:
-    """Return the likeliest option, or with `rng` a drawn one."""
-    chances = judge.options(numbers)
-    if rng is None:
-        return int(chances.argmax())
-    shares = chances.exp().double().numpy()
-    return int(rng.choice(len(shares), p=shares / shares.sum()))
+    """Return a drawn option; without `rng` the likeliest, of edits or of all else, whichever is likelier together."""
+    shares = judge.options(numbers).exp().double().numpy()
+    if rng is not None:
+        return int(rng.choice(len(shares), p=shares / shares.sum()))
+    edits = numbers[:, EDIT] > 0
+    tries = shares[edits].sum() >= shares[~edits].sum()
+    return int(np.where(edits == tries, shares, -1.0).argmax())
 
 
 def load_judge(path: Path) -> Judge:

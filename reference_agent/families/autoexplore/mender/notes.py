@@ -115,11 +115,10 @@ class Notes:
         if fresh:
             self._seen.add((path, self.page))
             code = Code(known)
-            for number, after in code.edited().items():
-                if self._page_of.get((path, number)) == self.page:
-                    self._edits[path, number] = self._rank(code, number, after)
-            if self._full and self.start[1] and path == self.start[0]:
-                self._edits[self.start] = self._rank(code, self.start[1], self._edits[self.start][0])
+            foretold = code.edited()
+            for number in (each for each in known if (path, each) in self._full or each in foretold):
+                after = self._edits[path, number][0] if (path, number) in self._full else foretold[number]
+                self._edits[path, number] = self._rank(code, number, after)
             self._understand()
         self._listing = {text: f"edit {line} {at}" for line, at, text in _LISTED.findall(head)}
         if self._listing and (path, self.line) not in self._full:
