@@ -154,11 +154,8 @@ class Code:
             told.append(self._of_side(left, side, right, rest, own, uses, words))
         numbers = [*(b - a for a, b in zip(*told, strict=True)), *told[0], *told[1]]
         sizes = [float(swap), float(len(new) - len(old)), math.log1p(len(before)) / 3, start / max(1, len(before))]
-        digit = (
-            [float(new[0]) - float(old[0])]
-            if len(old) == len(new) == 1 and old[0].isdigit() and new[0].isdigit()
-            else [0.0]
-        )
+        less, more = "".join(old), "".join(new)
+        digit = [float(more) - float(less)] if less.isdecimal() and more.isdecimal() else [0.0]
         return hashed, [*numbers, *sizes, *digit, float(bool(uses[0]))]
 
     def _of_side(

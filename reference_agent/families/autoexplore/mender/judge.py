@@ -55,7 +55,7 @@ class Judge(nn.Module):
         if found is None:
             features: Features = code.features(number, after)
             scores = self.edits(*map(torch.from_numpy, features)).numpy()
-            order = (-scores).argsort(kind="stable")
+            order = (-scores).argsort(kind="stable").tolist()
             found = self._known[key] = ([after[at] for at in order], scores[order].tolist())
         return found
 

@@ -63,7 +63,9 @@ class Bugs:
 
     def __init__(self, most: int | None = None, **arguments: Any) -> None:
         self.about: dict[str, Any] = {"tasks": most, **arguments}
-        self.envs = {start: AutoExploreChangeEnv(start=start, **arguments) for start in STARTS}
+        self.envs: dict[Start, AutoExploreChangeEnv] = {
+            start: AutoExploreChangeEnv(start=start, **arguments) for start in STARTS
+        }
         self.names = sorted(self.envs["line"].tasks.ids())[:most]
 
     def sources(self) -> list[str]:
