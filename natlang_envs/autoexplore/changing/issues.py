@@ -16,7 +16,7 @@ LONGEST = 160  # characters of what was seen
 FEWEST_WORDS = 3  # of a test's name that says something
 _GAP = "…"
 _WORD = re.compile(r"[^\W\d]\w*")
-_HIDDEN = re.compile(r"0x[0-9a-fA-F]{4,}|\S*/natlang-changing-[^\s'\"]*")
+_HIDDEN = re.compile(r"0x[0-9a-fA-F]{4,}|[^\s'\"]*/natlang-changing-[^\s'\"]*")
 
 
 class Private:

@@ -42,7 +42,7 @@ from _pytest.config import default_plugins
 
 COLLECTION_SECONDS = 10.0  # of the first batch, which is of the sources as they are
 WALL_SECONDS = 120  # for a test that sleeps; a busy machine is not that slow
-QUICK = 5  # tests that are called without pytest have a fifth of the time
+QUICK = 2  # tests that are called without pytest have half of the time
 LOOKED_INTO = 5000  # objects, for what a job leaves behind
 DEPTH = 4
 

@@ -17,7 +17,8 @@ from natlang_envs import UsageError
 from natlang_envs.autoexplore.changing.making import make, pack, sharpness, unpack
 from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
 from natlang_envs.autoexplore.changing.places import Places
-from natlang_envs.autoexplore.changing.running import Runner, Subject, all_pass, failing, open_subject, tabulate
+from natlang_envs.autoexplore.changing.running import Runner, Subject, all_pass, failing, open_subject
+from natlang_envs.autoexplore.changing.tables import scan, tabulate
 from tests.support.folders import write
 
 SERVICES = Path(natlang_envs.__file__).parent / "autoexplore" / "changing" / "services"
@@ -108,11 +109,27 @@ def test_a_tables_outcomes_are_those_of_importing_everything_again(
     shop: Subject, runner: Runner, tests: list[str]
 ) -> None:
     text = shop.sources[FILE]
-    table = tabulate(runner, tests, FILE, text)
-    assert table.base == 0
-    for edit, outcome in list(zip(edits(text), table.outcomes, strict=True))[::3]:
+    found = scan(runner, tests, FILE, text)
+    for edit, outcome in list(zip(edits(text), found.outcomes, strict=True))[::3]:
         assert [outcome] == failing(runner, tests, {FILE: apply(text, edit)}), edit
-    assert len(set(table.outcomes)) > 8
+    assert len(set(found.outcomes)) > 8
+
+
+def test_an_outcome_after_two_edits_is_that_of_importing_everything_again(
+    shop: Subject, runner: Runner, tests: list[str]
+) -> None:
+    text = shop.sources[FILE]
+    found = scan(runner, tests, FILE, text)
+    listed = edits(text)
+    # One in each function, one outside, one in a function that runs at import, and one that cannot be imported.
+    words = {"0": "price * 2", "1": "FREE_FROM = 3", "2": "- taken", "3": "STEP:", "4": "doubled(5)", "5": "> 0"}
+    lines = {text[: text.index(word)].count("\n") + 1 for word in words.values()}
+    chosen = [number for number, edit in enumerate(listed) if edit.line in lines][::2]
+    assert {found.apart[number] for number in chosen} == {True, False}
+    for number, outcomes in zip(chosen, tabulate(runner, tests, FILE, text, found, chosen), strict=True):
+        broken = apply(text, listed[number])
+        for edit, outcome in list(zip(edits(broken), outcomes, strict=True))[number % 4 :: 4]:
+            assert [outcome] == failing(runner, tests, {FILE: apply(broken, edit)}, [{"protocol": True}]), (number, edit)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +157,6 @@ def test_what_never_ends_or_cannot_be_imported_fails_everything(
     assert failing(runner, tests, {FILE: text.replace("count += 1", "while True: pass")}) == [everything]
     assert failing(runner, tests, {FILE: text + "while True: pass\n"}) == [everything]
     assert failing(runner, tests, {FILE: "import nothing_of_that_name\n"}) == [everything]
-    assert tabulate(runner, tests, FILE, "import nothing_of_that_name\nx = 1\n").base == everything
 
 
 def test_tests_that_are_gone_have_failed(shop: Subject, runner: Runner, tests: list[str], tmp_path: Path) -> None:
@@ -169,7 +185,7 @@ def test_places() -> None:
 @pytest.fixture(scope="module")
 def journal(shop: Subject, runner: Runner, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("journal") / "tasks.jsonl"
-    list(make(shop, runner, path, COUNT))
+    list(make(shop, path, COUNT, seconds=0.5))
     return path
 
 
@@ -180,7 +196,7 @@ def rows_of(journal: Path) -> list[dict[str, object]]:
 def test_a_tasks_table_holds_one_way_back_and_the_rules_are_kept(
     shop: Subject, journal: Path, tests: list[str]
 ) -> None:
-    tasks = [row for row in rows_of(journal) if "table" in row]
+    tasks = [row for row in rows_of(journal) if "issue" in row]
     assert tasks
     for row in tasks:
         text = shop.sources[str(row["file"])]
@@ -197,27 +213,25 @@ def test_a_tasks_table_holds_one_way_back_and_the_rules_are_kept(
     assert max(Counter(row["operator"] for row in tasks).values()) <= 1  # 15% of three
 
 
-def test_a_killed_making_goes_on_and_makes_the_same_bytes(
-    shop: Subject, runner: Runner, journal: Path, tmp_path: Path
-) -> None:
+def test_a_killed_making_goes_on_and_makes_the_same_bytes(shop: Subject, journal: Path, tmp_path: Path) -> None:
     whole = journal.read_bytes()
     copy = tmp_path / "tasks.jsonl"
     lines = whole.splitlines(keepends=True)
-    for kept in (1 + len(shop.sources), len(lines) - 1):
+    for kept in (0, 1, 2, len(lines) // 2, len(lines) - 1):
         copy.write_bytes(b"".join(lines[:kept]) + lines[kept][:20])
-        made = list(make(shop, runner, copy, COUNT))
+        made = list(make(shop, copy, COUNT, seconds=0.5))
         assert copy.read_bytes() == whole
-        assert [row["id"] for row in made] == [row["id"] for row in rows_of(journal) if "table" in row]
+        assert [row for row in made if "issue" in row] == [row for row in rows_of(journal) if "issue" in row]
 
 
-def test_a_journal_of_something_else_is_refused(shop: Subject, runner: Runner, journal: Path, tmp_path: Path) -> None:
+def test_a_journal_of_something_else_is_refused(shop: Subject, journal: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="of another repository, count or version"):
-        list(make(shop, runner, journal, COUNT + 1))
+        list(make(shop, journal, COUNT + 1))
     (tmp_path / "notes.txt").write_text("milk\n", encoding="utf-8")
     with pytest.raises(UsageError, match="no journal of tasks"):
-        list(make(shop, runner, tmp_path / "notes.txt", COUNT))
+        list(make(shop, tmp_path / "notes.txt", COUNT))
     with pytest.raises(UsageError, match="ask for one at least"):
-        list(make(shop, runner, tmp_path / "new.jsonl", 0))
+        list(make(shop, tmp_path / "new.jsonl", 0))
 
 
 def test_sharpness_counts_what_is_noticed(journal: Path) -> None:
@@ -257,8 +271,8 @@ def test_a_repository_without_tests_or_sources_is_refused(tmp_path: Path) -> Non
     write(tmp_path, {"only/tests/test_a.py": "def test_a(): pass\n", "only/conftest.py": "", "only/.venv/b.py": ""})
     with pytest.raises(UsageError, match="no Python sources outside tests"):
         open_subject(tmp_path / "only")
-    write(tmp_path, {"tests/test_a.py": "", "b.py": b"x = '\xff'\n"})
-    with pytest.raises(UsageError, match=r"b\.py is not UTF-8"):
+    write(tmp_path, {"tests/test_a.py": "", "a.py": b"x = '\xff'\n"})
+    with pytest.raises(UsageError, match=r"no Python sources .*a\.py: it is not UTF-8"):
         open_subject(tmp_path)
 
 

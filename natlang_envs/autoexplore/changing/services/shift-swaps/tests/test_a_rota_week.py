@@ -1,4 +1,4 @@
-"""Tests of two weeks at three cafés: the table that was typed, the rules, the swaps, the breaks, the hours in the bank."""
+"""Tests of a week at two cafés: the table that was typed, the rules, the swaps, the breaks, the hours in the bank."""
 
 from datetime import date, timedelta
 
