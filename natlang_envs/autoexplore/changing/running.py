@@ -51,7 +51,9 @@ class Subject:
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def open_subject(root: Path, tests: Sequence[str] = ("tests",), only: Sequence[str] = (), arguments: Sequence[str] = ()) -> Subject:
+def open_subject(
+    root: Path, tests: Sequence[str] = ("tests",), only: Sequence[str] = (), arguments: Sequence[str] = ()
+) -> Subject:
     """Read a repository.
 
     Args:

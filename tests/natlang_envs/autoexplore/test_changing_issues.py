@@ -91,7 +91,12 @@ def test_a_long_message_is_cut(private: Private) -> None:
 
 
 def test_the_shown_test_needs_few_gaps_and_is_the_same_whatever_else_fails(private: Private) -> None:
-    tests = ["t.py::test_spend", "t.py::test_we_spend_a_lot_here", "t.py::test_of_three_words", "t.py::test_of_four_more_words"]
+    tests = [
+        "t.py::test_spend",
+        "t.py::test_we_spend_a_lot_here",
+        "t.py::test_of_three_words",
+        "t.py::test_of_four_more_words",
+    ]
     assert private.shown(tests, 0b0011) == 1
     both = private.shown(tests, 0b1100)
     assert both in (2, 3)
