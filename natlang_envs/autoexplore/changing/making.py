@@ -100,7 +100,11 @@ def make(
     with ExitStack() as stack:
         runners = [
             stack.enter_context(Runner(subject, seconds, python, messages, rows[0]["left_out"]))
-            for python, messages in ((sys.executable, False), *((each, False) for each in pythons), (sys.executable, True))
+            for python, messages in (
+                (sys.executable, False),
+                *((each, False) for each in pythons),
+                (sys.executable, True),
+            )
         ]
         yield from _Making(subject, journal, rows, runners).make(count)
 
@@ -197,10 +201,10 @@ class _Making:
         inside = [each for each in mutations if not scans[each.file].apart[each.number]]
         texts = {each.name: apply(self._subject.sources[each.file], each.edit) for each in mutations}
         places = {file: Places(text) for file, text in self._subject.sources.items()}
-        changes = [
-            {**jobs[each.name], "file": runner.path(each.file), "changes": [places[each.file].change(each.edit.line, texts[each.name])]}
-            for each in inside
-        ]  # fmt: skip
+        changes: list[Row] = []
+        for each in inside:
+            change = places[each.file].change(each.edit.line, texts[each.name])
+            changes.append({**jobs[each.name], "file": runner.path(each.file), "changes": [change]})
         yield from zip(inside, runner.ask({}, changes), strict=True)
         for each in mutations:
             if scans[each.file].apart[each.number]:

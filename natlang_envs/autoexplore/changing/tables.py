@@ -8,7 +8,6 @@ and has everything imported again.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -105,7 +104,9 @@ class _Load:
     """Cells of tables that are run with the same imported text."""
 
     text: str
-    cells: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])  # the row, column and mask of tests
+    cells: list[tuple[int, int, int]] = field(
+        default_factory=list[tuple[int, int, int]]
+    )  # the row, column and mask of tests
     jobs: list[Job] = field(default_factory=list[Job])
 
 
@@ -131,7 +132,9 @@ def tabulate(
                 load = loads.setdefault(imported, _Load(imported))
                 load.cells.append((place, column, mask))
                 names = [name for bit, name in enumerate(tests) if mask >> bit & 1]
-                load.jobs.append({"tests": names, "file": runner.path(file), **({"changes": changes} if changes else {})})
+                load.jobs.append(
+                    {"tests": names, "file": runner.path(file), **({"changes": changes} if changes else {})}
+                )
     for load in loads.values():
         again: list[tuple[int, int]] = []
         for number, reply in _asked(runner, {file: load.text}, dict(enumerate(load.jobs))):
@@ -195,7 +198,11 @@ class _Row:
         if apart and found.apart[broken]:
             return mask, whole, []
         if apart and other is not None:
-            imported, imports, changed = apply(self._text, self._before[other]), found.imported[other], [self._edit.line]
+            imported, imports, changed = (
+                apply(self._text, self._before[other]),
+                found.imported[other],
+                [self._edit.line],
+            )
         elif apart:
             return mask, whole, []
         elif found.apart[broken]:

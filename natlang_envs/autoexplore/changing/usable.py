@@ -62,7 +62,7 @@ def _round(runner: Runner, seconds: float, thorough: bool) -> tuple[list[str], d
     left |= _slow({name: reply.get("seconds", seconds) for name, reply in again}, seconds / 4)
     rest = [name for name in tests if name not in left]
     if not rest:
-        return [], left
+        return rest, left
     whole = runner.ask({}, [{"tests": rest, "alone": each != 2, **_HOW[each]} for each in range(len(_HOW))])
     for number, reply in enumerate(whole):
         if "failed" not in reply:

@@ -34,8 +34,23 @@ def test_functions_methods_and_files_are_private_and_classes_and_words_are_not(p
         ),
         (
             "t.py::TestCards::test_a_lapsed_card_is_refused[499-x y]",
-            (ASSERTED, "assert Card(pence=1) == Card(pence=2)\n +  where Card(pence=1) = f()"),
-            "A lapsed card is refused (499-x y). Expected Card(pence=2), got Card(pence=1).",
+            (ASSERTED, "assert Card(1, pence=1) == Card(1, pence=2)\n +  where Card(1, pence=1) = f()"),
+            "A lapsed card is refused (499-x y). Pence: expected 2, got 1.",
+        ),
+        (
+            "t.py::test_a_lapsed_card_is_refused",
+            (ASSERTED, "assert [(1, 'a'), (2, {'b': [3]})] == [(1, 'a'), (2, {'b': [4]})]"),
+            "A lapsed card is refused. 'b': expected 4, got 3.",
+        ),
+        (
+            "t.py::test_a_lapsed_card_is_refused",
+            (ASSERTED, "assert [(1, 2), 3] == [(1, 2)]"),
+            "A lapsed card is refused. Expected [(1, 2)], got [(1, 2), 3].",
+        ),
+        (
+            "t.py::test_a_lapsed_card_is_refused",
+            (ASSERTED, f"assert '{'x' * 100}yes' == '{'x' * 100}no'"),
+            f"A lapsed card is refused. Expected …{'x' * 77}no', got …{'x' * 76}yes'.",
         ),
         (
             "t.py::test_a_lapsed_card_is_refused",
@@ -77,6 +92,7 @@ def test_functions_methods_and_files_are_private_and_classes_and_words_are_not(p
             (ASSERTED, "assert 1 == 2"),
             "A test fails that passed before. Expected 2, got 1.",
         ),
+        ("t.py::test_prices", (ASSERTED, "assert 1 == 2"), "Prices. Expected 2, got 1."),
         ("t.py::test_of_three_words", None, "Of three words. This no longer holds."),
     ],
 )
@@ -87,11 +103,16 @@ def test_the_wording(private: Private, test: str, message: tuple[str, str] | Non
 
 def test_a_long_message_is_cut(private: Private) -> None:
     issue = private.issue("t.py::test_of_three_words", ("ValueError", "x" * 500))
-    assert issue == f"Of three words. ValueError: {'x' * 148}…"
+    assert issue == f"Of three words. ValueError: {'x' * 228}…"
 
 
 def test_the_shown_test_needs_few_gaps_and_is_the_same_whatever_else_fails(private: Private) -> None:
-    tests = ["t.py::test_spend", "t.py::test_we_spend_a_lot_here", "t.py::test_of_three_words", "t.py::test_of_four_more_words"]
+    tests = [
+        "t.py::test_spend",
+        "t.py::test_we_spend_a_lot_here",
+        "t.py::test_of_three_words",
+        "t.py::test_of_four_more_words",
+    ]
     assert private.shown(tests, 0b0011) == 1
     both = private.shown(tests, 0b1100)
     assert both in (2, 3)

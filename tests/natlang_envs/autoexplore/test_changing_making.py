@@ -14,11 +14,15 @@ import pytest
 
 import natlang_envs
 from natlang_envs import UsageError
+from natlang_envs.autoexplore.changing.checking import check_listed
+from natlang_envs.autoexplore.changing.listing import write_book
 from natlang_envs.autoexplore.changing.making import make, pack, sharpness, unpack
 from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
 from natlang_envs.autoexplore.changing.places import Places
+from natlang_envs.autoexplore.changing.repositories import change_repositories, change_repository, pinned_for_changes
 from natlang_envs.autoexplore.changing.running import Runner, Subject, all_pass, failing, open_subject
 from natlang_envs.autoexplore.changing.tables import scan, tabulate
+from natlang_envs.autoexplore.dataset.catalogue import catalogue
 from tests.support.folders import write
 
 SERVICES = Path(natlang_envs.__file__).parent / "autoexplore" / "changing" / "services"
@@ -122,14 +126,17 @@ def test_an_outcome_after_two_edits_is_that_of_importing_everything_again(
     found = scan(runner, tests, FILE, text)
     listed = edits(text)
     # One in each function, one outside, one in a function that runs at import, and one that cannot be imported.
-    words = {"0": "price * 2", "1": "FREE_FROM = 3", "2": "- taken", "3": "STEP:", "4": "doubled(5)", "5": "> 0"}
-    lines = {text[: text.index(word)].count("\n") + 1 for word in words.values()}
+    words = ("price * 2", "FREE_FROM = 3", "- taken", "% STEP", "doubled(5)", "> 0")
+    lines = {text[: text.index(word)].count("\n") + 1 for word in words}
     chosen = [number for number, edit in enumerate(listed) if edit.line in lines][::2]
     assert {found.apart[number] for number in chosen} == {True, False}
     for number, outcomes in zip(chosen, tabulate(runner, tests, FILE, text, found, chosen), strict=True):
         broken = apply(text, listed[number])
         for edit, outcome in list(zip(edits(broken), outcomes, strict=True))[number % 4 :: 4]:
-            assert [outcome] == failing(runner, tests, {FILE: apply(broken, edit)}, [{"protocol": True}]), (number, edit)
+            assert [outcome] == failing(runner, tests, {FILE: apply(broken, edit)}, [{"protocol": True}]), (
+                number,
+                edit,
+            )
 
 
 @pytest.mark.parametrize(
@@ -232,6 +239,49 @@ def test_a_journal_of_something_else_is_refused(shop: Subject, journal: Path, tm
         list(make(shop, tmp_path / "notes.txt", COUNT))
     with pytest.raises(UsageError, match="ask for one at least"):
         list(make(shop, tmp_path / "new.jsonl", 0))
+
+
+def test_a_file_of_tasks_is_made_from_a_journal_and_checked(shop: Subject, journal: Path, tmp_path: Path) -> None:
+    listed = tmp_path / "train" / "shop.jsonl"
+    made = [row for row in rows_of(journal) if "issue" in row]
+    assert write_book(journal, listed, "shop", "own") == len(made)
+    head, *tasks = rows_of(listed)
+    assert (head["format"], head["repository"], head["kind"], head["digest"]) == (1, "shop", "own", shop.digest)
+    assert tasks == made
+    assert [row["scanned"] for row in rows_of(listed.with_name("shop.scanned.jsonl"))] == list(shop.sources)
+    assert list(check_listed(listed, shop, COUNT, 3)) == []
+    row = dict(tasks[0])
+    row["table"] = pack([outcome ^ 1 for outcome in unpack(row["table"])])  # type: ignore[arg-type]
+    text = "".join(
+        json.dumps(each) + "\n" for each in (head, row, {**row, "edits_digest": "0"}, {**row, "failing": "1"})
+    )
+    listed.write_text(text, encoding="utf-8")
+    found = "\n".join(check_listed(listed, shop, 3, 1))
+    assert "makes 0 fail, not 1" in found
+    assert "other edits are listed" in found
+    assert "other tests fail than when it was made" in found
+    listed.write_text(text.replace(shop.digest, "0" * 64), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"of other sources than .*: make the tasks again"):
+        list(check_listed(listed, shop, 1, 1))
+    (tmp_path / "empty.jsonl").write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
+    with pytest.raises(UsageError, match="holds no finished task: go on with making"):
+        write_book(tmp_path / "empty.jsonl", listed, "shop", "own")
+
+
+def test_repositories_are_of_one_split_and_pinned() -> None:
+    for name, each in change_repositories().items():
+        assert each.split in ("train", "validation", "test")
+        assert (each.pin is None) == (SERVICES / name).is_dir() == (each.kind == "own")
+        if name in catalogue():
+            assert each.split == catalogue()[name].split
+    assert not {"pip", "setuptools", "pytest", "pluggy", "iniconfig", "packaging", "pygments"} & set(
+        change_repositories()
+    )
+    assert {*pinned_for_changes()} == {name for name, each in change_repositories().items() if each.pin} - {
+        *catalogue()
+    }
+    with pytest.raises(UsageError, match="unknown repository 'gift-card': choose one of gift-cards"):
+        change_repository("gift-card")
 
 
 def test_sharpness_counts_what_is_noticed(journal: Path) -> None:

@@ -14,7 +14,7 @@ from tests.support.folders import write
 
 GOOD: dict[str, bytes | str] = {
     "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\n",
-    "prices.py": "def total(prices, taken):\n    return sum(prices) - taken\n\n\ndef half(price):\n    return price // 2\n",
+    "prices.py": "def total(prices, taken):\n    return sum(prices) - taken\ndef half(price):\n    return price // 2\n",
     "tests/test_good.py": """
 from prices import half, total
 
@@ -35,7 +35,12 @@ def test_half_of_an_even_price():
     assert half(4) == 2
 """,
 }
-NAMES = ["the_sum_is_less_what_was_taken", "nothing_taken", "half_of_an_odd_price_is_rounded_down", "half_of_an_even_price"]
+NAMES = [
+    "the_sum_is_less_what_was_taken",
+    "nothing_taken",
+    "half_of_an_odd_price_is_rounded_down",
+    "half_of_an_even_price",
+]
 BAD: dict[str, tuple[str, str]] = {
     "failing": ("def test_x():\n    assert 1 == 2\n", "fails before anything is broken: AssertionError: assert 1 == 2"),
     "import": ("import nothing_of_that_name\n", "cannot be imported: .*No module named 'nothing_of_that_name'"),
@@ -86,8 +91,11 @@ def test_what_cannot_be_used_is_left_out_in_one_line_and_nothing_else(good: Path
 
 
 def test_slow_tests_are_left_out_until_the_rest_fits(good: Path) -> None:
-    slow = "import time\ndef spin(seconds):\n    end = time.process_time() + seconds\n    while time.process_time() < end: pass\n"
-    write(good, {"tests/test_bad.py": slow + "def test_a(): spin(.05)\ndef test_b(): spin(.2)\ndef test_c(): spin(.02)\n"})
+    slow = "from time import process_time\ndef spin(seconds):\n    end = process_time() + seconds\n"
+    slow += "    while process_time() < end: pass\n"
+    write(
+        good, {"tests/test_bad.py": slow + "def test_a(): spin(.05)\ndef test_b(): spin(.2)\ndef test_c(): spin(.02)\n"}
+    )
     tests, left_out = usable(open_subject(good), seconds=0.8)
     assert list(left_out) == ["tests/test_bad.py::test_b"]
     assert "all tests together may take 0.2 s" in describe(left_out)[0]
@@ -105,12 +113,16 @@ def test_all_kinds_at_once_are_left_out_and_the_rest_makes_tasks(good: Path, tmp
     }
     tasks = [row for row in rows if "issue" in row]
     assert {row["file"] for row in tasks} == {"prices.py"}
-    assert [name for name in first["tests"] if "test_good" in name] == [f"tests/test_good.py::test_{name}" for name in NAMES]
+    assert [name for name in first["tests"] if "test_good" in name] == [
+        f"tests/test_good.py::test_{name}" for name in NAMES
+    ]
 
 
 def test_a_repository_none_of_whose_tests_can_be_used_is_refused(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "x = 1\n", "tests/test_a.py": "def test_a(): assert 0\n"})
-    with pytest.raises(UsageError, match=r"no tests that can be used, such as tests/test_a.py::test_a, which fails before"):
+    with pytest.raises(
+        UsageError, match=r"no tests that can be used, such as tests/test_a.py::test_a, which fails before"
+    ):
         usable(open_subject(tmp_path), seconds=0.3)
     write(tmp_path, {"tests/conftest.py": "import nothing_of_that_name\n"})
     with pytest.raises(UsageError, match="cannot be collected: run pytest there"):
@@ -118,8 +130,17 @@ def test_a_repository_none_of_whose_tests_can_be_used_is_refused(tmp_path: Path)
 
 
 def test_what_a_test_leaves_behind_reaches_no_other_run(good: Path) -> None:
-    write(good, {"prices.py": str(GOOD["prices.py"]) + "\n\nSEEN = []\n\n\ndef note(one):\n    SEEN.append(one)\n    return len(SEEN)\n"})
-    write(good, {"tests/test_note.py": "from prices import note\n\n\ndef test_the_first_is_one():\n    assert note(1) == 1\n"})
+    write(
+        good,
+        {
+            "prices.py": str(GOOD["prices.py"])
+            + "\n\nSEEN = []\n\n\ndef note(one):\n    SEEN.append(one)\n    return len(SEEN)\n"
+        },
+    )
+    write(
+        good,
+        {"tests/test_note.py": "from prices import note\n\n\ndef test_the_first_is_one():\n    assert note(1) == 1\n"},
+    )
     subject = open_subject(good)
     tests, left_out = usable(subject, seconds=0.3)
     assert (len(tests), left_out) == (5, {})
