@@ -27,7 +27,7 @@ from natlang_envs.autoexplore.changing.usable import usable
 from natlang_envs.errors import UsageError
 
 FORMAT = 1  # of finished tasks
-JOURNAL = 2
+JOURNAL = 3
 FEWEST_FAILING = 2
 MOST_IN_A_FUNCTION = 3
 MOST_OF_AN_OPERATOR = 15  # percent of the tasks
@@ -287,6 +287,7 @@ def _packed_scan(found: Scan) -> Row:
         "apart": "".join("01"[each] for each in found.apart),
         "base": [f"{each:x}" for each in found.base],
         "imported": list(found.imported.items()),
+        "alone": found.alone,
         "masks": [f"{each:x}" for each in masks],
         "reached": [[[test, places[mask]] for test, mask in each.items()] for each in found.reached],
     }
@@ -301,6 +302,7 @@ def _unpacked_scan(row: Row) -> Scan:
         reached=[{test: masks[place] for test, place in each} for each in row["reached"]],
         base=[int(each, 16) for each in row["base"]],
         imported=dict(row["imported"]),
+        alone=row["alone"],
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import sys
 import threading
 from collections import deque
-from types import FrameType, FunctionType, ModuleType
+from collections.abc import Sequence
+from types import CellType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 LOOKED_INTO = 5000  # objects, for what is left behind
@@ -62,35 +64,55 @@ def act_outside(event: str, arguments: tuple[Any, ...], root: str) -> str | None
     return None
 
 
-def left_behind(modules: list[ModuleType]) -> list[Any]:
-    """Return a mark of what tests may leave behind: it differs where something was."""
-    marks: list[Any] = [
-        os.getcwd(),  # noqa: PTH109
-        dict(os.environ),
-        list(sys.path),
-        len(sys.modules),
-        threading.active_count(),
-    ]
-    seen: set[int] = set()
-    own = {each.__name__ for each in modules}
-    look = deque[tuple[Any, int]]((vars(each), 0) for each in modules)
-    while look and len(marks) < LOOKED_INTO:
-        value, depth = look.popleft()
-        if id(value) in seen or depth > DEPTH:
-            continue
-        seen.add(id(value))
-        held: list[Any] = []
-        if isinstance(value, dict):
-            held = list(value.values())
-        elif isinstance(value, (list, tuple, set, frozenset, deque)):
-            held = list(value)
-        elif isinstance(value, FunctionType):
-            held = [value.__defaults__, value.__kwdefaults__]
-        elif hasattr(value, "cache_clear") and hasattr(value, "cache_info"):
-            value.cache_clear()
-        elif getattr(value if isinstance(value, type) else type(value), "__module__", "") in own:
-            held = list(getattr(value, "__dict__", {}).values())
-        if held:
-            marks.append([id(value), *map(id, held)])
-            look += [(each, depth + 1) for each in held if not isinstance(each, (str, int))]
-    return marks
+class Left:
+    """A mark of what tests may leave behind; it is another where something was."""
+
+    def __init__(self, modules: Sequence[ModuleType], more: Sequence[Any]) -> None:
+        self.process = (
+            os.getcwd(),  # noqa: PTH109 - quicker
+            dict(os.environ),
+            list(sys.path),
+            len(sys.modules),
+            threading.active_count(),
+        )
+        self.held: list[list[Any]] = []  # keeps all of it alive, so that nothing else gets the same id
+        own = {each.__name__ for each in modules}
+        seen: set[int] = set()
+        look = deque[tuple[Any, int]]([*((vars(each), 0) for each in modules), *((each, 0) for each in more)])
+        while look and len(self.held) < LOOKED_INTO:
+            value, depth = look.popleft()
+            if id(value) not in seen and depth <= DEPTH:
+                seen.add(id(value))
+                if held := _held(value, own):
+                    self.held.append([value, *held])
+                    look += [(each, depth + 1) for each in held if not isinstance(each, (str, int))]
+
+    def same(self, other: Left) -> bool:
+        """Tell whether nothing was left behind between two marks."""
+        return (
+            self.process == other.process
+            and len(self.held) == len(other.held)
+            and all(
+                len(one) == len(two) and all(map(operator.is_, one, two))
+                for one, two in zip(self.held, other.held, strict=True)
+            )
+        )
+
+
+def _held(value: Any, own: set[str]) -> list[Any]:
+    """Return what a value holds; a cache is emptied."""
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    if isinstance(value, (list, tuple, set, frozenset, deque)):
+        return list(value)
+    if isinstance(value, bytearray):
+        return list(value)
+    if isinstance(value, FunctionType):
+        cells = [each.cell_contents for each in value.__closure__ or () if each != CellType()]
+        return [value.__defaults__, value.__kwdefaults__, *cells]
+    if hasattr(value, "cache_clear") and hasattr(value, "cache_info"):
+        value.cache_clear()
+    elif getattr(value if isinstance(value, type) else type(value), "__module__", "") in own:
+        slots = [name for each in type(value).__mro__ for name in getattr(each, "__slots__", ())]
+        return [*getattr(value, "__dict__", {}).values(), *(getattr(value, name, None) for name in slots)]
+    return []

@@ -46,12 +46,12 @@ WALL_SECONDS = 120  # for a test that sleeps; a busy machine is not that slow
 QUICK = 2  # tests that are called without pytest have half of the time
 
 if TYPE_CHECKING:
-    from natlang_envs.autoexplore.changing.watching import Tracer, act_outside, left_behind
+    from natlang_envs.autoexplore.changing.watching import Left, Tracer, act_outside
 else:  # alone, without the suite
     _beside = spec_from_file_location("natlang_watching", Path(__file__).with_name("watching.py"))
     watching = module_from_spec(_beside)
     _beside.loader.exec_module(watching)
-    Tracer, act_outside, left_behind = watching.Tracer, watching.act_outside, watching.left_behind
+    Left, Tracer, act_outside = watching.Left, watching.Tracer, watching.act_outside
 
 Job = dict[str, Any]
 Reply = dict[str, Any]
@@ -177,7 +177,8 @@ class Session:
         self.pid = os.getpid()
         gc.enable()
         modules = [each for each in sys.modules.values() if str(getattr(each, "__file__", "")).startswith(self.root)]
-        before = left_behind(modules)
+        given = [item.callspec.params for item in items.values() if hasattr(item, "callspec")]
+        before = Left(modules, given)
         with os.fdopen(output, "wb") as pipe:
             for job in jobs:
                 quick = (
@@ -189,7 +190,7 @@ class Session:
                 signal.setitimer(signal.ITIMER_PROF, 0)
                 pipe.write(json.dumps(reply).encode() + b"\n")
                 pipe.flush()
-                if job.get("alone") or left_behind(modules) != before:
+                if job.get("alone") or not before.same(Left(modules, given)):
                     break
             pipe.write(b"\n")
             pipe.flush()

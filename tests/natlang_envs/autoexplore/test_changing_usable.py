@@ -8,7 +8,9 @@ import pytest
 
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.changing.making import make
+from natlang_envs.autoexplore.changing.mutations import apply, edits
 from natlang_envs.autoexplore.changing.running import Runner, failing, open_subject
+from natlang_envs.autoexplore.changing.tables import scan
 from natlang_envs.autoexplore.changing.usable import describe, usable
 from tests.support.folders import write
 
@@ -146,3 +148,42 @@ def test_what_a_test_leaves_behind_reaches_no_other_run(good: Path) -> None:
     assert (len(tests), left_out) == (5, {})
     with Runner(subject, 0.3) as runner:
         assert failing(runner, tests, {}, [{}, {}, {}]) == [0, 0, 0]
+
+
+def test_an_edit_that_changes_a_parameter_of_a_test_spoils_no_other_run(good: Path) -> None:
+    source = "def rest(names):\n    left = list(names)\n    left.pop()\n    return len(left)\n"
+    hidden = "\n\nNEXT = iter(range(9))\n\n\ndef drawn(one, draw):\n    return next(NEXT) if draw else one\n"
+    write(good, {"rest.py": source, "drawn.py": "from rest import rest\n" + hidden})
+    write(
+        good,
+        {
+            "tests/test_rest.py": """
+import pytest
+
+from drawn import drawn
+from rest import rest
+
+
+@pytest.mark.parametrize("names", [["a", "b"], ["a", "b", "c"]])
+def test_one_is_taken(names):
+    assert rest(names) == len(names) - 1 > 0
+
+
+def test_nothing_is_drawn():
+    assert drawn(0, False) == 0
+
+
+def test_what_is_drawn_first():
+    assert drawn(5, False) == 5
+"""
+        },
+    )
+    subject = open_subject(good)
+    tests, left_out = usable(subject, seconds=0.3)
+    assert not left_out
+    with Runner(subject, 0.3) as runner:
+        for file in ("rest.py", "drawn.py"):
+            text = subject.sources[file]
+            found = scan(runner, tests, file, text)
+            for edit, outcome in zip(edits(text), found.outcomes, strict=True):
+                assert [outcome] == failing(runner, tests, {file: apply(text, edit)}, [{"protocol": True}]), edit
