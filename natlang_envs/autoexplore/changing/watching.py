@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Sequence
-from types import CellType, FrameType, FunctionType, ModuleType
+from collections.abc import Callable, Iterable, Sequence
+from types import CellType, FrameType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 LOOKED_INTO = 5000  # objects, for what is left behind
@@ -65,54 +66,66 @@ def act_outside(event: str, arguments: tuple[Any, ...], root: str) -> str | None
 
 
 class Left:
-    """A mark of what tests may leave behind; it is another where something was."""
+    """What tests may leave behind: what modules and other objects hold, and the process around them.
+
+    It is noted once. As long as each container holds the very same objects, nothing else can be reached.
+    """
 
     def __init__(self, modules: Sequence[ModuleType], more: Sequence[Any]) -> None:
-        self.process = (
-            os.getcwd(),  # noqa: PTH109 - quicker
-            dict(os.environ),
-            list(sys.path),
-            len(sys.modules),
-            threading.active_count(),
-        )
-        self.held: list[list[Any]] = []  # keeps all of it alive, so that nothing else gets the same id
+        self._process = _process()
+        self._caches: list[Any] = []
+        self._held: list[tuple[Callable[[], Iterable[Any]], list[Any]]] = []
         own = {each.__name__ for each in modules}
         seen: set[int] = set()
         look = deque[tuple[Any, int]]([*((vars(each), 0) for each in modules), *((each, 0) for each in more)])
-        while look and len(self.held) < LOOKED_INTO:
+        while look and len(self._held) < LOOKED_INTO:
             value, depth = look.popleft()
-            if id(value) not in seen and depth <= DEPTH:
+            if id(value) not in seen and depth <= DEPTH and value is not builtins.__dict__:
                 seen.add(id(value))
-                if held := _held(value, own):
-                    self.held.append([value, *held])
-                    look += [(each, depth + 1) for each in held if not isinstance(each, (str, int))]
+                inside = value if isinstance(value, (tuple, frozenset)) else self._note(value, own)
+                look += [(each, depth + 1) for each in inside if not isinstance(each, (str, int))]
 
-    def same(self, other: Left) -> bool:
-        """Tell whether nothing was left behind between two marks."""
-        return (
-            self.process == other.process
-            and len(self.held) == len(other.held)
-            and all(
-                len(one) == len(two) and all(map(operator.is_, one, two))
-                for one, two in zip(self.held, other.held, strict=True)
-            )
+    def is_something(self) -> bool:
+        """Tell whether something was left behind; what caches hold is forgotten."""
+        for each in self._caches:
+            each.cache_clear()
+        return self._process != _process() or any(
+            len(now := list(look())) != len(held) or not all(map(operator.is_, now, held)) for look, held in self._held
         )
 
+    def _note(self, value: Any, own: set[str]) -> list[Any]:
+        """Note what a value holds, and return it."""
+        looks: list[Callable[[], Iterable[Any]]] = []
+        if isinstance(value, dict):
+            looks = [value.keys, value.values]
+        elif isinstance(value, (list, set, deque, bytearray)):
+            looks = [value.__iter__]
+        elif isinstance(value, MappingProxyType):
+            looks = [value.values]
+        elif isinstance(value, CellType):
+            looks = [lambda: [value.cell_contents] if value != CellType() else []]
+        elif isinstance(value, FunctionType):
+            return [value.__defaults__, value.__kwdefaults__, *(value.__closure__ or ())]
+        elif hasattr(value, "cache_clear") and hasattr(value, "cache_info"):
+            self._caches.append(value)
+            value.cache_clear()
+        elif isinstance(value, type):
+            return [vars(value)] if value.__module__ in own else []
+        elif type(value).__module__ in own:
+            slots = [name for each in type(value).__mro__ for name in getattr(each, "__slots__", ())]
+            looks = [lambda: [getattr(value, name, None) for name in slots]] if slots else []
+            self._held += [(look, list(look())) for look in looks]
+            return [getattr(value, "__dict__", None), *(getattr(value, name, None) for name in slots)]
+        noted = [(look, list(look())) for look in looks]
+        self._held += noted
+        return [each for _, held in noted for each in held]
 
-def _held(value: Any, own: set[str]) -> list[Any]:
-    """Return what a value holds; a cache is emptied."""
-    if isinstance(value, dict):
-        return [*value, *value.values()]
-    if isinstance(value, (list, tuple, set, frozenset, deque)):
-        return list(value)
-    if isinstance(value, bytearray):
-        return list(value)
-    if isinstance(value, FunctionType):
-        cells = [each.cell_contents for each in value.__closure__ or () if each != CellType()]
-        return [value.__defaults__, value.__kwdefaults__, *cells]
-    if hasattr(value, "cache_clear") and hasattr(value, "cache_info"):
-        value.cache_clear()
-    elif getattr(value if isinstance(value, type) else type(value), "__module__", "") in own:
-        slots = [name for each in type(value).__mro__ for name in getattr(each, "__slots__", ())]
-        return [*getattr(value, "__dict__", {}).values(), *(getattr(value, name, None) for name in slots)]
-    return []
+
+def _process() -> list[Any]:
+    return [
+        os.getcwd(),  # noqa: PTH109 - quicker
+        dict(os.environ),
+        list(sys.path),
+        len(sys.modules),
+        threading.active_count(),
+    ]

@@ -178,7 +178,7 @@ class Session:
         gc.enable()
         modules = [each for each in sys.modules.values() if str(getattr(each, "__file__", "")).startswith(self.root)]
         given = [item.callspec.params for item in items.values() if hasattr(item, "callspec")]
-        before = Left(modules, given)
+        left = Left(modules, given)
         with os.fdopen(output, "wb") as pipe:
             for job in jobs:
                 quick = (
@@ -190,7 +190,7 @@ class Session:
                 signal.setitimer(signal.ITIMER_PROF, 0)
                 pipe.write(json.dumps(reply).encode() + b"\n")
                 pipe.flush()
-                if job.get("alone") or not before.same(Left(modules, given)):
+                if job.get("alone") or left.is_something():
                     break
             pipe.write(b"\n")
             pipe.flush()
