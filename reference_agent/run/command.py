@@ -229,19 +229,27 @@ def search(
 
 @app.command()
 def publish(
-    run: Annotated[Path, typer.Argument(help="A run's folder; RUN/policy-sft is the policy before RL.")],
+    run: Annotated[
+        Path,
+        typer.Argument(help="A run's folder; RUN/policy-sft is the policy before RL. Or weights of reflect-rl search."),
+    ],
     player: Annotated[Path, typer.Argument(metavar="NAME.json", help="The player; weights go to files/ beside it.")],
 ) -> None:
-    """Write a trained player with rounded weights, as small files that a repository can hold."""
+    """Write a trained player as small files that a repository can hold; weights of a run are rounded."""
+    from reference_agent.families.autoexplore.searcher.agent import publish as write_searcher
     from reference_agent.run.published import publish as write
     from reference_agent.run.stages import CONFIG
 
     if player.suffix != ".json":
         raise UsageError(f"{player} is to be the name of a JSON file: write {player.name}.json")
     before = run.name in ("policy", "policy-sft") and not (run / CONFIG).exists()
-    written = write(run.parent, run.name, player) if before else write(run, "policy", player)
+    agent = "searcher" if run.suffix == ".safetensors" else "reflect-rl"
+    if agent == "searcher":
+        written = write_searcher(run, player)
+    else:
+        written = write(run.parent, run.name, player) if before else write(run, "policy", player)
     typer.echo(f"Player:      {written}")
-    typer.echo(f"Evaluate it: natlang evaluate --agent reflect-rl:{written} --out runs/{player.stem} --protocol ...")
+    typer.echo(f"Evaluate it: natlang evaluate --agent {agent}:{written} --out runs/{player.stem} --protocol ...")
 
 
 @app.command()

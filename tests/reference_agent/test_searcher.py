@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
 from natlang_envs.autoexplore.tasks import RepositoryTasks
 from natlang_envs.env import NatLangEnv
@@ -18,10 +20,12 @@ from natlang_envs.evaluation import AgentInput, evaluate, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.prompt import PathStep
 from reference_agent.families.autoexplore.searcher.agent import SearcherAgent
-from reference_agent.families.autoexplore.searcher.games import Games, Questions, load_questions
-from reference_agent.families.autoexplore.searcher.judge import Judge
+from reference_agent.families.autoexplore.searcher.games import Games, Questions
+from reference_agent.families.autoexplore.searcher.judge import Judge, draw
+from reference_agent.families.autoexplore.searcher.questions import load_questions
 from reference_agent.families.autoexplore.searcher.run import Result, train_searchers
-from reference_agent.families.autoexplore.searcher.training import Settings, draw, play, shares
+from reference_agent.families.autoexplore.searcher.training import Settings, play, shares
+from reference_agent.run.command import app
 
 ID = "NatLang/AutoExplore-Search-v0"
 SHORT = Settings(epochs=20, updates=2, imitation_rate=2e-2)
@@ -49,16 +53,18 @@ def test_imitation_names_what_the_teacher_names_and_reads_before_it_does(
     trained: list[Result], questions: Questions
 ) -> None:
     torch.manual_seed(0)
-    assert sum(shares(Judge(), questions, sampled=True)) + 0.1 < sum(shares(load(trained[0]), questions, sampled=True))
+    assert sum(shares(Judge(), questions, sampled=True)) + 0.1 < sum(
+        shares(load_searcher(trained[0]).judge, questions, sampled=True)
+    )
     games = Games(questions.rows(torch.arange(len(questions.hard))))
-    judge = load(trained[0])
+    judge = load_searcher(trained[0]).judge
     while not games.over.all():
         games.act(*draw(judge(games.known, games.state()), None))
     assert games.read.sum(1).mean() >= 1
 
 
-def load(result: Result) -> Judge:
-    return SearcherAgent(result.weights).judge
+def load_searcher(result: Result, sampling: bool = False) -> SearcherAgent:
+    return SearcherAgent(result.weights, sampling)
 
 
 def test_training_repeats_by_its_seed_and_goes_on_where_it_was_stopped(trained: list[Result], tmp_path: Path) -> None:
@@ -102,6 +108,37 @@ def test_sampling_repeats_by_the_numbers_of_an_episode(trained: list[Result]) ->
     first, again = ([commands for _, commands, _ in played(drawn, "validation")] for _ in range(2))
     assert first == again
     assert first != [commands for _, commands, _ in played(SearcherAgent(trained[-1].weights), "validation")]
+
+
+def test_a_published_judge_plays_as_the_weights_that_it_was_made_of(trained: list[Result], tmp_path: Path) -> None:
+    told = CliRunner().invoke(app, ["publish", str(trained[-1].weights), str(tmp_path / "judge.json")])
+    assert f"--agent searcher:{tmp_path / 'judge.json'}" in told.output.replace("\n", "")
+    agent = load_agent(f"searcher:{tmp_path / 'judge.json'}")
+    assert isinstance(agent, SearcherAgent)
+    plays = [
+        [commands for _, commands, _ in played(each, "validation")] for each in (agent, load_searcher(trained[-1]))
+    ]
+    assert plays[0] == plays[1]
+    with pytest.raises(UsageError, match="which is no file of a player"):
+        load_agent(f"reflect-rl:{tmp_path / 'judge.json'}")
+
+
+def test_what_an_agent_draws_has_the_chances_that_it_tells(trained: list[Result]) -> None:
+    agent = load_searcher(trained[-1], sampling=True)
+    env: Any = gym.make(ID, dataset="embedded", split="validation")
+    observation, info = env.reset(seed=0)
+    path: list[PathStep] = []
+    for command in (*info["admissible_commands"][:2], None):
+        view = AgentInput(info["task"], tuple(path), observation, info["admissible_commands"], np.random.default_rng(0))
+        told = dict(zip(view.admissible_commands, agent.chances(view, None), strict=True))
+        assert sum(told.values()) == pytest.approx(1)
+        drawn = Counter(agent(view) for _ in range(300))
+        assert {each for each, chance in told.items() if chance > 0.05} <= set(drawn)
+        for each, count in drawn.items():
+            assert count / 300 == pytest.approx(told[each], abs=0.12)
+        if command:
+            observation, _, _, _, info = env.step(command)
+            path.append(PathStep(command, info["feedback"]))
 
 
 def test_bad_input_is_refused_in_a_line(trained: list[Result], tmp_path: Path) -> None:

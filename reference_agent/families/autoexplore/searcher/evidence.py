@@ -11,9 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from natlang_envs.autoexplore.searching.agents import general_rarity, read_counts, read_list
-from natlang_envs.autoexplore.searching.line_index import matches
-from natlang_envs.autoexplore.searching.offers import ASKED, asked_words
+from natlang_envs.repository.hits import ASKED, asked_words, general_rarity, matches, read_counts, read_list
 from natlang_envs.repository.words import content_words, stem
 
 TEXT, KINDS = 8, 9  # numbers of a text and of a path

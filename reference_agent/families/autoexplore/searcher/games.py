@@ -9,12 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from natlang_envs.autoexplore.dataset.labels import WORDINGS
-from natlang_envs.autoexplore.searching.listing import board_of
-from natlang_envs.autoexplore.tasks import EMBEDDED, RepositoryTasks
-from natlang_envs.repository.texts import FILE_BUDGET
-from natlang_envs.repository.tree import open_repository
-from reference_agent.families.autoexplore.searcher.evidence import FILES, Evidence, gather
+from reference_agent.families.autoexplore.searcher.evidence import FILES, Evidence
 from reference_agent.families.autoexplore.searcher.judge import MOST, NAME, READ, SEARCH, State, Tensors
 
 
@@ -31,23 +26,6 @@ class Questions(NamedTuple):
         most = max(1, int((known["hits"][..., 0].amax(1) > 0).sum(1).max()))
         known |= {name: known[name].narrow(axis + 1, 0, most) for name, axis in FILES.items()}
         return Questions(known, self.targets[rows, :most], self.hard[rows])
-
-
-def load_questions(split: str, dataset: str) -> Questions:
-    """Return every question of a split, of labels in both wordings."""
-    found: list[tuple[Evidence, tuple[str, ...]]] = []
-    hard: list[bool] = []
-    for wording in WORDINGS[:1] if dataset == EMBEDDED else WORDINGS:
-        tasks = RepositoryTasks(split, None, dataset, wording)
-        for name in sorted(tasks.ids()):
-            task = tasks.load(name)
-            board = board_of(open_repository(task.folder), task.question, "lines", FILE_BUDGET)
-            lists = {word: board.describe((word,)) for word in board.asked}
-            paths = dict.fromkeys(hit.path for word in board.asked for hit in board.hits((word,)).best)
-            texts = {path: board.navigation.text(path, 0) for path in paths}
-            found.append((gather(task.question, lists, texts), task.targets))
-            hard.append(wording == "hard")
-    return stack(found, hard)
 
 
 def stack(found: Sequence[tuple[Evidence, tuple[str, ...]]], hard: Sequence[bool]) -> Questions:

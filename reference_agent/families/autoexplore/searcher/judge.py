@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors.torch import load
 from torch import Tensor, nn
 
-from natlang_envs.autoexplore.searching.offers import ASKED
 from natlang_envs.errors import UsageError
+from natlang_envs.repository.hits import ASKED
 
 SEARCH, READ, NAME = 0, 1, 2
 MOST = 15  # steps
@@ -136,15 +136,29 @@ def _of_state(state: State, belief: Tensor, listed: Tensor) -> Tensor:
     return torch.stack([*parts, (listed.float() * (1 - state.read)).sum(1) / 40], -1)
 
 
-def load_judge(path: Path) -> Judge:
-    """Return a judge that does not learn.
+def draw(options: Options, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    """Return a kind of step and its item for each game: the likeliest, or with a generator drawn ones."""
+
+    def one(chances: Tensor) -> Tensor:
+        return (
+            chances.argmax(-1)
+            if generator is None
+            else torch.multinomial(chances.exp() + 1e-30, 1, generator=generator)[:, 0]
+        )
+
+    kind = one(options.kind)
+    return kind, torch.stack([one(chances) for chances in options.items], 1).gather(1, kind[:, None])[:, 0]
+
+
+def read_judge(weights: bytes, file: Path) -> Judge:
+    """Return the judge of the weights that a file holds; it does not learn.
 
     Raises:
-        UsageError: There is no such file, or it holds something else.
+        UsageError: They are something else.
     """
     judge = Judge()
     try:
-        judge.load_state_dict(load_file(path))
-    except (OSError, SafetensorError, RuntimeError):
-        raise UsageError(f"{path} holds no searcher: name a .safetensors file of `reflect-rl search`") from None
+        judge.load_state_dict(load(weights))
+    except (SafetensorError, RuntimeError):
+        raise UsageError(f"{file} holds no searcher: name a .safetensors file of `reflect-rl search`") from None
     return judge.eval()

@@ -14,8 +14,8 @@ from safetensors.torch import save
 from natlang_envs.autoexplore.tasks import LABELLED
 from natlang_envs.errors import UsageError
 from natlang_envs.files import only_process, write_whole
-from reference_agent.families.autoexplore.searcher.games import load_questions
-from reference_agent.families.autoexplore.searcher.judge import Judge, load_judge
+from reference_agent.families.autoexplore.searcher.judge import Judge, read_judge
+from reference_agent.families.autoexplore.searcher.questions import load_questions
 from reference_agent.families.autoexplore.searcher.training import Settings, imitate, reinforce, shares
 
 SETTINGS = "settings.json"
@@ -61,7 +61,7 @@ def train_searchers(
                 if not weights.exists():
                     teach(judge, train, validation, settings, seed, partial(report, f"seed {seed}, {stage}"))
                     write_whole(weights, save(dict(judge.state_dict())))
-                judge = load_judge(weights)
+                judge = read_judge(weights.read_bytes(), weights)
                 found.append(Result(weights, shares(judge, validation, False), shares(judge, validation, True)))
     return found
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from reference_agent.families.autoexplore.searcher.games import Games, Questions
-from reference_agent.families.autoexplore.searcher.judge import MOST, NAME, READ, SEARCH, Judge, Options
+from reference_agent.families.autoexplore.searcher.judge import MOST, NAME, READ, SEARCH, Judge, Options, draw
 
 _SEARCHES = 4  # words that the teacher searches for, the rarest first, before it reads
 _BATCH = 64  # questions
@@ -37,20 +37,6 @@ class Settings(NamedTuple):
     reward_rate: float = 1e-3
     step_cost: float = 0.0
     entropy: float = 0.003
-
-
-def draw(options: Options, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
-    """Return a kind of step and its item for each game: the likeliest, or with a generator drawn ones."""
-
-    def one(chances: Tensor) -> Tensor:
-        return (
-            chances.argmax(-1)
-            if generator is None
-            else torch.multinomial(chances.exp() + 1e-30, 1, generator=generator)[:, 0]
-        )
-
-    kind = one(options.kind)
-    return kind, torch.stack([one(chances) for chances in options.items], 1).gather(1, kind[:, None])[:, 0]
 
 
 def _chance(options: Options, kind: Tensor, item: Tensor) -> Tensor:
