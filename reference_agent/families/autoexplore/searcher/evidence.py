@@ -61,25 +61,25 @@ def gather(question: str, lists: Mapping[str, str], texts: Mapping[str, str]) ->
             code = file.first.startswith(("def ", "class ", "async def "))
             at, saturated = files.index(path), file.lines / (file.lines + _SATURATION)
             hits[number, at] = (1, saturated, 1 / (1 + file.rank), file.lines / most, code)
-            lines[number, at] = _found(stems, file.first)
-    read = [_read(stems, tuple(weights.tolist()), texts.get(path, "")) for path in files]
+            lines[number, at] = found_words(stems, file.first)
+    read = [text_numbers(stems, tuple(weights.tolist()), texts.get(path, "")) for path in files]
     numbers = {
         "asked": (np.arange(ASKED) < len(words)).astype(np.float32),
         "weights": weights,
         "idf": idf,
         "hits": hits,
         "lines": lines,
-        "paths": np.array([_found(stems, path) for path in files], np.float32).reshape(-1, ASKED),
+        "paths": np.array([found_words(stems, path) for path in files], np.float32).reshape(-1, ASKED),
         "texts": np.array([bits for bits, _ in read], np.float32).reshape(-1, ASKED),
         "text": np.array([told for _, told in read], np.float32).reshape(-1, TEXT),
-        "kinds": np.array([_kinds(path) for path in files], np.float32).reshape(-1, KINDS),
+        "kinds": np.array([kinds_of(path) for path in files], np.float32).reshape(-1, KINDS),
         "size": np.array(size, np.float32),
     }
     return Evidence(words, files, numbers)
 
 
 @lru_cache(maxsize=50_000)
-def _found(stems: tuple[str, ...], text: str) -> Array:
+def found_words(stems: tuple[str, ...], text: str) -> Array:
     """Return which words are in a text."""
     here = content_words(text)
     bits = [any(matches(word, each) for each in here) for word in stems]
@@ -96,7 +96,7 @@ def _lines(text: str) -> tuple[list[frozenset[str]], set[str], float, int]:
 
 
 @lru_cache(maxsize=20_000)
-def _read(stems: tuple[str, ...], weights: tuple[float, ...], text: str) -> tuple[Array, Array]:
+def text_numbers(stems: tuple[str, ...], weights: tuple[float, ...], text: str) -> tuple[Array, Array]:
     """Return which words are in a text, and their share in its opening, on one line, on three, how often, and so on."""
     if not text:
         return np.zeros(ASKED, np.float32), np.zeros(TEXT, np.float32)
@@ -122,7 +122,8 @@ def _read(stems: tuple[str, ...], weights: tuple[float, ...], text: str) -> tupl
     return bits.max(0), np.array(told, np.float32)
 
 
-def _kinds(path: str) -> tuple[float, ...]:
+def kinds_of(path: str) -> tuple[float, ...]:
+    """Return what a path tells of a file's kind."""
     low = path.lower()
     name = low.rpartition("/")[2]
     return (

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from reference_agent.families.autoexplore.searcher.evidence import FILES, Evidence
 from reference_agent.families.autoexplore.searcher.judge import MOST, NAME, READ, SEARCH, State, Tensors
+
+_SEARCHES = 4  # words that the teacher searches for before it reads
 
 
 class Questions(NamedTuple):
@@ -19,6 +21,10 @@ class Questions(NamedTuple):
     known: Tensors
     targets: Tensor
     hard: Tensor
+
+    def games(self, rows: Tensor) -> Games:
+        """Return a game of each of some questions."""
+        return Games(self.rows(rows))
 
     def rows(self, rows: Tensor) -> Questions:
         """Return some of them, with as many files as the largest of them has."""
@@ -87,3 +93,14 @@ class Games:
         self.current[again] = hits[again, lists.argmax(1)]
         self.won[name] = self.targets[name, item[name]]
         self.over = self.over | (kind == NAME)
+
+    def teach(self, may: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
+        """Return the kind of step that a teacher who sees the answers takes, and the right words and files.
+
+        It searches for the rarest words, then reads as long as it can, and then names.
+        """
+        search, read, name = may
+        early = search.any(1) & ((self.searched.sum(1) < _SEARCHES) | ~name.any(1))
+        kind = torch.where(early, SEARCH, torch.where(read.any(1), READ, NAME))
+        rarest = self.known["weights"].masked_fill(~search, -1).argmax(1)
+        return kind, (nn.functional.one_hot(rarest, search.shape[1]).bool(), self.targets & read, self.targets & name)

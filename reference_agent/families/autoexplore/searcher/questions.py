@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from natlang_envs.autoexplore.dataset.labels import WORDINGS
 from natlang_envs.autoexplore.searching.listing import board_of
 from natlang_envs.autoexplore.tasks import EMBEDDED, RepositoryTasks
-from natlang_envs.repository.texts import FILE_BUDGET
+from natlang_envs.repository.navigation import Navigation, navigation_of
+from natlang_envs.repository.texts import FILE_BUDGET, PREVIOUS, UP
 from natlang_envs.repository.tree import open_repository
+from natlang_envs.repository.walk import Place, Walk
 from reference_agent.families.autoexplore.searcher.evidence import Evidence, gather
 from reference_agent.families.autoexplore.searcher.games import Questions, stack
+from reference_agent.families.autoexplore.searcher.walking import Map, WalkQuestions, map_of
 
 
 def load_questions(split: str, dataset: str) -> Questions:
@@ -26,3 +31,29 @@ def load_questions(split: str, dataset: str) -> Questions:
             found.append((gather(task.question, lists, texts), task.targets))
             hard.append(wording == "hard")
     return stack(found, hard)
+
+
+def load_walks(split: str, dataset: str, depth: int | None) -> WalkQuestions:
+    """Return the questions of a split whose targets lie so deep, in both wordings, for players who walk."""
+    asked: list[tuple[str, int, tuple[str, ...]]] = []
+    hard: list[bool] = []
+    folders: dict[Path, int] = {}
+    for wording in WORDINGS[:1] if dataset == EMBEDDED else WORDINGS:
+        tasks = RepositoryTasks(split, depth, dataset, wording)
+        for task in map(tasks.load, sorted(tasks.ids())):
+            asked.append((task.question, folders.setdefault(task.folder, len(folders)), task.targets))
+            hard.append(wording == "hard")
+    ways = [navigation_of(open_repository(folder), FILE_BUDGET) for folder in folders]
+    return WalkQuestions(asked, [_whole(each) for each in ways], lambda number, path: ways[number].text(path), hard)
+
+
+def _whole(navigation: Navigation) -> Map:
+    """Return the map of all folders."""
+    listed: dict[Place, tuple[str, ...]] = {}
+    open_ = [("", 0)]
+    for folder, page in open_:
+        place = navigation.place((folder, page))
+        listed[Place(tuple(folder.split("/")) if folder else (), page)] = place.commands
+        deeper = (move for command, move in place.moves.items() if command not in (UP, PREVIOUS))
+        open_ += [(move.path, move.page) for move in deeper if move.kind == "go"]
+    return map_of(listed, Walk())

@@ -10,10 +10,12 @@ from torch import Tensor
 
 from reference_agent.families.autoexplore.searcher.games import Games, Questions
 from reference_agent.families.autoexplore.searcher.judge import MOST, NAME, READ, SEARCH, Judge, Options, draw
+from reference_agent.families.autoexplore.searcher.walking import WalkGames, WalkQuestions
 
-_SEARCHES = 4  # words that the teacher searches for, the rarest first, before it reads
 _BATCH = 64  # questions
 
+AnyQuestions = Questions | WalkQuestions
+AnyGames = Games | WalkGames
 Report = Callable[[int, int, float], None]
 
 
@@ -28,6 +30,7 @@ class Settings(NamedTuple):
         reward_rate: Learning rate at the start; it falls to 0.
         step_cost: What a step costs, where a game won is worth 1.
         entropy: What doubt about the kind of step is worth.
+        negatives: Whether imitation also meets what the judge itself chooses, wrong files and folders included.
     """
 
     epochs: int = 5
@@ -37,6 +40,7 @@ class Settings(NamedTuple):
     reward_rate: float = 1e-3
     step_cost: float = 0.0
     entropy: float = 0.003
+    negatives: bool = True
 
 
 def _chance(options: Options, kind: Tensor, item: Tensor) -> Tensor:
@@ -49,12 +53,12 @@ def _chance(options: Options, kind: Tensor, item: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def play(judge: Judge, questions: Questions, generator: torch.Generator | None = None) -> Tensor:
+def play(judge: Judge, questions: AnyQuestions, generator: torch.Generator | None = None) -> Tensor:
     """Return which games are won, greedily or with drawn steps."""
     judge.eval()
     won: list[Tensor] = []
     for rows in torch.arange(len(questions.hard)).split(4 * _BATCH):
-        games = Games(questions.rows(rows))
+        games = questions.games(rows)
         for _ in range(MOST):
             state = games.state()
             if games.over.all():
@@ -64,7 +68,7 @@ def play(judge: Judge, questions: Questions, generator: torch.Generator | None =
     return torch.cat(won)
 
 
-def shares(judge: Judge, questions: Questions, sampled: bool) -> tuple[float, ...]:
+def shares(judge: Judge, questions: AnyQuestions, sampled: bool) -> tuple[float, ...]:
     """Return the shares of games won, of natural questions and, where there are any, of hard ones."""
     won = play(judge, questions, torch.Generator().manual_seed(0) if sampled else None).float()
     return tuple(won[questions.hard == hard].mean().item() for hard in (False, True) if (questions.hard == hard).any())
@@ -76,38 +80,41 @@ def _loss(chances: Tensor, right: Tensor) -> Tensor:
     return torch.where(right.any(-1), -found, torch.zeros_like(found))
 
 
-def _imitation(judge: Judge, games: Games, generator: torch.Generator) -> Tensor:
+def _drawn(chances: Tensor, generator: torch.Generator) -> Tensor:
+    return torch.multinomial(chances.detach().exp() + 1e-30, 1, generator=generator)[:, 0]
+
+
+def _imitation(judge: Judge, games: AnyGames, negatives: bool, generator: torch.Generator) -> Tensor:
     """Return the loss in games as the teacher plays them.
 
-    The teacher searches for the rarest words, reads the right file, and names it when no step is left to read. What is
-    played is the judge's own choice of files, so that it learns from the lists and texts that it will meet.
+    With `negatives`, what is played is the judge's own choice of files and folders, so that it learns from the lists
+    and texts that it will meet; without, the shortest way to a right file, which is read and named.
     """
     losses: list[Tensor] = []
     for _ in range(MOST):
         state = games.state()
         if games.over.all():
             break
-        search, read, name = state.may
         options = judge(games.known, state)
-        early = search.any(1) & ((state.searched.sum(1) < _SEARCHES) | ~name.any(1))
-        kind = torch.where(early, SEARCH, torch.where(read.any(1), READ, NAME))
-        rarest = games.known["weights"].masked_fill(~search, -1).argmax(1)
-        right = (
-            torch.nn.functional.one_hot(rarest, search.shape[1]).bool(),
-            games.targets & read,
-            games.targets & name,
-        )
+        kind, right = games.teach(options.may)
+        if not negatives:
+            kind = torch.where((kind == READ) & ~(right[READ] & options.may[READ]).any(1), NAME, kind)
         told = (kind == SEARCH, kind == READ, kind != SEARCH)
         loss = -options.kind.gather(1, kind[:, None])[:, 0]
-        for chances, files, now in zip(options.items, right, told, strict=True):
-            loss = loss + _loss(chances, files & now[:, None])
+        for chances, those, may, now in zip(options.items, right, options.may, told, strict=True):
+            loss = loss + _loss(chances, those & may & now[:, None])
+        if options.where is not None:
+            loss = loss + _loss(options.where, torch.cat([right[NAME], right[SEARCH]], 1))
         losses.append(loss.masked_fill(games.over, 0))
-        chosen = torch.multinomial(options.items[READ].detach().exp() + 1e-30, 1, generator=generator)[:, 0]
-        games.act(kind, torch.where(kind == SEARCH, rarest, chosen))
+        taught = [(those & may).int().argmax(1) for those, may in zip(right, options.may, strict=True)]
+        if negatives:
+            taught[READ] = taught[NAME] = _drawn(options.items[READ], generator)
+            taught[SEARCH] = _drawn(options.items[SEARCH], generator) if judge.walks else taught[SEARCH]
+        games.act(kind, torch.stack(taught, 1).gather(1, kind[:, None])[:, 0])
     return torch.stack(losses).sum(0).mean()
 
 
-def _by_reward(judge: Judge, games: Games, settings: Settings, generator: torch.Generator) -> Tensor:
+def _by_reward(judge: Judge, games: AnyGames, settings: Settings, generator: torch.Generator) -> Tensor:
     """Return the loss of games that the judge plays itself: each is compared with the others of its question (RLOO)."""
     said, doubt = torch.zeros(len(games.over)), torch.zeros(len(games.over))
     for _ in range(MOST):
@@ -115,7 +122,7 @@ def _by_reward(judge: Judge, games: Games, settings: Settings, generator: torch.
         if games.over.all():
             break
         options = judge(games.known, state)
-        kind, item = draw(Options(options.kind.detach(), tuple(each.detach() for each in options.items)), generator)
+        kind, item = draw(options, generator)
         said = said + _chance(options, kind, item).masked_fill(games.over, 0)
         doubt = doubt - (options.kind.exp() * options.kind.clamp_min(-50)).sum(1).masked_fill(games.over, 0)
         games.act(kind, item)
@@ -126,7 +133,7 @@ def _by_reward(judge: Judge, games: Games, settings: Settings, generator: torch.
 
 
 def imitate(
-    judge: Judge, train: Questions, validation: Questions, settings: Settings, seed: int, report: Report
+    judge: Judge, train: AnyQuestions, validation: AnyQuestions, settings: Settings, seed: int, report: Report
 ) -> None:
     """Teach by imitation."""
     steps = settings.epochs * -(-len(train.hard) // _BATCH)
@@ -139,13 +146,13 @@ def imitate(
 
     def update(step: int) -> Tensor:
         judge.train()
-        return _imitation(judge, Games(train.rows(order[step])), generator)
+        return _imitation(judge, train.games(order[step]), settings.negatives, generator)
 
     _learn(judge, optimizer, schedule, len(order), update, validation, report, choosing=False)
 
 
 def reinforce(
-    judge: Judge, train: Questions, validation: Questions, settings: Settings, seed: int, report: Report
+    judge: Judge, train: AnyQuestions, validation: AnyQuestions, settings: Settings, seed: int, report: Report
 ) -> None:
     """Teach by reward, without dropout; keep what wins most validation games, greedily and sampled."""
     optimizer = torch.optim.AdamW(judge.parameters(), settings.reward_rate, weight_decay=1e-3)
@@ -155,7 +162,7 @@ def reinforce(
     def update(_: int) -> Tensor:
         judge.eval()
         rows = torch.randint(len(train.hard), (_BATCH,), generator=generator).repeat_interleave(settings.samples)
-        return _by_reward(judge, Games(train.rows(rows)), settings, generator)
+        return _by_reward(judge, train.games(rows), settings, generator)
 
     _learn(judge, optimizer, schedule, settings.updates, update, validation, report, choosing=True)
 
@@ -166,7 +173,7 @@ def _learn(
     schedule: torch.optim.lr_scheduler.LRScheduler,
     steps: int,
     update: Callable[[int], Tensor],
-    validation: Questions,
+    validation: AnyQuestions,
     report: Report,
     choosing: bool,
 ) -> None:
