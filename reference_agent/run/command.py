@@ -210,6 +210,11 @@ def search(
     epochs: Annotated[int, typer.Option(min=0, help="Passes over the training questions in imitation.")] = 5,
     updates: Annotated[int, typer.Option(min=0, help="Updates by reward.")] = 80,
     dataset: Annotated[str, typer.Option(help="labelled, or embedded for a try in seconds.")] = "labelled",
+    depth: Annotated[
+        int | None, typer.Option(min=0, max=2, help="Do not search: walk to files so deep, 1 or 2, or 0 for any.")
+    ] = None,
+    start: Annotated[Path | None, typer.Option(help="Judges of another depth to begin from.")] = None,
+    negatives: Annotated[bool, typer.Option(help="Imitation meets wrong files and folders, too.")] = True,
 ) -> None:
     """Train small judges for AutoExplore-Search, by imitation, then by reward; a seed that is there is left alone."""
     from natlang_envs.autoexplore.tasks import EMBEDDED, LABELLED
@@ -217,9 +222,9 @@ def search(
     from reference_agent.families.autoexplore.searcher.training import Settings
 
     one_of("dataset", dataset, (LABELLED, EMBEDDED))
-    settings = Settings(epochs=epochs, updates=updates)
+    settings = Settings(epochs=epochs, updates=updates, negatives=negatives)
     with bars() as progress:
-        found = train_searchers(out, seeds, settings, partial(show_step, progress, ""), dataset)
+        found = train_searchers(out, seeds, settings, partial(show_step, progress, ""), dataset, depth, start)
     console = Console(width=None if sys.stdout.isatty() else 140)
     table = Table("weights", "validation, natural and hard, %", "sampled, %")
     for weights, *won in found:

@@ -63,6 +63,7 @@ class Games:
         self.read = torch.zeros_like(self.targets, dtype=torch.float32)
         self.left = torch.full((len(self.targets),), float(MOST))
         self.current = torch.zeros_like(self.targets)  # the files of the list that is shown
+        self.again = torch.zeros(len(self.targets), dtype=torch.bool)  # it was listed again for one of its files
         self.over, self.won = (torch.zeros(len(self.targets), dtype=torch.bool) for _ in range(2))
 
     def state(self) -> State:
@@ -71,7 +72,8 @@ class Games:
         search = (self.known["asked"] > 0) & (self.searched == 0) & (self.left >= 3)[:, None]
         read = listed & (self.read == 0) & (self.left[:, None] - self._cost() >= 2)
         self.over = self.over | ~(search.any(1) | listed.any(1))
-        return State(self.searched, self.read, self.left, (search, read, listed))
+        here = self.current | ~self.again[:, None]
+        return State(self.searched, self.read, self.left, (search & ~self.again[:, None], read & here, listed & here))
 
     def _cost(self) -> Tensor:
         return 2 - self.current.float()

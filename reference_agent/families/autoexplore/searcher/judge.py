@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load
 from torch import Tensor, nn
 
-from natlang_envs.errors import UsageError
 from natlang_envs.repository.hits import ASKED
 
 SEARCH, READ, NAME = 0, 1, 2
@@ -187,17 +183,3 @@ def draw(options: Options, generator: torch.Generator | None) -> tuple[Tensor, T
 
     kind = one(options.kind)
     return kind, torch.stack([one(chances) for chances in options.items], 1).gather(1, kind[:, None])[:, 0]
-
-
-def read_judge(weights: bytes, file: Path) -> Judge:
-    """Return the judge of the weights that a file holds; it does not learn.
-
-    Raises:
-        UsageError: They are something else.
-    """
-    judge = Judge()
-    try:
-        judge.load_state_dict(load(weights))
-    except (SafetensorError, RuntimeError):
-        raise UsageError(f"{file} holds no searcher: name a .safetensors file of `reflect-rl search`") from None
-    return judge.eval()

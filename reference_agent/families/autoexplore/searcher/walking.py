@@ -6,12 +6,16 @@ In place of words it chooses pages of folders to open. A step of a game is all t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load
 from torch import Tensor
 
+from natlang_envs.errors import UsageError
 from natlang_envs.repository.hits import ASKED, asked_words, general_rarity
 from natlang_envs.repository.texts import NEXT, UP
 from natlang_envs.repository.walk import Place, Walk, path_of
@@ -317,3 +321,26 @@ class Walker(Judge):
         parts += [best.values, of_best, (belief * state.read).sum(1), 1 - belief.sum(1), torch.log1p(unread) / 4]
         parts += [state.is_page.any(1).float(), state.cost.masked_fill(~state.is_page, 15).amin(1) / 8]
         return torch.stack(parts, -1)
+
+
+def read_judge(weights: bytes, file: Path) -> Judge:
+    """Return the judge of the weights that a file holds, one that walks or one that searches; it does not learn.
+
+    Raises:
+        UsageError: They are something else.
+    """
+    try:
+        found = load(weights)
+        walks = found["words.0.weight"].shape[1] == Walker.sizes[1]
+        (judge := Walker() if walks else Judge()).load_state_dict(found)
+    except (SafetensorError, RuntimeError, KeyError):
+        raise UsageError(f"{file} holds no searcher: name a .safetensors file of `reflect-rl search`") from None
+    return judge.eval()
+
+
+def read_judge_file(file: Path) -> Judge:
+    """Return the judge of a file of weights, as `read_judge` does."""
+    try:
+        return read_judge(file.read_bytes(), file)
+    except OSError:
+        return read_judge(b"", file)
