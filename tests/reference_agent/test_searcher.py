@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,10 @@ from natlang_envs.prompt import PathStep
 from reference_agent.families.autoexplore.searcher.agent import SearcherAgent
 from reference_agent.families.autoexplore.searcher.games import Games, Questions
 from reference_agent.families.autoexplore.searcher.judge import Judge, draw
-from reference_agent.families.autoexplore.searcher.questions import load_questions
+from reference_agent.families.autoexplore.searcher.questions import load_questions, load_walks
 from reference_agent.families.autoexplore.searcher.run import Result, train_searchers
-from reference_agent.families.autoexplore.searcher.training import Settings, play, shares
+from reference_agent.families.autoexplore.searcher.training import Settings, demonstrated, play, shares
+from reference_agent.families.autoexplore.searcher.walking import Walker
 from reference_agent.run.command import app
 
 ID = "NatLang/AutoExplore-Search-v0"
@@ -43,6 +45,11 @@ def questions() -> Questions:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
     return train_searchers(tmp_path_factory.mktemp("searcher"), 1, SHORT, silent, "embedded")
+
+
+@pytest.fixture(scope="module")
+def walker(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
+    return train_searchers(tmp_path_factory.mktemp("walker"), 1, SHORT, silent, "embedded", 0)
 
 
 def weights_of(results: list[Result]) -> list[bytes]:
@@ -79,9 +86,9 @@ def test_training_repeats_by_its_seed_and_goes_on_where_it_was_stopped(trained: 
         train_searchers(tmp_path, 1, SHORT._replace(updates=11), silent, "embedded")
 
 
-def played(agent: SearcherAgent, split: str) -> Iterator[tuple[NatLangEnv, list[str], bool]]:
+def played(agent: SearcherAgent, split: str, env_id: str = ID) -> Iterator[tuple[NatLangEnv, list[str], bool]]:
     """Yield the environment, the commands and the success of each game of a split."""
-    env: Any = gym.make(ID, dataset="embedded", split=split)
+    env: Any = gym.make(env_id, dataset="embedded", split=split)
     for task_id in sorted(RepositoryTasks(split, None, "embedded").ids()):
         observation, info = env.reset(options={"task_id": task_id})
         path: list[PathStep] = []
@@ -101,6 +108,34 @@ def test_the_agent_wins_the_games_that_training_said_it_would(trained: list[Resu
     won = [success for _, _, success in played(agent, "validation")]
     assert won == play(agent.judge, load_questions("validation", "embedded")).tolist()
     assert trained[-1].greedy == (sum(won) / len(won),)
+
+
+@pytest.mark.parametrize("split", ["train", "validation"])
+def test_a_judge_that_walks_wins_the_games_that_training_said_it_would(walker: list[Result], split: str) -> None:
+    agent = load_searcher(walker[-1])
+    assert agent.judge.walks
+    games = list(played(agent, split, "NatLang/AutoExplore-v0"))
+    assert [success for _, _, success in games] == play(agent.judge, load_walks(split, "embedded", None)).tolist()
+    assert any(success for _, _, success in games)
+
+
+def test_a_judge_that_walks_begins_from_one_of_another_depth(walker: list[Result], tmp_path: Path) -> None:
+    still = SHORT._replace(epochs=0, updates=0)
+    deeper = train_searchers(tmp_path / "deeper", 1, still, silent, "embedded", 0, walker[0].weights.parents[1])
+    assert weights_of(deeper)[0] == weights_of(walker)[-1]
+    with pytest.raises(UsageError, match=r"holds no searcher"):
+        train_searchers(tmp_path / "none", 1, still, silent, "embedded", 0, tmp_path / "missing")
+
+
+def test_without_negatives_the_shortest_way_is_played(tmp_path: Path) -> None:
+    questions = load_walks("train", "embedded", None)
+    games = questions.games(torch.arange(len(questions.hard)))
+    while not games.over.all():
+        options = Walker()(games.known, games.state())
+        kind, item = demonstrated(games.teach(options.may), options.may)
+        games.act(kind, item)
+    assert games.won.all()
+    assert games.read.sum(1).max() == 1
 
 
 def test_sampling_repeats_by_the_numbers_of_an_episode(trained: list[Result]) -> None:
@@ -141,7 +176,7 @@ def test_what_an_agent_draws_has_the_chances_that_it_tells(trained: list[Result]
             path.append(PathStep(command, info["feedback"]))
 
 
-def test_bad_input_is_refused_in_a_line(trained: list[Result], tmp_path: Path) -> None:
+def test_bad_input_is_refused_in_a_line(trained: list[Result], walker: list[Result], tmp_path: Path) -> None:
     for name in ("searcher", "searcher-sample"):
         with pytest.raises(UsageError, match=f"agent {name} needs weights: write --agent {name}:FILE"):
             load_agent(f"{name}:")
@@ -150,5 +185,8 @@ def test_bad_input_is_refused_in_a_line(trained: list[Result], tmp_path: Path) -
         with pytest.raises(UsageError, match=r"holds no searcher: name a \.safetensors file of `reflect-rl search`"):
             load_agent(f"searcher:{path}")
     walking = Protocol("a/b", "NatLang/AutoExplore-v0", {}, 15, 1, (Episode("bike-workshop/01", 0),), "")
-    with pytest.raises(UsageError, match="give it NatLang/AutoExplore-Search-v0"):
+    with pytest.raises(UsageError, match="searches with these weights: give it NatLang/AutoExplore-Search-v0"):
         evaluate(load_agent(f"searcher:{trained[0].weights}"), walking)
+    searching = replace(walking, env_id=ID)
+    with pytest.raises(UsageError, match="walks with these weights: give it NatLang/AutoExplore-v0"):
+        evaluate(load_agent(f"searcher:{walker[0].weights}"), searching)

@@ -80,7 +80,12 @@ class Judge(nn.Module):
         belief = log_shares(names.detach(), listed).exp()
         lists = self.words(self.look_at_lists(known, state, looks, belief))[..., 0]
         where = None
-        if self.walks:
+        if (
+            self.walks
+        ):  # folders of which nothing is known are alike: the first one is chosen, however many games there are
+            reads, names, lists = (
+                each + ((256 * each).round() / 256 - each).detach() for each in (reads, names, lists)
+            )
             where = log_shares(torch.cat([names, lists], 1), torch.cat([listed, looks.lists], 1))
             belief = where.detach()[:, : names.shape[1]].exp()
         may = state.may_by(belief)
@@ -101,6 +106,14 @@ class Judge(nn.Module):
     def look_around(self, state: State, looks: Looks, belief: Tensor) -> Tensor:
         """Return the numbers of a state."""
         return _of_state(state, belief, looks.listed)
+
+
+def _even(scores: Tensor) -> Tensor:
+    """Return scores without what rounding makes of equal ones, which depends on how many games are played at a time.
+
+    Folders of which nothing is known are alike: the first one is chosen, in training and in play.
+    """
+    return scores + ((256 * scores).round() / 256 - scores).detach()
 
 
 def log_shares(scores: Tensor, may: Tensor) -> Tensor:

@@ -16,6 +16,8 @@ _BATCH = 64  # questions
 
 AnyQuestions = Questions | WalkQuestions
 AnyGames = Games | WalkGames
+Marks = tuple[Tensor, Tensor, Tensor]
+Taught = tuple[Tensor, Marks]
 Report = Callable[[int, int, float], None]
 
 
@@ -84,6 +86,14 @@ def _drawn(chances: Tensor, generator: torch.Generator) -> Tensor:
     return torch.multinomial(chances.detach().exp() + 1e-30, 1, generator=generator)[:, 0]
 
 
+def demonstrated(taught: Taught, may: Marks) -> tuple[Tensor, Tensor]:
+    """Return the steps of the teacher: the right page or word, the right file, and its name once it is read."""
+    kind, right = taught
+    kind = torch.where((kind == READ) & ~(right[READ] & may[READ]).any(1), NAME, kind)
+    items = [(those & each).int().argmax(1) for those, each in zip(right, may, strict=True)]
+    return kind, torch.stack(items, 1).gather(1, kind[:, None])[:, 0]
+
+
 def _imitation(judge: Judge, games: AnyGames, negatives: bool, generator: torch.Generator) -> Tensor:
     """Return the loss in games as the teacher plays them.
 
@@ -97,8 +107,14 @@ def _imitation(judge: Judge, games: AnyGames, negatives: bool, generator: torch.
             break
         options = judge(games.known, state)
         kind, right = games.teach(options.may)
-        if not negatives:
-            kind = torch.where((kind == READ) & ~(right[READ] & options.may[READ]).any(1), NAME, kind)
+        step, item = demonstrated((kind, right), options.may)
+        if negatives:
+            chosen = _drawn(options.items[READ], generator)
+            if judge.walks:
+                item = _drawn(options.items[SEARCH], generator)
+            item = torch.where(kind == SEARCH, item, chosen)
+        else:
+            kind = step
         told = (kind == SEARCH, kind == READ, kind != SEARCH)
         loss = -options.kind.gather(1, kind[:, None])[:, 0]
         for chances, those, may, now in zip(options.items, right, options.may, told, strict=True):
@@ -106,11 +122,7 @@ def _imitation(judge: Judge, games: AnyGames, negatives: bool, generator: torch.
         if options.where is not None:
             loss = loss + _loss(options.where, torch.cat([right[NAME], right[SEARCH]], 1))
         losses.append(loss.masked_fill(games.over, 0))
-        taught = [(those & may).int().argmax(1) for those, may in zip(right, options.may, strict=True)]
-        if negatives:
-            taught[READ] = taught[NAME] = _drawn(options.items[READ], generator)
-            taught[SEARCH] = _drawn(options.items[SEARCH], generator) if judge.walks else taught[SEARCH]
-        games.act(kind, torch.stack(taught, 1).gather(1, kind[:, None])[:, 0])
+        games.act(kind, item)
     return torch.stack(losses).sum(0).mean()
 
 
@@ -138,11 +150,10 @@ def imitate(
     """Teach by imitation."""
     steps = settings.epochs * -(-len(train.hard) // _BATCH)
     optimizer = torch.optim.AdamW(judge.parameters(), weight_decay=3e-2)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, settings.imitation_rate, total_steps=steps)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, settings.imitation_rate, total_steps=max(1, steps))
     generator = torch.Generator().manual_seed(seed)
-    order = torch.cat([torch.randperm(len(train.hard), generator=generator) for _ in range(settings.epochs)]).split(
-        _BATCH
-    )
+    passes = [torch.randperm(len(train.hard), generator=generator) for _ in range(settings.epochs)]
+    order = torch.cat(passes).split(_BATCH) if passes else ()
 
     def update(step: int) -> Tensor:
         judge.train()

@@ -198,12 +198,11 @@ class WalkGames:
         self.read = torch.zeros(self.targets.shape)
         self.left = torch.full((len(rows),), float(MOST))
         self.over, self.won = (torch.zeros(len(rows), dtype=torch.bool) for _ in range(2))
-        self._state = self.state()
 
     @property
     def known(self) -> Tensors:
         """What is known of the questions, the listed files and the pages that can be opened."""
-        q, rows, state = self.questions, self.rows[:, None], self._state
+        q, rows, state = self.questions, self.rows[:, None], self.state()
         maps, where = self.maps[:, None], state.page_of
         texts = q.texts[rows, state.listed].float() * state.read[..., None]
         return {
