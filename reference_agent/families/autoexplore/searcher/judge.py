@@ -73,26 +73,25 @@ class Judge(nn.Module):
         """Return the chances for a batch of games."""
         looks = self.look(known, state)
         listed = looks.listed
-        scores = looks.files.new_zeros(*listed.shape, 2)
+        both = looks.files.new_zeros(*listed.shape, 2)
         if listed.any():
-            scores[listed] = self.files(looks.files[listed])
-        reads, names = scores.unbind(-1)
+            both[listed] = self.files(looks.files[listed])
+        reads, names = both.unbind(-1)
         belief = log_shares(names.detach(), listed).exp()
         lists = self.words(self.look_at_lists(known, state, looks, belief))[..., 0]
         where = None
-        if (
-            self.walks
-        ):  # folders of which nothing is known are alike: the first one is chosen, however many games there are
-            reads, names, lists = (
-                each + ((256 * each).round() / 256 - each).detach() for each in (reads, names, lists)
-            )
+        if self.walks:
+            reads, names, lists = map(_even, (reads, names, lists))
             where = log_shares(torch.cat([names, lists], 1), torch.cat([listed, looks.lists], 1))
             belief = where.detach()[:, : names.shape[1]].exp()
         may = state.may_by(belief)
+        scores, kind = (lists, reads, names), self.kinds(self.look_around(state, looks, belief))
+        if where is not None:
+            scores, worth = state.plan(where, reads, names, may)
+            kind = kind + worth
+        items = [log_shares(of, each) for of, each in zip(scores, may, strict=True)]
         some = torch.stack([each.any(1) for each in may], 1)
-        kind = log_shares(self.kinds(self.look_around(state, looks, belief)), some)
-        items = [log_shares(of, each) for of, each in zip((lists, reads, names), may, strict=True)]
-        return Options(kind, (items[0], items[1], items[2]), may, where)
+        return Options(log_shares(kind, some), (items[0], items[1], items[2]), may, where)
 
     def look(self, known: Tensors, state: State) -> Looks:
         """Return the numbers of each file, and what is listed."""

@@ -107,20 +107,22 @@ def _imitation(judge: Judge, games: AnyGames, negatives: bool, generator: torch.
             break
         options = judge(games.known, state)
         kind, right = games.teach(options.may)
-        step, item = demonstrated((kind, right), options.may)
-        if negatives:
-            chosen = _drawn(options.items[READ], generator)
-            if judge.walks:
-                item = _drawn(options.items[SEARCH], generator)
-            item = torch.where(kind == SEARCH, item, chosen)
-        else:
-            kind = step
-        told = (kind == SEARCH, kind == READ, kind != SEARCH)
-        loss = -options.kind.gather(1, kind[:, None])[:, 0]
+        if options.where is None:
+            told = (kind == SEARCH, kind == READ, kind != SEARCH)
+            loss = -options.kind.gather(1, kind[:, None])[:, 0]
+        else:  # which kind of step comes next follows from where the answer may be
+            told = (kind < 0, kind >= 0, kind >= 0)
+            loss = _loss(options.where, torch.cat([right[NAME], right[SEARCH]], 1))
         for chances, those, may, now in zip(options.items, right, options.may, told, strict=True):
             loss = loss + _loss(chances, those & may & now[:, None])
-        if options.where is not None:
-            loss = loss + _loss(options.where, torch.cat([right[NAME], right[SEARCH]], 1))
+        if negatives and options.where is not None:
+            kind, item = draw(options, generator)
+        else:
+            step, item = demonstrated((kind, right), options.may)
+            if negatives:
+                item = torch.where(kind == SEARCH, item, _drawn(options.items[READ], generator))
+            else:
+                kind = step
         losses.append(loss.masked_fill(games.over, 0))
         games.act(kind, item)
     return torch.stack(losses).sum(0).mean()

@@ -6,6 +6,7 @@ In place of words it chooses pages of folders to open. A step of a game is all t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import log
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load
-from torch import Tensor
+from torch import Tensor, nn
 
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.hits import ASKED, asked_words, general_rarity
@@ -21,6 +22,7 @@ from natlang_envs.repository.texts import NEXT, UP
 from natlang_envs.repository.walk import Place, Walk, path_of
 from natlang_envs.repository.words import stem
 from reference_agent.families.autoexplore.searcher.evidence import TEXT, found_words, kinds_of, text_numbers
+from reference_agent.families.autoexplore.searcher.hints import hinted
 from reference_agent.families.autoexplore.searcher.judge import (
     MOST,
     NAME,
@@ -33,7 +35,11 @@ from reference_agent.families.autoexplore.searcher.judge import (
     shares_of,
 )
 
+_LAST = -20.0  # what a name is worth beside the logarithm of a hope: it is given when nothing else can be done
 _FAR = 99  # steps to a page that a map lacks
+
+
+Marks = tuple[Tensor, Tensor, Tensor]  # of lists or files, for each kind of step
 
 
 class Map(NamedTuple):
@@ -108,7 +114,10 @@ class WalkQuestions:
             self.kinds[row, : len(each.files)] = torch.tensor([kinds_of(path) for path in each.files]).reshape(-1, 9)
             self.folders[row, :count] = torch.tensor([_folder(place) for place in each.pages])
         self.names = torch.zeros(len(asked), files, ASKED, dtype=torch.bool)
-        self.heads, self.ways = (torch.zeros(len(asked), pages + 1, ASKED, dtype=torch.bool) for _ in range(2))
+        self.heads, self.ways, self.page_hints = (
+            torch.zeros(len(asked), pages + 1, ASKED, dtype=torch.bool) for _ in range(3)
+        )
+        self.file_hints = torch.zeros_like(self.names)
         self.weights = torch.zeros(len(asked), ASKED)
         self.targets = torch.zeros(len(asked), files, dtype=torch.bool)
         self.onward = torch.zeros(len(asked), pages + 1, dtype=torch.bool)  # the pages on the way to a target
@@ -119,14 +128,18 @@ class WalkQuestions:
             self.words.append(stems)
             self.weights[row, : len(words)] = torch.tensor([general_rarity(word) for word in words])
             here = maps[number]
-            for bits, texts in (
-                (self.names, [path.rpartition("/")[2] for path in here.files]),
-                (self.heads, [place.folder[-1] if place.folder else "" for place in here.pages]),
-                (self.ways, ["/".join(place.folder) for place in here.pages]),
+            names = [path.rpartition("/")[2] for path in here.files]
+            heads = [place.folder[-1] if place.folder else "" for place in here.pages]
+            for bits, texts, told in (
+                (self.names, names, found_words),
+                (self.heads, heads, found_words),
+                (self.ways, ["/".join(place.folder) for place in here.pages], found_words),
+                (self.file_hints, names, hinted),
+                (self.page_hints, heads, hinted),
             ):
                 if texts and stems:
-                    found = np.stack([found_words(stems, each) for each in texts]) > 0
-                    bits[row, : len(texts)] = torch.from_numpy(found)
+                    each = {text: told(stems, text)[: len(stems)] for text in dict.fromkeys(texts)}
+                    bits[row, : len(texts), : len(stems)] = torch.tensor(np.stack([each[x] for x in texts])) > 0
             for file in (here.files.index(path) for path in targets if path in here.files):
                 self.targets[row, file] = True
                 page = here.page_of[file]
@@ -176,7 +189,7 @@ class WalkState(NamedTuple):
     opened: Tensor
     back: Callable[[Tensor], Tensor]
 
-    def may_by(self, belief: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def may_by(self, belief: Tensor) -> Marks:
         """Return which pages may be opened and which files read and named: the file believed most stays in reach."""
         left = self.left[:, None]
         name = self.is_file & (self.away + 1 <= left)
@@ -184,6 +197,18 @@ class WalkState(NamedTuple):
         search = self.is_page & (self.cost + 1 + back.gather(1, self.pages) <= left)
         read = self.is_file & (self.read == 0) & (self.away + 2 + back.gather(1, self.page_of) <= left)
         return search, read, name
+
+    def plan(self, where: Tensor, reads: Tensor, names: Tensor, may: Marks) -> tuple[Marks, Tensor]:
+        """Return the scores of pages and files, and what each kind of step is worth: the hope by the commands it takes.
+
+        A page is worth an eighth of what is hoped behind it, since its files have still to be read; a name comes last.
+        """
+        search, read, _ = may
+        pages = where[:, names.shape[1] :] - self.cost.log1p()
+        hopes = where[:, : names.shape[1]] - self.away.log1p()
+        best = [each.masked_fill(~those, -50).amax(1) for each, those in ((pages - log(8), search), (hopes, read))]
+        worth = torch.stack([*best, torch.full_like(best[0], _LAST)], 1).detach()
+        return (pages, reads - self.away.log1p(), names), worth
 
 
 class WalkGames:
@@ -212,6 +237,9 @@ class WalkGames:
             "texts": texts[..., :ASKED],
             "text": texts[..., ASKED:],
             "kinds": q.kinds[maps, state.listed],
+            "hints": q.file_hints[rows, state.listed].float(),
+            "folder_hints": q.page_hints[rows, where].float(),
+            "page_hints": q.page_hints[rows, state.pages].float(),
             "heads": q.heads[rows, state.pages].float(),
             "ways": q.ways[rows, state.pages].float(),
             "pages": q.folders[maps, state.pages],
@@ -253,7 +281,7 @@ class WalkGames:
         self.won[name] = self.targets[name, file[name]]
         self.over = self.over | name
 
-    def teach(self, may: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
+    def teach(self, may: Marks) -> tuple[Tensor, Marks]:
         """Return the kind of step that a teacher who sees the answers takes, and the right pages and files.
 
         It opens the pages on the way to a right file, reads as long as it can, and then names.
@@ -283,8 +311,13 @@ def _folder(place: Place) -> tuple[float, ...]:
 class Walker(Judge):
     """Chances of every step of a player who walks through folders."""
 
-    sizes = (38, 20, 11)  # numbers of a file, of a page, and of the state
+    sizes = (44, 22, 11)  # numbers of a file, of a page, and of the state
     walks = True
+
+    def __init__(self, width: int = 48, dropout: float = 0.3) -> None:
+        super().__init__(width, dropout)
+        for weights in list(self.kinds.parameters())[-2:]:  # it begins with the plan
+            nn.init.zeros_(weights)
 
     def look(self, known: Tensors, state: WalkState) -> Looks:
         """Return the numbers of each file, and what is listed."""
@@ -292,10 +325,14 @@ class Walker(Judge):
         names, folders, seen, text = known["names"], known["folders"], known["texts"], known["text"]
         path = torch.maximum(names, folders)
         covers = [(bits @ share)[..., 0] for bits in (names, folders, path, seen, torch.maximum(path, seen))]
-        parts = [*covers, *(most_of(covers[number] * state.is_file) for number in (0, 1, 3, 4))]
+        covers += [(known[name] @ share)[..., 0] for name in ("hints", "folder_hints")]
+        count = read.sum(1, keepdim=True)
+        rare = torch.log((count + 1) / (seen.sum(1) + 0.5)).clamp_min(0) * known["weights"]  # in what was read
+        covers.append((seen @ shares_of(rare)[:, :, None])[..., 0])
+        parts = [*covers, *(most_of(covers[number] * state.is_file) for number in (0, 1, 3, 4, 5, 6, 7))]
         parts += [most_of(text[..., number] * state.is_file) for number in range(1, 5)]
         unread = (state.is_file * (1 - read)).sum(1, keepdim=True)
-        common = (torch.log1p(unread) / 4, read.sum(1, keepdim=True) / MOST, state.left[:, None] / MOST)
+        common = (torch.log1p(unread) / 4, count / MOST, state.left[:, None] / MOST)
         parts += [read, *(each.expand_as(read) for each in common), state.away / 8, names.sum(-1) / 4]
         kinds = known["kinds"]
         numbers = torch.cat([torch.stack(parts, -1), text, kinds, kinds[..., :2] * read[..., None]], -1)
@@ -304,10 +341,10 @@ class Walker(Judge):
     def look_at_lists(self, known: Tensors, state: WalkState, looks: Looks, belief: Tensor) -> Tensor:
         """Return the numbers of each page that can be opened."""
         share = shares_of(known["weights"])[:, :, None]
-        covers = [(known[name] @ share)[..., 0] for name in ("heads", "ways")]
+        covers = [(known[name] @ share)[..., 0] for name in ("heads", "ways", "page_hints")]
         common = ((state.left / MOST)[:, None], torch.log1p(state.is_file.sum(1, keepdim=True)) / 4)
-        parts = [*covers, covers[0] * state.is_page, state.cost / 8, *(x.expand_as(covers[0]) for x in common)]
-        parts[2] = most_of(parts[2])
+        parts = [*covers, *(most_of(covers[number] * state.is_page) for number in (0, 2))]
+        parts += [state.cost / 8, *(each.expand_as(covers[0]) for each in common)]
         parts.append(state.is_page.float().sum(1, keepdim=True).log1p().expand_as(covers[0]) / 4)
         return torch.cat([torch.stack(parts, -1), known["pages"]], -1)
 
