@@ -20,8 +20,10 @@ from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, evaluate, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.prompt import PathStep
+from natlang_envs.repository.tree import open_repository
 from reference_agent.families.autoexplore.searcher.agent import SearcherAgent
 from reference_agent.families.autoexplore.searcher.games import Games, Questions
+from reference_agent.families.autoexplore.searcher.hints import count_hints, hinted
 from reference_agent.families.autoexplore.searcher.judge import Judge, draw
 from reference_agent.families.autoexplore.searcher.questions import load_questions, load_walks
 from reference_agent.families.autoexplore.searcher.run import Result, train_searchers
@@ -136,6 +138,20 @@ def test_without_negatives_the_shortest_way_is_played(tmp_path: Path) -> None:
         games.act(kind, item)
     assert games.won.all()
     assert games.read.sum(1).max() == 1
+
+
+def test_words_of_paths_hint_at_words_that_such_files_have_more_often(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        for number in range(6):
+            for folder, line in (("flows", "workflow runs here"), ("notes", "nothing runs here")):
+                path = tmp_path / name / folder / f"{number}.txt"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(line)
+    (tmp_path / "one" / "alone.md").write_text("workflow " * 9)
+    found = count_hints(open_repository(tmp_path / name) for name in ("one", "two"))
+    assert found["flow"].split() == []  # twice as often is not often enough, and a word of one repository says nothing
+    assert "alon" not in found
+    assert hinted(("workflow", "zebra"), ".github/workflows/test.yml") == [True, False]
 
 
 def test_sampling_repeats_by_the_numbers_of_an_episode(trained: list[Result]) -> None:
