@@ -219,7 +219,7 @@ def search(
     """Train small judges for AutoExplore-Search, by imitation, then by reward; a seed that is there is left alone."""
     from natlang_envs.autoexplore.tasks import EMBEDDED, LABELLED
     from reference_agent.families.autoexplore.searcher.run import train_searchers
-    from reference_agent.families.autoexplore.searcher.training import Settings
+    from reference_agent.searcher.training import Settings
 
     one_of("dataset", dataset, (LABELLED, EMBEDDED))
     settings = Settings(epochs=epochs, updates=updates, negatives=negatives)
@@ -241,9 +241,9 @@ def publish(
     player: Annotated[Path, typer.Argument(metavar="NAME.json", help="The player; weights go to files/ beside it.")],
 ) -> None:
     """Write a trained player as small files that a repository can hold; weights of a run are rounded."""
-    from reference_agent.families.autoexplore.searcher.agent import publish as write_searcher
     from reference_agent.run.published import publish as write
     from reference_agent.run.stages import CONFIG
+    from reference_agent.searcher.agent import publish as write_searcher
 
     if player.suffix != ".json":
         raise UsageError(f"{player} is to be the name of a JSON file: write {player.name}.json")

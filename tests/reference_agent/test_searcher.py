@@ -21,15 +21,15 @@ from natlang_envs.evaluation import AgentInput, evaluate, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.prompt import PathStep
 from natlang_envs.repository.tree import open_repository
-from reference_agent.families.autoexplore.searcher.agent import SearcherAgent
-from reference_agent.families.autoexplore.searcher.games import Games, Questions
-from reference_agent.families.autoexplore.searcher.hints import count_hints, hinted
-from reference_agent.families.autoexplore.searcher.judge import Judge, draw
 from reference_agent.families.autoexplore.searcher.questions import load_questions, load_walks
 from reference_agent.families.autoexplore.searcher.run import Result, train_searchers
-from reference_agent.families.autoexplore.searcher.training import Settings, demonstrated, play, shares
-from reference_agent.families.autoexplore.searcher.walking import Walker
 from reference_agent.run.command import app
+from reference_agent.searcher.agent import SearcherAgent
+from reference_agent.searcher.games import Games, Questions
+from reference_agent.searcher.hints import count_hints, hinted
+from reference_agent.searcher.judge import Judge, draw
+from reference_agent.searcher.training import Settings, demonstrated, play, shares
+from reference_agent.searcher.walking import Walker
 
 ID = "NatLang/AutoExplore-Search-v0"
 SHORT = Settings(epochs=20, updates=2, imitation_rate=2e-2)

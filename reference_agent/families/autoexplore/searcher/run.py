@@ -14,10 +14,10 @@ from safetensors.torch import save
 from natlang_envs.autoexplore.tasks import LABELLED
 from natlang_envs.errors import UsageError
 from natlang_envs.files import only_process, write_whole
-from reference_agent.families.autoexplore.searcher.judge import Judge
 from reference_agent.families.autoexplore.searcher.questions import load_questions, load_walks
-from reference_agent.families.autoexplore.searcher.training import Settings, imitate, reinforce, shares
-from reference_agent.families.autoexplore.searcher.walking import Walker, read_judge_file
+from reference_agent.searcher.judge import Judge
+from reference_agent.searcher.training import Settings, imitate, reinforce, shares
+from reference_agent.searcher.walking import Walker, read_judge_file
 
 SETTINGS = "settings.json"
 STAGES = ("imitation", "reward")

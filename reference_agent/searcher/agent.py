@@ -13,10 +13,10 @@ from natlang_envs.evaluation.agents import AgentInput
 from natlang_envs.repository.hits import read_list
 from natlang_envs.repository.texts import EXIT, read_question, steps_left
 from natlang_envs.repository.walk import Memory, Place, Walk
-from reference_agent.families.autoexplore.searcher.evidence import gather
-from reference_agent.families.autoexplore.searcher.games import Games, stack
-from reference_agent.families.autoexplore.searcher.judge import Options, draw
-from reference_agent.families.autoexplore.searcher.walking import WalkGames, WalkQuestions, map_of, read_judge
+from reference_agent.searcher.evidence import gather
+from reference_agent.searcher.games import Games, stack
+from reference_agent.searcher.judge import Options, draw
+from reference_agent.searcher.walking import WalkGames, WalkQuestions, map_of, read_judge
 
 _POLICY = "searcher"  # of a published player
 _WEIGHTS = "searcher.safetensors"

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from reference_agent.families.autoexplore.searcher.games import Games, Questions
-from reference_agent.families.autoexplore.searcher.judge import MOST, NAME, READ, SEARCH, Judge, Options, draw
-from reference_agent.families.autoexplore.searcher.walking import WalkGames, WalkQuestions
+from reference_agent.searcher.games import Games, Questions
+from reference_agent.searcher.judge import MOST, NAME, READ, SEARCH, Judge, Options, draw
+from reference_agent.searcher.walking import WalkGames, WalkQuestions
 
 _BATCH = 64  # questions
 

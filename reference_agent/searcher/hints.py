@@ -24,7 +24,7 @@ _KNOWN = general_rarity("")  # the rarity of a word that is in few of the traini
 
 @cache
 def _table() -> dict[str, frozenset[str]]:
-    text = resources.files("reference_agent.families.autoexplore.searcher").joinpath("hints.json").read_text("utf-8")
+    text = resources.files("reference_agent.searcher").joinpath("hints.json").read_text("utf-8")
     return {word: frozenset(hinted.split()) for word, hinted in json.loads(text).items()}
 
 

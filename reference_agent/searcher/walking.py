@@ -21,9 +21,9 @@ from natlang_envs.repository.hits import ASKED, asked_words, general_rarity
 from natlang_envs.repository.texts import NEXT, UP
 from natlang_envs.repository.walk import Place, Walk, path_of
 from natlang_envs.repository.words import stem
-from reference_agent.families.autoexplore.searcher.evidence import TEXT, found_words, kinds_of, text_numbers
-from reference_agent.families.autoexplore.searcher.hints import hinted
-from reference_agent.families.autoexplore.searcher.judge import (
+from reference_agent.searcher.evidence import TEXT, found_words, kinds_of, text_numbers
+from reference_agent.searcher.hints import hinted
+from reference_agent.searcher.judge import (
     MOST,
     NAME,
     READ,
