@@ -98,13 +98,18 @@ FIGURES = {
         f" {whole('autoexplore/v1/listing-search', DASH)} |",
     ],
     "benchmarks/results/autoexplore_search.md": [
-        f"{whole(f'{SEARCH}/first-hit', DASH)} | {whole(f'{SEARCH_HARD}/first-hit', DASH)} |",
-        f"{whole(f'{SEARCH}/first-hit-reader', DASH)} | {whole(f'{SEARCH_HARD}/first-hit-reader', DASH)} |",
-        f"| **{mean(f'{SEARCH}/searcher-imitation')}** ({{below {SEARCH}/searcher-imitation}}{DASH}"
+        f"| `first-hit`, unlearned | 35% | 16% | 0 | 4.3 | {whole(f'{SEARCH}/first-hit', DASH)} |"
+        f" {whole(f'{SEARCH_HARD}/first-hit', DASH)} |",
+        f"| `first-hit-reader`, unlearned | 45% | 19% | 8.0 | 14.0 | {whole(f'{SEARCH}/first-hit-reader', DASH)} |"
+        f" {whole(f'{SEARCH_HARD}/first-hit-reader', DASH)} |",
+        f"6.5, 6.2 | 14.0 | **{mean(f'{SEARCH}/searcher-imitation')}** ({{below {SEARCH}/searcher-imitation}}{DASH}"
         f"{{above {SEARCH}/searcher-imitation}}) | **{mean(f'{SEARCH_HARD}/searcher-imitation')}**"
         f" ({{below {SEARCH_HARD}/searcher-imitation}}{DASH}{{above {SEARCH_HARD}/searcher-imitation}}) |",
-        f"| {seeds(f'{SEARCH}/searcher-reward', DASH)} | {seeds(f'{SEARCH_HARD}/searcher-reward', DASH)} |",
-        f"| {rate(f'{SEARCH}/bm25')} | {rate(f'{SEARCH_HARD}/bm25')} |",
+        f"6.5, 6.2 | 14.0 | {seeds(f'{SEARCH}/searcher-reward', DASH)} |"
+        f" {seeds(f'{SEARCH_HARD}/searcher-reward', DASH)} |",
+        f"| all | 1 to 4 | {rate(f'{SEARCH}/bm25')} | {rate(f'{SEARCH_HARD}/bm25')} |",
+        f"| depth 1, imitation, 3 seeds | 31.7% | 15.4% | {seeds('autoexplore-depth1/v1/walker-imitation', DASH)} |"
+        f" {seeds('autoexplore-depth1-hard/v1/walker-imitation', DASH)} |",
     ],
     "benchmarks/results/smollm2.md": [
         f"| `zero-shot:smollm2` | 0% (0 to 8) | 0% (0 to 8) | {whole(f'{PICKUP}/v1/smollm2-zero-shot')} |"
