@@ -107,6 +107,17 @@ def verify_command(
         raise typer.Exit(2)
 
 
+@app.command("show")
+def show_command(
+    folder: Annotated[Path, typer.Argument(help="The folder of an entry.")],
+    number: Annotated[int, typer.Argument(help="The episode, from 1, in the order of the recording.")],
+) -> None:
+    """Print a recorded episode step by step: what was seen, listed, said and chosen."""
+    from leaderboard.episodes import episode_text
+
+    typer.echo(printable(episode_text(folder, number)))
+
+
 def _said(entry: Verified) -> str:
     score, (low, high) = entry.score, entry.score.interval
     return (
