@@ -25,19 +25,24 @@ from natlang_envs.trajectory import Trajectory, parse_line, play_again, stream_l
 SHOWN = 12  # successes, and as many failures, that a page shows at least where there are so many
 
 
-def shown_episodes(result: Result, protocol: Protocol) -> list[int]:
+def shown_episodes(result: Result, protocol: Protocol, kinds: dict[str, dict[str, str]]) -> list[int]:
     """Return the numbers, from 0, of the episodes that an entry's page shows.
 
     These are the first success and the first failure of each kind of task, and the first of all until there are 12 of
     either; which they are depends on the outcomes alone, so that nobody chooses them.
+
+    Args:
+        result: What replay derived.
+        protocol: The entry's protocol.
+        kinds: What `leaderboard.result.kinds_of` says of it.
     """
     runs = len(result.outcomes) // len(protocol.episodes)
-    kinds = [set(protocol.task_kinds(episode.task_id).items()) for episode, _ in protocol.plays(runs)]
+    of = [set(kinds[episode.task_id].items()) for episode, _ in protocol.plays(runs)]
     chosen: list[int] = []
     for outcome in "10":
         every = [number for number, each in enumerate(result.outcomes) if each == outcome]
         seen: set[tuple[str, str]] = set()
-        new = [number for number in every if not kinds[number] <= seen and not seen.update(kinds[number])]
+        new = [number for number in every if not of[number] <= seen and not seen.update(of[number])]
         others = [number for number in every if number not in new]
         chosen += new + others[: max(0, SHOWN - len(new))]
     return sorted(chosen)
@@ -156,14 +161,14 @@ def _shortened(texts: list[str]) -> list[tuple[int, str]]:
     shortened: list[tuple[int, str]] = []
     before = ""
     for text in texts:
-        shared = _shared(before, text)
+        shared = shared_length(before, text)
         units = shared if text.isascii() else len(text[:shared].encode("utf-16-le")) // 2
         shortened.append((units, text[shared:]))
         before = text
     return shortened
 
 
-def _shared(one: str, other: str) -> int:
+def shared_length(one: str, other: str) -> int:
     """Return the number of characters that two texts begin with alike, by halving: slices compare at memory speed."""
     if one == other:  # as lists of commands mostly are
         return len(one)

@@ -32,7 +32,7 @@ from leaderboard.paper import as_of, bibtex, latex, markdown
 from leaderboard.players import player_of, write_players
 from leaderboard.plots import learning_curves, size_against_success
 from leaderboard.references import with_references
-from leaderboard.result import KindScore, by_kind
+from leaderboard.result import KindScore, by_kind, kinds_of
 from leaderboard.rows import Row, Table
 from leaderboard.schema import SUBMISSION_FILE, one_line, read_bounded
 from leaderboard.standings import standings, without_board
@@ -203,19 +203,21 @@ def _parts(rows: list[Row]) -> list[list[Row]]:
 def _write_batch(rows: list[Row], folder: Path, about: About) -> None:
     for _, board in groupby(rows, key=lambda row: row.entry.protocol.name):
         first, *others = board
-        env = viewed(first.entry.protocol)
+        env, kinds = viewed(first.entry.protocol), kinds_of(first.entry.protocol)
         for row in (first, *others):
-            _write_entry(row, folder / row.path, about, env)
+            _write_entry(row, folder / row.path, about, env, kinds)
         if env is not None:
             env.close()
 
 
-def _write_entry(row: Row, folder: Path, about: About, env: gymnasium.Env[str, str] | None) -> None:
+def _write_entry(
+    row: Row, folder: Path, about: About, env: gymnasium.Env[str, str] | None, kinds: dict[str, dict[str, str]]
+) -> None:
     entry = row.entry
     recording = row.folder / TRAJECTORIES_FILE
     if sha256(read_bounded(recording, MAX_TRAJECTORIES_BYTES)) != entry.submission.trajectories_sha256:
         raise UsageError(one_line(f"{row.folder} was changed while the site was built: build it again"))
-    numbers = shown_episodes(entry.result, entry.protocol)
+    numbers = shown_episodes(entry.result, entry.protocol, kinds)
     page = _render(
         _templates(),
         "entry.html.j2",
@@ -227,7 +229,7 @@ def _write_entry(row: Row, folder: Path, about: About, env: gymnasium.Env[str, s
         files=(SUBMISSION_FILE, TRAJECTORIES_FILE),
         up="../" * (row.path.count("/") + 2),
         index=_index(entry, numbers),
-        kinds=by_kind(entry.result, entry.protocol),
+        kinds=by_kind(entry.result, entry.protocol, kinds),
         curve=learning_curves([row]),
         shown_at_least=SHOWN,
         pieces=True,
