@@ -113,7 +113,7 @@ def show_command(
     number: Annotated[int, typer.Argument(help="The episode, from 1, in the order of the recording.")],
 ) -> None:
     """Print a recorded episode step by step: what was seen, listed, said and chosen."""
-    from leaderboard.episodes import episode_text
+    from leaderboard.site.episodes import episode_text
 
     typer.echo(printable(episode_text(folder, number)))
 
@@ -178,7 +178,7 @@ def audit_command(
 ) -> None:
     """Run an entry's agent again, outside this process, on episodes that the beacon picks; exit code 2 if it fails."""
     from leaderboard.audit import audit
-    from leaderboard.badges import BADGES_FILE, note_badge
+    from leaderboard.standings.badges import BADGES_FILE, note_badge
 
     found = audit(folder, agent, beacon, files=files, patience=patience, network=network, variables=variable or ())
     typer.echo(printable(found.said))

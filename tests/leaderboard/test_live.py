@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from leaderboard.audit import audit
-from leaderboard.badges import BADGES_FILE, note_badge
 from leaderboard.changes import check_changes
-from leaderboard.live import LiveRow, live_tables
 from leaderboard.pack import pack
 from leaderboard.rounds import ROUNDS_FILE, commit, commitment_file, note_beacon, read_rounds
 from leaderboard.schema import SUBMISSIONS, read_submission
 from leaderboard.site import build
 from leaderboard.standings import replay_all, standings
+from leaderboard.standings.badges import BADGES_FILE, note_badge
+from leaderboard.standings.live import LiveRow, live_tables
 from leaderboard.verify import verify
 from natlang_envs import UsageError, unwrap
 from natlang_envs.evaluation import evaluate, load_agent, load_protocol

@@ -16,14 +16,15 @@ from typing import Any
 
 import pytest
 
-from leaderboard.downloads import as_csv
-from leaderboard.overview import addresses, families, repository_of
-from leaderboard.paper import as_of, bibtex, latex, markdown
-from leaderboard.plots import learning_curves
-from leaderboard.rows import Row, Table
 from leaderboard.schema import SUBMISSION_FILE, Track
-from leaderboard.site import About, build, write_board
+from leaderboard.site import build
+from leaderboard.site.downloads import as_csv
+from leaderboard.site.overview import addresses, families, repository_of
+from leaderboard.site.pages import About, write_board
+from leaderboard.site.paper import as_of, bibtex, latex, markdown
+from leaderboard.site.plots import learning_curves
 from leaderboard.standings import standings
+from leaderboard.standings.rows import Row, Table
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.statistics import paired_p
 from tests.chromium import beyond, needs_chromium, rendered, scripted

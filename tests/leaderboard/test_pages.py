@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.badges import BADGES_FILE
-from leaderboard.episodes import SHOWN, shown_episodes
 from leaderboard.pack import pack, read_curve
-from leaderboard.plots import learning_curves
 from leaderboard.result import LEDGER_FILE, by_kind, kinds_of, read_ledger
 from leaderboard.site import build
+from leaderboard.site.episodes import SHOWN, shown_episodes
+from leaderboard.site.plots import learning_curves
 from leaderboard.standings import standings
+from leaderboard.standings.badges import BADGES_FILE
 from leaderboard.verify import verify
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, evaluate, load_protocol

@@ -19,14 +19,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.badges import ADJUDICATIONS_FILE, BADGES_FILE
 from leaderboard.baselines import baselines, make_baselines
-from leaderboard.episodes import shared_length
 from leaderboard.pack import pack
-from leaderboard.plots import size_against_success
 from leaderboard.schema import SUBMISSION_FILE
 from leaderboard.site import build
-from leaderboard.standings import Row, standings
+from leaderboard.site.episodes import shared_length
+from leaderboard.site.plots import size_against_success
+from leaderboard.standings import standings
+from leaderboard.standings.badges import ADJUDICATIONS_FILE, BADGES_FILE
+from leaderboard.standings.rows import Row
 from leaderboard.verify import verify
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError

@@ -24,18 +24,18 @@ import gymnasium
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from leaderboard.downloads import as_csv, as_json, repacked
-from leaderboard.episodes import SHOWN, script_of, shown_episodes, viewed
-from leaderboard.live import LiveRow, LiveTable, live_tables
-from leaderboard.overview import addresses, families, repository_of
-from leaderboard.paper import as_of, bibtex, latex, markdown
-from leaderboard.players import player_of, write_players
-from leaderboard.plots import learning_curves, size_against_success
-from leaderboard.references import with_references
 from leaderboard.result import KindScore, by_kind, kinds_of
-from leaderboard.rows import Row, Table
 from leaderboard.schema import SUBMISSION_FILE, one_line, read_bounded
-from leaderboard.standings import standings, without_board
+from leaderboard.site.downloads import as_csv, as_json, repacked
+from leaderboard.site.episodes import SHOWN, script_of, shown_episodes, viewed
+from leaderboard.site.overview import addresses, families, repository_of
+from leaderboard.site.paper import as_of, bibtex, latex, markdown
+from leaderboard.site.players import player_of, write_players
+from leaderboard.site.plots import learning_curves, size_against_success
+from leaderboard.site.references import with_references
+from leaderboard.standings.live import LiveRow, LiveTable, live_tables
+from leaderboard.standings.rows import Row, Table
+from leaderboard.standings.tables import standings, without_board
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Verified, sha256
 from natlang_envs import __version__
 from natlang_envs.errors import UsageError
@@ -252,7 +252,7 @@ def _index(entry: Verified, numbers: list[int]) -> list[tuple[int, str, int, int
 @cache
 def _templates() -> Environment:
     environment = Environment(
-        loader=PackageLoader("leaderboard", "templates"),
+        loader=PackageLoader("leaderboard.site", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

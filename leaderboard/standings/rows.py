@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from leaderboard.badges import Adjudication
+from leaderboard.standings.badges import Adjudication
 from leaderboard.verify import Verified
 from natlang_envs.evaluation.agents import BUILT_IN, SPECIAL
 from natlang_envs.evaluation.live import find_round, why_development
