@@ -76,9 +76,6 @@ class Place:
         self._envs = [protocol.make_env() for _ in range(_TOGETHER if agent.facts.batch else 1)]
         self._begun = 0
         self._tells = agent.facts.chances and agent.shown.own_loader
-        # Weights that do not draw answer the same view alike, so that they are asked once.
-        self._same = agent.shown.own_loader and bool(agent.shown.checkpoint) and not agent.facts.sampling
-        self._known: dict[tuple[object, ...], str] = {}
 
     def __enter__(self) -> Place:
         return self
@@ -92,7 +89,7 @@ class Place:
         won: list[bool] = []
         for games in self._games(starts):
             while playing := [each for each in games if not each.ended]:
-                for game, action in zip(playing, self._act([each.view for each in playing]), strict=True):
+                for game, action in zip(playing, self._agent.act([each.view for each in playing]), strict=True):
                     game.step(bounded(action, None, game.view["admissible_commands"])[0])
             won += [each.success for each in games]
         return won
@@ -116,7 +113,7 @@ class Place:
     def _compare(self, now: Sequence[tuple[View, str, Led]]) -> None:
         views = [view for view, _, _ in now]
         hidden = [View({**view, "reflection": None}) for view in views]
-        chosen = self._act(hidden)
+        chosen = self._agent.act(hidden)
         told = self._agent.chances(views) if self._tells else [None] * len(views)
         for (view, action, led), said, chances in zip(now, chosen, told, strict=True):
             choice = said if said == action else bounded(said, None, view["admissible_commands"])[0]
@@ -126,15 +123,6 @@ class Place:
                 chance = by_command.get(action, 0.0)
                 led.told.append(Told(tuple(chances), chance))
                 led.drifted += choice != action and chance > 0 and log(by_command.get(choice, 1.0) / chance) <= DRIFT
-
-    def _act(self, views: Sequence[View]) -> list[str]:
-        if not self._same:
-            return self._agent.act(views)
-        keys = [(each["task"], each["path"], each["observation"], each["admissible_commands"]) for each in views]
-        new = {key: view for key, view in zip(keys, views, strict=True) if key not in self._known}
-        if new:
-            self._known.update(zip(new, self._agent.act([*new.values()]), strict=True))
-        return [self._known[key] for key in keys]
 
     def _games(self, starts: Sequence[Start]) -> Iterator[list[Game]]:
         together = len(self._envs)
