@@ -120,15 +120,17 @@ def _write(
             _write_file(folder / LIVE_FILE, page.encode())
         _write_file(folder / "leaderboard.json", as_json(tables, about.as_of))
         _write_file(folder / "leaderboard.csv", as_csv(tables, about.as_of))
+        played = {each.board for each in live}
         for table in tables:
-            write_board(table, folder / "boards" / table.protocol.name, about)
+            board = table.round.board if table.round else table.protocol.name
+            write_board(table, folder / "boards" / table.protocol.name, about, live=board in played)
         rows = [row for table in tables for row in table.entries]
         write_players(rows, folder / "players")
         _write_entries(rows, folder / "entries", about)
 
 
-def write_board(table: Table, folder: Path, about: About) -> None:
-    """Write the page of a board, and what a paper takes from it, into a folder."""
+def write_board(table: Table, folder: Path, about: About, *, live: bool = False) -> None:
+    """Write the page of a board, and what a paper takes from it, into a folder; `live`: rounds of it were played."""
     up = "../" * (table.protocol.name.count("/") + 2)
     entries = [
         {"name": row.entry.submission.name, "path": row.path, "outcomes": row.entry.result.outcomes}
@@ -146,6 +148,7 @@ def write_board(table: Table, folder: Path, about: About) -> None:
         scripts=("sort.js", "board.js"),
         about=about,
         table=table,
+        live=live,
         texts={name: (file, text) for name, (file, text) in texts.items() if len(text) <= _MOST_TEXT},
         files=["rows.csv", *(file for file, _ in texts.values())],
         data=data,

@@ -44,14 +44,14 @@ class Calendar:
         self._monkeypatch = monkeypatch
 
     def set(self, day: str) -> None:
-        for module in ("changes", "live", "pack", "rounds", "schema"):
+        for module in ("changes", "standings.live", "pack", "rounds", "schema"):
             self._monkeypatch.setattr(f"leaderboard.{module}.today", lambda: date.fromisoformat(day))
 
 
 @pytest.fixture(autouse=True)
 def few_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("natlang_envs.evaluation.live.TASKS", 60)
-    monkeypatch.setattr("leaderboard.audit.EPISODES", 60)
+    monkeypatch.setattr("leaderboard.audit.auditing.EPISODES", 60)
 
 
 @pytest.fixture

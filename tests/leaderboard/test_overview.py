@@ -22,10 +22,12 @@ from leaderboard.site.downloads import as_csv
 from leaderboard.site.overview import addresses, families, repository_of
 from leaderboard.site.pages import About, write_board
 from leaderboard.site.paper import as_of, bibtex, latex, markdown
+from leaderboard.site.players import player_of
 from leaderboard.site.plots import learning_curves
 from leaderboard.standings import standings
 from leaderboard.standings.rows import Row, Table
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.live import live_boards
 from natlang_envs.evaluation.statistics import paired_p
 from tests.chromium import beyond, needs_chromium, rendered, scripted
 from tests.leaderboard.conftest import NAME
@@ -149,6 +151,26 @@ def test_no_reason_is_in_a_tooltip_and_none_is_missing(site: Path, tables: list[
         for row in table.rows:
             assert not row.reason or html.escape(row.reason) in text
     assert " title=" not in (site / "index.html").read_text()
+
+
+def test_every_board_says_what_is_live(site: Path, tables: list[Table]) -> None:
+    for table in tables:
+        text = (site / "boards" / table.protocol.name / "index.html").read_text()
+        here = live_boards()
+        assert (">live rounds</span>" in text) == (table.protocol.name in here)
+        assert (">development</span>" in text) == (table.protocol.name not in here)
+
+
+def test_every_ranked_row_that_learned_names_its_player_and_its_exact_command(site: Path, tables: list[Table]) -> None:
+    ranked = [row for table in tables for row in table.entries if row.learned and row.rank]
+    assert len(ranked) >= 10
+    for row in ranked:
+        player = player_of(row)
+        assert player is not None
+        assert re.fullmatch(rf"natlang evaluate --agent [\w-]+:\S*/{player.name} --protocol \S+ --out \S+", row.command)
+        page = (site / "entries" / row.path / "index.html").read_text()
+        assert f'players/{player.name}" download' in page
+        assert html.escape(row.command) in page
 
 
 def test_the_site_is_light_and_quick(site: Path) -> None:
