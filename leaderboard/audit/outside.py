@@ -22,7 +22,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, cast
 
-from leaderboard import player
+from leaderboard.audit import player
 from leaderboard.schema import one_line
 from leaderboard.shown import Shown, show
 from natlang_envs.errors import UsageError
@@ -255,7 +255,7 @@ def _bubblewrap() -> Bubblewrap | str:
 def _command(
     shown: Shown, python: str, script: Path, line: Path, board: Path, files: Path, packages: Path
 ) -> list[str]:
-    """Return the command line of `leaderboard.player`, with the places that it finds these at."""
+    """Return the command line of `leaderboard.audit.player`, with the places that it finds these at."""
     argument = shown.argument
     if isinstance(argument, Path):
         argument = str(files / argument.relative_to(shown.files))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from leaderboard.badges import Adjudication
+from leaderboard.standings.badges import Adjudication
 from leaderboard.verify import Verified
 from natlang_envs.evaluation.agents import BUILT_IN, SPECIAL
-from natlang_envs.evaluation.live import find_round, why_development
+from natlang_envs.evaluation.live import Round, find_round, why_development
 from natlang_envs.evaluation.protocols import Protocol
 
 SIZES = {"up-to-10M": 10**7, "up-to-1B": 10**9, "up-to-10B": 10**10, "larger": 10**19}
@@ -109,9 +109,14 @@ class Table:
     left_out: tuple[tuple[str, str], ...] = ()
 
     @property
+    def round(self) -> Round | None:
+        """The live round that this board is, if it is one."""
+        return find_round(self.protocol.name)
+
+    @property
     def development(self) -> str:
         """Why agents may know this board's answers; an empty text for tasks that can be drawn afresh."""
-        return "" if find_round(self.protocol.name) else why_development(self.protocol.name)
+        return "" if self.round else why_development(self.protocol.name)
 
     @property
     def entries(self) -> tuple[Row, ...]:

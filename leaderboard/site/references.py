@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from leaderboard.baselines import REFERENCE_LINES, note_rerun, pack_baseline
-from leaderboard.rows import Row, Table
-from leaderboard.standings import standings
+from leaderboard.standings.rows import Row, Table
+from leaderboard.standings.tables import standings
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import baseline_names, load_agent
 from natlang_envs.evaluation.live import find_round

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from itertools import repeat
+from itertools import groupby, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,31 +24,31 @@ import gymnasium
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from leaderboard.downloads import as_csv, as_json, repacked
-from leaderboard.live import LiveRow, LiveTable, live_tables
-from leaderboard.overview import addresses, families, repository_of
-from leaderboard.paper import as_of, bibtex, latex, markdown
-from leaderboard.players import player_of, write_players
-from leaderboard.plots import learning_curves, size_against_success
-from leaderboard.references import with_references
-from leaderboard.result import KindScore, by_kind
-from leaderboard.rows import Row, Table
+from leaderboard.result import KindScore, by_kind, kinds_of
 from leaderboard.schema import SUBMISSION_FILE, one_line, read_bounded
-from leaderboard.standings import standings, without_board
+from leaderboard.site.downloads import as_csv, as_json, repacked
+from leaderboard.site.episodes import SHOWN, script_of, shown_episodes, viewed
+from leaderboard.site.overview import addresses, families, repository_of
+from leaderboard.site.paper import as_of, bibtex, latex, markdown
+from leaderboard.site.players import player_of, write_players
+from leaderboard.site.plots import learning_curves, size_against_success
+from leaderboard.site.references import with_references
+from leaderboard.standings.live import LiveRow, LiveTable, live_tables
+from leaderboard.standings.rows import Row, Table
+from leaderboard.standings.tables import standings, without_board
 from leaderboard.verify import MAX_TRAJECTORIES_BYTES, Verified, sha256
 from natlang_envs import __version__
-from natlang_envs.env import NatLangEnv, unwrap
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import Score
 from natlang_envs.files import whole_folder
-from natlang_envs.trajectory import Trajectory, play_again, stream_trajectories
 
 INDEX_FILE = "index.html"
 LIVE_FILE = "live.html"
+EPISODES_FILE = "episodes.js"
 _WORTH_A_PROCESS = 20  # entries: starting one takes as long as writing so many
 _MOST_TEXT = 20_000  # characters of a table that stands in the page too, and not only in a file beside it
-_CHUNK = 10  # episodes in a piece that the viewer loads
+_MOST_IN_A_BATCH = 25  # entries that one process writes one after the other
 _MARK = '<meta name="generator" content="natlang-leaderboard">'
 
 
@@ -122,15 +120,17 @@ def _write(
             _write_file(folder / LIVE_FILE, page.encode())
         _write_file(folder / "leaderboard.json", as_json(tables, about.as_of))
         _write_file(folder / "leaderboard.csv", as_csv(tables, about.as_of))
+        played = {each.board for each in live}
         for table in tables:
-            write_board(table, folder / "boards" / table.protocol.name, about)
+            board = table.round.board if table.round else table.protocol.name
+            write_board(table, folder / "boards" / table.protocol.name, about, live=board in played)
         rows = [row for table in tables for row in table.entries]
         write_players(rows, folder / "players")
         _write_entries(rows, folder / "entries", about)
 
 
-def write_board(table: Table, folder: Path, about: About) -> None:
-    """Write the page of a board, and what a paper takes from it, into a folder."""
+def write_board(table: Table, folder: Path, about: About, *, live: bool = False) -> None:
+    """Write the page of a board, and what a paper takes from it, into a folder; `live`: rounds of it were played."""
     up = "../" * (table.protocol.name.count("/") + 2)
     entries = [
         {"name": row.entry.submission.name, "path": row.path, "outcomes": row.entry.result.outcomes}
@@ -148,6 +148,7 @@ def write_board(table: Table, folder: Path, about: About) -> None:
         scripts=("sort.js", "board.js"),
         about=about,
         table=table,
+        live=live,
         texts={name: (file, text) for name, (file, text) in texts.items() if len(text) <= _MOST_TEXT},
         files=["rows.csv", *(file for file, _ in texts.values())],
         data=data,
@@ -176,23 +177,50 @@ def _check_out(out: Path) -> None:
         raise UsageError(one_line(f"{out} is there and is no site that this command wrote: choose another --out"))
 
 
-def _write_entries(rows: list[Row], folder: Path, about: About) -> None:
-    """Write all entries' pages, where there are many with a process a core: each replays its episodes."""
-    cores = min(os.cpu_count() or 1, len(rows) // _WORTH_A_PROCESS)
+def _write_entries(rows: Sequence[Row], folder: Path, about: About) -> None:
+    """Write all pages of entries, where there are many with a process a core: each replays what it shows."""
+    batches = _batches(rows)
+    cores = min(os.cpu_count() or 1, len(rows) // _WORTH_A_PROCESS, len(batches))
     if cores < 2:
-        for row in rows:
-            _write_entry(row, folder / row.path, about)
+        for batch in batches:
+            _write_batch(batch, folder, about)
         return
     with ProcessPoolExecutor(cores, multiprocessing.get_context("spawn")) as pool:
-        for _ in pool.map(_write_entry, rows, [folder / row.path for row in rows], repeat(about), chunksize=4):
+        for _ in pool.map(_write_batch, batches, repeat(folder), repeat(about)):
             pass
 
 
-def _write_entry(row: Row, folder: Path, about: About) -> None:
+def _batches(rows: Sequence[Row]) -> list[list[Row]]:
+    """Return the rows in groups that share what an environment keeps in memory, the largest groups first."""
+    ordered = sorted(rows, key=lambda row: (row.entry.result.env_id, row.path))
+    batches = [
+        some for _, group in groupby(ordered, key=lambda row: row.entry.result.env_id) for some in _parts([*group])
+    ]
+    return sorted(batches, key=len, reverse=True)
+
+
+def _parts(rows: list[Row]) -> list[list[Row]]:
+    return [rows[at : at + _MOST_IN_A_BATCH] for at in range(0, len(rows), _MOST_IN_A_BATCH)]
+
+
+def _write_batch(rows: list[Row], folder: Path, about: About) -> None:
+    for _, board in groupby(rows, key=lambda row: row.entry.protocol.name):
+        first, *others = board
+        env, kinds = viewed(first.entry.protocol), kinds_of(first.entry.protocol)
+        for row in (first, *others):
+            _write_entry(row, folder / row.path, about, env, kinds)
+        if env is not None:
+            env.close()
+
+
+def _write_entry(
+    row: Row, folder: Path, about: About, env: gymnasium.Env[str, str] | None, kinds: dict[str, dict[str, str]]
+) -> None:
     entry = row.entry
-    packed = read_bounded(row.folder / TRAJECTORIES_FILE, MAX_TRAJECTORIES_BYTES)
-    if sha256(packed) != entry.submission.trajectories_sha256:
+    recording = row.folder / TRAJECTORIES_FILE
+    if sha256(read_bounded(recording, MAX_TRAJECTORIES_BYTES)) != entry.submission.trajectories_sha256:
         raise UsageError(one_line(f"{row.folder} was changed while the site was built: build it again"))
+    numbers = shown_episodes(entry.result, entry.protocol, kinds)
     page = _render(
         _templates(),
         "entry.html.j2",
@@ -203,137 +231,31 @@ def _write_entry(row: Row, folder: Path, about: About) -> None:
         player=player_of(row),
         files=(SUBMISSION_FILE, TRAJECTORIES_FILE),
         up="../" * (row.path.count("/") + 2),
-        index=_index(entry),
-        kinds=by_kind(entry.result, entry.protocol),
+        index=_index(entry, numbers),
+        kinds=by_kind(entry.result, entry.protocol, kinds),
         curve=learning_curves([row]),
-        chunk=_CHUNK,
+        shown_at_least=SHOWN,
         pieces=True,
     )
     _write_file(folder / INDEX_FILE, page.encode())
-    _write_file(folder / TRAJECTORIES_FILE, repacked(row.folder / TRAJECTORIES_FILE))
+    _write_file(folder / TRAJECTORIES_FILE, repacked(recording))
     _write_file(folder / SUBMISSION_FILE, (row.folder / SUBMISSION_FILE).read_bytes())
-    for number, piece in enumerate(_pieces(row)):
-        _write_file(folder / f"episodes-{number}.js", piece)
+    _write_file(folder / EPISODES_FILE, script_of(recording, numbers, env))
 
 
-def _index(entry: Verified) -> list[tuple[str, int, int]]:
-    """Return task, run and success of each episode, for the viewer's list."""
-    runs = entry.submission.run.runs
-    plays = entry.protocol.plays(runs)
+def _index(entry: Verified, numbers: list[int]) -> list[tuple[int, str, int, int]]:
+    """Return number from 1, task, run and success of the episodes that are shown, for the viewer's list."""
+    plays = [*entry.protocol.plays(entry.submission.run.runs)]
     return [
-        (episode.task_id, run, int(outcome))
-        for (episode, run), outcome in zip(plays, entry.result.outcomes, strict=True)
+        (number + 1, plays[number][0].task_id, plays[number][1], int(entry.result.outcomes[number]))
+        for number in numbers
     ]
-
-
-def _pieces(row: Row) -> Iterator[bytes]:
-    """Yield the scripts that the viewer loads on demand, each with some episodes.
-
-    They are scripts and not JSON so that a page that is opened from a file can load them; each calls one function of
-    the viewer with text that JSON.parse reads.
-    """
-    env = _viewed(row.entry)
-    piece: list[dict[str, Any]] = []
-    number = 0
-    for recorded in stream_trajectories(row.folder / TRAJECTORIES_FILE):
-        piece.append(_shown(env, recorded))
-        if len(piece) == _CHUNK:
-            yield _script(number, piece)
-            piece, number = [], number + 1
-    if piece:
-        yield _script(number, piece)
-    if env is not None:
-        env.close()
-
-
-def _script(number: int, piece: list[dict[str, Any]]) -> bytes:
-    quoted = json.dumps(json.dumps(piece, separators=(",", ":")))
-    return f"piece({number}, {quoted.replace('<', chr(92) + 'u003c')});\n".encode()
-
-
-def _viewed(entry: Verified) -> gymnasium.Env[str, str] | None:
-    """Return the environment that shows the observations, or None if its data are not on this machine."""
-    try:
-        env = entry.protocol.make_env(render_mode="ansi")
-        env.reset(options={"task_id": entry.protocol.episodes[0].task_id})
-    except UsageError:
-        return None
-    return env
-
-
-def _shown(env: gymnasium.Env[str, str] | None, recorded: Trajectory) -> dict[str, Any]:
-    """Return what the viewer shows of an episode, as JSON values; what the environment shows is that of a replay.
-
-    Nothing is hashed and compared: the ledger says that it is what was recorded.
-    """
-    shown: dict[str, Any] = {"observations": None, "listed": [], "pictures": [], "task": ""}
-    if env is not None:
-        with suppress(UsageError):
-            shown = _replayed(env, recorded)
-    return shown | {
-        "task_id": recorded.task_id,
-        "seed": recorded.seed,
-        "run": recorded.run,
-        "success": recorded.success,
-        "actions": recorded.actions,
-        "reflections": recorded.reflections,
-        "rewards": recorded.rewards,
-    }
-
-
-def _replayed(env: gymnasium.Env[str, str], recorded: Trajectory) -> dict[str, Any]:
-    # The default picture only says the observation and the commands again.
-    draws = type(unwrap(env)).render is not NatLangEnv.render
-    texts: list[str] = []
-    listed: list[str] = []
-    pictures: list[str] = []
-    for observation, _, _, _, info in play_again(env, recorded):
-        texts.append(observation)
-        listed.append("\n".join(info["admissible_commands"]))
-        if draws:
-            pictures.append(str(env.render()))
-    return {
-        "observations": _shortened(texts),
-        "listed": _shortened(listed),
-        "pictures": _shortened(pictures),
-        "task": unwrap(env).task,
-    }
-
-
-def _shortened(texts: list[str]) -> list[tuple[int, str]]:
-    """Return each text as (what it shares with the beginning of the one before it, the rest).
-
-    An environment says most of its world again at every step; without this a page would hold megabytes. The shared
-    length counts UTF-16 units, as JavaScript does.
-    """
-    shortened: list[tuple[int, str]] = []
-    before = ""
-    for text in texts:
-        shared = _shared(before, text)
-        units = shared if text.isascii() else len(text[:shared].encode("utf-16-le")) // 2
-        shortened.append((units, text[shared:]))
-        before = text
-    return shortened
-
-
-def _shared(one: str, other: str) -> int:
-    """Return the number of characters that two texts begin with alike, by halving: slices compare at memory speed."""
-    if one == other:  # as lists of commands mostly are
-        return len(one)
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 @cache
 def _templates() -> Environment:
     environment = Environment(
-        loader=PackageLoader("leaderboard", "templates"),
+        loader=PackageLoader("leaderboard.site", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 import gymnasium
 
-from leaderboard.outside import Outside, View
+from leaderboard.audit.outside import Outside, View
 from natlang_envs.evaluation.playing import bounded
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.prompt import PathStep

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from leaderboard.git import git
-from leaderboard.rows import Row, Table
+from leaderboard.standings.rows import Row, Table
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.live import find_round
 from natlang_envs.evaluation.protocols import Protocol

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from leaderboard.rows import Row
 from leaderboard.schema import CHECKPOINTS
+from leaderboard.standings.rows import Row
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.published import FILES, published_files
 from natlang_envs.files import write_whole

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import metadata
 from pathlib import Path
 
-from leaderboard.badges import ADJUDICATIONS_FILE, BADGES_FILE
 from leaderboard.git import git
 from leaderboard.result import LEDGER_FILE
-from leaderboard.rows import Row, Table
+from leaderboard.standings.badges import ADJUDICATIONS_FILE, BADGES_FILE
+from leaderboard.standings.rows import Row, Table
 from natlang_envs.evaluation.protocols import Protocol
 
 _SPECIAL = str.maketrans({each: f"\\{each}" for each in "&%$#_{}"})

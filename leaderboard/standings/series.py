@@ -9,7 +9,7 @@ from itertools import groupby
 from statistics import fmean
 
 from leaderboard.result import Result
-from leaderboard.rows import Row
+from leaderboard.standings.rows import Row
 from leaderboard.verify import Verified
 from natlang_envs.evaluation.statistics import two_level_interval
 

@@ -1,6 +1,6 @@
 """Runs an entry's agent again on episodes that nobody could foresee, and compares what it does with the recording.
 
-The agent is in a process of its own that sees what a player sees, as text: see `leaderboard.outside`.
+The agent is in a process of its own that sees what a player sees, as text: see `leaderboard.audit.outside`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from leaderboard.games import CORES, Dealt, Place, Told
-from leaderboard.outside import PATIENCE, Outside, outside
+from leaderboard.audit.games import CORES, Dealt, Place, Told
+from leaderboard.audit.outside import PATIENCE, Outside, outside
 from leaderboard.rounds import check_committed_agent
 from leaderboard.schema import Submission
 from leaderboard.verify import beside_of, verify

@@ -1,7 +1,7 @@
 """The program that an audited agent runs in: it gets what a player sees as JSON, one object a line, and answers so.
 
-It is started as a file, by `leaderboard.outside`, where there is no leaderboard to import. Its arguments are the socket
-to answer at, the agent as `--agent` takes it, and the folders to import from.
+It is started as a file, by `leaderboard.audit.outside`, where there is no leaderboard to import. Its arguments are the
+socket to answer at, the agent as `--agent` takes it, and the folders to import from.
 """
 
 from __future__ import annotations

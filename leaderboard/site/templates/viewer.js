@@ -1,7 +1,7 @@
 "use strict";
 // Shows one recorded episode at a time. All text goes in as text, never as markup.
-const { chunk, index } = JSON.parse(document.getElementById("data").textContent);
-const episodes = new Array(index.length);
+const { index, episodes: total } = JSON.parse(document.getElementById("data").textContent);
+let episodes = null;
 const byId = (id) => document.getElementById(id);
 const list = byId("episode"), filter = byId("filter"), before = byId("before"), after = byId("after");
 
@@ -46,40 +46,36 @@ function listOf(commands) {
   return box;
 }
 
-function total(episode) {
-  return episode.rewards.reduce((sum, reward) => sum + reward, 0);
+// The episodes come as a script: a page opened from a file may load nothing else. It calls this function.
+window.pieces = async (packed) => {
+  if (!window.DecompressionStream) return tell("This browser is too old for the viewer. The recording itself is below.");
+  const bytes = Uint8Array.from(atob(packed), (each) => each.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  episodes = JSON.parse(await new Response(stream).text());
+  follow();
+};
+function load() {
+  const script = document.createElement("script");
+  script.src = "episodes.js";
+  document.head.append(script);
 }
 
-// Episodes come in pieces, as scripts: a page opened from a file may load no other kind.
-let wanted = -1;
-function piece(number, text) {
-  JSON.parse(text).forEach((each, offset) => { episodes[number * chunk + offset] = each; });
-  if (Math.floor(wanted / chunk) === number) show(wanted, step());
+function tell(text) {
+  byId("task").replaceChildren();
+  byId("steps").replaceChildren(element("li", "", text));
 }
-window.piece = piece;
-const asked = new Set();
 
 // A permalink: #episode=3&step=2, both from 1.
 const place = () => new URLSearchParams(location.hash.slice(1));
 const step = () => Number(place().get("step")) || 0;
 
 function show(position, at) {
-  wanted = position;
-  const episode = episodes[position];
-  if (episode === undefined) {
-    const number = Math.floor(position / chunk);
-    if (asked.has(number)) return;
-    asked.add(number);
-    const script = document.createElement("script");
-    script.src = `episodes-${number}.js`;
-    document.head.append(script);
-    byId("steps").replaceChildren(element("li", "", "Loading …"));
-    return;
-  }
+  if (episodes === null) return tell("Loading …");
+  const episode = episodes[position], number = index[position][0];
   const seen = observationsOf(episode), listed = whole(episode.listed), pictures = whole(episode.pictures);
   const rows = episode.actions.map((action, step) => {
     const link = element("a", "", `Step ${step + 1}`);
-    link.href = `#episode=${position + 1}&step=${step + 1}`;
+    link.href = `#episode=${number}&step=${step + 1}`;
     const row = element("li", at === step + 1 ? "at" : "", element("h3", "", link), seen[step]);
     if (pictures.length) row.append(element("pre", "picture", pictures[step]));
     if (listed.length) row.append(listOf(listed[step]));
@@ -94,7 +90,7 @@ function show(position, at) {
     return row;
   });
   const result = element("span", episode.success ? "success-text" : "failure-text", episode.success ? "Success" : "No success");
-  const numbers = ` after ${rows.length} step${rows.length === 1 ? "" : "s"}, return ${total(episode)}`;
+  const numbers = ` after ${rows.length} step${rows.length === 1 ? "" : "s"}, return ${episode.rewards.reduce((sum, reward) => sum + reward, 0)}`;
   rows.push(element("li", "", element("h3", "", "End"), seen[rows.length], element("p", "", result, numbers)));
   byId("steps").replaceChildren(...rows);
   byId("task").replaceChildren(episode.task);
@@ -112,26 +108,31 @@ function choose(position) {
 
 // Chooses the episode that the address names, or the first one.
 function follow() {
-  const named = Number(place().get("episode")) - 1;
-  const position = [...list.options].findIndex((each) => Number(each.value) === named);
+  const named = Number(place().get("episode"));
+  const position = [...list.options].findIndex((each) => index[Number(each.value)][0] === named);
   choose(Math.max(0, position));
+  const there = index.some(([number]) => number === named);
+  if (Number.isInteger(named) && named >= 1 && named <= total && !there) {
+    list.selectedIndex = -1;
+    tell(`Episode ${named} is not among those shown here. natlang-leaderboard show FOLDER ${named} prints it.`);
+  }
 }
 
 function fill() {
   const shown = { all: () => true, success: (success) => success, failure: (success) => !success }[filter.value];
-  const runs = index.some(([, run]) => run > 0);
+  const runs = index.some(([, , run]) => run > 0);
   list.replaceChildren();
-  index.forEach(([task, run, success], position) => {
+  index.forEach(([number, task, run, success], position) => {
     if (!shown(success)) return;
     const which = runs ? `, run ${run + 1}` : "";
-    list.add(new Option(`${success ? "✓" : "✗"} ${position + 1}. ${task}${which}`, String(position)));
+    list.add(new Option(`${success ? "✓" : "✗"} ${number}. ${task}${which}`, String(position)));
   });
   follow();
 }
 
 function go(position) {
   if (position < 0 || position >= list.options.length) return;
-  history.replaceState(null, "", `#episode=${Number(list.options[position].value) + 1}`);
+  history.replaceState(null, "", `#episode=${index[Number(list.options[position].value)][0]}`);
   choose(position);
 }
 document.addEventListener("keydown", (event) => {
@@ -146,3 +147,4 @@ before.addEventListener("click", () => go(list.selectedIndex - 1));
 after.addEventListener("click", () => go(list.selectedIndex + 1));
 byId("viewer").hidden = false;
 fill();
+load();

@@ -7,7 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from leaderboard.badges import (
+from leaderboard.copies import is_optimal_and_silent
+from leaderboard.git import git
+from leaderboard.result import LEDGER_FILE, Result, read_ledger, write_ledger
+from leaderboard.rounds import protocol_of
+from leaderboard.schema import one_line
+from leaderboard.standings.badges import (
     ADJUDICATIONS_FILE,
     BADGES_FILE,
     Adjudication,
@@ -15,13 +20,8 @@ from leaderboard.badges import (
     read_adjudications,
     read_badges,
 )
-from leaderboard.copies import is_optimal_and_silent
-from leaderboard.git import git
-from leaderboard.result import LEDGER_FILE, Result, read_ledger, write_ledger
-from leaderboard.rounds import protocol_of
-from leaderboard.rows import Row, Table
-from leaderboard.schema import one_line
-from leaderboard.series import folded
+from leaderboard.standings.rows import Row, Table
+from leaderboard.standings.series import folded
 from leaderboard.verify import MissingDataError, Verified, check_protocol, opened, verify
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.protocols import Protocol

@@ -10,9 +10,9 @@ from pathlib import Path
 from statistics import fmean
 
 from leaderboard.rounds import OPEN_FOR, ROUNDS_FILE, Commitment, commitments, read_rounds
-from leaderboard.rows import Row, Table
 from leaderboard.schema import today
-from leaderboard.standings import removed_entries
+from leaderboard.standings.rows import Row, Table
+from leaderboard.standings.tables import removed_entries
 from natlang_envs.evaluation.live import live_boards
 from natlang_envs.evaluation.statistics import Interval, difference_interval, over_rounds, paired_p
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from leaderboard.rows import Row, Table
 from leaderboard.schema import Track
+from leaderboard.standings.rows import Row, Table
 from natlang_envs.trajectory import stream_lines
 
 # A spreadsheet would run a cell that begins like this; a quote before it makes it text.

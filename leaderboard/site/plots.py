@@ -7,7 +7,7 @@ from math import ceil, floor, log10
 
 from markupsafe import Markup, escape
 
-from leaderboard.rows import Row
+from leaderboard.standings.rows import Row
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _BOTTOM, _TOP = 640, 280, 60, 24, 36, 12
 _UNITS = {0: "1", 3: "1 thousand", 6: "1 million", 9: "1 billion", 12: "1 trillion"}
