@@ -1,7 +1,6 @@
 """Where an edit lies: the statement that a test must reach to notice it, and the function whose code it changes."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast
