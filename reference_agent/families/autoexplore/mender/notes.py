@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from natlang_envs.autoexplore.changing.picking.episode import TESTS
 from natlang_envs.autoexplore.changing.picking.views import HERE, TEST
-from natlang_envs.repository.texts import UP, read_steps_left
+from natlang_envs.repository.texts import UP, steps_left
 from natlang_envs.repository.words import content_words
 from reference_agent.families.autoexplore.mender.code import Code
 
@@ -79,7 +79,7 @@ class Notes:
     def look(self, observation: str, commands: Sequence[str], action: str, feedback: str) -> None:
         """Take in what is seen after an action, `""` at the start."""
         head = observation.partition("\n# Last result\n")[0]
-        self.left, self.commands, self.steps = read_steps_left(head), commands, self.steps + 1
+        self.left, self.commands, self.steps = steps_left(head, "mender"), commands, self.steps + 1
         self.runs = int(head.partition("# Test runs left\n")[2].split()[0])
         if action == TEST:
             self._tested(feedback)
