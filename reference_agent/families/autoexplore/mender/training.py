@@ -21,7 +21,6 @@ from reference_agent.families.autoexplore.mender.judge import Judge, chosen
 from reference_agent.families.autoexplore.mender.notes import EDIT, FOLDER, PAGE, RUN, TEXT, Option
 
 _BATCH = 48
-_WHOLE = 4  # so many pages of the broken file are read before anything is tried
 _NEAR, _LINES = 30, 12  # so far away, and so many, are the other lines that a broken one is compared with
 _SCRIPTED, _OWN = 0.7, 0.5  # games in which the teacher reads the shown test first, and steps that the judge chooses
 
@@ -206,7 +205,6 @@ def right(env: AutoExploreChangeEnv, options: Sequence[Option]) -> list[int]:
     lines = {line for line, _ in mending}
     here = [(at, each) for at, each in enumerate(options) if each.path == bench.file]
     ways = (
-        [at for at, each in here if each.kind == PAGE and each.number <= _WHOLE],
         [at for at, each in here if each.kind == EDIT and (each.number, each.text) in mending],
         [at for at, each in here if each.kind == EDIT and each.number in lines],
         [at for at, each in here if each.kind == PAGE],
