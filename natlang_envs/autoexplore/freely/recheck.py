@@ -1,0 +1,96 @@
+"""Runs cells of listed tasks' tables again, in the sandbox with the lab's pytest, and compares the outcomes."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from natlang_envs.autoexplore.changing.making import edits_digest, unpack
+from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
+from natlang_envs.autoexplore.dataset.catalogue import repository_folder
+from natlang_envs.autoexplore.freely.testing import LIMITS, run_tests
+from natlang_envs.errors import UsageError
+from natlang_envs.sandbox import AutoExploreSandbox
+
+
+class Cell(NamedTuple):
+    """One edit of one task, and what its table says: the ids of the tests that fail then."""
+
+    task: str
+    number: int
+    file: str
+    text: str
+    failing: frozenset[str]
+
+
+class Difference(NamedTuple):
+    """A cell whose run in the sandbox ended otherwise: the tests that failed there alone, and in the table alone."""
+
+    cell: Cell
+    here: tuple[str, ...]
+    table: tuple[str, ...]
+
+
+def listed() -> list[tuple[Path, Path]]:
+    """Return the suite's own files of listed tasks, each behind the repository that it is of."""
+    changing = Path(__file__).parents[1] / "changing"
+    files = sorted((changing / "listed").glob("*/*.jsonl"))
+    return [(_repository(changing, each.stem), each) for each in files]
+
+
+def _repository(changing: Path, name: str) -> Path:
+    own = changing / "services" / name
+    return own if own.is_dir() else repository_folder(name)
+
+
+def recheck(root: Path, journal: Path, count: int, generator: random.Random) -> Iterator[Difference | None]:
+    """Run cells again; yield for each how it differs, or None.
+
+    Args:
+        root: The repository that the tasks are of.
+        journal: The tasks, as `making.make` writes them.
+        count: How many cells.
+        generator: Draws them.
+
+    Raises:
+        UsageError: The lab is not here, nothing isolates on this machine, or the tasks are of other files.
+    """
+    with AutoExploreSandbox(root, limits=LIMITS) as sandbox:
+        for tests, cell in _cells(root, journal, count, generator):
+            sandbox.reset()
+            sandbox.overlay.write(cell.file, cell.text.encode())
+            ends = run_tests(sandbox)
+            here = frozenset(each for each in tests if not ends.passed(each))
+            if here == cell.failing:
+                yield None
+            else:
+                yield Difference(cell, tuple(sorted(here - cell.failing)), tuple(sorted(cell.failing - here)))
+
+
+def _rows(journal: Path) -> list[dict[str, Any]]:
+    try:
+        return [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{journal} is no file of tasks ({error})") from None
+
+
+def _cells(root: Path, journal: Path, count: int, generator: random.Random) -> Iterator[tuple[list[str], Cell]]:
+    rows = _rows(journal)
+    tests: list[str] = rows[0]["tests"]
+    tasks = [row for row in rows if "table" in row]
+    if not tasks:
+        raise UsageError(f"{journal} holds no task with a table")
+    for _ in range(count):
+        row = generator.choice(tasks)
+        original = (root / row["file"]).read_bytes().decode()
+        text = apply(original, Edit(*(row[each] for each in Edit._fields)))
+        listed = edits(text)
+        if edits_digest(listed) != row["edits_digest"]:
+            raise UsageError(f"{root / row['file']} is not the file that the tasks of {journal} are of")
+        outcomes = unpack(row["table"])
+        number = generator.randrange(len(listed))
+        failing = frozenset(name for place, name in enumerate(tests) if outcomes[number] >> place & 1)
+        yield tests, Cell(row["id"], number, row["file"], apply(text, listed[number]), failing)
