@@ -166,6 +166,13 @@ class NatLangEnv(gymnasium.Env[str, str]):
         """Return the admissible commands that do not end the game as illegal (privileged knowledge)."""
         return self._admissible_commands()
 
+    def recorded_actions(self) -> list[str] | None:
+        """Return what an episode that has ended is recorded by, where the player's own actions may not do the same again.
+
+        Played from the task's start they end the episode alike; None, the default, where the player's actions do.
+        """
+        return None
+
     @classmethod
     def task_kinds(cls, task_id: str, **arguments: Any) -> dict[str, str]:
         """Return what kinds a task is of, for scores by kind, such as `{"Depth": "2"}`; none by default.

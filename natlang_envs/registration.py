@@ -15,6 +15,7 @@ _TAXI = "natlang_envs.dangerous_taxi.env:DangerousTaxiEnv"
 _TAXI_ARRAYS = "natlang_envs.dangerous_taxi.vector:DangerousTaxiVectorEnv"
 _EXPLORE = "natlang_envs.autoexplore.env:AutoExploreEnv"
 _SEARCH = "natlang_envs.autoexplore.searching.env:AutoExploreSearchEnv"
+_CHANGE_FREE = "natlang_envs.autoexplore.freely.env:AutoExploreChangeFreeEnv"
 _ALFWORLD = "natlang_envs.alfworld.env:ALFWorldEnv"
 
 
@@ -70,6 +71,13 @@ ENVIRONMENTS: tuple[Registration, ...] = (
         "Find the file of a repository that answers a question, by searching for words in all files.",
         {"order": "lines", "horizon": 15},
         baselines=(*PLANNED, "bm25", "first-hit", "first-hit-reader"),
+    ),
+    Registration(
+        "NatLang/AutoExplore-ChangeFree-v0",
+        _CHANGE_FREE,
+        "Mend tested code, or answer a question about tables with a program, by free editing in a sandbox.",
+        {"horizon": 40},
+        baselines=("random", "reference", "nothing"),
     ),
     _alfworld("ALFWorld-TomatoMicrowave", _TOMATO, "Find a tomato in a kitchen and put it into the microwave."),
     _alfworld("ALFWorld", {"horizon": 50}, "Do a household task: find things, clean, heat or cool them, place them."),

@@ -161,6 +161,7 @@ SPECIAL: dict[str, Callable[[], Agent]] = {
     "depth-first": _from("natlang_envs.autoexplore.search", "DepthFirstAgent"),
     "first-hit": _from("natlang_envs.autoexplore.searching.agents", "FirstHitAgent"),
     "first-hit-reader": _from("natlang_envs.autoexplore.searching.agents", "FirstHitReaderAgent"),
+    "nothing": _from("natlang_envs.autoexplore.freely.agents", "NothingAgent"),
     "expert": _from("natlang_envs.alfworld.expert", "ExpertAgent"),
 }
 

@@ -49,14 +49,12 @@ class CodeTask:
     shown: tuple[str, ...]
     issue: str
 
+    about = "code"
+
     @property
     def hidden(self) -> frozenset[tuple[str, str]]:
         """The files and functions of the tests that the player cannot see."""
         return frozenset(map(function_of, self.failing)) - frozenset(map(function_of, self.shown))
-
-    def solution(self) -> dict[str, bytes]:
-        """Return the sources that were broken, as they should be."""
-        return {file: subject_of(self).sources[file].encode() for file in dict.fromkeys(each[0] for each in self.pieces)}
 
     def folder(self) -> Path:
         """Return a folder with the broken repository as the player sees it, made at first use."""
@@ -121,7 +119,7 @@ def subject_of(task: CodeTask) -> Subject:
 @cache
 def code_tasks(split: str) -> Mapping[str, CodeTask]:
     """Return the code tasks of a split by their ids, in the order of the file."""
-    path = Path(__file__).parent / "tasks" / f"{split}.jsonl"
+    path = Path(__file__).parent / "made" / f"{split}.jsonl"
     return {each.id: each for each in read_tasks(path)} if path.exists() else {}
 
 
