@@ -43,10 +43,10 @@ class CopilotAgent:
 
 def _short(answer: str) -> str:
     """Return an answer that fits into an action: a long one gives way to the command in it."""
-    if len(answer) <= MAX_COMMAND_LENGTH // 6:
+    if len(answer) <= MAX_COMMAND_LENGTH:
         return answer
     reply = read_reply(escape_surrogates(answer[:MAX_REPLY]), (), FINAL["change"])
-    return answer[-MAX_COMMAND_LENGTH // 6 :] if reply.command is None else reply.command
+    return answer[-MAX_COMMAND_LENGTH:] if reply.command is None else reply.command
 
 
 def copilot_agent(model: str) -> CopilotAgent:

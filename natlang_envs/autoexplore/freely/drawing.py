@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
+from natlang_envs.autoexplore.freely.data_tasks import DataRules, DataTask, data_tasks
 from natlang_envs.autoexplore.freely.rules import Rules
 from natlang_envs.autoexplore.freely.scoring import CodeRules
 from natlang_envs.autoexplore.freely.tasks import CodeTask, code_tasks
@@ -44,11 +45,13 @@ class FreeTask(Protocol):
 
 def free_tasks(split: str) -> dict[str, FreeTask]:
     """Return the tasks of one split by their ids."""
-    return dict(code_tasks(split))
+    return {**code_tasks(split), **data_tasks(split)}
 
 
 def rules_of(task: FreeTask) -> Rules:
     """Return the rules of a task."""
+    if isinstance(task, DataTask):
+        return DataRules(task)
     assert isinstance(task, CodeTask)
     return CodeRules(task)
 
