@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from natlang_envs.autoexplore.changing.making import edits_digest, unpack
 from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
+from natlang_envs.autoexplore.changing.running import open_subject
 from natlang_envs.autoexplore.dataset.catalogue import repository_folder
 from natlang_envs.autoexplore.freely.testing import LIMITS, run_tests
 from natlang_envs.errors import UsageError
@@ -80,6 +81,9 @@ def _rows(journal: Path) -> list[dict[str, Any]]:
 def _cells(root: Path, journal: Path, count: int, generator: random.Random) -> Iterator[tuple[list[str], Cell]]:
     rows = _rows(journal)
     tests: list[str] = rows[0]["tests"]
+    files = sorted({each.partition("::")[0] for each in tests})
+    if open_subject(root, files).digest != rows[0]["repository"]:
+        raise UsageError(f"{root} is not the repository that the tasks of {journal} are of")
     tasks = [row for row in rows if "table" in row]
     if not tasks:
         raise UsageError(f"{journal} holds no task with a table")
@@ -89,7 +93,7 @@ def _cells(root: Path, journal: Path, count: int, generator: random.Random) -> I
         text = apply(original, Edit(*(row[each] for each in Edit._fields)))
         listed = edits(text)
         if edits_digest(listed) != row["edits_digest"]:
-            raise UsageError(f"{root / row['file']} is not the file that the tasks of {journal} are of")
+            raise UsageError(f"{journal} lists other edits than this version does: make its tasks again")
         outcomes = unpack(row["table"])
         number = generator.randrange(len(listed))
         failing = frozenset(name for place, name in enumerate(tests) if outcomes[number] >> place & 1)
