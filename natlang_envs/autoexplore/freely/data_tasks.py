@@ -39,7 +39,22 @@ _ASKED: dict[Form, str] = {
 _SECONDS = 10  # of one run of a program
 _OTHER_TABLES = 2
 _MOST_SEEDS = 100
-_KEYS = {"name", "split", "form", "text", "table", "with", "derive", "where", "value", "by", "order", "first", "mark", "cases"}
+_KEYS = {
+    "name",
+    "split",
+    "form",
+    "text",
+    "table",
+    "with",
+    "derive",
+    "where",
+    "value",
+    "by",
+    "order",
+    "first",
+    "mark",
+    "cases",
+}
 _RERUN = """
 import json, os, subprocess, sys
 with open(sys.argv[1]) as file:
@@ -138,7 +153,9 @@ class DataRules(Rules):
             found = _run(sandbox, self._output, [{}, *others])
         wanted = [_answer(self._task), *(_answer(self._task, each) for each in others)]
         if [None if each is None else _read(self._task, each) for each in found] != wanted:
-            return Verdict("unsolved", f"Run again over the tables, or over tables with other rows, {PROGRAM} does not answer.")
+            return Verdict(
+                "unsolved", f"Run again over the tables, or over tables with other rows, {PROGRAM} does not answer."
+            )
         return Verdict("solved", "The answer is right, also where the tables have other rows.")
 
 
@@ -163,7 +180,9 @@ def other_tables(task: DataTask) -> list[dict[str, str]]:
     seeds = (
         {task.question.table: fewer}
         for seed in islice(count(1), _MOST_SEEDS)
-        if answer(task.question, {**texts, task.question.table: (fewer := fewer_rows(texts[task.question.table], seed))})
+        if answer(
+            task.question, {**texts, task.question.table: (fewer := fewer_rows(texts[task.question.table], seed))}
+        )
         != right
     )
     found = list(islice(seeds, _OTHER_TABLES))

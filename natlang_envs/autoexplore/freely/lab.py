@@ -69,7 +69,9 @@ def lab() -> Path:
     if not folder.is_dir():
         others = sorted(each.name for each in folder.parent.glob("pytest-*"))
         there = f"; {others[0]} is there, for another version" if others else ""
-        raise UsageError(f"the lab {folder.name} is not here (pytest, to run tests with){there}: run natlang data fetch lab")
+        raise UsageError(
+            f"the lab {folder.name} is not here (pytest, to run tests with){there}: run natlang data fetch lab"
+        )
     problem = _looked_through(folder)
     if problem:
         raise UsageError(f"{problem}: run natlang data fetch lab, which makes it anew")

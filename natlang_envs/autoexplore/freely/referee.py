@@ -4,7 +4,7 @@ The first imports nothing of the repository. It reads a ticket that only the cal
 the processes that it starts, and begins its one line of output with the ticket. The second runs pytest, from the lab,
 and the code under test with it: what that process says of a test can be forged there, and nowhere else.
 
-    python -c CODE TICKET LAB SECONDS ARGUMENTS…
+    python -c CODE TICKET LAB SECONDS ARGUMENTS...
 """
 
 from __future__ import annotations

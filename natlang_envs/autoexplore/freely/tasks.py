@@ -96,7 +96,10 @@ def contents(task: CodeTask) -> dict[str, bytes]:
 
 def test_files(task: CodeTask) -> dict[str, str]:
     """Return the files of all tests, whole."""
-    return {file: (task.root / file).read_text(encoding="utf-8") for file in dict.fromkeys(function_of(each)[0] for each in task.tests)}
+    return {
+        file: (task.root / file).read_text(encoding="utf-8")
+        for file in dict.fromkeys(function_of(each)[0] for each in task.tests)
+    }
 
 
 @cache

@@ -27,6 +27,9 @@ _SUSPECT = frozenset(
 
 def suspect_words(before: str, after: str) -> set[str]:
     """Return the words of a changed source that it did not have and a person should look at."""
-    # Python reads a name in letters of another width as if they were plain ones.
-    words = set(_WORD.findall(unicodedata.normalize("NFKC", after)))
-    return (words - set(_WORD.findall(before))) & _SUSPECT
+    return (_words(after) - _words(before)) & _SUSPECT
+
+
+def _words(text: str) -> set[str]:
+    """Return the words of a text; Python reads a name in letters of another width as if they were plain ones."""
+    return set(_WORD.findall(unicodedata.normalize("NFKC", text)))

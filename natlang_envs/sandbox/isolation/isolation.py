@@ -218,7 +218,9 @@ class Bubblewrap(Isolation):
             layer = files.layer(owner)
         command = [*limited(limits, root, cwd if layer else None), *command]
         with _starting():
-            started = Namespaces(self.program, arguments(root, size, cwd, limits, layer, files.packages, files.beside), command)
+            started = Namespaces(
+                self.program, arguments(root, size, cwd, limits, layer, files.packages, files.beside), command
+            )
         place = Path(f"{started.root}{LAYERS}/{UPPER}") if layer else started.root / "work"
         with started, opening(place, _FOLDER) as work:
             with _copying():

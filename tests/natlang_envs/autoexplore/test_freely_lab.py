@@ -31,10 +31,9 @@ pytest.importorskip("unearth")
 SERVICES = Path(natlang_envs.__file__).parent / "autoexplore" / "changing" / "services"
 SHOP: dict[str, bytes | str] = {
     "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\n",
-    "prices.py": "def total(prices, taken=0):\n    if len(prices) > 2:\n        prices = prices[1:]\n    return sum(prices) - taken\n",
-    "tests/test_prices.py": "from prices import total\n\n\ndef test_two():\n    assert total([1, 2]) == 3\n\n\n"
-    "def test_three():\n    assert total([1, 2, 3]) == 5\n\n\ndef test_taken():\n    assert total([5], 2) == 3\n\n\n"
-    "def test_none():\n    assert total([]) == 0\n",
+    "prices.py": "def left(price, taken):\n    return price - taken\n",
+    "tests/test_prices.py": "from prices import left\n\n\ndef test_two():\n    assert left(5, 2) == 3\n\n\n"
+    "def test_four():\n    assert left(9, 4) == 5\n\n\ndef test_none():\n    assert left(0, 0) == 0\n",
 }
 
 
@@ -87,7 +86,9 @@ def test_the_lab_is_fetched_whole_and_compiled(index: Index) -> None:
 
 
 def test_a_lab_that_is_not_here_is_asked_for_in_one_line(index: Index) -> None:
-    with pytest.raises(UsageError, match=r"the lab \S+ is not here \(pytest, to run tests with\): run natlang data fetch lab$"):
+    with pytest.raises(
+        UsageError, match=r"the lab \S+ is not here \(pytest, to run tests with\): run natlang data fetch lab$"
+    ):
         lab.lab()
 
 
@@ -136,7 +137,7 @@ def test_tables_are_as_the_sandbox_runs_them_and_a_wrong_cell_is_found(tmp_path:
     (found,) = recheck(tmp_path / "shop", journal, 1, random.Random(1))
     assert found is not None
     assert {*found.here, *found.table} == {"tests/test_prices.py::test_two"}
-    (tmp_path / "shop" / "prices.py").write_text("def total(prices):\n    return sum(prices)\n")
+    (tmp_path / "shop" / "prices.py").write_text("def left(price):\n    return price\n")
     with pytest.raises(UsageError, match="is not the repository that the tasks of"):
         list(recheck(tmp_path / "shop", journal, 1, random.Random(1)))
 
