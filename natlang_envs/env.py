@@ -167,9 +167,9 @@ class NatLangEnv(gymnasium.Env[str, str]):
         return self._admissible_commands()
 
     def recorded_actions(self) -> list[str] | None:
-        """Return what an episode that has ended is recorded by, where the player's own actions may not do the same again.
+        """Return what stands in a recording for the actions of an episode that has ended.
 
-        Played from the task's start they end the episode alike; None, the default, where the player's actions do.
+        Played from the task's start they end it alike. None, the default: the player's own actions do that.
         """
         return None
 

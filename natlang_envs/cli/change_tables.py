@@ -13,7 +13,7 @@ from natlang_envs.errors import UsageError
 
 
 def check_tables(count: int, tables: Path | None, repository: Path | None, labels: Path | None) -> None:
-    """Run random edits again, spread over the files of tasks, and say where a table differs.
+    """Run random edits again, spread over the files of tasks, and say where a run here and a table there differ.
 
     Raises:
         UsageError: The options do not fit, the lab is not here, or nothing isolates on this machine.
@@ -34,8 +34,10 @@ def check_tables(count: int, tables: Path | None, repository: Path | None, label
                 progress.advance(bar)
                 found += [each] if each is not None else []
     for cell, here, table in found:
-        said = f"fails in the sandbox alone: {', '.join(here) or 'nothing'}; in the table alone: {', '.join(table) or 'nothing'}"
-        typer.echo(f"task {cell.task}, edit {cell.number} of {cell.file}: {said}")
+        alone = (
+            f"{', '.join(tests) or 'nothing'} fails {where}" for tests, where in ((here, "here"), (table, "there"))
+        )
+        typer.echo(f"task {cell.task}, edit {cell.number} of {cell.file}: {' alone, '.join(alone)} alone")
     if found:
         typer.echo(f"{len(found)} of {count} edits differ.")
         raise typer.Exit(1)

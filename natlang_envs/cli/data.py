@@ -61,7 +61,7 @@ def list_command() -> None:
 
 @data_app.command("fetch")
 def fetch_command(names: Names = None) -> None:
-    """Fetch repositories and the lab from the packaging index that pip is set to; verified, and only what is not here."""
+    """Fetch repositories and the lab from the packaging index that pip is set to: verified, and what is not here."""
     entries = _entries(names)
     missing = [each for each in entries if not each.is_cached]
     typer.echo(f"{len(entries) - len(missing)} of {len(entries)} are in {cache_folder()}.")

@@ -41,8 +41,9 @@ def program(task: DataTask) -> str:
     names = [*question.by, question.value_name]
     if question.by:
         lines.append(
-            f"keys = sorted({{tuple(row[name] for name in {question.by!r}) for row in rows}})\nfound = []\nfor key in keys:\n"
-            f"    group = [row for row in rows if tuple(row[name] for name in {question.by!r}) == key]\n"
+            f"def key_of(row):\n    return tuple(row[name] for name in {question.by!r})\n\n\n"
+            "found = []\nfor key in sorted({key_of(row) for row in rows}):\n"
+            "    group = [row for row in rows if key_of(row) == key]\n"
             f"    found.append((*key, {value}))\n"
         )
         if question.order == "value":
@@ -59,8 +60,6 @@ def program(task: DataTask) -> str:
     else:
         encoding = {"x": {"field": names[0]}, "y": {"field": names[-1]}}
         lines.append(f"    values = [dict(zip({names!r}, row)) for row in found]\n")
-        lines.append(
-            f"    file.write(json.dumps({{'mark': {task.mark!r}, 'encoding': {encoding!r}, 'data': {{'values': values}}}}, "
-            "ensure_ascii=False))\n"
-        )
+        lines.append(f"    chart = {{'mark': {task.mark!r}, 'encoding': {encoding!r}, 'data': {{'values': values}}}}\n")
+        lines.append("    file.write(json.dumps(chart, ensure_ascii=False))\n")
     return "".join(lines)

@@ -10,14 +10,13 @@ import csv
 import io
 import json
 import secrets
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, Literal, cast
-
-import tomllib
 
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, repository_folder
 from natlang_envs.autoexplore.freely.rules import Rules, Verdict
@@ -33,8 +32,8 @@ OUTPUTS: dict[Form, str] = {"figure": "answer.txt", "table": "answer.csv", "char
 _ASKED: dict[Form, str] = {
     "figure": "writes the number, and nothing else, to answer.txt",
     "table": "writes a CSV file answer.csv with the columns {columns}, a line with these names first",
-    "chart": 'writes a chart as Vega-Lite JSON to answer.vl.json: the mark "{mark}", the field {x} on x and {y} on y, and the '
-    "rows inline, in data.values",
+    "chart": 'writes a chart as Vega-Lite JSON to answer.vl.json: the mark "{mark}", the field {x} on x and {y} on y, '
+    "and the rows inline, in data.values",
 }
 _SECONDS = 10  # of one run of a program
 _OTHER_TABLES = 2
@@ -69,8 +68,9 @@ for changed in tables:
         os.unlink(output)
     null = subprocess.DEVNULL
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    pipes = {"stdin": null, "stdout": null, "stderr": null}
     try:
-        subprocess.run([sys.executable, "-s", "-B", program], stdin=null, stdout=null, stderr=null, timeout=seconds, env=environment)
+        subprocess.run([sys.executable, "-s", "-B", program], **pipes, timeout=seconds, env=environment)
         with open(output, newline="", encoding="utf-8") as file:
             said.append(file.read(1 << 16))
     except (OSError, ValueError, subprocess.TimeoutExpired):

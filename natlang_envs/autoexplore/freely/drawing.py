@@ -61,10 +61,10 @@ class FreeTasks(TaskList):
 
     def __init__(self, split: str) -> None:
         check_split(split)
-        self._all = {id: (each, name) for name in _SPLITS for id, each in free_tasks(name).items()}
+        self._all = {each.id: (each, name) for name in _SPLITS for each in free_tasks(name).values()}
         super().__init__("", (), "all")
         self.split = split
-        self.pool = tuple(id for id, (_, name) in self._all.items() if split in ("all", name))
+        self.pool = tuple(each.id for each, name in self._all.values() if split in ("all", name))
         self._known = frozenset(self._all)
 
     def check(self, task_id: str) -> None:

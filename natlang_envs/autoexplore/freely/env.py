@@ -23,7 +23,7 @@ HORIZON = 40
 TEST = "test"
 COMMANDS = {
     TEST: "checks what you have so far, as the task says, on a copy.",
-    WORD: '["PATH", START, END, "TEXT"] puts TEXT in the place of these characters of a file (an entry is recorded so).',
+    WORD: '["PATH", START, END, "TEXT"] puts TEXT in the place of these characters of a file.',
 }
 _MOST_SHOWN = 1 << 18  # characters of an observation
 _CHARACTERS = 6_000  # of what a command printed
@@ -43,8 +43,8 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
 
     ## Action Space
     `CommandText` of up to 4,096 characters: any command of the copilot (`cd`, `ls`, `cat`, `grep`, `find`, `echo TEXT >
-    FILE`, here-documents, `python`, `pip`, …), `test`, `patch` and `exit`. Listed are `ls`, `test`, `cd` and `cat` for
-    what is here, and `exit`, at most 40. In longer answers the command is found as the copilot finds it.
+    FILE`, here-documents, `python`, `pip`, …), `test`, `patch` and `exit`. Listed are what needs no process: `ls`, `cd`
+    and `cat` for what is here, and `exit`, at most 40. In longer answers the command is found as the copilot finds it.
 
     `test` runs the tests that can be seen, or the program again, on a copy. `patch ["PATH", START, END, "TEXT"]` puts a
     text in the place of some characters of a file that counts.
@@ -70,8 +70,8 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
     - `horizon`: 40 steps.
     - `render_mode`: `"ansi"` or None.
 
-    It needs Linux with bubblewrap, and the lab (`natlang data fetch lab`). There is no way to play it without isolation:
-    unfenced, programs find the originals.
+    It needs Linux with bubblewrap, and the lab (`natlang data fetch lab`). It cannot be played without isolation:
+    programs that nothing confines find the originals.
 
     ## Version History
     - v0: initial version.
@@ -130,7 +130,7 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
         ways = [f"cd {quote(f'./{name}' if name.startswith('-') else name)}" for name in here.folders]
         ways += ["cd .."] if self._copilot.sandbox.cwd else []
         reads = [f"cat {quote(f'./{name}' if name.startswith('-') else name)}" for name in here.files]
-        return ("ls", TEST, *[*ways, *reads][: MAX_COMMANDS - 3], EXIT)
+        return ("ls", *[*ways, *reads][: MAX_COMMANDS - 2], EXIT)
 
     def _get_state(self) -> tuple[Any, ...]:
         turns = tuple((each.command, each.reasoning, tuple(each.result)) for each in self._copilot.turns)

@@ -46,7 +46,7 @@ def _of_function(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[s
         node = waiting.pop()
         for name in ("body", "orelse", "finalbody"):
             block = cast("list[ast.stmt]", getattr(node, name, None) or [])
-            for statement in block if isinstance(block, list) else []:
+            for statement in block:
                 if not isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
                     yield from _of_statement(statement, block, lines)
                     waiting.append(statement)

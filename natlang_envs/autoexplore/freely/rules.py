@@ -27,7 +27,7 @@ class Rules(Protocol):
     """The rules of one task."""
 
     def before(self) -> Mapping[str, str]:
-        """Return the files that may differ at the end, as they are at the start: nothing for a file that is not there."""
+        """Return the files that may differ at the end, as they are at the start; one that is not there is empty."""
         ...
 
     def check(self, sandbox: AutoExploreSandbox) -> CommandResult:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from natlang_envs.autoexplore.freely.lab import INSIDE, lab
 from natlang_envs.sandbox import AutoExploreSandbox, Limits
@@ -88,5 +88,5 @@ def _rows(said: str) -> list[dict[str, Any]]:
         except (ValueError, RecursionError):
             continue
         if isinstance(row, dict):
-            rows.append(row)
+            rows.append(cast("dict[str, Any]", row))
     return rows

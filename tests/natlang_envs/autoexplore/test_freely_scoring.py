@@ -231,7 +231,7 @@ def test_a_right_change_with_words_that_look_into_the_run_is_set_aside(task: Cod
     "added",
     [
         "import pytest", "import gc", "import os\nos._exit(0)", "from sys import modules", "open('/opt/lab/x')",
-        "\uff47\uff43.collect()", "getattr(x, 'a' + 'b')", "# -*- coding: rot13 -*-", "class A:\n    def __eq__(s, o): ...",
+        "\uff47\uff43.collect()", "getattr(x, 'a' + 'b')", "# -*- coding: rot13 -*-", "class A:\n    __eq__ = 1",
     ],
 )  # fmt: skip
 def test_words_are_found_in_any_spelling_that_python_reads(added: str) -> None:
