@@ -8,6 +8,7 @@ together share the work on every batch.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from math import ceil
@@ -105,6 +106,29 @@ def fine_tune_policy(
     with training(folder, model, job="policy", examples=digest_all(shown), config=config, seed=seed, reflect=reflect):
         _tune(model, shown, _policy_losses(model, reflect, config, rng), config, [rng], seed, report, folder)
     return model
+
+
+def choice_accuracy(
+    policy: LanguageModel, examples: Sequence[Example], reflect: bool = True, most: int = 64
+) -> tuple[float, float, int]:
+    """Return how often the likeliest command is the taught one, how often chance is right, and the number of examples.
+
+    Chance draws a command, or always says the most frequent one, whichever is right more often. The policy is asked as
+    in play, labels in order, about at most `most` examples that are `shown`, evenly spread.
+    """
+    shown = [each for each in examples if each.shown]
+    asked = shown[:: max(1, -(-len(shown) // most))]
+    choices = [policy.list_actions(each.commands, None) for each in asked]
+    prompts = [
+        policy.ask(each.state, each.reflection if reflect else None, listed)
+        for each, listed in zip(asked, choices, strict=True)
+    ]
+    with torch.no_grad():
+        logits = policy.choice_logits(prompts, [[choice.label for choice in listed] for listed in choices])
+    taught = [each.commands.index(each.action) for each in asked]
+    right = sum(int(best) == target for best, target in zip(logits.argmax(dim=1), taught, strict=True))
+    drawn, same = sum(1 / len(each.commands) for each in asked), max(Counter(each.action for each in asked).values())
+    return right / len(asked), max(drawn, same) / len(asked), len(asked)
 
 
 def _check(model: LanguageModel, config: SFTConfig, role: str, one_model: bool) -> None:

@@ -56,8 +56,9 @@ def reproduce(plan: Plan, jobs: int, report: Report, done: Callable[[Cell], None
         for cell in plan.cells:
             if cell.config is not None:
                 claim(cell.config, cell.folder)  # a preset that differs shows now, not in an hour
-        # The longest first, so that no process is left alone with it at the end.
-        missing = sorted((cell for cell in plan.cells if not _is_whole(cell)), key=lambda cell: -cell.iterations)
+        # The longest first, so that no process is left alone with it at the end; one process shows its figures early.
+        order = 1 if jobs == 1 else -1
+        missing = sorted((cell for cell in plan.cells if not _is_whole(cell)), key=lambda cell: order * cell.iterations)
         for cell in filter(_is_whole, plan.cells):
             done(cell)
         if jobs == 1:

@@ -15,6 +15,7 @@ before RL: with a shared folder, OUT holds links to the stages that have its set
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -37,11 +38,16 @@ from reference_agent.run import stages
 from reference_agent.run.config import Config
 from reference_agent.run.idle import idle_policy, idle_rl, without
 from reference_agent.run.stages import claim, link_stage, load_player, new_player, start_model
-from reference_agent.sft import fine_tune_both, fine_tune_policy, fine_tune_reflector
+from reference_agent.sft import choice_accuracy, fine_tune_both, fine_tune_policy, fine_tune_reflector
 from reference_agent.teachers.chat import chat_options
 from reference_agent.teachers.choose import CHAT, make_teacher
 
 _LAST = "or set model.gradient_checkpointing = true"  # what to do where even a small batch is too large
+_AT_CHANCE = (
+    "after its fine-tuning the policy chooses the taught command in %.0f%% of its examples, chance in %.0f%%: take "
+    "more steps in sft_policy, or set head = 'saycan', by which a pretrained model follows a reflection"
+)
+_log = logging.getLogger(__name__)
 _Maker = Callable[[Path], LanguageModel]  # makes a player out of D, with checkpoints in a folder
 
 
@@ -163,7 +169,15 @@ def _make_policy(config: Config, out: Path, examples: Sequence[Example], report:
         return model
     rest = (config.seed, lambda step, loss: report("policy", step, settings.steps, loss), steps, config.reflect)
     with memory_advice("in the policy's SFT", f"set or lower sft_policy.microbatch, {_LAST}"):
-        return fine_tune_policy(model, with_shown(examples, config.collect), settings, *rest)
+        shown = with_shown(examples, config.collect)
+        policy = fine_tune_policy(model, shown, settings, *rest)
+        accuracy, chance, asked = choice_accuracy(policy, shown, config.reflect)
+    if processes.number() == 0:
+        report("accuracy", asked, asked, accuracy)
+        report("chance", asked, asked, chance)
+        if accuracy <= chance + 2 * (chance * (1 - chance) / asked) ** 0.5:
+            _log.warning(_AT_CHANCE, 100 * accuracy, 100 * chance)
+    return policy
 
 
 def _reinforced(config: Config, out: Path, report: Report) -> tuple[LanguageModel, list[Row]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,11 +21,13 @@ from reference_agent.algorithms.methods import compared, grpo, leave_one_out, rl
 from reference_agent.algorithms.policy_gradient import Learner, Update, centred, choices, differ, scaled
 from reference_agent.collection import Example
 from reference_agent.models.language_model import LanguageModel
-from reference_agent.models.saycan import WritingPolicy
+from reference_agent.models.saycan import SayCanPolicy, WritingPolicy
 from reference_agent.players import decide
 from reference_agent.rollout import Episode
+from reference_agent.run import pipeline
 from reference_agent.run.config import ModelConfig, PolicySFTConfig
-from reference_agent.sft import fine_tune_policy
+from reference_agent.sft import choice_accuracy, fine_tune_policy
+from tests.reference_agent.conftest import quick_config
 from tests.reference_agent.test_algorithms import episode, learner_of
 from tests.support.corridor import Corridor
 
@@ -221,3 +224,30 @@ def test_settings_that_a_head_cannot_have_are_refused_in_the_library_too(
         fine_tune_policy(writing, examples, PolicySFTConfig(steps=1, smoothing=0.1))
     with pytest.raises(UsageError, match=r"rl\.entropy has no effect on a policy that writes"):
         reinforce(writing, None, Stage(here, 1), RLConfig(batch=4, entropy=0.1))
+
+
+@pytest.mark.parametrize("head", ["labels", "saycan"])
+def test_a_fine_tuned_policys_accuracy_stands_beside_that_of_chance(
+    model: LanguageModel, examples: list[Example], head: str
+) -> None:
+    policy = model.copy() if head == "labels" else SayCanPolicy(model.copy())
+    if head == "saycan":
+        fine_tune_policy(policy, examples, PolicySFTConfig(steps=10, batch=4, learning_rate=1e-2), reflect=False)
+    accuracy, chance, asked = choice_accuracy(policy, examples, reflect=False, most=10)
+    shown = [each for each in examples if each.shown]
+    shown = shown[:: -(-len(shown) // 10)]
+    played = decide(policy, None, [each.state for each in shown], [each.commands for each in shown], None)
+    right = [each.action == taken.command(each.commands) for each, taken in zip(shown, played, strict=True)]
+    assert (accuracy, asked) == (sum(right) / len(right), len(right))
+    actions = [each.action for each in shown]
+    assert chance == max(map(actions.count, actions)) / len(actions) > 1 / 6, "the taxi lists six commands"
+
+
+def test_a_policy_at_chance_after_its_fine_tuning_is_said(out: Path, caplog: pytest.LogCaptureFixture) -> None:
+    told: list[str] = []
+    blind = ("reflect=false", "sft_policy.doubt=0", "sft_policy.steps=1", "sft_policy.learning_rate=1e-9")
+    config = quick_config(*blind)
+    pipeline.train(config, out, lambda stage, *_: told.append(stage))
+    assert [each for each in dict.fromkeys(told) if each != "collect"][-4:] == ["policy", "accuracy", "chance", "rl"]
+    (said,) = [each for each in caplog.messages if "chooses the taught command" in each]
+    assert said.endswith("or set head = 'saycan', by which a pretrained model follows a reflection")

@@ -114,7 +114,7 @@ def test_weights_that_are_not_finite_are_in_no_checkpoint_and_in_no_player(
 def test_training_makes_every_room_of_the_run_and_an_agent(out: Path) -> None:
     seen: set[str] = set()
     policy = train(quick_config("warmup.seed=9", stages=(2, 1)), out, lambda stage, *_: seen.add(stage))
-    assert seen == {"labels", "directions", "collect", "reflector", "policy", "rl"}
+    assert seen == {"labels", "directions", "collect", "reflector", "policy", "accuracy", "chance", "rl"}
     assert policy == out / "policy"
     curve = json.loads((out / "curve.json").read_text())
     assert [(row["stage"], row["iteration"]) for row in curve] == [(0, 1), (0, 2), (1, 1)]
