@@ -12,11 +12,11 @@ _SUSPECT = frozenset(
         # what runs the tests
         "pytest _pytest pluggy unittest mock doctest conftest TestReport runtest /opt lab",
         # ways to modules, frames and objects of others, and to code made of text
-        "modules gc inspect ctypes cffi importlib builtins __builtins__ __import__ exec eval compile marshal pickle",
-        "runpy globals locals vars getattr setattr delattr __dict__ __getattribute__ __setattr__ __class__ __bases__",
-        "__mro__ __subclasses__ __globals__ __code__ __closure__ __defaults__ _getframe currentframe f_back f_globals",
-        "f_locals tb_frame gi_frame cr_frame __traceback__ settrace setprofile monitoring addaudithook meta_path path_hooks",
-        "attrgetter methodcaller",
+        "modules gc inspect ctypes cffi importlib builtins __builtins__ __import__ exec eval compile marshal",
+        "pickle runpy globals locals vars getattr setattr delattr __dict__ __getattribute__ __setattr__ __class__",
+        "__bases__ __mro__ __subclasses__ __globals__ __code__ __closure__ __defaults__ _getframe currentframe",
+        "f_back f_globals f_locals tb_frame gi_frame cr_frame __traceback__ settrace setprofile monitoring",
+        "addaudithook meta_path path_hooks attrgetter methodcaller",
         # ways to end or outlive a run
         "_exit abort atexit kill fork forkpty execv execve posix_spawn signal subprocess multiprocessing threading",
         "_thread faulthandler excepthook unraisablehook",
