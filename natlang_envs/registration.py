@@ -15,6 +15,7 @@ _TAXI = "natlang_envs.dangerous_taxi.env:DangerousTaxiEnv"
 _TAXI_ARRAYS = "natlang_envs.dangerous_taxi.vector:DangerousTaxiVectorEnv"
 _EXPLORE = "natlang_envs.autoexplore.env:AutoExploreEnv"
 _SEARCH = "natlang_envs.autoexplore.searching.env:AutoExploreSearchEnv"
+_CHANGE = "natlang_envs.autoexplore.changing.picking.env:AutoExploreChangeEnv"
 _CHANGE_FREE = "natlang_envs.autoexplore.freely.env:AutoExploreChangeFreeEnv"
 _ALFWORLD = "natlang_envs.alfworld.env:ALFWorldEnv"
 
@@ -49,6 +50,12 @@ def _explore(name: str, depth: int | None, summary: str) -> Registration:
     return Registration(f"NatLang/{name}-v0", _EXPLORE, summary, {"depth": depth, "horizon": 15})
 
 
+def _change(name: str, start: str, summary: str) -> Registration:
+    kwargs = {"start": start, "horizon": 30}
+    baselines = (*PLANNED, "nothing", "random-edit", "spectrum")
+    return Registration(f"NatLang/AutoExplore-{name}-v0", _CHANGE, summary, kwargs, baselines=baselines)
+
+
 def _alfworld(name: str, kwargs: dict[str, Any], summary: str) -> Registration:
     baselines = ("random", "reference", "expert")
     return Registration(f"NatLang/{name}-v0", _ALFWORLD, summary, kwargs, baselines=baselines)
@@ -72,6 +79,9 @@ ENVIRONMENTS: tuple[Registration, ...] = (
         {"order": "lines", "horizon": 15},
         baselines=(*PLANNED, "bm25", "first-hit", "first-hit-reader"),
     ),
+    _change("Change", "repository", "Mend what an issue reports, by one edit of any source; tests judge it."),
+    _change("ChangeFile", "file", "Mend what an issue reports, by one edit; the broken file is open."),
+    _change("ChangeLine", "line", "Mend what an issue reports, by one edit; the broken line is open."),
     _alfworld("ALFWorld-TomatoMicrowave", _TOMATO, "Find a tomato in a kitchen and put it into the microwave."),
     _alfworld("ALFWorld", {"horizon": 50}, "Do a household task: find things, clean, heat or cool them, place them."),
 )

@@ -1,14 +1,14 @@
 """AutoExplore: find the file of a repository that answers a question.
 
 env, episode     the environment, and the rules of one episode
-asking           what its two kinds of environments share
+asking           what its kinds of environments share
 tasks            questions and their answers: embedded, labelled, or your own
 search           the walk of a search, from which baseline agents are made
 baselines        BM25 and depth-first search
 protocols        writes the evaluation protocols
 searching/       AutoExplore-Search: a search command in place of folders
 agent_driver     an agent of the suite in the place of the copilot's person
-changing/        makes tasks of broken code from a repository with tests
+changing/        AutoExplore-Change: mend broken code; makes its tasks from a repository with tests
 dataset/         the labelled dataset: fetching, labels, checks
 
 The repository's index, the sandbox and the copilot are packages of their own; their public names stand here, too.

@@ -1,20 +1,34 @@
-"""What AutoExplore and AutoExplore-Search share as environments: a question, and an episode that answers commands."""
+"""What AutoExplore's kinds of environments share: a question, and an episode that answers commands."""
 
 from __future__ import annotations
 
 from typing import Any, Generic, Protocol, TypeVar
 
 from natlang_envs.autoexplore.episode import GOAL_REWARD
-from natlang_envs.autoexplore.tasks import FAMILY, ExploreTask, ExploreTasks, kinds_of_task
+from natlang_envs.autoexplore.tasks import FAMILY, kinds_of_task
 from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.repository.texts import EXIT, MAX_COMMANDS, check_budget, max_observation
+from natlang_envs.tasks import Tasks
+
+
+class Goal(Protocol):
+    """A task that asks something."""
+
+    @property
+    def question(self) -> str:
+        """What is asked."""
+        ...
 
 
 class Asked(Protocol):
     """An episode of a question."""
 
-    goal: ExploreTask
     task: str
+
+    @property
+    def goal(self) -> Goal:
+        """The task."""
+        ...
 
     def act(self, command: str, last: bool) -> Outcome:
         """Apply a command; `last` says that the horizon is reached with it."""
@@ -33,18 +47,19 @@ class Asked(Protocol):
         ...
 
 
+T = TypeVar("T", bound=Tasks)
 E = TypeVar("E", bound=Asked)
 
 
-class AskingEnv(NatLangEnv, Generic[E]):
-    """An environment that asks for a file; a subclass makes its episodes and lists the commands."""
+class AskingEnv(NatLangEnv, Generic[T, E]):
+    """An environment that asks something of a repository; a subclass makes its episodes and lists the commands."""
 
     family = FAMILY
     reward_scale = GOAL_REWARD
     _episode: E
 
     def __init__(
-        self, tasks: ExploreTasks, horizon: int, file_budget: int, render_mode: str | None, longest_list: int = 0
+        self, tasks: T, horizon: int, file_budget: int, render_mode: str | None, longest_list: int = 0
     ) -> None:
         self._budget = check_budget(file_budget)
         self._tasks = tasks

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from natlang_envs.autoexplore.asking import AskingEnv
 from natlang_envs.autoexplore.dataset.labels import Wording
 from natlang_envs.autoexplore.episode import HORIZON, Episode
-from natlang_envs.autoexplore.tasks import ExploreSplit, make_tasks
+from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTasks, make_tasks
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import Repository
 
 
-class AutoExploreEnv(AskingEnv[Episode]):
+class AutoExploreEnv(AskingEnv[ExploreTasks, Episode]):
     r"""Find the file of a repository that answers a question, by walking through its folders.
 
     ## Description

@@ -29,10 +29,10 @@ def left() -> Outcome:
     return Outcome(LEFT, -GOAL_REWARD, terminated=True)
 
 
-def stepped(feedback: str, last: bool) -> Outcome:
-    """Return the outcome of a step that neither named a file nor left; `last` says that the horizon is reached."""
+def stepped(feedback: str, last: bool, over: str = LAST_STEP) -> Outcome:
+    """Return the outcome of a step that ended nothing; `last` says that the horizon is reached, and `over` tells it."""
     if last:
-        return Outcome(f"{feedback}\n{LAST_STEP}", -GOAL_REWARD, terminated=True)
+        return Outcome(f"{feedback}\n{over}", -GOAL_REWARD, terminated=True)
     return Outcome(feedback, STEP_REWARD)
 
 

@@ -1,4 +1,4 @@
-"""`natlang data`: the repositories of the dataset; the commands about labels are in `labels`."""
+"""`natlang data`: the repositories of the dataset; the commands about labels are in `labels`, `mutate` in its own."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 from rich.table import Column, Table
 
-from natlang_envs.autoexplore.dataset.catalogue import COFFEE, PinnedRepository, catalogue, pinned_repository
+from natlang_envs.autoexplore.changing.repositories import pinned_for_changes
+from natlang_envs.autoexplore.dataset.catalogue import COFFEE, PinnedRepository, catalogue
 from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.package_index import Index
 from natlang_envs.autoexplore.freely import lab
 from natlang_envs.cli.labels import labels_app
+from natlang_envs.cli.mutate import mutate_app
 from natlang_envs.cli.sealed import sealed_app
 from natlang_envs.cli.support import printable
 from natlang_envs.errors import UsageError, one_of
@@ -27,6 +29,7 @@ data_app = typer.Typer(help="The labelled dataset of AutoExplore: fetch its repo
 
 data_app.registered_commands += labels_app.registered_commands
 data_app.registered_commands += sealed_app.registered_commands
+data_app.registered_commands += mutate_app.registered_commands
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of repositories, or lab; all without any.")]
 
@@ -50,7 +53,7 @@ def list_command() -> None:
     """List the repositories, their splits and whether they are in the cache."""
     table = Table(Column("repository", no_wrap=True), "version", "licence", "split", "files", "here", "what it is")
     table.box = box.SIMPLE
-    for each in catalogue().values():
+    for each in _pinned().values():
         here = "yes" if each.is_cached else "no"
         table.add_row(each.name, each.version, each.licence, each.split, f"{each.files:,}", here, each.about)
     wheel = lab.WHEELS[0]
@@ -126,7 +129,7 @@ def _show(progress: Progress, bar: TaskID, done: int, whole: int | None) -> None
 @data_app.command("path")
 def path_command(name: Annotated[str, typer.Argument(help="The name of a repository.")]) -> None:
     """Print the folder of a repository's files, which has to be in the cache."""
-    entry = pinned_repository(name)
+    entry = _pinned()[one_of("repository", name, _pinned())]
     if not entry.is_cached and name != COFFEE:
         raise UsageError(f"the files of {name} {entry.version} are not here: run natlang data fetch {name}")
     typer.echo(str(fetch(entry, cache(Index))))
@@ -144,6 +147,10 @@ def coffee_command(
     typer.echo(str(folder))
 
 
+def _pinned() -> dict[str, PinnedRepository]:
+    return {**catalogue(), **pinned_for_changes()}
+
+
 def _entries(names: list[str] | None) -> list[Entry]:
-    known: dict[str, Entry] = {**catalogue(), lab.NAME: Lab()}
+    known: dict[str, Entry] = {**_pinned(), lab.NAME: Lab()}
     return [known[one_of("repository", name, known)] for name in names or known]

@@ -16,7 +16,7 @@ from rich.table import Column, Table
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from natlang_envs.cli.support import LabelsOption, RepositoryOption, print_some, progress_bar, run_app
+from natlang_envs.cli.support import LabelsOption, RepositoryOption, TasksOption, print_some, progress_bar, run_app
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.agents import find_agent
 from natlang_envs.evaluation.live import find_round, why_development
@@ -132,6 +132,7 @@ def evaluate_command(
     out: Annotated[Path, typer.Option(help="The folder for the run.")],
     protocol: Annotated[str | None, typer.Option(help="Its name, see natlang protocols, or a round's file.")] = None,
     labels: LabelsOption = None,
+    tasks: TasksOption = None,
     repository: RepositoryOption = None,
     name: Annotated[str | None, typer.Option(help="What to call the agent; by default as --agent does.")] = None,
     batch: Annotated[int, typer.Option(min=1, help="The largest number of episodes in step.")] = 64,
@@ -143,8 +144,8 @@ def evaluate_command(
     price: Annotated[float, typer.Option(min=0, help="Dollars a million tokens: progress then tells the cost.")] = 0.0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the unfinished run in --out.")] = False,
 ) -> None:
-    """Evaluate an agent on a protocol, or on labels of a repository of your own, and keep the run."""
-    chosen = _protocol(protocol, labels, repository)
+    """Evaluate an agent on a protocol, or on labels or tasks of a repository of your own, and keep the run."""
+    chosen = _protocol(protocol, labels, tasks, repository)
     player, origin = find_agent(agent)
     one_of("backend", backend, ("processes", "ray"))
     crew = None
@@ -191,16 +192,18 @@ def _pace(now: Progress, first: Progress, seconds: float, price: float) -> str:
     return ", ".join(said)
 
 
-def _protocol(name: str | None, labels: Path | None, repository: Path | None) -> Protocol:
-    """Return the protocol of this name, or the one of labels about a folder of the user's own."""
-    if name is not None and labels is None and repository is None:
+def _protocol(name: str | None, labels: Path | None, tasks: Path | None, repository: Path | None) -> Protocol:
+    """Return the protocol of this name, or the one of labels or tasks of a folder of the user's own."""
+    own = [(module, file) for module, file in (("", labels), ("changing.picking.", tasks)) if file is not None]
+    if name is not None and not own and repository is None:
         if live := find_round(name):
             made = f"natlang protocol live --beacon TEXT --month {live.month} {live.board} --out ROUND.json"
             raise UsageError(f"{name} is a live round: write it to a file by {made}, and name it by --protocol")
         return load_protocol(name)
-    if name is None and labels is not None and repository is not None:
-        return import_module("natlang_envs.autoexplore.protocols").own_protocol(labels, repository)
-    raise UsageError("say what is played: --protocol NAME, or --labels FILE and --repo FOLDER together")
+    if name is None and len(own) == 1 and repository is not None:
+        module, file = own[0]
+        return import_module(f"natlang_envs.autoexplore.{module}protocols").own_protocol(file, repository)
+    raise UsageError("say what is played: --protocol NAME, or --labels or --tasks FILE and --repo FOLDER together")
 
 
 def _print_score(run: Run, score: Score, out: Path) -> None:
@@ -221,14 +224,15 @@ def replay_command(
     folder: Annotated[Path, typer.Argument(help="A folder that natlang evaluate wrote.")],
     protocol: Annotated[str | None, typer.Option(help="The file of the live round that was played.")] = None,
     labels: LabelsOption = None,
+    tasks: TasksOption = None,
     repository: RepositoryOption = None,
 ) -> None:
     """Replay a run and say whether every observation hash and reward holds."""
     run, trajectories = read_run(folder)
     whole, episodes = split_shortened(run.protocol)
-    if labels is None and repository is None:
+    if labels is None and tasks is None and repository is None:
         protocol = protocol or whole
-    played = _protocol(protocol, labels, repository)
+    played = _protocol(protocol, labels, tasks, repository)
     problems = _replay_problems(run, played if episodes is None else played.first(episodes), trajectories)
     if problems:
         print_some(problems, most=10)

@@ -22,7 +22,8 @@ def play_command(
     id: Annotated[str, typer.Argument(help="The environment, for example NatLang/DangerousTaxi-Pickup-v0.")],
     task: Annotated[str | None, typer.Option(help="The id of a task; without it one is drawn.")] = None,
     split: Annotated[str | None, typer.Option(help="train, validation, test or all.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="Of AutoExplore: embedded, labelled or a repository.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Of AutoExplore: embedded, labelled, or labels or tasks.")] = None,
+    repository: Annotated[str | None, typer.Option("--repo", help="The folder that labels or tasks are about.")] = None,
     map: Annotated[str | None, typer.Option(help="The kind of map, where the environment has several.")] = None,
     source: Annotated[str | None, typer.Option(help="Of ALFWorld: generated, mixed, official or folder.")] = None,
     folder: Annotated[str | None, typer.Option(help="Of ALFWorld: a folder of games, for --source folder.")] = None,
@@ -36,8 +37,8 @@ def play_command(
     name: Annotated[str, typer.Option(help="What the run calls you.")] = "a person",
 ) -> None:
     """Play an environment yourself."""
-    given = {"split": split, "dataset": dataset, "map": map, "source": source, "folder": folder}
-    given |= {"grammar": grammar, "game": game}
+    given = {"split": split, "dataset": dataset, "repository": repository, "map": map}
+    given |= {"source": source, "folder": folder, "grammar": grammar, "game": game}
     arguments = {key: value for key, value in given.items() if value is not None}
     if record is not None:
         if arguments or hints or task is not None or seed is not None:

@@ -20,7 +20,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from natlang_envs.errors import UsageError
 
 LabelsOption = Annotated[Path | None, typer.Option("--labels", help="Your own AutoExplore labels (JSONL).")]
-RepositoryOption = Annotated[Path | None, typer.Option("--repo", help="The folder that --labels is about.")]
+TasksOption = Annotated[Path | None, typer.Option("--tasks", help="Your own AutoExplore-Change tasks (JSONL).")]
+RepositoryOption = Annotated[Path | None, typer.Option("--repo", help="The folder that --labels or --tasks is about.")]
 # What the disk answers: no bug, and the user can mend it.
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG, errno.EIO}
 # What is not possible without each extra; `docs` and `dev` are for those who change the suite.

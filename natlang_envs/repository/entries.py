@@ -11,9 +11,12 @@ from typing import Literal, NamedTuple
 
 from natlang_envs.files import opening
 
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Windows has none of these: there, this module can be imported, but opens no folder.
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+_CAREFUL = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER_FLAGS = _FOLDER | _CAREFUL
 # O_NONBLOCK: opening a FIFO that was put in a file's place must not wait for a writer.
-FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+FILE_FLAGS = os.O_RDONLY | _CAREFUL | getattr(os, "O_NONBLOCK", 0)
 KEPT_BYTES = 4 << 20  # the content of a larger file is read again each time
 NOT_REGULAR = "Not a regular file"
 Kind = Literal["file", "folder", "other"]  # other: symbolic links, devices, sockets, files without permission
@@ -57,7 +60,7 @@ def open_beneath(root: int, parts: Sequence[bytes]) -> Generator[int]:
 
 def open_folder(path: str | Path) -> AbstractContextManager[int]:
     """Open a folder that the caller trusts, whatever leads to it."""
-    return opening(path, os.O_RDONLY | os.O_DIRECTORY)
+    return opening(path, _FOLDER)
 
 
 def read_part(opened: int, start: int, length: int) -> bytes:

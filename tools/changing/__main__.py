@@ -1,54 +1,108 @@
-"""Makes change tasks from a repository with tests: `python -m tools.changing`."""
+"""Makes the change tasks that are shipped, and checks them: `python -m tools.changing`."""
 
 from __future__ import annotations
 
-import json
 import resource
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from natlang_envs.autoexplore.changing.making import make, sharpness
-from natlang_envs.autoexplore.changing.running import Runner, open_subject
+from natlang_envs.autoexplore.changing.checking import check_listed
+from natlang_envs.autoexplore.changing.listing import write_book
+from natlang_envs.autoexplore.changing.making import make, read_journal, sharpness, unpack
+from natlang_envs.autoexplore.changing.repositories import (
+    OWN,
+    ChangeRepository,
+    change_repositories,
+    change_repository,
+)
+from natlang_envs.autoexplore.freely.making import write_tasks
 from natlang_envs.cli.support import run_app
 from natlang_envs.errors import UsageError
 
-app = typer.Typer(help="Make change tasks from a repository with tests.", pretty_exceptions_enable=False)
-Tests = Annotated[
-    list[str], typer.Option("--tests", help="Files and folders of the tests, relative to the repository.")
-]
+app = typer.Typer(help="Make the change tasks that are shipped, and check them.", pretty_exceptions_enable=False)
+Names = Annotated[list[str] | None, typer.Argument(help="Names of repositories; all without any.")]
+Work = Annotated[Path, typer.Option("--work", help="The folder of the journals; making goes on with those there.")]
 
 
 @app.command("make")
 def make_command(
-    repository: Annotated[Path, typer.Argument(help="The repository.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The journal; making goes on with one that exists.")],
-    count: Annotated[int, typer.Option("--count", min=1, help="How many tasks are wanted.")] = 100,
-    tests: Tests = ["tests"],  # noqa: B006 - typer copies it
+    names: Names = None,
+    work: Work = Path("runs/changing"),
+    pythons: Annotated[list[str] | None, typer.Option("--python", help="Other interpreters to check with.")] = None,
 ) -> None:
-    """Break a repository, keep what its tests notice, and tabulate every listed edit."""
-    subject = open_subject(repository, tests)
-    with Runner(subject) as runner:
-        made = 0
-        for row in make(subject, runner, out, count):
-            made += 1
-            size = len(json.dumps(row, separators=(",", ":")))
-            typer.echo(f"{row['id']} {row['file']}:{row['line']} {row['operator']}, {size} bytes")
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    typer.echo(f"{made} tasks, {used.ru_utime + used.ru_stime:.0f} s of processor time for the tests")
+    """Make the tasks of repositories from their pinned sources: the same bytes each time."""
+    work.mkdir(parents=True, exist_ok=True)
+    for each in _chosen(names):
+        journal = work / f"{each.name}.jsonl"
+        for row in make(each.open(), journal, each.count, seconds=each.seconds, pythons=pythons or ()):
+            if "scanned" in row:
+                typer.echo(f"{each.name}: {row['scanned']} is scanned")
+            for what, why in row.get("left_out", {}).items():
+                typer.echo(f"{each.name}: {what} is left out: it {why}")
+        made = write_book(journal, each.listed, each.name, each.kind)
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        size = each.listed.stat().st_size // made
+        typer.echo(
+            f"{each.name}: {made} tasks of {size:,} bytes; {used.ru_utime + used.ru_stime:.0f} s of tests so far"
+        )
+
+
+@app.command("free")
+def free_command(names: Names = None, work: Work = Path("runs/changing-free")) -> None:
+    """Make the code tasks of AutoExplore-ChangeFree from our own services, which needs the lab."""
+    work.mkdir(parents=True, exist_ok=True)
+    for each in _chosen(names):
+        if each.kind == OWN:
+            typer.echo(f"{each.name}: {write_tasks(each, work)} tasks")
+
+
+@app.command("check")
+def check_command(
+    names: Names = None,
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="How many of each repository.")] = 5,
+    cells: Annotated[int, typer.Option("--cells", min=0, help="How many edits of each.")] = 10,
+) -> None:
+    """Run tasks again, with everything imported anew, and compare their outcomes."""
+    faults = 0
+    for each in _chosen(names):
+        for fault in check_listed(each.listed, each.open(), tasks, cells):
+            faults += 1
+            typer.echo(f"{each.name}/{fault}")
+    if faults:
+        raise UsageError(f"{faults} outcomes differ: make the tasks again")
+    typer.echo("as listed")
 
 
 @app.command("sharpness")
-def sharpness_command(journal: Annotated[Path, typer.Argument(help="The journal of a making.")]) -> None:
+def sharpness_command(journals: Annotated[list[Path], typer.Argument(help="The journals of makings.")]) -> None:
     """Say how many mutations a repository's tests notice."""
-    if not journal.exists():
-        raise UsageError(f"{journal} does not exist: make tasks first")
-    counts = sharpness(json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines())
-    covered = max(1, counts["covered"])
-    typer.echo(f"{counts['listed']} mutations, {counts['covered']} of them covered")
-    for name in ("noticed", "by two"):
-        typer.echo(f"{name} {counts[name]} ({100 * counts[name] / covered:.1f}%)")
+    for journal in journals:
+        counts = sharpness(read_journal(journal))
+        covered = max(1, counts["covered"])
+        shares = ", ".join(f"{name} {100 * counts[name] / covered:.1f}%" for name in ("noticed", "by two"))
+        typer.echo(f"{journal.stem}: {counts['listed']} mutations, {covered} covered, {shares}")
+
+
+@app.command("table")
+def table_command() -> None:
+    """Say how many tasks are shipped, of which operators, and how many are mended by one edit only."""
+    for each in change_repositories().values():
+        if each.listed.exists():
+            _, *rows = read_journal(each.listed)
+            operators = Counter(row["operator"] for row in rows)
+            once = sum(unpack(row["table"]).count(0) == 1 for row in rows)
+            most, times = operators.most_common(1)[0]
+            typer.echo(
+                f"{each.split} {each.name} {each.kind}: {len(rows)} tasks, {once} mended by one edit, "
+                f"{100 * times / len(rows):.0f}% {most}, {each.listed.stat().st_size:,} bytes"
+            )
+
+
+def _chosen(names: list[str] | None) -> list[ChangeRepository]:
+    return [change_repository(name) for name in names] if names else list(change_repositories().values())
 
 
 if __name__ == "__main__":

@@ -3,25 +3,31 @@
 A *mutation* is an edit of a source as it is. A *task* is a mutation that two tests notice at least and one does not,
 with its *table*: which tests fail after each edit that is listed for the broken file. One of those edits restores it.
 
-The journal is a file of JSON lines: what it is about, the outcomes of each source's mutations, then a line for each
-mutation that was tried. Making goes on behind its last whole line.
+The journal is a file of JSON lines: what it is about, the scan of each source, then a line for each mutation that was
+checked, each table, and each finished task. Making goes on behind its last whole line.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from natlang_envs.autoexplore.changing.issues import Private
 from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits, restoring
 from natlang_envs.autoexplore.changing.places import Places
-from natlang_envs.autoexplore.changing.running import Runner, Subject, Table, all_pass, failing, tabulate
+from natlang_envs.autoexplore.changing.running import SECONDS, Runner, Subject, outcome_of
+from natlang_envs.autoexplore.changing.tables import Scan, scan, tabulate
+from natlang_envs.autoexplore.changing.usable import usable
 from natlang_envs.errors import UsageError
 
-FORMAT = 1
+FORMAT = 1  # of finished tasks
+JOURNAL = 2
 FEWEST_FAILING = 2
 MOST_IN_A_FUNCTION = 3
 MOST_OF_AN_OPERATOR = 15  # percent of the tasks
@@ -30,18 +36,19 @@ Row = dict[str, Any]
 
 
 class Mutation(NamedTuple):
-    """An edit that breaks a file, the function that it is in, and what then fails."""
+    """An edit that breaks a file, by its task's id and its number; the function that it is in, and what then fails."""
 
+    name: str
     file: str
+    number: int
     edit: Edit
     function: str
     failing: int
 
 
-def task_id(subject: Subject, mutation: Mutation) -> str:
+def task_id(subject: Subject, file: str, edit: Edit) -> str:
     """Return a task's id: a digest of the repository and of the place and text of the mutation."""
-    edit = mutation.edit
-    text = f"{subject.digest}\0{mutation.file}\0{edit.start}\0{edit.end}\0{edit.new}"
+    text = f"{subject.digest}\0{file}\0{edit.start}\0{edit.end}\0{edit.new}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -63,45 +70,144 @@ def unpack(packed: dict[str, Any]) -> list[int]:
     return [different[place] for place in packed["edits"]]
 
 
-def make(subject: Subject, runner: Runner, journal: Path, count: int) -> Iterator[Row]:
-    """Make tasks and write them into a journal; yield each, those of an earlier making too.
+def make(
+    subject: Subject, journal: Path, count: int, *, seconds: float = SECONDS, pythons: Sequence[str] = ()
+) -> Iterator[Row]:
+    """Make tasks and write them into a journal; yield its rows as they are made, those of an earlier making too.
+
+    The last rows are the finished tasks. Before them: one with `left_out` (what cannot be used, with reasons), one with
+    `scanned` for each source, those of mutations that were `rejected`, and tables without an issue.
 
     Args:
         subject: The repository.
-        runner: What runs its tests.
         journal: The file; it is made, or gone on with.
         count: How many tasks are wanted. There may be fewer.
+        seconds: Of processor time that a run of all tests may take.
+        pythons: Other interpreters under which a task must be the same; they need pytest.
 
     Raises:
-        UsageError: The journal is of another repository or another count, or the tests do not pass as they are.
+        UsageError: The journal is of another repository or another count, or no test can be used.
     """
     if count < 1:
         raise UsageError(f"{count} tasks: ask for one at least")
-    rows = _read(journal)
-    if not rows:
-        first = {"format": FORMAT, "repository": subject.digest, "count": count, "tests": all_pass(runner)}
-        rows = [_write(journal, first)]
-    about = {name: rows[0].get(name) for name in ("format", "repository", "count")}
-    if about != {"format": FORMAT, "repository": subject.digest, "count": count}:
+    rows = read_journal(journal)
+    about: Row = {"format": JOURNAL, "repository": subject.digest, "count": count}
+    if rows and {name: rows[0].get(name) for name in about} != about:
         raise UsageError(f"{journal} is of another repository, count or version: choose another file")
-    tests = [str(each) for each in rows[0]["tests"]]
-    scanned = {row["scanned"]: row for row in rows if "scanned" in row}
-    for file, text in subject.sources.items():
-        if file not in scanned:
-            table = tabulate(runner, tests, file, text)
-            covered = "".join("01"[each] for each in table.covered)
-            scanned[file] = _write(journal, {"scanned": file, **pack(table.outcomes), "covered": covered})
-    tried = {row["id"]: row for row in rows if "id" in row}
-    rules = _Rules(count)
-    for mutation in sorted(_mutations(subject, scanned), key=lambda each: task_id(subject, each)):
-        if rules.kept == count:
-            return
-        if mutation.failing.bit_count() in range(FEWEST_FAILING, len(tests)) and rules.allow(mutation):
-            name = task_id(subject, mutation)
-            row = tried[name] if name in tried else _write(journal, _task(subject, runner, tests, mutation))
-            if "rejected" not in row:
-                rules.keep(mutation)
-                yield row
+    if not rows:
+        tests, left_out = usable(subject, seconds, (sys.executable, *pythons))
+        rows = [_write(journal, {**about, "tests": tests, "left_out": {**subject.left_out, **left_out}})]
+    with ExitStack() as stack:
+        runners = [
+            stack.enter_context(Runner(subject, seconds, python, messages, rows[0]["left_out"]))
+            for python, messages in ((sys.executable, False), *((each, False) for each in pythons), (sys.executable, True))
+        ]
+        yield from _Making(subject, journal, rows, runners).make(count)
+
+
+class _Making:
+    """A making that goes on behind the rows of its journal."""
+
+    def __init__(self, subject: Subject, journal: Path, rows: list[Row], runners: Sequence[Runner]) -> None:
+        self._subject = subject
+        self._journal = journal
+        self._runners = runners
+        self._first = rows[0]
+        self._tests: list[str] = rows[0]["tests"]
+        self._scanned = {row["scanned"]: row for row in rows if "scanned" in row}
+        self._checked = {row["checked"]: row for row in rows if "checked" in row}
+        self._tables = {row["id"]: row for row in rows if "table" in row and "issue" not in row}
+        self._finished = {row["id"]: row for row in rows if "issue" in row}
+
+    def make(self, count: int) -> Iterator[Row]:
+        yield self._first
+        runner = self._runners[0]
+        for file, text in self._subject.sources.items():
+            if file not in self._scanned:
+                found = scan(runner, self._tests, file, text)
+                self._scanned[file] = self._write({"scanned": file, **_packed_scan(found)})
+            yield self._scanned[file]
+        scans = {file: _unpacked_scan(row) for file, row in self._scanned.items()}
+        mutations = list(_mutations(self._subject, scans))
+        chosen = self._choose(mutations, count)
+        while missing := [each for each in chosen if each.name not in self._checked]:
+            yield from self._check(missing, scans)
+            chosen = self._choose(mutations, count)
+        for file, text in self._subject.sources.items():
+            here = [each for each in chosen if each.file == file]
+            wanted = [each for each in here if each.name not in self._tables]
+            outcomes = tabulate(runner, self._tests, file, text, scans[file], [each.number for each in wanted])
+            for mutation, found in zip(wanted, outcomes, strict=True):
+                self._tables[mutation.name] = self._write(_task(text, mutation, found))
+            yield from (self._tables[each.name] for each in here)
+        yield from self._finish(chosen, scans)
+
+    def _choose(self, mutations: Sequence[Mutation], count: int) -> list[Mutation]:
+        """Return as many mutations as the rules permit, at most `count`, in the order of their names."""
+        good = [
+            each for each in sorted(mutations, key=lambda each: each.name)
+            if each.failing.bit_count() in range(FEWEST_FAILING, len(self._tests))
+            and "rejected" not in self._checked.get(each.name, {})
+        ]  # fmt: skip
+        while True:
+            rules = _Rules(count)
+            chosen = [each for each in good if rules.keep(each)]
+            if len(chosen) == count or not chosen:
+                return chosen
+            count = len(chosen)
+
+    def _check(self, mutations: Sequence[Mutation], scans: Mapping[str, Scan]) -> Iterator[Row]:
+        """Run mutations again, in another order, and with the other interpreters."""
+        again: dict[str, list[int]] = defaultdict(list)
+        for runner in self._runners[:-1]:
+            for more in ({"protocol": True}, {"shuffle": 1}) if runner is self._runners[0] else ({},):
+                for mutation, reply in self._replies(runner, mutations, scans, more):
+                    again[mutation.name].append(outcome_of(reply, self._tests))
+        for mutation in mutations:
+            row: Row = {"checked": mutation.name}
+            text = self._subject.sources[mutation.file]
+            if restoring(apply(text, mutation.edit), text) is None:
+                row["rejected"] = "no listed edit restores it"
+            elif set(again[mutation.name][:2]) != {mutation.failing}:
+                row["rejected"] = "its runs differ"
+            elif set(again[mutation.name]) != {mutation.failing}:
+                row["rejected"] = "the interpreters differ"
+            self._checked[mutation.name] = self._write(row)
+            yield row
+
+    def _finish(self, chosen: Sequence[Mutation], scans: Mapping[str, Scan]) -> Iterator[Row]:
+        """Add what a task shows: the shown test, and the issue that it tells."""
+        private = Private(self._subject.sources)
+        wanted = [each for each in chosen if each.name not in self._finished]
+        shown = {each.name: private.shown(self._tests, each.failing) for each in wanted}
+        jobs = {each.name: {"tests": [self._tests[shown[each.name]]], "messages": True} for each in wanted}
+        for mutation, reply in self._replies(self._runners[-1], wanted, scans, jobs):
+            number = shown[mutation.name]
+            name = self._tests[number]
+            issue = private.issue(name, reply.get("messages", {}).get(name))
+            row = {**self._tables[mutation.name], "shown": number, "issue": issue}
+            self._finished[mutation.name] = self._write(row)
+        yield from (self._finished[each.name] for each in chosen)
+
+    def _replies(
+        self, runner: Runner, mutations: Sequence[Mutation], scans: Mapping[str, Scan], more: Mapping[str, Any]
+    ) -> Iterator[tuple[Mutation, Row]]:
+        """Run the tests with each mutation; `more` is said in each job, or in those of the mutations it names."""
+        jobs = {each.name: {"tests": self._tests, **more.get(each.name, more)} for each in mutations}
+        inside = [each for each in mutations if not scans[each.file].apart[each.number]]
+        texts = {each.name: apply(self._subject.sources[each.file], each.edit) for each in mutations}
+        changes = [
+            {**jobs[each.name], "file": runner.path(each.file), "changes": [Places(texts[each.name]).change(each.edit.line)]}
+            for each in inside
+        ]  # fmt: skip
+        yield from zip(inside, runner.ask({}, changes), strict=True)
+        for each in mutations:
+            if scans[each.file].apart[each.number]:
+                (reply,) = runner.ask({each.file: texts[each.name]}, [jobs[each.name]])
+                yield each, reply
+
+    def _write(self, row: Row) -> Row:
+        return _write(self._journal, row)
 
 
 def sharpness(rows: Iterable[Row]) -> Counter[str]:
@@ -122,58 +228,78 @@ class _Rules:
     """One task a line, three a function, and few of an operator."""
 
     def __init__(self, count: int) -> None:
-        self.kept = 0
+        self._room = count
         self._most = max(1, count * MOST_OF_AN_OPERATOR // 100)
         self._lines: set[tuple[str, int]] = set()
         self._functions: Counter[tuple[str, str]] = Counter()
         self._operators: Counter[str] = Counter()
 
-    def allow(self, mutation: Mutation) -> bool:
-        return (
-            (mutation.file, mutation.edit.line) not in self._lines
-            and self._functions[mutation.file, mutation.function] < MOST_IN_A_FUNCTION
-            and self._operators[mutation.edit.operator] < self._most
-        )
+    def keep(self, mutation: Mutation) -> bool:
+        """Keep a mutation if the rules permit it, and say whether they did."""
+        line, function, operator = mutation.edit.line, mutation.function, mutation.edit.operator
+        if (
+            not self._room
+            or (mutation.file, line) in self._lines
+            or self._functions[mutation.file, function] == MOST_IN_A_FUNCTION
+            or self._operators[operator] == self._most
+        ):
+            return False
+        self._room -= 1
+        self._lines.add((mutation.file, line))
+        self._functions[mutation.file, function] += 1
+        self._operators[operator] += 1
+        return True
 
-    def keep(self, mutation: Mutation) -> None:
-        self.kept += 1
-        self._lines.add((mutation.file, mutation.edit.line))
-        self._functions[mutation.file, mutation.function] += 1
-        self._operators[mutation.edit.operator] += 1
 
-
-def _mutations(subject: Subject, scanned: dict[str, Row]) -> Iterator[Mutation]:
+def _mutations(subject: Subject, scans: Mapping[str, Scan]) -> Iterator[Mutation]:
     for file, text in subject.sources.items():
         places = Places(text)
-        for edit, outcome in zip(edits(text), unpack(scanned[file]), strict=True):
-            yield Mutation(file, edit, places.function_name(edit.line), outcome)
+        for number, edit in enumerate(edits(text)):
+            name = task_id(subject, file, edit)
+            yield Mutation(name, file, number, edit, places.function_name(edit.line), scans[file].outcomes[number])
 
 
-def _task(subject: Subject, runner: Runner, tests: Sequence[str], mutation: Mutation) -> Row:
-    """Return a task's row, or one that says why the mutation makes none."""
-    file, edit = mutation.file, mutation.edit
-    text = subject.sources[file]
-    broken = apply(text, edit)
-    name = task_id(subject, mutation)
-    back = restoring(broken, text)
-    if back is None:
-        return {"id": name, "rejected": "no listed edit restores it"}
-    runs = failing(runner, tests, {file: broken}, [{}, {}, {"shuffle": 1}])
-    if set(runs) != {mutation.failing}:
-        return {"id": name, "rejected": "its runs differ"}
-    listed = edits(broken)
-    table: Table = tabulate(runner, tests, file, broken)
-    right = listed.index(back)
-    if table.base != mutation.failing or table.outcomes[right]:
-        return {"id": name, "rejected": "its table differs from its runs"}
+def _task(text: str, mutation: Mutation, outcomes: Sequence[int]) -> Row:
+    """Return a task's row."""
+    edit = mutation.edit
+    listed = edits(apply(text, edit))
+    right = listed.index(restoring(apply(text, edit), text))
+    if outcomes[right]:
+        raise RuntimeError(f"{mutation.name}: tests fail though the mutation is taken back")
     return {
-        "id": name, "file": file, "line": edit.line, "start": edit.start, "end": edit.end, "new": edit.new,
-        "operator": edit.operator, "function": mutation.function, "failing": f"{mutation.failing:x}",
-        "restoring": right, "edits_digest": edits_digest(listed), "table": pack(table.outcomes),
+        "id": mutation.name, "file": mutation.file, "line": edit.line, "start": edit.start, "end": edit.end,
+        "new": edit.new, "operator": edit.operator, "function": mutation.function, "failing": f"{mutation.failing:x}",
+        "restoring": right, "edits_digest": edits_digest(listed), "table": pack(outcomes),
     }  # fmt: skip
 
 
-def _read(journal: Path) -> list[Row]:
+def _packed_scan(found: Scan) -> Row:
+    masks = list(dict.fromkeys(mask for each in found.reached for mask in each.values()))
+    places = {mask: place for place, mask in enumerate(masks)}
+    return {
+        **pack(found.outcomes),
+        "covered": "".join("01"[each] for each in found.covered),
+        "apart": "".join("01"[each] for each in found.apart),
+        "base": [f"{each:x}" for each in found.base],
+        "imported": list(found.imported.items()),
+        "masks": [f"{each:x}" for each in masks],
+        "reached": [[[test, places[mask]] for test, mask in each.items()] for each in found.reached],
+    }
+
+
+def _unpacked_scan(row: Row) -> Scan:
+    masks = [int(each, 16) for each in row["masks"]]
+    return Scan(
+        outcomes=unpack(row),
+        covered=[each == "1" for each in row["covered"]],
+        apart=[each == "1" for each in row["apart"]],
+        reached=[{test: masks[place] for test, place in each} for each in row["reached"]],
+        base=[int(each, 16) for each in row["base"]],
+        imported=dict(row["imported"]),
+    )
+
+
+def read_journal(journal: Path) -> list[Row]:
     """Return the whole lines of a journal, and cut off what a killed making left behind them."""
     if not journal.exists():
         return []

@@ -1,13 +1,26 @@
 """Where an edit lies: the statement that a test must reach to notice it, and the function whose code it changes."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
 
 from natlang_envs.autoexplore.changing.names import arguments_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class Change(NamedTuple):
+    """A function's new source: its name and first line, the first line of the source, and the compiler's flags."""
+
+    name: str
+    line: int
+    first: int
+    source: str
+    flags: int
 
 
 class Places:
@@ -15,10 +28,15 @@ class Places:
 
     def __init__(self, source: str) -> None:
         tree = ast.parse(source)
+        self._lines = source.split("\n")
         self._statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
         self._functions = list(_outermost(tree, ""))
+        future = (node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__")
+        names = [alias.name for node in future for alias in node.names]
+        self.statement = cache(self._statement)
+        self._flags = sum(getattr(__future__, name).compiler_flag for name in names)
 
-    def statement(self, line: int) -> range:
+    def _statement(self, line: int) -> range:
         """Return the lines that belong together with a line: of a statement that holds others, those before them."""
         around = [node for node in self._statements if node.lineno <= line <= _end(node)]
         if not around:
@@ -31,6 +49,16 @@ class Places:
     def function(self, line: int) -> tuple[str, int] | None:
         """Return the name and first line of the outermost function whose body has a line; None outside of them."""
         return next(((node.name, _first(node)) for _, node in self._functions if _has(node, line)), None)
+
+    def change(self, line: int) -> Change:
+        """Return the outermost function whose body has a line, cut out with the head of its class."""
+        name, node = next((name, node) for name, node in self._functions if _has(node, line))
+        line = first = _first(node)
+        text = self._lines[line - 1 : _end(node)]
+        if text[0][:1].isspace():
+            owner = name.split(".")[-2] if "." in name else ""
+            text, first = [f"class {owner}:" if owner else "if 1:", *text], line - 1
+        return Change(node.name, line, first, "\n".join(text), self._flags)
 
     def function_name(self, line: int) -> str:
         """Return the function's name with its class, or nothing outside of functions."""

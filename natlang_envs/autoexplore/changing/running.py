@@ -1,88 +1,125 @@
-"""Runs a repository's tests, as it is and after each listed edit of a file.
+"""A repository with tests, and a process that runs them with other sources.
 
-An outcome is the set of tests that fail, as the bits of a number: bit `n` is the `n`-th test that is collected.
+An outcome is the set of tests that fail, as the bits of a number: bit `n` is the `n`-th test.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from natlang_envs.autoexplore.changing.mutations import apply, edits
-from natlang_envs.autoexplore.changing.places import Places
+from natlang_envs.autoexplore.changing.mutations import edits
 from natlang_envs.errors import UsageError
 
-SECONDS = 2.0  # of processor time for a run of all tests
+SECONDS = 1.0  # of processor time for a run of all tests
 _WORKER = Path(__file__).parent / "worker.py"
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+_NOT_COPIED = (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".nox")
 
 Reply = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A repository to break: its sources by path, and the files and folders of its tests."""
+    """A repository to break.
+
+    Attributes:
+        root: Its folder.
+        sources: The texts that may be broken, by path.
+        tests: The files and folders of its tests.
+        digest: Of all its Python files.
+        arguments: For pytest, besides.
+        left_out: Sources that cannot be broken, and why.
+    """
 
     root: Path
     sources: Mapping[str, str]
     tests: tuple[str, ...]
     digest: str
-
-    def path(self, file: str) -> str:
-        """Return a source's whole path."""
-        return str(self.root / file)
+    arguments: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def open_subject(root: Path, tests: Sequence[str] = ("tests",)) -> Subject:
+def open_subject(root: Path, tests: Sequence[str] = ("tests",), only: Sequence[str] = (), arguments: Sequence[str] = ()) -> Subject:
     """Read a repository.
 
     Args:
         root: Its folder.
         tests: Files and folders of its tests, relative to it. Whatever else is Python may be broken.
+        only: The sources that may be broken, where not all may.
+        arguments: For pytest, besides.
 
     Raises:
-        UsageError: There are no tests or no sources, or one is not UTF-8.
+        UsageError: There are no tests or no sources.
     """
     root = root.resolve()
-    for each in tests:
+    for each in (*tests, *only):
         if not (root / each).exists():
             raise UsageError(f"{root / each} does not exist: name the folder with the tests")
     sources: dict[str, str] = {}
+    left_out: dict[str, str] = {}
     whole = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         file = path.relative_to(root).as_posix()
-        if any(part.startswith((".", "__pycache__")) for part in file.split("/")):
+        if any(part.startswith(".") or part in _NOT_COPIED for part in file.split("/")):
             continue
         content = path.read_bytes()
         whole.update(f"{file}\0{len(content)}\0".encode() + content)
-        if path.name != "conftest.py" and not any(file == each or file.startswith(f"{each}/") for each in tests):
-            try:
-                sources[file] = content.decode()
-            except UnicodeDecodeError:
-                raise UsageError(f"{path} is not UTF-8") from None
+        if path.name == "conftest.py" or any(file == each or file.startswith(f"{each}/") for each in tests):
+            continue
+        if only and file not in only:
+            continue
+        try:
+            text = content.decode()
+            ast.parse(text)
+            edits(text)
+        except UnicodeDecodeError:
+            left_out[file] = "it is not UTF-8"
+        except (UsageError, SyntaxError, ValueError, RecursionError) as error:
+            left_out[file] = str(error)
+        else:
+            sources[file] = text
     if not sources:
-        raise UsageError(f"{root} has no Python sources outside {', '.join(tests)}")
-    return Subject(root, sources, tuple(tests), whole.hexdigest())
+        first = "".join(f" ({file}: {why})" for file, why in list(left_out.items())[:1])
+        raise UsageError(f"{root} has no Python sources outside {', '.join(tests)}{first}")
+    return Subject(root, sources, tuple(tests), whole.hexdigest(), tuple(arguments), left_out)
 
 
 class Runner:
-    """Runs a repository's tests in a process of its own; a context manager."""
+    """Runs a copy of a repository's tests in a process of its own; a context manager.
 
-    def __init__(self, subject: Subject, seconds: float = SECONDS) -> None:
+    Args:
+        subject: The repository.
+        seconds: Of processor time, for a run.
+        python: The interpreter.
+        messages: Whether failed assertions tell their values.
+        without: Tests and files of tests that are left out.
+    """
+
+    def __init__(
+        self, subject: Subject, seconds: float = SECONDS, python: str = sys.executable, messages: bool = False,
+        without: Iterable[str] = (),
+    ) -> None:  # fmt: skip
         self.subject = subject
         self._folder = tempfile.TemporaryDirectory(prefix="natlang-changing-")
-        command = [sys.executable, "-P", "-s", str(_WORKER), str(subject.root), str(seconds), self._folder.name]
+        self.root = Path(self._folder.name).resolve() / "repository"
+        shutil.copytree(subject.root, self.root, symlinks=True, ignore=shutil.ignore_patterns(*_NOT_COPIED))
+        rewriting = "rewrite" if messages else "plain"
+        left = [f"--{'deselect' if '::' in each else 'ignore'}={each}" for each in without]
+        command = [python, "-P", "-s", str(_WORKER), str(self.root), str(seconds), self._folder.name, rewriting]
         self._process = subprocess.Popen(
-            [*command, *subject.tests],
+            [*command, *subject.arguments, *left, *subject.tests],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **_ENVIRONMENT},
@@ -97,32 +134,42 @@ class Runner:
         self._process.communicate()
         self._folder.cleanup()
 
+    def path(self, file: str) -> str:
+        """Return a source's whole path."""
+        return str(self.root / file)
+
     def ask(self, overlay: Mapping[str, str], jobs: Sequence[Mapping[str, Any]]) -> list[Reply]:
-        """Do jobs, each in a fork, with source texts in place of files; return a reply for each."""
+        """Do jobs, with source texts in place of files; return a reply for each."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        texts = {self.subject.path(file): text for file, text in overlay.items()}
-        self._process.stdin.write(json.dumps({"overlay": texts, "jobs": jobs}).encode() + b"\n")
-        self._process.stdin.flush()
+        texts = {self.path(file): text for file, text in overlay.items()}
+        request = {"overlay": texts, "jobs": jobs}
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise UsageError(f"the tests of {self.subject.root} cannot be run: is pytest installed?") from None
         replies = [self._process.stdout.readline() for _ in jobs]
         if not all(replies):
             raise UsageError(f"the tests of {self.subject.root} end the process that runs them: leave those out")
         return [json.loads(reply) for reply in replies]
 
 
-@dataclass(frozen=True)
-class Table:
-    """What fails after each listed edit of a file.
+def outcome_of(reply: Reply, tests: Sequence[str]) -> int:
+    """Return the tests that fail by a reply: all of them where it has none, and those that are gone."""
+    everything = (1 << len(tests)) - 1
+    if "failed" not in reply or reply.get("unusable"):
+        return everything
+    bits = {name: 1 << number for number, name in enumerate(tests)}
+    gone = everything & ~_mask(reply["collected"], bits) if "collected" in reply else 0
+    return gone | _mask(reply["failed"], bits)
 
-    Attributes:
-        base: The tests that fail without an edit.
-        outcomes: The tests that fail after each edit, in the order of `edits`.
-        covered: Whether a test, or the import, reaches the edit's place.
-    """
 
-    base: int
-    outcomes: list[int]
-    covered: list[bool]
+def failing(
+    runner: Runner, tests: Sequence[str], overlay: Mapping[str, str], jobs: Sequence[Mapping[str, Any]] = ({},)
+) -> list[int]:
+    """Return for each job the tests that fail with an overlay; all of them where nothing can be imported."""
+    return [outcome_of(reply, tests) for reply in runner.ask(overlay, [{"tests": tests, **job} for job in jobs])]
 
 
 def all_pass(runner: Runner) -> list[str]:
@@ -131,9 +178,9 @@ def all_pass(runner: Runner) -> list[str]:
     Raises:
         UsageError: They cannot be collected, one fails, or their outcome depends on their order.
     """
-    first, again, other = runner.ask({}, [{}, {}, {"shuffle": 1}])
+    first, again, other = runner.ask({}, [{"alone": True}, {"protocol": True, "alone": True}, {"shuffle": 1}])
     where = runner.subject.root
-    if "failed" not in first or not first["tests"]:
+    if "failed" not in first or not first["collected"]:
         reason = "take too long" if first.get("hung") else "cannot be collected"
         raise UsageError(f"the tests of {where} {reason}: run pytest there")
     if first["failed"]:
@@ -141,62 +188,7 @@ def all_pass(runner: Runner) -> list[str]:
     odd = sorted({*again.get("failed", ()), *other.get("failed", ())})
     if odd or "failed" not in again or "failed" not in other:
         raise UsageError(f"{odd[0] if odd else where} passes and fails: its outcome depends on chance or order")
-    return list(first["tests"])
-
-
-def tabulate(runner: Runner, tests: Sequence[str], file: str, text: str) -> Table:
-    """Run the tests after each listed edit of a file whose text is `text`.
-
-    A test that does not reach the edited statement keeps its outcome, so it is not run. An edit inside a function that
-    did not run at import changes that function only; others have everything imported again.
-    """
-    runner_file = runner.subject.path(file)
-    (cover,) = runner.ask({file: text}, [{"cover": runner_file}])
-    everything = (1 << len(tests)) - 1
-    listed = edits(text)
-    if "lines" not in cover:
-        return Table(everything, [everything] * len(listed), [True] * len(listed))
-    bits = {name: 1 << number for number, name in enumerate(tests)}
-    base = everything & ~sum(bits[name] for name in cover["tests"] if name in bits) | _mask(cover["failed"], bits)
-    places = Places(text)
-    lines = {name: frozenset(found) for name, found in cover["lines"].items()}
-    outcomes: dict[int, int] = {}
-    covered: list[bool] = []
-    jobs: dict[int, dict[str, Any]] = {}
-    for number, edit in enumerate(listed):
-        span = places.statement(edit.line)
-        reached = [name for name in cover["tests"] if not lines[name].isdisjoint(span)]
-        function = places.function(edit.line)
-        apart = function is None or function[1] in cover["imported"]
-        covered.append(apart or bool(reached))
-        if apart:
-            continue
-        if reached:
-            source = apply(text, edit)
-            jobs[number] = {"tests": reached, "file": runner_file, "source": source, "function": function}
-        else:
-            outcomes[number] = base
-    for (number, job), reply in zip(jobs.items(), runner.ask({file: text}, list(jobs.values())), strict=True):
-        if "failed" in reply:
-            outcomes[number] = base & ~_mask(job["tests"], bits) | _mask(reply["failed"], bits)
-        elif "hung" in reply:
-            outcomes[number] = everything
-    for number, edit in enumerate(listed):
-        if number not in outcomes:
-            outcomes[number] = failing(runner, tests, {file: apply(text, edit)})[0]
-    return Table(base, [outcomes[number] for number in range(len(listed))], covered)
-
-
-def failing(
-    runner: Runner, tests: Sequence[str], overlay: Mapping[str, str], jobs: Sequence[Mapping[str, Any]] = ({},)
-) -> list[int]:
-    """Return for each job the tests that fail with an overlay; all of them where nothing can be imported."""
-    bits = {name: 1 << number for number, name in enumerate(tests)}
-    everything = (1 << len(tests)) - 1
-    return [
-        everything & ~_mask(reply["tests"], bits) | _mask(reply["failed"], bits) if "failed" in reply else everything
-        for reply in runner.ask(overlay, jobs)
-    ]
+    return list(first["collected"])
 
 
 def _mask(names: Iterable[str], bits: Mapping[str, int]) -> int:

@@ -1,13 +1,16 @@
-"""Runs a repository's tests again and again, as they are or with one edit, in forks: a script of its own, with pytest.
+"""Runs a repository's tests again and again, as they are or with other code, in forks: a script of its own, with pytest.
 
 It imports nothing of the suite, so that a fork is small and the tests see what they would see alone. Each line of
 standard input is a batch: an *overlay* of source texts, and jobs. A fork imports the sources with the overlay, collects
 the tests once, and answers each job with a line of JSON on standard output.
 
-A job names the tests to run, and may change one function: its new code is put in place of the old in a fork, which
-takes a hundredth of a second. Whatever else an edit changes needs a batch of its own.
+A job names the tests to run, and may change functions: their new code is put in place of the old. Whatever else an edit
+changes needs a batch of its own. One fork does job after job as long as nothing is left behind: the global variables of
+the repository's modules and what these hold, the working directory, the environment. Then, or where a job ends the
+process, the next fork goes on.
 
-    {"overlay": {"/shop/prices.py": "…"}, "jobs": [{"cover": "/shop/prices.py"}, {"tests": ["tests/t.py::test_b"]}]}
+    {"overlay": {"/shop/prices.py": "…"}, "jobs": [{"tests": ["tests/t.py::test_b"], "trace": "/shop/prices.py"},
+     {"changes": [["total", 12, 12, "def total(…", 0]], "file": "/shop/prices.py", "shuffle": 1, "alone": true}]}
 
 The time limits are of processor time, so that a busy machine changes no result. A run that meets one is `hung`.
 """
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import inspect
 import json
 import os
@@ -23,16 +27,26 @@ import random
 import select
 import signal
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from functools import cache
 from importlib.machinery import SourceFileLoader
-from types import CodeType, FrameType, FunctionType
-from typing import Any
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any, TypeGuard
 
 import pytest
+from _pytest.config import default_plugins
 
 COLLECTION_SECONDS = 5.0
 WALL_SECONDS = 120  # for a test that sleeps; a busy machine is not that slow
+QUICK = 5  # tests that are called without pytest have a fifth of the time
+LOOKED_INTO = 5000  # objects, for what a job leaves behind
+DEPTH = 4
+
+_STARTS = ("os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system", "subprocess.Popen", "pty.spawn")
+_WRITES = ("open", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.link", "os.symlink", "os.truncate", "sqlite3.connect")
 
 Job = dict[str, Any]
 Reply = dict[str, Any]
@@ -42,7 +56,10 @@ class Overlay(SourceFileLoader):
     """Texts that are imported in place of files."""
 
     texts: dict[str, str] = {}  # noqa: RUF012 - one for the process
+    root = ""
+    imported: set[tuple[str, int]] = set()  # noqa: RUF012 - functions that ran
     _of_file = SourceFileLoader.get_code
+    _run = SourceFileLoader.exec_module
 
     @staticmethod
     def code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
@@ -52,110 +69,236 @@ class Overlay(SourceFileLoader):
             return Overlay._of_file(loader, fullname)
         return compile(text, loader.path, "exec", dont_inherit=True)
 
+    @staticmethod
+    def run(loader: SourceFileLoader, module: ModuleType) -> None:
+        """Import a module, and note the functions that run meanwhile where it is the repository's."""
+        if not loader.path.startswith(Overlay.root):
+            return Overlay._run(loader, module)
+        before = sys.getprofile()
+        sys.setprofile(Overlay.profile)
+        try:
+            return Overlay._run(loader, module)
+        finally:
+            sys.setprofile(before)
+
+    @staticmethod
+    def profile(frame: FrameType, event: str, _: Any) -> None:
+        """Note a function that runs while modules are imported."""
+        if event == "call":
+            Overlay.imported.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
+
 
 class Session:
     """A pytest plugin: once the tests are collected, it does the jobs in place of running them."""
 
-    def __init__(self, jobs: list[Job], seconds: float, output: int) -> None:
-        self.jobs = jobs
+    def __init__(self, batch: dict[str, Any], seconds: float, root: str, output: int) -> None:
+        self.jobs: list[Job] = batch["jobs"]
         self.seconds = seconds
+        self.root = root + os.sep
         self.output = output
         self.failed: set[str] = set()
-        self.imported: set[tuple[str, int]] = set()
+        self.messages: dict[str, list[str]] = {}
+        self.acts: list[str] = []
+        self.direct: dict[str, pytest.Function] = {}
+        self.unusable: dict[str, str] = {}  # files that cannot be imported
         self.functions: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
-        self.broken = False
+        self.pid = os.getpid()
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Notice a test file that cannot be imported."""
-        self.broken |= report.failed
+        """Note a test file that cannot be imported."""
+        if report.failed:
+            lines = [line for line in str(report.longrepr).splitlines() if line.startswith("E ")]
+            self.unusable[report.nodeid] = (lines or str(report.longrepr).splitlines() or [""])[-1][2:].strip()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note a failure, of the test or around it."""
         if report.failed:
             self.failed.add(report.nodeid)
 
+    def pytest_exception_interact(self, node: pytest.Item, call: pytest.CallInfo[None]) -> None:
+        """Note what a test that fails says."""
+        if call.excinfo is not None and isinstance(node, pytest.Item):
+            kind = call.excinfo.type.__name__
+            self.messages.setdefault(node.nodeid, [kind, str(call.excinfo.value)])
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Do the jobs."""
-        sys.setprofile(None)
         signal.setitimer(signal.ITIMER_PROF, 0)
         for each in gc.get_objects():
             if isinstance(each, FunctionType):
                 code = each.__code__
                 self.functions[code.co_filename, code.co_name, code.co_firstlineno].append(each)
-        gc.collect()
-        gc.freeze()
         items = {item.nodeid: item for item in session.items}
-        for job in self.jobs:
-            # Which tests there are may depend on the overlay; one function's code changes none.
-            named = {} if "source" in job else {"tests": list(items)}
-            self._answer({**named, **self._do(job, items)})
+        if not session.config.getini("filterwarnings") and not session.config.getoption("pythonwarnings"):
+            self.direct = {name: item for name, item in items.items() if _is_plain(item)}
+        done = 0
+        while done < len(self.jobs):
+            done += self._go_on(self.jobs[done:], items)
         os._exit(0)
 
-    def _do(self, job: Job, items: dict[str, pytest.Item]) -> Reply:
-        if self.broken:
-            return {"broken": True}
-        if "cover" in job:
-            return _forked(self.seconds * 20, lambda: self._covered(job["cover"], items))
-        return _forked(self.seconds, lambda: self._run(job, items))
+    def _go_on(self, jobs: list[Job], items: dict[str, pytest.Item]) -> int:
+        """Do jobs in one fork until one leaves something behind or ends the process; return how many are answered."""
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            if "watch" in jobs[0]:
+                sys.addaudithook(self._audit)
+            with contextlib.suppress(BaseException):
+                os.setsid()
+                self._child(jobs, items, writing)
+            os._exit(0)
+        os.close(writing)
+        count, rest = 0, b""
+        for piece in _pieces(reading, child, WALL_SECONDS):
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                if not line:
+                    return count
+                self._answer(line)
+                count += 1
+        self._answer(b'{"hung": true}')
+        return count + 1
+
+    def _child(self, jobs: list[Job], items: dict[str, pytest.Item], output: int) -> None:
+        self.pid = os.getpid()
+        gc.enable()
+        modules = [each for each in sys.modules.values() if str(getattr(each, "__file__", "")).startswith(self.root)]
+        before = _left(modules)
+        with os.fdopen(output, "wb") as pipe:
+            for job in jobs:
+                quick = self.seconds / QUICK if self.direct.keys() >= items.keys() and not _by_pytest(job) else self.seconds
+                signal.setitimer(signal.ITIMER_PROF, quick * (2 if "trace" in job else 1))
+                # Which tests there are may depend on the overlay; one function's code changes none.
+                reply = {**({} if "changes" in job else self._about(items)), **self._run(job, items)}
+                signal.setitimer(signal.ITIMER_PROF, 0)
+                pipe.write(json.dumps(reply).encode() + b"\n")
+                pipe.flush()
+                if job.get("alone") or _left(modules) != before:
+                    break
+            pipe.write(b"\n")
+            pipe.flush()
+
+    def _about(self, items: dict[str, pytest.Item]) -> Reply:
+        return {"collected": list(items), "unusable": self.unusable, "imported": sorted(Overlay.imported)}
 
     def _run(self, job: Job, items: dict[str, pytest.Item]) -> Reply:
-        names = list(items) if job.get("tests") is None else list(job["tests"])
+        if self.unusable:
+            return {}
+        names = list(items) if job.get("tests") is None else [name for name in job["tests"] if name in items]
         if "shuffle" in job:
             random.Random(job["shuffle"]).shuffle(names)
-        if "source" in job and not self._replace(job["file"], job["source"], job["function"]):
-            return {"apart": True}
-        for _ in self._each(names, items):
-            pass
-        return {"failed": sorted(self.failed)}
-
-    def _replace(self, file: str, source: str, function: list[Any]) -> bool:
-        """Put a function's new code in place of the old; False where that cannot be done."""
-        name, line = str(function[0]), int(function[1])
-        code = list(_codes(compile(source, file, "exec", dont_inherit=True), name, line))
-        found = self.functions.get((file, name, line), [])
-        if len(code) != 1 or not found:
-            return False
+        self.failed, self.messages, self.acts = set(), {}, []
+        found: dict[str, str] = {}
+        acts: dict[str, str] = {}
+        old: list[tuple[FunctionType, CodeType]] = []
+        tracer = _Tracer(job["trace"]) if "trace" in job else None
+        direct = {} if _by_pytest(job) else self.direct
         try:
-            for each in found:
-                each.__code__ = code[0]
-        except ValueError:  # it sees other variables of an enclosing scope
-            return False
-        return True
+            for name, line, *source in job.get("changes", ()):
+                code = _code_of(job["file"], name, line, *source)
+                functions = self.functions.get((job["file"], name, line), [])
+                if code is None or not functions:
+                    return {"apart": True}
+                for each in functions:
+                    old.append((each, each.__code__))
+                    each.__code__ = code
+            begin = time.process_time()
+            if tracer:
+                sys.settrace(tracer)
+            for item, after in zip(names, [*names[1:], None], strict=True):
+                if item in direct:
+                    self._call(item, direct[item])
+                else:
+                    items[item].config.hook.pytest_runtest_protocol(
+                        item=items[item], nextitem=items[after] if after else None
+                    )
+                if os.getpid() != self.pid:  # the test forked, and its child came back
+                    os._exit(1)
+                if tracer:
+                    found[item] = tracer.take()
+                if self.acts:
+                    acts[item], self.acts = self.acts[0], []
+        except ValueError:  # a function sees other variables of an enclosing scope
+            return {"apart": True}
+        finally:
+            sys.settrace(None)
+            for each, code in old:
+                each.__code__ = code
+        more = {"trace": ("lines", found), "messages": ("messages", self.messages), "watch": ("acts", acts)}
+        seconds = time.process_time() - begin
+        return {"failed": sorted(self.failed), "seconds": seconds, **dict(more[each] for each in more if each in job)}
 
-    def _each(self, names: list[str], items: dict[str, pytest.Item]) -> Iterator[str]:
-        chosen = [items[name] for name in names]
-        for item, after in zip(chosen, [*chosen[1:], None], strict=True):
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
-            yield item.nodeid
+    def _call(self, name: str, item: pytest.Function) -> None:
+        """Call a test that needs nothing of pytest; a quarter of a thousandth of a second is saved."""
+        try:
+            test = item.function if item.cls is None else getattr(item.cls(), item.originalname)
+            test(**(item.callspec.params if hasattr(item, "callspec") else {}))
+        except (pytest.skip.Exception, pytest.xfail.Exception):
+            pass
+        except (Exception, SystemExit, pytest.fail.Exception):
+            self.failed.add(name)
 
-    def _covered(self, file: str, items: dict[str, pytest.Item]) -> Reply:
-        """Run everything and return which lines of a file each test reaches, and which functions ran at import."""
-        lines: set[int] = set()
-        found: dict[str, list[int]] = {}
+    def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Note what a test does outside of its process."""
+        if event in _STARTS:
+            self.acts.append("starts a process, which would not see an edit")
+        elif event in ("socket.connect", "socket.bind", "socket.getaddrinfo"):
+            self.acts.append("uses the network")
+        elif event in _WRITES and (event != "open" or (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)):
+            path = arguments[0]
+            if isinstance(path, (str, bytes)) and os.path.abspath(os.fsdecode(path)).startswith(self.root):  # noqa: PTH100
+                self.acts.append("writes into the repository")
 
-        def trace(frame: FrameType, event: str, _: Any) -> Any:
-            if frame.f_code.co_filename != file:
-                return None
-            if event == "line":
-                lines.add(frame.f_lineno)
-            return trace
+    def _answer(self, line: bytes) -> None:
+        _write(self.output, line + b"\n")
 
-        sys.settrace(trace)
-        for name in self._each(list(items), items):
-            found[name] = sorted(lines)
-            lines.clear()
-        sys.settrace(None)
-        imported = sorted(line for path, line in self.imported if path == file)
-        return {"failed": sorted(self.failed), "lines": found, "imported": imported}
 
-    def _answer(self, reply: Reply) -> None:
-        os.write(self.output, json.dumps(reply).encode() + b"\n")
+def _by_pytest(job: Job) -> bool:
+    return "protocol" in job or "messages" in job or "watch" in job
 
-    def profile(self, frame: FrameType, event: str, _: Any) -> None:
-        """Note a function that runs while modules are imported."""
-        if event == "call":
-            self.imported.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
+
+def _is_plain(item: pytest.Item) -> TypeGuard[pytest.Function]:
+    """Tell whether a test is a function that needs no fixture and has no mark but its parameters."""
+    if type(item) is not pytest.Function or inspect.iscoroutinefunction(item.function):
+        return False
+    definitions = item._fixtureinfo.name2fixturedefs  # how a parameter is given is told nowhere else
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    direct = {
+        name for name in given
+        if name not in definitions or definitions[name][-1].func.__name__ == "get_direct_param_fixture_func"
+    }  # fmt: skip
+    return set(item.fixturenames) <= direct and {each.name for each in item.iter_markers()} <= {"parametrize"}
+
+
+class _Tracer:
+    """Which lines of a file run, as the bits of a number."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._lines: set[int] = set()
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> Any:
+        return self._line if frame.f_code.co_filename == self._file else None
+
+    def _line(self, frame: FrameType, event: str, _: Any) -> Any:
+        if event == "line":
+            self._lines.add(frame.f_lineno)
+        return self._line
+
+    def take(self) -> str:
+        """Return the lines since the last time, in hexadecimal."""
+        mask = sum(1 << line for line in self._lines)
+        self._lines.clear()
+        return f"{mask:x}"
+
+
+@cache
+def _code_of(file: str, name: str, line: int, first: int, source: str, flags: int) -> CodeType | None:
+    """Return the code of a function or method; its source begins in the line `first`, perhaps with its class."""
+    whole = compile("\n" * (first - 1) + source, file, "exec", flags=flags, dont_inherit=True)
+    found = list(_codes(whole, name, line))
+    return found[0] if len(found) == 1 else None
 
 
 def _codes(code: CodeType, name: str, line: int) -> Iterator[CodeType]:
@@ -168,75 +311,94 @@ def _codes(code: CodeType, name: str, line: int) -> Iterator[CodeType]:
                 yield from _codes(each, name, line)
 
 
-def _forked(seconds: float, work: Callable[[], Reply]) -> Reply:
-    """Do something in a fork and return what it replies."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        reply: Reply = {"broken": True}
-        with contextlib.suppress(BaseException):
-            os.setsid()
-            signal.setitimer(signal.ITIMER_PROF, seconds)
-            reply = work()
-        with os.fdopen(writing, "wb") as pipe:
-            pipe.write(json.dumps(reply).encode())
-        os._exit(0)
-    os.close(writing)
-    content = _read(reading, child, WALL_SECONDS)
-    return json.loads(content) if content else {"hung": True}
+def _left(modules: list[ModuleType]) -> list[Any]:
+    """Return a mark of what tests may leave behind: it differs where something was."""
+    marks: list[Any] = [os.getcwd(), dict(os.environ), list(sys.path), len(sys.modules), threading.active_count()]
+    seen: set[int] = set()
+    own = {each.__name__ for each in modules}
+    look = deque[tuple[Any, int]]((vars(each), 0) for each in modules)
+    while look and len(marks) < LOOKED_INTO:
+        value, depth = look.popleft()
+        if id(value) in seen or depth > DEPTH:
+            continue
+        seen.add(id(value))
+        held: list[Any] = []
+        if isinstance(value, dict):
+            held = list(value.values())
+        elif isinstance(value, (list, tuple, set, frozenset, deque)):
+            held = list(value)
+        elif isinstance(value, FunctionType):
+            held = [value.__defaults__, value.__kwdefaults__]
+        elif hasattr(value, "cache_clear") and hasattr(value, "cache_info"):
+            value.cache_clear()
+        elif getattr(value if isinstance(value, type) else type(value), "__module__", "") in own:
+            held = list(getattr(value, "__dict__", {}).values())
+        if held:
+            marks.append([id(value), *map(id, held)])
+            look += [(each, depth + 1) for each in held if not isinstance(each, (str, int))]
+    return marks
 
 
-def _read(reading: int, child: int, seconds: float) -> bytes:
-    """Return all that a child writes; one that is silent for too long is killed with its own children."""
-    content = b""
-    while select.select([reading], [], [], seconds)[0] and (more := os.read(reading, 1 << 16)):
-        content += more
-    os.close(reading)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return content
+def _pieces(reading: int, child: int, seconds: float) -> Iterator[bytes]:
+    """Yield what a child writes; one that is silent for too long is killed with its own children."""
+    try:
+        while select.select([reading], [], [], seconds)[0] and (more := os.read(reading, 1 << 16)):
+            yield more
+    finally:
+        os.close(reading)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
-def _batch(batch: dict[str, Any], arguments: list[str], seconds: float) -> bytes:
-    """Do a batch in a fork and return a line for each of its jobs."""
+def _batch(batch: dict[str, Any], arguments: list[str], seconds: float, root: str, replies: int) -> None:
+    """Do a batch in a fork and write a line for each of its jobs."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_RDWR), 2)
         Overlay.texts = batch["overlay"]
-        session = Session(batch["jobs"], seconds, writing)
+        session = Session(batch, seconds, root, writing)
         signal.setitimer(signal.ITIMER_PROF, seconds + COLLECTION_SECONDS)
-        if any("cover" in job for job in batch["jobs"]):
-            sys.setprofile(session.profile)
         with contextlib.suppress(BaseException):
             pytest.main(arguments, plugins=[session])
         os._exit(1)
     os.close(writing)
-    content = _read(reading, child, 3 * WALL_SECONDS)  # it may itself wait for one that sleeps
-    missing = len(batch["jobs"]) - content.count(b"\n")
-    return content + b'{"broken": true}\n' * missing
+    answered = 0
+    for piece in _pieces(reading, child, 3 * WALL_SECONDS):  # it may itself wait for one that sleeps
+        answered += piece.count(b"\n")
+        _write(replies, piece)
+    _write(replies, b'{"broken": true}\n' * (len(batch["jobs"]) - answered))
+
+
+def _write(output: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(output, content) :]
 
 
 def main() -> None:
-    """Answer batches until the end of standard input: `worker.py ROOT SECONDS TEMPORARY TESTS…`."""
-    root, seconds, temporary, *tests = sys.argv[1:]
+    """Answer batches until the end of standard input: `worker.py ROOT SECONDS TEMPORARY ASSERT ARGUMENTS…`."""
+    root, seconds, temporary, rewriting, *more = sys.argv[1:]
     os.chdir(root)
     sys.pycache_prefix = temporary + "/compiled"
     # Overlaid sources have the same time and size as their files, so pytest's tests alone may be kept compiled.
     SourceFileLoader.get_code = Overlay.code  # type: ignore[method-assign,assignment]
-    arguments = ["-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=no", "--rootdir", root]
-    arguments += ["--basetemp", temporary + "/tests", *tests]
+    SourceFileLoader.exec_module = Overlay.run  # type: ignore[method-assign,assignment]
+    Overlay.root = root + os.sep
+    for name in (*(f"_pytest.{each}" for each in default_plugins), "pdb", "tomllib"):  # so that no fork imports them
+        importlib.import_module(name)
+    gc.disable()
+    gc.freeze()
+    arguments = ["-q", "-s", "-p", "no:cacheprovider", f"--assert={rewriting}", "--tb=no", "--rootdir", root]
+    arguments += ["--basetemp", temporary + "/tests", *more]
     requests, replies = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
     with os.fdopen(requests) as lines:
         for line in lines:
-            content = _batch(json.loads(line), arguments, float(seconds))
-            while content:
-                content = content[os.write(replies, content) :]
+            _batch(json.loads(line), arguments, float(seconds), root, replies)
 
 
 if __name__ == "__main__":

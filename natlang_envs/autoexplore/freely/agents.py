@@ -1,4 +1,4 @@
-"""Agents of ChangeFree: one that changes nothing, and a chat model that is asked as the copilot asks it."""
+"""An agent of ChangeFree: a chat model that is asked as the copilot asks it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,7 @@ from natlang_envs.env import MAX_COMMAND_LENGTH
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
 from natlang_envs.evaluation.chat_endpoint import OwnEndpoint
-from natlang_envs.repository.texts import EXIT
 from natlang_envs.spaces import escape_surrogates
-
-
-class NothingAgent:
-    """Leaves at once."""
-
-    def __call__(self, given: AgentInput) -> str:
-        """Return `exit`."""
-        return EXIT
 
 
 class CopilotAgent:

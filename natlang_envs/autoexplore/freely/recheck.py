@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from natlang_envs.autoexplore.changing.making import edits_digest, unpack
+from natlang_envs.autoexplore.changing.making import edits_digest, read_journal, unpack
 from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
+from natlang_envs.autoexplore.changing.repositories import change_repositories
 from natlang_envs.autoexplore.changing.running import open_subject
-from natlang_envs.autoexplore.dataset.catalogue import repository_folder
 from natlang_envs.autoexplore.freely.testing import LIMITS, run_tests
 from natlang_envs.errors import UsageError
 from natlang_envs.sandbox import AutoExploreSandbox
@@ -37,14 +36,8 @@ class Difference(NamedTuple):
 
 def listed() -> list[tuple[Path, Path]]:
     """Return the suite's own files of listed tasks, each behind the repository that it is of."""
-    changing = Path(__file__).parents[1] / "changing"
-    files = sorted((changing / "listed").glob("*/*.jsonl"))
-    return [(_repository(changing, each.stem), each) for each in files]
-
-
-def _repository(changing: Path, name: str) -> Path:
-    own = changing / "services" / name
-    return own if own.is_dir() else repository_folder(name)
+    found = [each for each in change_repositories().values() if each.listed.exists()]
+    return [(each.folder, each.listed) for each in found]
 
 
 def recheck(root: Path, journal: Path, count: int, generator: random.Random) -> Iterator[Difference | None]:
@@ -52,7 +45,7 @@ def recheck(root: Path, journal: Path, count: int, generator: random.Random) -> 
 
     Args:
         root: The repository that the tasks are of.
-        journal: The tasks, as `making.make` writes them.
+        journal: The finished tasks, as `listing.write_book` writes them.
         count: How many cells.
         generator: Draws them.
 
@@ -71,18 +64,13 @@ def recheck(root: Path, journal: Path, count: int, generator: random.Random) -> 
                 yield Difference(cell, tuple(sorted(here - cell.failing)), tuple(sorted(cell.failing - here)))
 
 
-def _rows(journal: Path) -> list[dict[str, Any]]:
-    try:
-        return [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{journal} is no file of tasks ({error})") from None
-
-
 def _cells(root: Path, journal: Path, count: int, generator: random.Random) -> Iterator[tuple[list[str], Cell]]:
-    rows = _rows(journal)
-    tests: list[str] = rows[0]["tests"]
+    head, *rows = read_journal(journal) or [{}]
+    if "digest" not in head:
+        raise UsageError(f"{journal} is no file of finished tasks, as natlang data mutate writes it")
+    tests: list[str] = head["tests"]
     files = sorted({each.partition("::")[0] for each in tests})
-    if open_subject(root, files).digest != rows[0]["repository"]:
+    if open_subject(root, files).digest != head["digest"]:
         raise UsageError(f"{root} is not the repository that the tasks of {journal} are of")
     tasks = [row for row in rows if "table" in row]
     if not tasks:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
-from natlang_envs.autoexplore.freely.issue import masked
 from natlang_envs.autoexplore.freely.rules import Rules, Verdict
 from natlang_envs.autoexplore.freely.tasks import CodeTask, broken, subject_of, test_files
 from natlang_envs.autoexplore.freely.test_files import Disguised, disguised
@@ -14,6 +14,7 @@ from natlang_envs.sandbox import AutoExploreSandbox, CommandResult
 
 _TOLD = 5  # failing tests that `test` explains
 _LONGEST = 1_000  # characters for each
+_ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object, another one each time
 
 
 class CodeRules(Rules):
@@ -33,8 +34,8 @@ class CodeRules(Rules):
         ends = run_tests(sandbox, explain=True)
         failed = [test for test in ends.parts if not ends.passed(test)]
         unread = [name for name in ends.reasons if name not in ends.parts]
-        lines = [f"{name} cannot be imported:\n{masked(ends.reasons[name])[-_LONGEST:]}" for name in unread[:_TOLD]]
-        lines += [f"{test} fails:\n{masked(ends.reasons.get(test, ''))[-_LONGEST:]}" for test in failed[:_TOLD]]
+        lines = [f"{name} cannot be imported:\n{_told(ends, name)}" for name in unread[:_TOLD]]
+        lines += [f"{test} fails:\n{_told(ends, test)}" for test in failed[:_TOLD]]
         lines += [f"{test} fails" for test in failed[_TOLD:]]
         if not ends.whole:
             return CommandResult("", "The run ended before it said anything.\n", 1)
@@ -53,9 +54,15 @@ class CodeRules(Rules):
         tests = {file: disguised(text) for file, text in test_files(self._task).items()}
         files = {**self._before, **kept, **{file: each.text for file, each in tests.items()}}
         with AutoExploreSandbox(self._task.folder(), limits=LIMITS) as sandbox:
-            ends = run_tests(sandbox, tuple(tests), {path: text.encode() for path, text in files.items()})
+            arguments = (*subject_of(self._task).arguments, *tests)
+            ends = run_tests(sandbox, arguments, {path: text.encode() for path, text in files.items()})
         words = {word for path, text in kept.items() for word in suspect_words(self._before[path], text)}
         return _verdict(self._task, tests, ends, sorted(words))
+
+
+def _told(ends: Ends, test: str) -> str:
+    """Return the end of what pytest said of a failing test or file."""
+    return _ADDRESS.sub("0x…", ends.reasons.get(test, ""))[-_LONGEST:]
 
 
 def _verdict(task: CodeTask, tests: Mapping[str, Disguised], ends: Ends, words: list[str]) -> Verdict:

@@ -12,15 +12,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from natlang_envs.autoexplore.changing.running import Subject, open_subject
+from natlang_envs.autoexplore.changing.repositories import ChangeRepository, change_repository
+from natlang_envs.autoexplore.changing.running import Subject
 from natlang_envs.autoexplore.freely.test_files import function_of, without
 from natlang_envs.errors import UsageError
 from natlang_envs.files import cache_folder, whole_folder
 
 Piece = tuple[str, int, int, str]  # a file, from and to which character of it, and what stands there in their place
 KINDS = ("statement", "guard", "branch", "body", "combined")
-SERVICES = Path(__file__).parents[1] / "changing" / "services"
-_TEXTS = (".py", ".md", ".toml", ".ini", ".cfg", ".txt")
+_NOT_SHOWN = ("__pycache__", ".git")
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class CodeTask:
     Attributes:
         id: `repository/digest of the edits`.
         kind: What was done, one of `KINDS`.
-        root: The repository as it should be.
+        repository: The repository as it should be.
         digest: Of its Python files.
         pieces: The edits that broke it, in the order in which they are applied.
         tests: All tests.
@@ -41,7 +41,7 @@ class CodeTask:
 
     id: str
     kind: str
-    root: Path
+    repository: ChangeRepository
     digest: str
     pieces: tuple[Piece, ...]
     tests: tuple[str, ...]
@@ -85,9 +85,9 @@ def contents(task: CodeTask) -> dict[str, bytes]:
     for file, name in task.hidden:
         hidden.setdefault(file, set()).add(name)
     found: dict[str, bytes] = {}
-    for path in sorted(task.root.rglob("*")):
-        name = path.relative_to(task.root).as_posix()
-        if path.suffix in _TEXTS and path.is_file() and "__pycache__" not in path.parts:
+    for path in sorted(subject.root.rglob("*")):
+        name = path.relative_to(subject.root).as_posix()
+        if path.is_file() and not set(_NOT_SHOWN) & set(name.split("/")):
             found[name] = texts[name].encode() if name in texts else path.read_bytes()
             if name in hidden:
                 found[name] = without(found[name].decode(), hidden[name]).encode()
@@ -96,15 +96,13 @@ def contents(task: CodeTask) -> dict[str, bytes]:
 
 def test_files(task: CodeTask) -> dict[str, str]:
     """Return the files of all tests, whole."""
-    return {
-        file: (task.root / file).read_text(encoding="utf-8")
-        for file in dict.fromkeys(function_of(each)[0] for each in task.tests)
-    }
+    files = dict.fromkeys(function_of(each)[0] for each in task.tests)
+    return {file: (subject_of(task).root / file).read_text(encoding="utf-8") for file in files}
 
 
 @cache
-def _subject(root: Path) -> Subject:
-    return open_subject(root)
+def _subject(repository: ChangeRepository) -> Subject:
+    return repository.open()
 
 
 def subject_of(task: CodeTask) -> Subject:
@@ -113,16 +111,21 @@ def subject_of(task: CodeTask) -> Subject:
     Raises:
         UsageError: Its files are not those that the task is of.
     """
-    subject = _subject(task.root)
+    subject = _subject(task.repository)
     if subject.digest != task.digest:
-        raise UsageError(f"{task.root} is not the repository that the task {task.id} is of: install natlang-envs again")
+        raise UsageError(f"{subject.root} is not the repository of the task {task.id}: install natlang-envs again")
     return subject
+
+
+def tasks_file(split: str) -> Path:
+    """Return the file of a split's code tasks."""
+    return Path(__file__).parent / "made" / f"{split}.jsonl"
 
 
 @cache
 def code_tasks(split: str) -> Mapping[str, CodeTask]:
     """Return the code tasks of a split by their ids, in the order of the file."""
-    path = Path(__file__).parent / "made" / f"{split}.jsonl"
+    path = tasks_file(split)
     return {each.id: each for each in read_tasks(path)} if path.exists() else {}
 
 
@@ -134,17 +137,17 @@ def read_tasks(path: Path) -> Iterator[CodeTask]:
         if "repository" in row:
             head = row
         else:
-            yield task_of(row, head)
+            yield task_of(row, head, change_repository(head["repository"]))
 
 
-def task_of(row: Mapping[str, Any], head: Mapping[str, Any], root: Path | None = None) -> CodeTask:
-    """Return the task of a line; `head` is the line of its repository, `root` where that is."""
+def task_of(row: Mapping[str, Any], head: Mapping[str, Any], repository: ChangeRepository) -> CodeTask:
+    """Return the task of a line; `head` is the line of its repository."""
     tests = tuple(head["tests"])
     failing = int(row["failing"], 16)
     return CodeTask(
         id=row["id"],
         kind=row["kind"],
-        root=root or SERVICES / head["repository"],
+        repository=repository,
         digest=head["digest"],
         pieces=tuple((file, start, end, new) for file, start, end, new in row["pieces"]),
         tests=tests,

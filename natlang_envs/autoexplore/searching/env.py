@@ -10,13 +10,13 @@ from natlang_envs.autoexplore.episode import HORIZON
 from natlang_envs.autoexplore.searching.episode import SearchEpisode
 from natlang_envs.autoexplore.searching.listing import MAX_LIST, ORDERS, Order
 from natlang_envs.autoexplore.searching.plan import ranked_plan, shortest_plan
-from natlang_envs.autoexplore.tasks import ExploreSplit, make_tasks
+from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTasks, make_tasks
 from natlang_envs.errors import one_of
 from natlang_envs.repository.texts import EXIT, FILE_BUDGET
 from natlang_envs.repository.tree import Repository
 
 
-class AutoExploreSearchEnv(AskingEnv[SearchEpisode]):
+class AutoExploreSearchEnv(AskingEnv[ExploreTasks, SearchEpisode]):
     r"""Find the file of a repository that answers a question, by searching for words in all its files.
 
     ## Description

@@ -15,14 +15,12 @@ from hypothesis import strategies as st
 import natlang_envs
 from natlang_envs import UsageError, record, unwrap
 from natlang_envs.autoexplore.changing.mutations import apply
-from natlang_envs.autoexplore.changing.running import open_subject
 from natlang_envs.autoexplore.freely.agents import CopilotAgent, copilot_agent
 from natlang_envs.autoexplore.freely.drawing import FreeTasks, free_tasks
 from natlang_envs.autoexplore.freely.env import AutoExploreChangeFreeEnv
-from natlang_envs.autoexplore.freely.issue import issue
 from natlang_envs.autoexplore.freely.patching import commands, patched
 from natlang_envs.autoexplore.freely.removals import BODY, OPERATORS, removals
-from natlang_envs.autoexplore.freely.tasks import CodeTask, code_tasks, contents
+from natlang_envs.autoexplore.freely.tasks import CodeTask, code_tasks, contents, subject_of
 from natlang_envs.autoexplore.freely.test_files import disguised, functions, without
 from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
 from natlang_envs.evaluation import evaluate
@@ -94,18 +92,11 @@ def test_tests_can_be_taken_out_and_disguised(name: str) -> None:
         assert disguised(text).names.keys().isdisjoint(found.names)
 
 
-def test_an_issue_names_no_secret() -> None:
-    told = issue([("t.py::test_net_price_of_tea[1]", "x\nE   AssertionError: assert net_price(1) == 2")], {"net_price"})
-    assert "“net price of tea”" in told
-    assert "net_price" not in told
-    assert "(assert 3 == 2)" in issue([("t.py::test_tea", "E   assert 3 == 2\nE    +  where 3 = f()")], {"f"})
-
-
 def test_every_code_task_is_of_its_repository_and_tells_no_place() -> None:
     everything = [each for split in ("train", "validation", "test") for each in code_tasks(split).values()]
     assert len({each.id for each in everything}) == len(everything)
     for task in everything:
-        assert open_subject(task.root).digest == task.digest
+        assert subject_of(task).digest == task.digest
         assert 2 <= len(task.failing) < len(task.tests)
         assert set(task.shown) <= task.failing
         assert task.shown
@@ -183,7 +174,7 @@ def test_a_person_edits_runs_and_tests_and_the_patch_is_recorded() -> None:
     begin(env)
     task = cast("CodeTask", FreeTasks("all").load(str(env.snapshot().task_id)))
     file, start, end, _ = task.pieces[0]
-    whole = open_subject(task.root).sources[file]
+    whole = subject_of(task).sources[file]
     said = {}
     for action in (
         "test",

@@ -15,8 +15,9 @@ import pytest
 
 import natlang_envs
 from natlang_envs import UsageError
+from natlang_envs.autoexplore.changing.listing import write_book
 from natlang_envs.autoexplore.changing.making import make
-from natlang_envs.autoexplore.changing.running import Runner, open_subject
+from natlang_envs.autoexplore.changing.running import open_subject
 from natlang_envs.autoexplore.dataset.package_index import Index, IndexSettings
 from natlang_envs.autoexplore.freely import lab
 from natlang_envs.autoexplore.freely.recheck import recheck
@@ -125,10 +126,9 @@ def test_another_wheel_than_the_pinned_is_refused(index: Index, monkeypatch: pyt
 @needs_lab
 def test_tables_are_as_the_sandbox_runs_them_and_a_wrong_cell_is_found(tmp_path: Path) -> None:
     write(tmp_path / "shop", SHOP)
-    subject = open_subject(tmp_path / "shop")
-    journal = tmp_path / "journal.jsonl"
-    with Runner(subject) as runner:
-        assert list(make(subject, runner, journal, 1))
+    journal = tmp_path / "tasks.jsonl"
+    assert list(make(open_subject(tmp_path / "shop"), tmp_path / "journal", 1))
+    write_book(tmp_path / "journal", journal, "shop", "yours")
     assert list(recheck(tmp_path / "shop", journal, 2, random.Random(1))) == [None, None]
     *lines, last = journal.read_text().splitlines()
     row = json.loads(last)

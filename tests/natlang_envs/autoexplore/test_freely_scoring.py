@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from natlang_envs import UsageError
+from natlang_envs.autoexplore.changing import repositories
+from natlang_envs.autoexplore.changing.repositories import ChangeRepository
 from natlang_envs.autoexplore.changing.running import open_subject
 from natlang_envs.autoexplore.freely import tasks, testing
 from natlang_envs.autoexplore.freely.data_tasks import DataRules, data_tasks, other_tables
@@ -70,12 +72,15 @@ NAMES = [
 def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CodeTask:
     """The shop, which has forgotten what was taken."""
     monkeypatch.setattr(tasks, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(repositories, "SERVICES", tmp_path)
+    repository = ChangeRepository("shop", "test", 1, 1.0, ("tests",), (), (), None)
+    tasks.__dict__["_subject"].cache_clear()
     root = write(tmp_path / "shop", SHOP)
     start = PRICES.index("    return sum")
     piece = ["shop/prices.py", start, len(PRICES), BROKEN]
     head = {"digest": open_subject(root).digest, "tests": [f"tests/test_prices.py::{name}" for name in NAMES]}
     row = {"id": "shop/1", "kind": "statement", "pieces": [piece], "failing": "1c", "shown": [2], "issue": "?"}
-    return task_of(row, head, root)
+    return task_of(row, head, repository)
 
 
 def score(task: CodeTask, files: Mapping[str, str]) -> Verdict:
@@ -279,9 +284,9 @@ def test_code_that_kills_the_referee_or_never_ends_is_no_win(task: CodeTask, mon
 
 
 def test_a_repository_that_changed_is_refused(task: CodeTask) -> None:
-    (task.root / "shop" / "prices.py").write_text("x = 1\n")
+    (task.repository.folder / "shop" / "prices.py").write_text("x = 1\n")
     tasks.__dict__["_subject"].cache_clear()
-    with pytest.raises(UsageError, match="is not the repository that the task shop/1 is of"):
+    with pytest.raises(UsageError, match="is not the repository of the task shop/1"):
         CodeRules(task)
 
 

@@ -1,0 +1,112 @@
+"""What a task's issue tells: the behaviour that the shown test asks for and what it saw, without a place.
+
+Every word that is the name of a function, a method or a file of the sources is left out, whichever of them is broken:
+so what is left out tells nothing either.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+LONGEST = 160  # characters of what was seen
+FEWEST_WORDS = 3  # of a test's name that says something
+_GAP = "…"
+_WORD = re.compile(r"[^\W\d]\w*")
+_HIDDEN = re.compile(r"0x[0-9a-fA-F]{4,}|\S*/natlang-changing-[^\s'\"]*")
+
+
+class Private:
+    """The names that no issue of a repository tells."""
+
+    def __init__(self, sources: Mapping[str, str]) -> None:
+        names = {name for text in sources.values() for name in _functions(ast.parse(text))}
+        names |= {PurePosixPath(file).stem for file in sources}
+        self.names = frozenset(name.lower() for name in names)
+
+    def told(self, text: str) -> list[str]:
+        """Return the words of a text that are such names."""
+        return [word for word in _WORD.findall(text) if word.lower() in self.names]
+
+    def shown(self, tests: Sequence[str], failing: int) -> int:
+        """Return the failing test that a task shows: one whose name needs few gaps; of those, the lowest digest."""
+        numbers = [number for number in range(len(tests)) if failing >> number & 1]
+        return min(numbers, key=lambda each: (self._lost(tests[each]), hashlib.sha256(tests[each].encode()).digest()))
+
+    def issue(self, test: str, message: Sequence[str] | None) -> str:
+        """Return the text of an issue.
+
+        Args:
+            test: The id of the shown test.
+            message: The name of the exception that it ends with, and its message.
+        """
+        words, case = _sentence(test)
+        sentence = self._without(words)
+        if len(_WORD.findall(sentence)) < FEWEST_WORDS:
+            sentence = "A test fails that passed before"
+        case = f" ({self._without(case)})" if case else ""
+        seen = self._without(_HIDDEN.sub(_GAP, _seen(*message))) if message else "This no longer holds"
+        if len(seen) > LONGEST:
+            seen = seen[:LONGEST].rstrip() + _GAP
+        return f"{sentence}{case}. {seen[:1].upper()}{seen[1:]}{'' if seen.endswith(_GAP) else '.'}"
+
+    def _lost(self, test: str) -> int:
+        words, _ = _sentence(test)
+        found = _WORD.findall(words)
+        lost = len(self.told(words))
+        return lost if len(found) - lost >= FEWEST_WORDS else 100 + lost
+
+    def _without(self, text: str) -> str:
+        whole = _WORD.sub(lambda word: _GAP if word[0].lower() in self.names else word[0], text)
+        return re.sub(rf"{_GAP}(?:[\s._]*{_GAP})+", _GAP, whole)
+
+
+def _functions(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name
+
+
+def _sentence(test: str) -> tuple[str, str]:
+    """Return a test's name as a sentence, and the case that it is about."""
+    name, _, case = test.rpartition("::")[2].partition("[")
+    words = name.removeprefix("test").strip("_").replace("_", " ")
+    case = case.removesuffix("]").strip()
+    return words[:1].upper() + words[1:], case if len(case) <= 60 and case.isprintable() else ""
+
+
+def _seen(kind: str, text: str) -> str:
+    """Return in a few words how a test ended."""
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()] or [""]
+    if missing := re.match(r"DID NOT RAISE (?:<class ')?([\w.]+)", lines[0]):
+        return f"no {missing[1].rpartition('.')[2]} was raised"
+    labels = dict(line.split(": ", 1) for line in lines if ": " in line)
+    expected = labels.get("Expected regex", labels.get("Regex"))
+    if expected is not None and (actual := labels.get("Actual message", labels.get("Input"))) is not None:
+        return f"expected the message {expected}, got {actual}"
+    asserted = next((line for line in lines if line.startswith("assert ")), None)
+    if asserted is not None:
+        return _compared(asserted.removeprefix("assert "))
+    if kind in ("AssertionError", "Failed"):
+        return f"it says: {lines[0]}" if lines[0] else "an assertion fails"
+    return f"{kind}: {lines[0]}" if lines[0] else f"{kind} was raised"
+
+
+def _compared(text: str) -> str:
+    """Return what was expected and what came, for an assertion that compares."""
+    left, equal, right = _halves(text)
+    return f"expected {right}, got {left}" if equal else f"this does not hold: {text}"
+
+
+def _halves(text: str) -> tuple[str, str, str]:
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return text.partition(" == ") if text.count(" == ") == 1 else (text, "", "")
+    if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq):
+        left, right = (ast.get_source_segment(text, each) or "" for each in (tree.left, tree.comparators[0]))
+        return left, "==", right
+    return text, "", ""

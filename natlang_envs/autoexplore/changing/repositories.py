@@ -1,0 +1,106 @@
+"""The repositories that change tasks are made of: services of our own, and pinned source distributions.
+
+`repositories.toml` tells the split of each and what of it is broken and tested. Those that the labelled dataset pins
+too are taken from there; the others are pinned here, for these tasks only.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from natlang_envs.autoexplore.changing.running import Subject, open_subject
+from natlang_envs.autoexplore.dataset.catalogue import PinnedRepository, catalogue
+from natlang_envs.errors import UsageError, one_of
+from natlang_envs.tasks import Split
+
+OWN, PUBLIC = "own", "public"
+LISTED = Path(__file__).parent / "listed"
+SERVICES = Path(__file__).parent / "services"
+
+
+@dataclass(frozen=True)
+class ChangeRepository:
+    """A repository to break.
+
+    Attributes:
+        name: What it is called.
+        split: Where its tasks belong.
+        count: How many tasks are wanted at most.
+        seconds: Of processor time, for a run of its tests.
+        tests: The files and folders of its tests.
+        sources: The files that may be broken; all where it names none.
+        arguments: For pytest, besides.
+        pin: The source distribution; None for a service of our own.
+    """
+
+    name: str
+    split: Split
+    count: int
+    seconds: float
+    tests: tuple[str, ...]
+    sources: tuple[str, ...]
+    arguments: tuple[str, ...]
+    pin: PinnedRepository | None
+
+    @property
+    def kind(self) -> str:
+        """`own` or `public`: a model may have read public code, and its tests, before."""
+        return OWN if self.pin is None else PUBLIC
+
+    @property
+    def folder(self) -> Path:
+        """Where its files lie.
+
+        Raises:
+            UsageError: They have to be fetched.
+        """
+        if self.pin is None:
+            return SERVICES / self.name
+        if not self.pin.is_cached:
+            raise UsageError(f"the files of {self.name} are not here: run natlang data fetch {self.name}")
+        return self.pin.folder
+
+    @property
+    def listed(self) -> Path:
+        """The file of its tasks."""
+        return LISTED / self.split / f"{self.name}.jsonl"
+
+    def open(self) -> Subject:
+        """Read its sources."""
+        return open_subject(self.folder, self.tests, self.sources, self.arguments)
+
+
+@cache
+def change_repositories() -> dict[str, ChangeRepository]:
+    """Return all of them by name, in the order of the file."""
+    content = (Path(__file__).parent / "repositories.toml").read_text(encoding="utf-8")
+    tables: list[dict[str, Any]] = tomllib.loads(content)["repository"]
+    return {table["name"]: _read(table) for table in tables}
+
+
+def change_repository(name: str) -> ChangeRepository:
+    """Return one of them.
+
+    Raises:
+        UsageError: There is none of this name.
+    """
+    return change_repositories()[one_of("repository", name, change_repositories())]
+
+
+def pinned_for_changes() -> dict[str, PinnedRepository]:
+    """Return the source distributions that only change tasks need, by name."""
+    pins = {each.name: each.pin for each in change_repositories().values() if each.pin is not None}
+    return {name: pin for name, pin in pins.items() if name not in catalogue()}
+
+
+def _read(table: dict[str, Any]) -> ChangeRepository:
+    name, split = table["name"], table["split"]
+    pin = catalogue().get(name)
+    if "pin" in table:
+        pin = PinnedRepository(name=name, split=split, **table["pin"])
+    lists = {key: tuple(table.get(key, default)) for key, default in (("sources", ()), ("arguments", ()), ("tests", ("tests",)))}
+    return ChangeRepository(name, split, table.get("count", 120), table.get("seconds", 1.0), pin=pin, **lists)

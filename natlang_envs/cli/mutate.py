@@ -1,0 +1,37 @@
+"""`natlang data mutate`: breaks a repository of the user's own, place by place, into tasks of AutoExplore-Change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from natlang_envs.autoexplore.changing.picking.own import mutate
+from natlang_envs.autoexplore.changing.running import SECONDS, open_subject
+from natlang_envs.autoexplore.changing.usable import describe
+from natlang_envs.cli.support import print_some, printable, progress_bar
+
+mutate_app = typer.Typer()
+_TESTS = Annotated[list[str], typer.Option("--tests", help="Files and folders of the tests, in the repository.")]
+
+
+@mutate_app.command("mutate")
+def mutate_command(
+    repo: Annotated[Path, typer.Option(help="The repository to break; it is never modified.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The file to write, .jsonl.")],
+    tests: _TESTS = ["tests"],  # noqa: B006 - typer copies it
+    count: Annotated[int, typer.Option(min=1, help="The largest number of tasks.")] = 20,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Of processor time, for a run of all tests.")] = SECONDS,
+) -> None:
+    """Make change tasks of a repository of your own with pytest tests; a making that was stopped goes on."""
+    subject = open_subject(repo, [each.rstrip("/") for each in tests])
+    made = 0
+    with progress_bar() as progress:
+        bar = progress.add_task("sources", total=len(subject.sources))
+        for row in mutate(subject, out, count, seconds):
+            if "left_out" in row:
+                print_some(describe(row["left_out"]), most=20)
+            progress.advance(bar, "scanned" in row)
+            made += "issue" in row
+    typer.echo(f"{made} tasks of {printable(subject.root.name)} are in {out}.")
