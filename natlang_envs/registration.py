@@ -93,7 +93,7 @@ SANDBOXED: tuple[Registration, ...] = (
         _CHANGE_FREE,
         "Mend tested code, or answer a question about tables with a program, by free editing in a sandbox.",
         {"horizon": 40},
-        baselines=("random", "reference", "nothing"),
+        baselines=("reference", "nothing"),
     ),
 )
 
