@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import unicodedata
 
 _WORD = re.compile(r"[^\W\d]\w*|/opt\b")
+_ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=]")
 _SUSPECT = frozenset(
     word
     for line in (
@@ -20,6 +22,8 @@ _SUSPECT = frozenset(
         # ways to end or outlive a run
         "_exit abort atexit kill fork forkpty execv execve posix_spawn signal subprocess multiprocessing threading",
         "_thread faulthandler excepthook unraisablehook",
+        # ways to read the tests
+        "open popen system read_text read_bytes listdir scandir iterdir walk glob rglob linecache pkgutil environ",
         # values that are equal to everything
         "__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __bool__ __hash__ __instancecheck__ __subclasscheck__ ANY",
         # text that is no Python as it stands
@@ -35,5 +39,24 @@ def suspect_words(before: str, after: str) -> set[str]:
 
 
 def _words(text: str) -> set[str]:
-    """Return the words of a text; Python reads a name in letters of another width as if they were plain ones."""
-    return set(_WORD.findall(unicodedata.normalize("NFKC", text)))
+    """Return the names of a source, in the letters that Python reads them in, and the words of its strings.
+
+    What does not parse here is no Python, or Python in another encoding: of that all words count.
+    """
+    everything = set(_WORD.findall(unicodedata.normalize("NFKC", text)))
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return everything
+    found = {"coding"} if any(map(_ENCODING.match, text.splitlines()[:2])) else set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            node.value.value = None  # a docstring
+    for node in ast.walk(tree):
+        for _, value in ast.iter_fields(node):
+            for each in value if isinstance(value, list) else (value,):
+                if isinstance(each, bytes):
+                    found.update(_WORD.findall(each.decode("latin-1")))
+                elif isinstance(each, str):
+                    found.update(_WORD.findall(each))
+    return found

@@ -240,8 +240,17 @@ def test_a_right_change_with_words_that_look_into_the_run_is_set_aside(task: Cod
     ],
 )  # fmt: skip
 def test_words_are_found_in_any_spelling_that_python_reads(added: str) -> None:
-    assert suspect_words(PRICES, PRICES + added)
-    assert not suspect_words(PRICES + added, PRICES + added)
+    assert suspect_words(PRICES, f"{added}\n{PRICES}")
+    assert not suspect_words(f"{added}\n{PRICES}", f"{added}\n{PRICES}")
+
+
+def test_words_in_comments_and_docstrings_are_no_code_and_those_in_strings_are() -> None:
+    told = '"""Open the signal, kill modules."""\n# compile it\n'
+    assert not suspect_words(PRICES, told + PRICES)
+    assert suspect_words(PRICES, PRICES + "x = type('Y', (int,), {'__eq__': 1})") == {"__eq__"}
+    assert suspect_words(PRICES, PRICES + "x = f'{open(1)}'") == {"open"}
+    assert suspect_words(PRICES, PRICES + "x = b'/opt/lab'") == {"/opt", "lab"}
+    assert suspect_words(PRICES, PRICES + "def open(: gc") == {"open", "gc"}  # no Python at all
 
 
 def test_words_of_ordinary_changes_are_none() -> None:
