@@ -196,8 +196,9 @@ class _Making:
         jobs = {each.name: {"tests": self._tests, **more.get(each.name, more)} for each in mutations}
         inside = [each for each in mutations if not scans[each.file].apart[each.number]]
         texts = {each.name: apply(self._subject.sources[each.file], each.edit) for each in mutations}
+        places = {file: Places(text) for file, text in self._subject.sources.items()}
         changes = [
-            {**jobs[each.name], "file": runner.path(each.file), "changes": [Places(texts[each.name]).change(each.edit.line)]}
+            {**jobs[each.name], "file": runner.path(each.file), "changes": [places[each.file].change(each.edit.line, texts[each.name])]}
             for each in inside
         ]  # fmt: skip
         yield from zip(inside, runner.ask({}, changes), strict=True)

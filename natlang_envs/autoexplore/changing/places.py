@@ -28,7 +28,6 @@ class Places:
 
     def __init__(self, source: str) -> None:
         tree = ast.parse(source)
-        self._lines = source.split("\n")
         self._statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
         self._functions = list(_outermost(tree, ""))
         future = (node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__")
@@ -50,11 +49,14 @@ class Places:
         """Return the name and first line of the outermost function whose body has a line; None outside of them."""
         return next(((node.name, _first(node)) for _, node in self._functions if _has(node, line)), None)
 
-    def change(self, line: int) -> Change:
-        """Return the outermost function whose body has a line, cut out with the head of its class."""
+    def change(self, line: int, edited: str) -> Change:
+        """Return the outermost function whose body has a line, cut out with the head of its class.
+
+        `edited` is the source after edits, which keep to their lines.
+        """
         name, node = next((name, node) for name, node in self._functions if _has(node, line))
         line = first = _first(node)
-        text = self._lines[line - 1 : _end(node)]
+        text = edited.split("\n")[line - 1 : _end(node)]
         if text[0][:1].isspace():
             owner = name.split(".")[-2] if "." in name else ""
             text, first = [f"class {owner}:" if owner else "if 1:", *text], line - 1

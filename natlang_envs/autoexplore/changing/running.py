@@ -125,6 +125,7 @@ class Runner:
             env={**os.environ, **_ENVIRONMENT},
             start_new_session=True,
         )
+        self.ask({}, [{"tests": []}])  # importing takes this long; with an edit it may take not much longer
 
     def __enter__(self) -> Runner:
         return self

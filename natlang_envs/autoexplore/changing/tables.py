@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
@@ -64,7 +65,7 @@ def scan(runner: Runner, tests: Sequence[str], file: str, text: str) -> Scan:
         found.apart.append(function is None or function[1] in imported[-1])
         found.covered.append(found.apart[-1] or bool(reached))
         if reached and not found.apart[-1]:
-            change = Places(apply(text, edit)).change(edit.line)
+            change = places.change(edit.line, apply(text, edit))
             jobs[number] = {"tests": reached, "file": path, "changes": [change], "trace": path}
     for number, reply in _asked(runner, {file: text}, jobs):
         if "apart" in reply:
@@ -159,6 +160,8 @@ class _Row:
         self._broken = apply(text, self._edit)
         self._places = Places(self._broken)
         self._span = lines_of(self._places, self._edit.line)
+        self._before_it = sum(1 << test for test, lines in enumerate(found.base) if lines & self._span)
+        self._reaching = cache(self._lines_reached)
         self._same = {each[1:4]: place for place, each in enumerate(self._before)}
         self.listed = edits(self._broken)
         self.outcomes = [found.outcomes[number]] * len(self.listed)
@@ -176,15 +179,13 @@ class _Row:
         other = self._in_the_original(edit)
         function = self._places.function(edit.line)
         apart = found.apart[other] if other is not None else function is None or function[1] in found.imported[-1]
-        span = lines_of(self._places, edit.line)
-        mask = outcome = 0
-        for test in range(self._tests):
-            if not apart and not found.reaches(broken, test) & span:
-                outcome |= found.outcomes[broken] & 1 << test
-            elif other is not None and not found.apart[broken] and not found.reaches(other, test) & self._span:
-                outcome |= found.outcomes[other] & 1 << test
-            else:
-                mask |= 1 << test
+        # A test has to run unless the mutation alone, or the edit alone, keeps it from the other's place.
+        here = self._all if apart else self._reaching(lines_of(self._places, edit.line))
+        there = self._all if other is None or found.apart[broken] else self._reached_after(other)
+        mask = here & there
+        outcome = found.outcomes[broken] & ~here
+        if other is not None:
+            outcome |= found.outcomes[other] & here & ~there
         self.outcomes[column] = outcome
         if not mask:
             return 0, "", []
@@ -198,11 +199,22 @@ class _Row:
             return mask, whole, []
         elif found.apart[broken]:
             imported, imports, changed = self._broken, found.imported[broken], [edit.line]
-        cut = Places(whole)
-        changes = list(dict.fromkeys(cut.change(line) for line in changed))
+        changes = list(dict.fromkeys(self._places.change(line, whole) for line in changed))
         if _EVERY_LINE in imports or any(each.line in imports for each in changes):
             return mask, whole, []
         return mask, imported, changes
+
+    def _lines_reached(self, span: int) -> int:
+        """Return the tests that reach lines of a span after the mutation."""
+        found = self._found
+        return sum(1 << test for test in range(self._tests) if found.reaches(self._number, test) & span)
+
+    def _reached_after(self, other: int) -> int:
+        """Return the tests that reach the mutation's statement after another edit."""
+        tests = self._before_it
+        for test, lines in self._found.reached[other].items():
+            tests = tests | 1 << test if lines & self._span else tests & ~(1 << test)
+        return tests
 
     def note(self, column: int, mask: int, outcome: int, ran: bool) -> None:
         """Note what failed of the tests that were run for a cell."""

@@ -24,6 +24,7 @@ import inspect
 import json
 import os
 import random
+import resource
 import select
 import signal
 import sys
@@ -39,7 +40,7 @@ from typing import Any, TypeGuard
 import pytest
 from _pytest.config import default_plugins
 
-COLLECTION_SECONDS = 5.0
+COLLECTION_SECONDS = 10.0  # of the first batch, which is of the sources as they are
 WALL_SECONDS = 120  # for a test that sleeps; a busy machine is not that slow
 QUICK = 5  # tests that are called without pytest have a fifth of the time
 LOOKED_INTO = 5000  # objects, for what a job leaves behind
@@ -125,6 +126,7 @@ class Session:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Do the jobs."""
         signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
         for each in gc.get_objects():
             if isinstance(each, FunctionType):
                 code = each.__code__
@@ -135,6 +137,13 @@ class Session:
         done = 0
         while done < len(self.jobs):
             done += self._go_on(self.jobs[done:], items)
+        os._exit(0)
+
+    def give_up(self) -> None:
+        """Answer all jobs, since importing and collecting does not end."""
+        reply = {"broken": True, "imported": sorted(Overlay.imported)}
+        for _ in self.jobs:
+            self._answer(json.dumps(reply).encode())
         os._exit(0)
 
     def _go_on(self, jobs: list[Job], items: dict[str, pytest.Item]) -> int:
@@ -351,8 +360,11 @@ def _pieces(reading: int, child: int, seconds: float) -> Iterator[bytes]:
         os.waitpid(child, 0)
 
 
-def _batch(batch: dict[str, Any], arguments: list[str], seconds: float, root: str, replies: int) -> None:
-    """Do a batch in a fork and write a line for each of its jobs."""
+def _batch(
+    batch: dict[str, Any], arguments: list[str], seconds: float, root: str, limit: float, replies: int
+) -> float:  # fmt: skip
+    """Do a batch in a fork and write a line for each of its jobs; return the processor time that its fork took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -360,7 +372,8 @@ def _batch(batch: dict[str, Any], arguments: list[str], seconds: float, root: st
         os.dup2(os.open(os.devnull, os.O_RDWR), 2)
         Overlay.texts = batch["overlay"]
         session = Session(batch, seconds, root, writing)
-        signal.setitimer(signal.ITIMER_PROF, seconds + COLLECTION_SECONDS)
+        signal.signal(signal.SIGPROF, lambda *_: session.give_up())
+        signal.setitimer(signal.ITIMER_PROF, limit)
         with contextlib.suppress(BaseException):
             pytest.main(arguments, plugins=[session])
         os._exit(1)
@@ -370,6 +383,8 @@ def _batch(batch: dict[str, Any], arguments: list[str], seconds: float, root: st
         answered += piece.count(b"\n")
         _write(replies, piece)
     _write(replies, b'{"broken": true}\n' * (len(batch["jobs"]) - answered))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def _write(output: int, content: bytes) -> None:
@@ -397,8 +412,11 @@ def main() -> None:
     os.dup2(null, 0)
     os.dup2(null, 1)
     with os.fdopen(requests) as lines:
-        for line in lines:
-            _batch(json.loads(line), arguments, float(seconds), root, replies)
+        limit = COLLECTION_SECONDS
+        for number, line in enumerate(lines):
+            took = _batch(json.loads(line), arguments, float(seconds), root, limit, replies)
+            if not number:
+                limit = min(limit, 0.5 + 4 * took)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tests of two weeks at three cafés: the table that was typed, the rules, the swaps, the breaks, the hours in the bank."""
+"""Tests of a week at two cafés: the table that was typed, the rules, the swaps, the breaks, the hours in the bank."""
 
 from datetime import date, timedelta
 
@@ -343,7 +343,9 @@ def test_what_was_missed_at_the_station_is_paid_and_raised():
 
 def test_a_break_of_five_minutes_counts_and_one_of_four_does_not():
     assert missed("E301", "C01", MONDAY, 480, 26, [(600, 605), (660, 664), (700, 715)]) is None
-    assert missed("E301", "C01", MONDAY, 480, 26, [(600, 605), (660, 664), (700, 714)]) == Missed("E301", "C01", MONDAY, 1)
+    assert missed("E301", "C01", MONDAY, 480, 26, [(600, 605), (660, 664), (700, 714)]) == Missed(
+        "E301", "C01", MONDAY, 1
+    )
     assert missed("E301", "C01", MONDAY, 359, 26, []) is None
 
 
