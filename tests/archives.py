@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from natlang_envs.autoexplore.changing.repositories import change_repositories
 from natlang_envs.autoexplore.dataset.catalogue import pinned_repository
 from natlang_envs.evaluation import load_protocol
 
@@ -11,10 +12,12 @@ from natlang_envs.evaluation import load_protocol
 def repositories_missing(protocol: str) -> list[str]:
     """Return the repositories of a protocol that have not been fetched."""
     chosen = load_protocol(protocol)
-    if "dataset" not in chosen.kwargs:
-        return []
     names = sorted({episode.task_id.partition("/")[0] for episode in chosen.episodes})
-    return [each for each in names if not pinned_repository(each).is_cached]
+    if "Change" in chosen.env_id:
+        pins = [change_repositories()[name].pin for name in names]
+    else:
+        pins = [pinned_repository(name) for name in names if "dataset" in chosen.kwargs]
+    return [pin.name for pin in pins if pin is not None and not pin.is_cached]
 
 
 def needs_repositories(*protocols: str) -> pytest.MarkDecorator:

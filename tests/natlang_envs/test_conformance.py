@@ -32,6 +32,7 @@ CASES = [
     Case("NatLang/AutoExplore-v0", {**EMBEDDED, "split": "train", "file_budget": 40}),
     Case("NatLang/AutoExplore-Search-v0", {**EMBEDDED, "split": "train", "file_budget": 200}),
     Case("NatLang/AutoExplore-Search-v0", {**EMBEDDED, "order": "ranked", "split": "test"}),
+    Case("NatLang/AutoExplore-Change-v0", {**EMBEDDED, "partial": True, "split": "train", "file_budget": 200}),
     Case("NatLang/ALFWorld-v0", {"split": "train", "task_types": ["look_at_obj_in_light", "pick_two_obj_and_place"]}),
     Case("NatLang/ALFWorld-v0", {"split": "test", "grammar": "0.4.2", "horizon": 20}),
     Case("NatLang/ALFWorld-v0", {"split": "train", "source": "mixed"}),

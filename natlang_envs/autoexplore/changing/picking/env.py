@@ -39,7 +39,7 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
 
     ## Action Space
     `CommandText`, never more than 40. In a folder: `cd FOLDER` for each folder here, `cd ..`, then for each file here
-    `open FILE` where it is a source, and `cat FILE` where it is a test or anything else; `next page`, `previous page`.
+    `open FILE` where it is a source that can be edited, and `cat FILE` where it is not; `next page`, `previous page`.
     In a source: `line N` for each line that can be edited, `page N` for other pages (of a long source, for some),
     `cd .` back to the folder. In a line: `edit N K` for its edits, `next page`, `previous page`, `open FILE` back to
     the source. Then, everywhere: `undo` and `submit` where something is edited, `test` while runs are left, `exit`. An
@@ -50,7 +50,8 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
     all that passed before. The others that failed before stay hidden; they judge the repair, too. With an edit of the
     broken file, the tests were run for each edit, so the answer is theirs. With an edit of another file, those tests
     fail which fail without it, and those which it makes fail in the unbroken repository: where one test reaches both
-    places, a run could differ. So an edit elsewhere that would make up for the bug is no repair.
+    places, a run could differ (of 300 such states, chosen by chance and run, none did). So an edit elsewhere that would
+    make up for the bug is no repair.
 
     ## Rewards
     - -1 for each step, also for any other text, which does nothing;

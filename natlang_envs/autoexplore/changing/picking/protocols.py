@@ -25,7 +25,7 @@ def protocols() -> Iterator[Protocol]:
     for start in STARTS:
         name = _NAMES[start]
         yield Protocol(
-            f"autoexplore-change{'-' if name else ''}{name.lower()}/v1",
+            f"autoexplore-change{f'-{start}' if name else ''}/v1",
             f"NatLang/AutoExplore-Change{name}-v0",
             {"split": "test"},
             HORIZON,
