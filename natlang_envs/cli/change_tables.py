@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from natlang_envs.autoexplore.freely.recheck import Difference, listed, recheck
+from natlang_envs.autoexplore.freely.recheck import Difference, Source, listed, recheck
 from natlang_envs.cli.support import progress_bar
 from natlang_envs.errors import UsageError
 
@@ -21,7 +21,9 @@ def check_tables(count: int, tables: Path | None, repository: Path | None, label
     """
     if labels is not None or (tables is None) != (repository is None):
         raise UsageError("--change goes alone, or with --tables FILE and --repo FOLDER, and never with --labels")
-    files = listed() if tables is None or repository is None else [(repository, tables)]
+    files, missing = listed()
+    if tables is not None and repository is not None:
+        files, missing = [Source(repository, tables)], []
     if not files:
         raise UsageError("this version has no listed change tasks: name yours with --tables FILE and --repo FOLDER")
     generator = random.Random()
@@ -29,10 +31,12 @@ def check_tables(count: int, tables: Path | None, repository: Path | None, label
     found: list[Difference] = []
     with progress_bar() as progress:
         bar = progress.add_task("edits", total=count)
-        for root, journal in files:
-            for each in recheck(root, journal, drawn.count((root, journal)), generator):
+        for source in files:
+            for each in recheck(source, drawn.count(source), generator):
                 progress.advance(bar)
                 found += [each] if each is not None else []
+    if missing:
+        typer.echo(f"NOT CHECKED: {', '.join(missing)}. Run natlang data fetch, then check.")
     for cell, here, table in found:
         alone = (
             f"{', '.join(tests) or 'nothing'} fails {where}" for tests, where in ((here, "here"), (table, "there"))

@@ -34,29 +34,38 @@ class Difference(NamedTuple):
     table: tuple[str, ...]
 
 
-def listed() -> list[tuple[Path, Path]]:
-    """Return the suite's own files of listed tasks, each behind the repository that it is of."""
-    found = [each for each in change_repositories().values() if each.listed.exists()]
-    return [(each.folder, each.listed) for each in found]
+class Source(NamedTuple):
+    """Tasks, the repository that they are of, and what pytest is told there besides."""
+
+    root: Path
+    tasks: Path
+    arguments: tuple[str, ...] = ()
 
 
-def recheck(root: Path, journal: Path, count: int, generator: random.Random) -> Iterator[Difference | None]:
+def listed() -> tuple[list[Source], list[str]]:
+    """Return the suite's own files of listed tasks, and the names of repositories that are not here."""
+    known = [each for each in change_repositories().values() if each.listed.exists()]
+    here = [each for each in known if each.pin is None or each.pin.is_cached]
+    found = [Source(each.folder, each.listed, each.arguments) for each in here]
+    return found, [each.name for each in known if each not in here]
+
+
+def recheck(source: Source, count: int, generator: random.Random) -> Iterator[Difference | None]:
     """Run cells again; yield for each how it differs, or None.
 
     Args:
-        root: The repository that the tasks are of.
-        journal: The finished tasks, as `listing.write_book` writes them.
+        source: The finished tasks, as `listing.write_book` writes them, and their repository.
         count: How many cells.
         generator: Draws them.
 
     Raises:
         UsageError: The lab is not here, nothing isolates on this machine, or the tasks are of other files.
     """
-    with AutoExploreSandbox(root, limits=LIMITS) as sandbox:
-        for tests, cell in _cells(root, journal, count, generator):
+    with AutoExploreSandbox(source.root, limits=LIMITS) as sandbox:
+        for tests, cell in _cells(source.root, source.tasks, count, generator):
             sandbox.reset()
             sandbox.overlay.write(cell.file, cell.text.encode())
-            ends = run_tests(sandbox)
+            ends = run_tests(sandbox, (*source.arguments, *_files(tests)))
             here = frozenset(each for each in tests if not ends.passed(each))
             if here == cell.failing:
                 yield None
@@ -69,8 +78,7 @@ def _cells(root: Path, journal: Path, count: int, generator: random.Random) -> I
     if "digest" not in head:
         raise UsageError(f"{journal} is no file of finished tasks, as natlang data mutate writes it")
     tests: list[str] = head["tests"]
-    files = sorted({each.partition("::")[0] for each in tests})
-    if open_subject(root, files).digest != head["digest"]:
+    if open_subject(root, _files(tests)).digest != head["digest"]:
         raise UsageError(f"{root} is not the repository that the tasks of {journal} are of")
     tasks = [row for row in rows if "table" in row]
     if not tasks:
@@ -86,3 +94,7 @@ def _cells(root: Path, journal: Path, count: int, generator: random.Random) -> I
         number = generator.randrange(len(listed))
         failing = frozenset(name for place, name in enumerate(tests) if outcomes[number] >> place & 1)
         yield tests, Cell(row["id"], number, row["file"], apply(text, listed[number]), failing)
+
+
+def _files(tests: list[str]) -> list[str]:
+    return sorted({each.partition("::")[0] for each in tests})
