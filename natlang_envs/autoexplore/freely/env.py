@@ -7,6 +7,7 @@ from typing import Any
 
 from natlang_envs.autoexplore.episode import GOAL_REWARD
 from natlang_envs.autoexplore.freely.drawing import FreeTask, FreeTasks, rules_of
+from natlang_envs.autoexplore.freely.lab import lab
 from natlang_envs.autoexplore.freely.patching import WORD, commands, patched
 from natlang_envs.autoexplore.freely.rules import Verdict, counted
 from natlang_envs.autoexplore.freely.testing import LIMITS
@@ -110,7 +111,8 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
         self._copilot = AutoExploreCopilot(
             self._task.issue, self._task.folder(), mode="change", steps=self.horizon, limits=LIMITS, commands=commands
         )
-        self._copilot.sandbox.isolation()  # refused here, not in the middle
+        self._copilot.sandbox.isolation()  # what is missing is told here, not at the end
+        lab()
         return self._copilot.prompt()[:_MOST_SHOWN]
 
     def _act(self, command: str) -> Outcome:
