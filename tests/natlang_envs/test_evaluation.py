@@ -15,6 +15,7 @@ from natlang_envs.alfworld import protocols as alfworld_protocols
 from natlang_envs.autoexplore import protocols as explore_protocols
 from natlang_envs.autoexplore.dataset.catalogue import catalogue as load_catalogue
 from natlang_envs.autoexplore.freely import protocols as free_protocols
+from natlang_envs.autoexplore.freely.drawing import free_tasks
 from natlang_envs.dangerous_taxi import protocols as taxi_protocols
 from natlang_envs.dangerous_taxi.tasks import split_of_task
 from natlang_envs.env import unwrap
@@ -91,7 +92,9 @@ def test_a_protocol_holds_enough_held_out_tasks(name: str) -> None:
         return
     assert len(tasks) == len(set(tasks)) >= 100
     assert protocol.runs == 1
-    if name.startswith("autoexplore"):
+    if "change-free" in name:
+        assert set(tasks) == set(free_tasks("test"))
+    elif name.startswith("autoexplore"):
         assert {load_catalogue()[task.partition("/")[0]].split for task in tasks} == {"test"}
     if name.startswith("dangerous-taxi"):
         assert {split_of_task(task) for task in tasks} == {"test"}
