@@ -190,13 +190,13 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
 # The same files end the same way, and an episode that has ended is played again as it is recorded.
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _checked(task: FreeTask, changes: State) -> CommandResult:
     with AutoExploreSandbox(task.folder(), limits=LIMITS) as sandbox:
         sandbox.restore(SandboxState("", changes))
         return rules_of(task).check(sandbox)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _scored(task: FreeTask, kept: tuple[tuple[str, str], ...]) -> Verdict:
     return rules_of(task).score(dict(kept))

@@ -15,7 +15,7 @@ from natlang_envs.sandbox import AutoExploreSandbox, Limits
 from natlang_envs.sandbox.commands.parser import quote
 
 SECONDS = 10  # of processor time for a run of all tests
-LIMITS = Limits(seconds=60.0)  # of a sandbox whose tests are run: a busy machine changes no result
+LIMITS = Limits(seconds=240.0)  # of a sandbox whose tests are run: a busy machine changes no result
 _OPTIONS = ("--assert=plain", "--tb=no")
 _TOLD = ("--assert=rewrite", "--tb=short")
 
