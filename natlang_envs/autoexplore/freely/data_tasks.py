@@ -68,10 +68,10 @@ for changed in tables:
         os.unlink(output)
     null = subprocess.DEVNULL
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    pipes = {"stdin": null, "stdout": null, "stderr": null}
+    options = {"stdin": null, "stdout": null, "stderr": null, "env": environment, "timeout": 6 * seconds}
     limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:
-        subprocess.run([sys.executable, "-s", "-B", program], **pipes, timeout=6 * seconds, env=environment, preexec_fn=limit)
+        subprocess.run([sys.executable, "-s", "-B", program], **options, preexec_fn=limit)
         with open(output, newline="", encoding="utf-8") as file:
             said.append(file.read(1 << 16))
     except (OSError, ValueError, subprocess.TimeoutExpired):
