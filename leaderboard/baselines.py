@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
-from leaderboard.badges import BADGES_FILE, note_badge
 from leaderboard.pack import pack
+from leaderboard.standings.badges import BADGES_FILE, note_badge
 from leaderboard.verify import sha256
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import Agent, baseline_names, is_sampling, load_agent

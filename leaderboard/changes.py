@@ -6,7 +6,6 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from leaderboard.badges import ADJUDICATIONS_FILE, BADGES_FILE, OWNERS_FILE, read_owners
 from leaderboard.copies import refuse_look_alike
 from leaderboard.result import LEDGER_FILE
 from leaderboard.rounds import (
@@ -18,7 +17,8 @@ from leaderboard.rounds import (
     read_commitment,
 )
 from leaderboard.schema import CHECKPOINTS, SUBMISSIONS, Submission, one_line, today
-from leaderboard.series import series_name
+from leaderboard.standings.badges import ADJUDICATIONS_FILE, BADGES_FILE, OWNERS_FILE, read_owners
+from leaderboard.standings.series import series_name
 from leaderboard.verify import MissingDataError, verify
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.live import find_round

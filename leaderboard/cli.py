@@ -107,6 +107,17 @@ def verify_command(
         raise typer.Exit(2)
 
 
+@app.command("show")
+def show_command(
+    folder: Annotated[Path, typer.Argument(help="The folder of an entry.")],
+    number: Annotated[int, typer.Argument(help="The episode, from 1, in the order of the recording.")],
+) -> None:
+    """Print a recorded episode step by step: what was seen, listed, said and chosen."""
+    from leaderboard.site.episodes import episode_text
+
+    typer.echo(printable(episode_text(folder, number)))
+
+
 def _said(entry: Verified) -> str:
     score, (low, high) = entry.score, entry.score.interval
     return (
@@ -167,7 +178,7 @@ def audit_command(
 ) -> None:
     """Run an entry's agent again, outside this process, on episodes that the beacon picks; exit code 2 if it fails."""
     from leaderboard.audit import audit
-    from leaderboard.badges import BADGES_FILE, note_badge
+    from leaderboard.standings.badges import BADGES_FILE, note_badge
 
     found = audit(folder, agent, beacon, files=files, patience=patience, network=network, variables=variable or ())
     typer.echo(printable(found.said))

@@ -91,19 +91,29 @@ class KindScore:
     episodes: int
 
 
-def by_kind(result: Result, protocol: Protocol) -> dict[str, list[KindScore]]:
-    """Return the success by kind of task, under the headings that the environment has for them.
+def kinds_of(protocol: Protocol) -> dict[str, dict[str, str]]:
+    """Return the kinds of each task by their headings; no data are needed."""
+    return {each.task_id: protocol.task_kinds(each.task_id) for each in protocol.episodes}
 
-    A heading under which all tasks are of one kind is left out. Nothing is replayed and no data are needed.
+
+def by_kind(result: Result, protocol: Protocol, kinds: dict[str, dict[str, str]]) -> dict[str, list[KindScore]]:
+    """Return the success by kind of task, under the headings that the environment has for them; nothing is replayed.
+
+    A heading under which all tasks are of one kind is left out.
+
+    Args:
+        result: What replay derived.
+        protocol: The entry's protocol.
+        kinds: What `kinds_of` says of it, which all entries of a board share.
     """
     found: dict[str, dict[str, list[list[bool]]]] = {}
     for task, outcomes in result.by_task(protocol).items():
-        for heading, kind in protocol.task_kinds(task).items():
+        for heading, kind in kinds[task].items():
             found.setdefault(heading, {}).setdefault(kind, []).append(outcomes)
     return {
-        heading: [_kind_score(kind, kinds[kind]) for kind in sorted(kinds)]
-        for heading, kinds in found.items()
-        if len(kinds) > 1
+        heading: [_kind_score(kind, groups[kind]) for kind in sorted(groups)]
+        for heading, groups in found.items()
+        if len(groups) > 1
     }
 
 

@@ -52,6 +52,7 @@ def cells(series: str, mark: str = "", count: int = 3) -> str:
 
 PICKUP, DROPOFF, TOMATO = "dangerous-taxi-pickup", "dangerous-taxi-dropoff", "alfworld-tomato/v1"
 ALFWORLD = "alfworld-generated/v1/reflect-rl-tiny-sft-only"
+SEARCH, SEARCH_HARD = "autoexplore-search/v1", "autoexplore-search-hard/v1"
 
 FIGURES = {
     "README.md": [
@@ -95,6 +96,19 @@ FIGURES = {
     "benchmarks/results/autoexplore_learned.md": [
         f"| any depth, natural, 604 | {DASH} | {rate('autoexplore/v1/bm25')} | {DASH} | {DASH} |"
         f" {whole('autoexplore/v1/listing-search', DASH)} |",
+    ],
+    "benchmarks/results/autoexplore_search.md": [
+        f"| `first-hit`, unlearned | 35% | 16% | 0 | 4.3 | {whole(f'{SEARCH}/first-hit', DASH)} |"
+        f" {whole(f'{SEARCH_HARD}/first-hit', DASH)} |",
+        f"| `first-hit-reader`, unlearned | 45% | 19% | 8.0 | 14.0 | {whole(f'{SEARCH}/first-hit-reader', DASH)} |"
+        f" {whole(f'{SEARCH_HARD}/first-hit-reader', DASH)} |",
+        f"6.5, 6.2 | 14.0 | **{mean(f'{SEARCH}/searcher-imitation')}** ({{below {SEARCH}/searcher-imitation}}{DASH}"
+        f"{{above {SEARCH}/searcher-imitation}}) | **{mean(f'{SEARCH_HARD}/searcher-imitation')}**"
+        f" ({{below {SEARCH_HARD}/searcher-imitation}}{DASH}{{above {SEARCH_HARD}/searcher-imitation}}) |",
+        f"6.5, 6.2 | 14.0 | {seeds(f'{SEARCH}/searcher-reward', DASH)} |",
+        f"| all | 1 to 4 | {rate(f'{SEARCH}/bm25')} | {rate(f'{SEARCH_HARD}/bm25')} |",
+        f"| depth 1, imitation, 3 seeds | 31.7% | 15.4% | {seeds('autoexplore-depth1/v1/walker-imitation', DASH)} |"
+        f" {seeds('autoexplore-depth1-hard/v1/walker-imitation', DASH)} |",
     ],
     "benchmarks/results/smollm2.md": [
         f"| `zero-shot:smollm2` | 0% (0 to 8) | 0% (0 to 8) | {whole(f'{PICKUP}/v1/smollm2-zero-shot')} |"

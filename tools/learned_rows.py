@@ -21,11 +21,11 @@ from typing import Any
 from safetensors.torch import load
 
 from leaderboard.audit import audit
-from leaderboard.badges import BADGES_FILE, note_badge
 from leaderboard.pack import pack, read_curve
 from leaderboard.result import LEDGER_FILE
 from leaderboard.schema import CHECKPOINTS, SUBMISSIONS
 from leaderboard.standings import replay_all
+from leaderboard.standings.badges import BADGES_FILE, note_badge
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.published import published_files, unpacked
 from reference_agent.run.config import Config

@@ -1,66 +1,15 @@
-"""Searches that read as they go: where a player stands and how it gets elsewhere, and the depth-first baseline."""
+"""The depth-first baseline: a search that reads as it goes."""
 
 from __future__ import annotations
 
-from itertools import takewhile
 from typing import NamedTuple
 
-from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
-from natlang_envs.repository.texts import EXIT, NEXT, PREVIOUS, UP, read_steps_left
+from natlang_envs.repository.texts import EXIT, NEXT, PREVIOUS, UP, read_question, steps_left
+from natlang_envs.repository.walk import Place, Walk
 from natlang_envs.repository.words import question_words, words_of
 
 ENOUGH = 0.6  # the share of a question's words at which the depth-first search stops looking
-
-
-class Place(NamedTuple):
-    """A page of a folder."""
-
-    folder: tuple[str, ...] = ()
-    page: int = 0
-
-
-class Walk:
-    """Where a player stands in a repository, and the ways that it has seen."""
-
-    def __init__(self) -> None:
-        self.here = Place()
-        self._pages: dict[tuple[str, ...], int] = {}  # the page of the folder above that lists a folder
-
-    def follow(self, command: str) -> None:
-        """Take in a command that was given."""
-        (folder, page), (verb, _, name) = self.here, command.partition(" ")
-        if command == UP:
-            self.here = Place(folder[:-1])
-        elif command in (NEXT, PREVIOUS):
-            self.here = Place(folder, page + (1 if command == NEXT else -1))
-        elif verb == "cd":
-            self.note(self.here, name)
-            self.here = Place((*folder, name))
-
-    def note(self, place: Place, name: str) -> None:
-        """Note that a folder is listed in a place."""
-        self._pages[(*place.folder, name)] = place.page
-
-    def steps(self, start: Place, end: Place) -> int:
-        """Return the commands from one place to another, by folders that were noted."""
-        shared = _shared(start.folder, end.folder)
-        steps = len(start.folder) - shared
-        page = 0 if steps else start.page
-        for depth in range(shared, len(end.folder)):
-            steps += abs(self._pages[end.folder[: depth + 1]] - page) + 1
-            page = 0
-        return steps + abs(end.page - page)
-
-    def towards(self, end: Place, last: str) -> str:
-        """Return the next command on the way to a place, and `last` there."""
-        (here, at), (folder, page) = self.here, end
-        if _shared(here, folder) < len(here):
-            return UP
-        if here != folder:
-            below = folder[: len(here) + 1]
-            page, last = self._pages[below], f"cd {below[-1]}"
-        return last if page == at else NEXT if page > at else PREVIOUS
 
 
 class Seen(NamedTuple):
@@ -140,27 +89,9 @@ class DepthFirstAgent:
 
     def __call__(self, view: AgentInput) -> Decision:
         """Return the next command."""
-        search = DepthFirstSearch(question_of(view))
+        search = DepthFirstSearch(read_question(view.task))
         for step in view.path:
             search.saw(step.action, step.feedback)
-        command = search.choose(view.admissible_commands, steps_left(view, "depth-first"))
+        command = search.choose(view.admissible_commands, steps_left(view.observation, "depth-first"))
         said = f"Read {search.files_read} files." if command.startswith("id ") else None
         return Decision(command, reflection=said)
-
-
-def question_of(view: AgentInput) -> str:
-    """Return the question alone, from the task's words."""
-    return view.task.partition(": ")[2] or view.task
-
-
-def steps_left(view: AgentInput, agent: str) -> int:
-    """Return how many commands may still be given."""
-    try:
-        return read_steps_left(view.observation)
-    except ValueError:
-        raise UsageError(f"agent {agent!r} walks through folders: give it an AutoExplore environment") from None
-
-
-def _shared(left: tuple[str, ...], right: tuple[str, ...]) -> int:
-    """Return how many folders two ways have in common from the top."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))

@@ -53,11 +53,20 @@ def observation(task: str, place: str, steps_left: int, result: str) -> str:
     return f"# Task\n{task}\n{place}\n# Steps left\n{steps_left}\n# Last result\n{result or '(no command yet)'}"
 
 
-def read_steps_left(text: str) -> int:
-    """Return the steps left that an observation tells."""
-    found = _STEPS_LEFT.search(text)
+def read_question(task: str) -> str:
+    """Return the question alone, from what is asked of the player."""
+    return task.partition(": ")[2] or task
+
+
+def steps_left(observation: str, agent: str) -> int:
+    """Return how many commands may still be given, as an observation tells.
+
+    Raises:
+        UsageError: It is none of AutoExplore; the line says that `agent` cannot play it.
+    """
+    found = _STEPS_LEFT.search(observation)
     if found is None:
-        raise ValueError("no steps left are told: this is no observation of AutoExplore")
+        raise UsageError(f"agent {agent!r} walks through folders: give it an AutoExplore environment")
     return int(found[1])
 
 

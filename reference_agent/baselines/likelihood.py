@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import torch
 
-from natlang_envs.autoexplore.search import Place, Walk, question_of, steps_left
 from natlang_envs.evaluation.agents import AgentInput, Decision
-from natlang_envs.repository.texts import EXIT, NEXT, UP
+from natlang_envs.repository.texts import EXIT, NEXT, UP, read_question, steps_left
+from natlang_envs.repository.walk import Memory, Place, Walk, path_of
 from reference_agent.baselines.agents import untuned_model
 from reference_agent.models.backbone import memory_advice
 from reference_agent.models.language_model import LanguageModel
@@ -66,7 +66,7 @@ class LikelihoodAgent:
     def __init__(self, model: LanguageModel) -> None:
         self._model = SayCanPolicy(model, ends=False)
         self._model.model.eval()
-        self._listed: dict[tuple[str, ...], tuple[str, ...]] = {}  # by the question and the commands before
+        self._memory = Memory()
         self._known: dict[tuple[str, str], float] = {}  # the logarithm of a question behind a prompt
 
     def act(self, views: Sequence[AgentInput]) -> list[Decision]:
@@ -85,19 +85,8 @@ class LikelihoodAgent:
 
     def _search(self, view: AgentInput) -> Search:
         """Return what is known: the path, and what was listed to this agent on its way."""
-        walk, question = Walk(), question_of(view)
-        self._listed[(question, *(step.action for step in view.path))] = view.admissible_commands
-        texts: dict[str, str] = {}
-        listed: dict[Place, tuple[str, ...]] = {}
-        before = (question,)
-        for step in (None, *view.path):
-            if step is not None:
-                before = (*before, step.action)
-                walk.follow(step.action)
-                if step.action.startswith("cat "):
-                    texts[_path(walk.here.folder, step.action[4:])] = step.feedback
-            if before in self._listed:
-                listed[walk.here] = self._listed[before]
+        question = read_question(view.task)
+        walk, listed, texts = self._memory.see(question, view.path, view.admissible_commands)
         things: dict[tuple[str, ...], list[Thing]] = {}
         for place, commands in sorted(listed.items()):  # folders before what is in them
             for thing in _things(place, commands):
@@ -105,7 +94,7 @@ class LikelihoodAgent:
                     things.setdefault(place.folder, []).append(thing)
                 if thing.after.folder != place.folder:
                     walk.note(place, thing.after.folder[-1])
-        return Search(question, steps_left(view, "likelihood"), walk, things, texts)
+        return Search(question, steps_left(view.observation, "likelihood"), walk, things, texts)
 
     def _decide(self, search: Search) -> Decision:
         walk, texts = search.walk, search.texts
@@ -157,16 +146,12 @@ def _things(place: Place, commands: Sequence[str]) -> Iterator[Thing]:
     for command in commands:
         verb, _, name = command.partition(" ")
         if command == NEXT:
-            yield Thing(place, command, Place(place.folder, place.page + 1), _path(place.folder, ""))
+            yield Thing(place, command, Place(place.folder, place.page + 1), path_of(place.folder, ""))
         elif verb == "cat":
-            yield Thing(place, command, place, _path(place.folder, name))
+            yield Thing(place, command, place, path_of(place.folder, name))
         elif verb == "cd" and command != UP:
             below = (*place.folder, name)
-            yield Thing(place, command, Place(below), _path(below, ""))
-
-
-def _path(folder: tuple[str, ...], name: str) -> str:
-    return "/".join((*folder, name))
+            yield Thing(place, command, Place(below), path_of(below, ""))
 
 
 def behind(path: str, text: str = "") -> str:

@@ -210,16 +210,21 @@ def search(
     epochs: Annotated[int, typer.Option(min=0, help="Passes over the training questions in imitation.")] = 5,
     updates: Annotated[int, typer.Option(min=0, help="Updates by reward.")] = 80,
     dataset: Annotated[str, typer.Option(help="labelled, or embedded for a try in seconds.")] = "labelled",
+    depth: Annotated[
+        int | None, typer.Option(min=0, max=2, help="Do not search: walk to files so deep, 1 or 2, or 0 for any.")
+    ] = None,
+    start: Annotated[Path | None, typer.Option(help="Judges of another depth to begin from.")] = None,
+    negatives: Annotated[bool, typer.Option(help="Imitation meets wrong files and folders, too.")] = True,
 ) -> None:
     """Train small judges for AutoExplore-Search, by imitation, then by reward; a seed that is there is left alone."""
     from natlang_envs.autoexplore.tasks import EMBEDDED, LABELLED
     from reference_agent.families.autoexplore.searcher.run import train_searchers
-    from reference_agent.families.autoexplore.searcher.training import Settings
+    from reference_agent.searcher.training import Settings
 
     one_of("dataset", dataset, (LABELLED, EMBEDDED))
-    settings = Settings(epochs=epochs, updates=updates)
+    settings = Settings(epochs=epochs, updates=updates, negatives=negatives)
     with bars() as progress:
-        found = train_searchers(out, seeds, settings, partial(show_step, progress, ""), dataset)
+        found = train_searchers(out, seeds, settings, partial(show_step, progress, ""), dataset, depth, start)
     console = Console(width=None if sys.stdout.isatty() else 140)
     table = Table("weights", "validation, natural and hard, %", "sampled, %")
     for weights, *won in found:
@@ -229,19 +234,27 @@ def search(
 
 @app.command()
 def publish(
-    run: Annotated[Path, typer.Argument(help="A run's folder; RUN/policy-sft is the policy before RL.")],
+    run: Annotated[
+        Path,
+        typer.Argument(help="A run's folder; RUN/policy-sft is the policy before RL. Or weights of reflect-rl search."),
+    ],
     player: Annotated[Path, typer.Argument(metavar="NAME.json", help="The player; weights go to files/ beside it.")],
 ) -> None:
-    """Write a trained player with rounded weights, as small files that a repository can hold."""
+    """Write a trained player as small files that a repository can hold; weights of a run are rounded."""
     from reference_agent.run.published import publish as write
     from reference_agent.run.stages import CONFIG
+    from reference_agent.searcher.agent import publish as write_searcher
 
     if player.suffix != ".json":
         raise UsageError(f"{player} is to be the name of a JSON file: write {player.name}.json")
     before = run.name in ("policy", "policy-sft") and not (run / CONFIG).exists()
-    written = write(run.parent, run.name, player) if before else write(run, "policy", player)
+    agent = "searcher" if run.suffix == ".safetensors" else "reflect-rl"
+    if agent == "searcher":
+        written = write_searcher(run, player)
+    else:
+        written = write(run.parent, run.name, player) if before else write(run, "policy", player)
     typer.echo(f"Player:      {written}")
-    typer.echo(f"Evaluate it: natlang evaluate --agent reflect-rl:{written} --out runs/{player.stem} --protocol ...")
+    typer.echo(f"Evaluate it: natlang evaluate --agent {agent}:{written} --out runs/{player.stem} --protocol ...")
 
 
 @app.command()

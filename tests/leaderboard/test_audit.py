@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.audit import _so_few, audit, unlisted
-from leaderboard.badges import BADGES_FILE, read_badges
+from leaderboard.audit import audit
+from leaderboard.audit.auditing import _so_few, unlisted
 from leaderboard.pack import pack
 from leaderboard.shown import show
+from leaderboard.standings.badges import BADGES_FILE, read_badges
 from natlang_envs import UsageError, unwrap
 from natlang_envs.evaluation import evaluate, load_agent, load_protocol
 from tests.leaderboard.conftest import Finished
@@ -94,7 +95,7 @@ def test_calling_an_agent_that_does_not_draw_a_sampler_switches_no_check_off(tmp
 @pytest.fixture
 def of_the_board(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the agents of the tests be made by the board's own loader."""
-    monkeypatch.setattr("leaderboard.outside.show", lambda *given: replace(show(*given), own_loader=True))
+    monkeypatch.setattr("leaderboard.audit.outside.show", lambda *given: replace(show(*given), own_loader=True))
 
 
 @pytest.mark.usefixtures("of_the_board")

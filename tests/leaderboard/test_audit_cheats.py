@@ -80,7 +80,7 @@ MISBEHAVE = {
 @pytest.mark.parametrize("agent", MISBEHAVE)
 def test_an_agent_that_misbehaves_is_told_so_in_one_line(south: Path, agent: str) -> None:
     with pytest.raises(UsageError, match=MISBEHAVE[agent]) as told:
-        audit(south, f"audited:{agent}", "beacon", patience=3)
+        audit(south, f"audited:{agent}", "beacon", patience=3 if agent == "Hangs" else 60)  # of a busy machine
     assert "\n" not in str(told.value)
 
 

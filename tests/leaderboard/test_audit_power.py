@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from leaderboard.audit import EPISODES, Audit, _so_few
+from leaderboard.audit import Audit
+from leaderboard.audit.auditing import EPISODES, _so_few
 from natlang_envs.evaluation.statistics import paired_p
 
 STEPS = 5  # of an episode; the first error loses it

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from leaderboard.audit import audit
-from leaderboard.badges import BADGES_FILE, note_badge
 from leaderboard.pack import pack
 from leaderboard.schema import SUBMISSION_FILE
 from leaderboard.standings import standings
+from leaderboard.standings.badges import BADGES_FILE, note_badge
 from natlang_envs import UsageError
 from natlang_envs.evaluation import evaluate, load_agent, load_protocol
 from natlang_envs.evaluation.runs import provenance

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from leaderboard.audit import audit
-from leaderboard.badges import BADGES_FILE, note_badge
 from leaderboard.changes import check_changes
-from leaderboard.live import LiveRow, live_tables
 from leaderboard.pack import pack
 from leaderboard.rounds import ROUNDS_FILE, commit, commitment_file, note_beacon, read_rounds
 from leaderboard.schema import SUBMISSIONS, read_submission
 from leaderboard.site import build
 from leaderboard.standings import replay_all, standings
+from leaderboard.standings.badges import BADGES_FILE, note_badge
+from leaderboard.standings.live import LiveRow, live_tables
 from leaderboard.verify import verify
 from natlang_envs import UsageError, unwrap
 from natlang_envs.evaluation import evaluate, load_agent, load_protocol
@@ -44,14 +44,14 @@ class Calendar:
         self._monkeypatch = monkeypatch
 
     def set(self, day: str) -> None:
-        for module in ("changes", "live", "pack", "rounds", "schema"):
+        for module in ("changes", "standings.live", "pack", "rounds", "schema"):
             self._monkeypatch.setattr(f"leaderboard.{module}.today", lambda: date.fromisoformat(day))
 
 
 @pytest.fixture(autouse=True)
 def few_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("natlang_envs.evaluation.live.TASKS", 60)
-    monkeypatch.setattr("leaderboard.audit.EPISODES", 60)
+    monkeypatch.setattr("leaderboard.audit.auditing.EPISODES", 60)
 
 
 @pytest.fixture

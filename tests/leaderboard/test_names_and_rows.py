@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.badges import OWNERS_FILE, read_badges
 from leaderboard.changes import check_changes
 from leaderboard.pack import pack, read_curve
 from leaderboard.result import read_ledger
 from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, look, read_submission
 from leaderboard.site import build
 from leaderboard.standings import standings
+from leaderboard.standings.badges import OWNERS_FILE, read_badges
 from natlang_envs import UsageError
 from natlang_envs.evaluation import evaluate, load_agent
 from tests.leaderboard.conftest import NAME

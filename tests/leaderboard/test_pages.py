@@ -10,16 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.badges import BADGES_FILE
 from leaderboard.pack import pack, read_curve
-from leaderboard.plots import learning_curves
-from leaderboard.result import LEDGER_FILE, by_kind, read_ledger
+from leaderboard.result import LEDGER_FILE, by_kind, kinds_of, read_ledger
 from leaderboard.site import build
+from leaderboard.site.episodes import SHOWN, shown_episodes
+from leaderboard.site.plots import learning_curves
 from leaderboard.standings import standings
+from leaderboard.standings.badges import BADGES_FILE
 from leaderboard.verify import verify
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, evaluate, load_protocol
+from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import two_level_interval
+from natlang_envs.trajectory import read_trajectories
 from tests.chromium import needs_chromium, rendered, scripted
 from tests.leaderboard.conftest import NAME, Finished
 from tests.leaderboard.forge import PROTOCOL
@@ -112,7 +115,7 @@ def test_a_series_is_ranked_once_when_every_seed_was_checked(submissions: Path, 
 )
 def test_success_by_kind_needs_neither_repositories_nor_games(entry: str, headings: dict[str, str]) -> None:
     result, protocol = read_ledger(LEDGER)[entry], load_protocol(entry.rpartition("/")[0])
-    found = by_kind(result, protocol)
+    found = by_kind(result, protocol, kinds_of(protocol))
     assert {heading: tuple(each.kind for each in kinds) for heading, kinds in found.items()} == {
         heading: tuple(kinds) for heading, kinds in headings.items()
     }
@@ -124,10 +127,11 @@ def test_success_by_kind_needs_neither_repositories_nor_games(entry: str, headin
 
 def test_types_of_household_tasks_are_told_from_their_ids() -> None:
     generated = read_ledger(LEDGER)["alfworld-generated/v1/expert"]
-    assert len(by_kind(generated, load_protocol("alfworld-generated/v1"))["Task type"]) == 6
+    protocol = load_protocol("alfworld-generated/v1")
+    assert len(by_kind(generated, protocol, kinds_of(protocol))["Task type"]) == 6
     official = load_protocol("alfworld-unseen/v1")
     of_official = generated.model_copy(update={"outcomes": "1" * len(official.episodes)})
-    kinds = by_kind(of_official, official)["Task type"]
+    kinds = by_kind(of_official, official, kinds_of(official))["Task type"]
     assert len(kinds) == 6
     assert {each.success_rate for each in kinds} == {1.0}
 
@@ -217,13 +221,71 @@ def test_rows_are_chosen_by_track(submissions: Path, run_folder: Path, tmp_path:
     assert shown.count("<tr data-group") == 2
 
 
+# The episodes that are shown.
+
+
+@pytest.mark.parametrize(
+    "entry", ["autoexplore-search/v1/bm25", "dangerous-taxi-pickup/v1/oracle", "alfworld-generated/v1/random"]
+)
+def test_a_page_shows_the_first_success_and_failure_of_each_kind_and_the_first_of_all(entry: str) -> None:
+    result, protocol = read_ledger(LEDGER)[entry], load_protocol(entry.rpartition("/")[0])
+    kinds = kinds_of(protocol)
+    shown = shown_episodes(result, protocol, kinds)
+    tasks = [episode.task_id for episode, _ in protocol.plays(len(result.outcomes) // len(protocol.episodes))]
+    assert shown == sorted(set(shown))
+    for outcome in "01":
+        every = [number for number, each in enumerate(result.outcomes) if each == outcome]
+        here = [number for number in shown if result.outcomes[number] == outcome]
+        assert min(SHOWN, len(every)) <= len(here) <= 2 * SHOWN
+        for kind in {each for number in every for each in kinds[tasks[number]].items()}:
+            first = next(number for number in every if kind in kinds[tasks[number]].items())
+            assert first in here
+        assert here[:1] == every[:1]
+
+
+def test_the_page_says_which_episodes_it_shows_and_the_command_shows_any_other(
+    submissions: Path, entry: Path, tmp_path: Path, command: Callable[..., Finished]
+) -> None:
+    build(submissions, tmp_path / "site")
+    page = (tmp_path / "site" / "entries" / PROTOCOL / NAME / "index.html").read_text()
+    index = json.loads(re.findall(r'id="data">(.*?)</script>', page)[0])
+    assert index["episodes"] == 100
+    assert f"Shown are {len(index['index'])} of 100 episodes" in page
+    assert "natlang-leaderboard show FOLDER NUMBER" in page
+    recorded = read_trajectories(entry / TRAJECTORIES_FILE)
+    number = next(each for each in range(1, 101) if each not in [shown for shown, *_ in index["index"]])
+    code, lines, _ = command("show", entry, number)
+    assert code == 0
+    assert lines[0].startswith(f"Episode {number} of 100: {recorded[number - 1].task_id},")
+    chosen = [line[2:].rpartition("   (")[0] for line in lines if line.startswith("> ")]
+    assert chosen == list(recorded[number - 1].actions)
+    for wrong in (0, 101):
+        assert command("show", entry, wrong).err == [
+            f"natlang-leaderboard: there is no episode {wrong}: {entry} has those from 1 to 100"
+        ]
+
+
+@needs_chromium
+def test_a_link_to_an_episode_that_is_not_shown_says_how_to_see_it(submissions: Path, tmp_path: Path) -> None:
+    build(submissions, tmp_path / "site")
+    page = tmp_path / "site" / "entries" / PROTOCOL / NAME / "index.html"
+    index = json.loads(re.findall(r'id="data">(.*?)</script>', page.read_text())[0])["index"]
+    last = index[-1][0]
+    hidden = next(each for each in range(1, 101) if each not in [number for number, *_ in index])
+    shown = rendered(page, tmp_path / "profile", f"#episode={hidden}", wait=3_000)
+    assert f"natlang-leaderboard show FOLDER {hidden} prints it" in shown
+    assert '<p class="did">' not in shown
+    shown = rendered(page, tmp_path / "profile", f"#episode={last}&step=1", wait=3_000)
+    assert f'href="#episode={last}&amp;step=1"' in shown
+
+
 # The game in the viewer.
 
 
 @needs_chromium
 def test_viewer_shows_the_map_and_the_listed_commands(submissions: Path, entry: Path, tmp_path: Path) -> None:
     build(submissions, tmp_path / "site")
-    seen = rendered(tmp_path / "site" / "entries" / PROTOCOL / NAME / "index.html", tmp_path / "profile")
+    seen = rendered(tmp_path / "site" / "entries" / PROTOCOL / NAME / "index.html", tmp_path / "profile", wait=3_000)
     protocol = load_protocol(PROTOCOL)
     env = protocol.make_env(render_mode="ansi")
     _, info = env.reset(options={"task_id": protocol.episodes[0].task_id})

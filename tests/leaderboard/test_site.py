@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import gzip
 import json
 import os
 import re
@@ -17,13 +19,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.badges import ADJUDICATIONS_FILE, BADGES_FILE
 from leaderboard.baselines import baselines, make_baselines
 from leaderboard.pack import pack
-from leaderboard.plots import size_against_success
 from leaderboard.schema import SUBMISSION_FILE
-from leaderboard.site import _shared, build
-from leaderboard.standings import Row, standings
+from leaderboard.site import build
+from leaderboard.site.episodes import shared_length
+from leaderboard.site.plots import size_against_success
+from leaderboard.standings import standings
+from leaderboard.standings.badges import ADJUDICATIONS_FILE, BADGES_FILE
+from leaderboard.standings.rows import Row
 from leaderboard.verify import verify
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
@@ -239,10 +243,10 @@ def test_build_prints_the_index_and_is_the_same_twice(submissions: Path, tmp_pat
     )
     build(submissions, two)
     assert files(one) == files(two)
-    pieces = [f"episodes-{number}.js" for number in range(10)]
     board = {f"boards/{PROTOCOL}/{file}" for file in ("rows.csv", "table.tex", "table.md", "cite.bib")}
     assert set(files(one)) == board | {"index.html", BOARD, "leaderboard.csv", "leaderboard.json"} | {
-        f"entries/{PROTOCOL}/{NAME}/{file}" for file in ("index.html", SUBMISSION_FILE, TRAJECTORIES_FILE, *pieces)
+        f"entries/{PROTOCOL}/{NAME}/{file}"
+        for file in ("index.html", SUBMISSION_FILE, TRAJECTORIES_FILE, "episodes.js")
     }
     # What is offered for download verifies.
     downloads = tmp_path / "downloads"
@@ -372,6 +376,12 @@ def site_of_stranger(tmp_path: Path, text: str) -> Path:
     return folder / "site"
 
 
+def episodes_of(page: Path) -> list[dict[str, Any]]:
+    """Return what the script of an entry's page holds, which is nothing but one call with base64."""
+    (packed,) = re.fullmatch(r'pieces\("([A-Za-z0-9+/=]+)"\);\n', (page / "episodes.js").read_text()).groups()  # type: ignore[union-attr]
+    return json.loads(gzip.decompress(base64.b64decode(packed)))
+
+
 def test_text_of_strangers_adds_no_tag(tmp_path: Path) -> None:
     harmless, attack = site_of_stranger(tmp_path, "harmless"), site_of_stranger(tmp_path, PAYLOAD)
     for page in ("index.html", BOARD, f"entries/{PROTOCOL}/stranger/index.html"):
@@ -385,11 +395,8 @@ def test_text_of_strangers_adds_no_tag(tmp_path: Path) -> None:
         )
     page = (attack / "entries" / PROTOCOL / "stranger" / "index.html").read_text()
     (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert set(json.loads(data)) == {"chunk", "index"}
-    piece = (attack / "entries" / PROTOCOL / "stranger" / "episodes-0.js").read_text()
-    assert "<" not in piece
-    quoted = piece.removeprefix("piece(0, ").removesuffix(");\n")
-    assert json.loads(json.loads(quoted))[0]["reflections"][0] == PAYLOAD
+    assert set(json.loads(data)) == {"episodes", "index"}
+    assert episodes_of(attack / "entries" / PROTOCOL / "stranger")[0]["reflections"][0] == PAYLOAD
     assert "7*7" in page
 
 
@@ -453,13 +460,13 @@ def test_table_and_viewer_work_in_a_browser(submissions: Path, entry: Path, tmp_
 
     first, second = read_trajectories(entry / TRAJECTORIES_FILE)[:2]
     observed = observations(first.task_id, first.actions)
-    viewer = rendered(site / "entries" / PROTOCOL / NAME / "index.html", profile)
+    viewer = rendered(site / "entries" / PROTOCOL / NAME / "index.html", profile, wait=3_000)
     assert text_of(viewer, "seen") == observed
     assert text_of(viewer, "said") == list(first.reflections)
     assert [text.split("reward ") for text in text_of(viewer, "did")] == [
         [action, f"{reward:g}"] for action, reward in zip(first.actions, first.rewards, strict=True)
     ]
-    following = rendered(with_click(site / "entries" / PROTOCOL / NAME / "index.html", "#after"), profile)
+    following = rendered(with_click(site / "entries" / PROTOCOL / NAME / "index.html", "#after"), profile, wait=3_000)
     assert text_of(following, "seen") == observations(second.task_id, second.actions)
 
     # Columns can be put away, and two entries be compared task by task.
@@ -472,7 +479,7 @@ def test_table_and_viewer_work_in_a_browser(submissions: Path, entry: Path, tmp_
     assert sum(map(int, said.values())) == len(read_trajectories(entry / TRAJECTORIES_FILE))
     assert f"entries/{PROTOCOL}/{NAME}/index.html#episode=" in compared
 
-    attacked = rendered(site / "entries" / PROTOCOL / "stranger" / "index.html", profile)
+    attacked = rendered(site / "entries" / PROTOCOL / "stranger" / "index.html", profile, wait=3_000)
     assert text_of(attacked, "title") == [f"stranger on {PROTOCOL}"]
     assert text_of(attacked, "said")[0] == PAYLOAD
     assert "<img" not in attacked
@@ -511,4 +518,4 @@ def test_sizes_are_drawn_where_two_rows_state_them(submissions: Path, entry: Pat
 def test_what_texts_share_is_found_by_halving(shared: str, one: str, other: str) -> None:
     first, second = shared + one, shared + other
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
-    assert _shared(first, second) == len(list(alike)) >= len(shared)
+    assert shared_length(first, second) == len(list(alike)) >= len(shared)

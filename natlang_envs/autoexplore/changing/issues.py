@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-LONGEST = 160  # characters of what was seen
-FEWEST_WORDS = 3  # of a test's name that says something
+LONGEST = 240  # characters of what was seen
+WINDOW = 80  # characters of a value
 _GAP = "…"
 _WORD = re.compile(r"[^\W\d]\w*")
-_HIDDEN = re.compile(r"0x[0-9a-fA-F]{4,}|\S*/natlang-changing-[^\s'\"]*")
+_HIDDEN = re.compile(r"0x[0-9a-fA-F]{4,}|[^\s'\"]*/natlang-changing-[^\s'\"]*")
 
 
 class Private:
@@ -45,7 +45,7 @@ class Private:
         """
         words, case = _sentence(test)
         sentence = self._without(words)
-        if len(_WORD.findall(sentence)) < FEWEST_WORDS:
+        if not _WORD.search(sentence):
             sentence = "A test fails that passed before"
         case = f" ({self._without(case)})" if case else ""
         seen = self._without(_HIDDEN.sub(_GAP, _seen(*message))) if message else "This no longer holds"
@@ -55,9 +55,8 @@ class Private:
 
     def _lost(self, test: str) -> int:
         words, _ = _sentence(test)
-        found = _WORD.findall(words)
         lost = len(self.told(words))
-        return lost if len(found) - lost >= FEWEST_WORDS else 100 + lost
+        return lost if lost < len(_WORD.findall(words)) else 100 + lost  # nothing would be left
 
     def _without(self, text: str) -> str:
         whole = _WORD.sub(lambda word: _GAP if word[0].lower() in self.names else word[0], text)
@@ -96,17 +95,55 @@ def _seen(kind: str, text: str) -> str:
 
 
 def _compared(text: str) -> str:
-    """Return what was expected and what came, for an assertion that compares."""
-    left, equal, right = _halves(text)
-    return f"expected {right}, got {left}" if equal else f"this does not hold: {text}"
-
-
-def _halves(text: str) -> tuple[str, str, str]:
+    """Return what was expected and what came, for an assertion that compares; of large values, where they differ."""
     try:
         tree = ast.parse(text, mode="eval").body
-    except SyntaxError:
-        return text.partition(" == ") if text.count(" == ") == 1 else (text, "", "")
-    if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq):
-        left, right = (ast.get_source_segment(text, each) or "" for each in (tree.left, tree.comparators[0]))
-        return left, "==", right
-    return text, "", ""
+    except (SyntaxError, ValueError, RecursionError):
+        left, equal, right = text.partition(" == ") if text.count(" == ") == 1 else (text, "", "")
+        return _told("", left, right) if equal else f"this does not hold: {text}"
+    if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq)):
+        return f"this does not hold: {text}"
+    left, right, where = tree.left, tree.comparators[0], ""
+    while (inner := _first_difference(left, right)) is not None:
+        left, right, name = inner
+        where = name or where
+    return _told(where, *(ast.get_source_segment(text, each) or "" for each in (left, right)))
+
+
+def _told(where: str, got: str, expected: str) -> str:
+    got, expected = _window(got, expected), _window(expected, got)
+    return f"{where + ': ' if where else ''}expected {expected}, got {got}"
+
+
+def _window(text: str, other: str) -> str:
+    """Return what a long text has where it begins to differ from another."""
+    if len(text) <= WINDOW:
+        return text
+    same = next((place for place, (one, two) in enumerate(zip(text, other, strict=False)) if one != two), len(other))
+    start = max(0, min(same - WINDOW // 3, len(text) - WINDOW))
+    return (_GAP if start else "") + text[start : start + WINDOW] + (_GAP if start + WINDOW < len(text) else "")
+
+
+def _first_difference(left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr, str] | None:
+    """Return what two values of one form first hold that differs, and what it is called; None where nothing can be."""
+    pairs: list[tuple[ast.expr, ast.expr, str]] = []
+    match left, right:
+        case (ast.List(one), ast.List(other)) | (ast.Tuple(one), ast.Tuple(other)) if len(one) == len(other):
+            pairs = [(each, its, "") for each, its in zip(one, other, strict=True)]
+        case ast.Dict(keys, one), ast.Dict(others, other) if [*map(_source, keys)] == [*map(_source, others)]:
+            pairs = [(each, its, _source(key)) for key, each, its in zip(keys, one, other, strict=True)]
+        case ast.Call(name, args, one), ast.Call(its_name, its_args, other) if (
+            _source(name) == _source(its_name)
+            and len(args) == len(its_args)
+            and [each.arg for each in one] == [each.arg for each in other]
+            and one
+        ):
+            pairs = [(each, its, "") for each, its in zip(args, its_args, strict=True)]
+            pairs += [(each.value, its.value, str(each.arg)) for each, its in zip(one, other, strict=True)]
+        case _:
+            pass
+    return next((each for each in pairs if ast.dump(each[0]) != ast.dump(each[1])), None)
+
+
+def _source(node: ast.expr | None) -> str:
+    return ast.unparse(node) if node else ""

@@ -36,7 +36,9 @@ def write_book(journal: Path, out: Path, repository: str, kind: str, pythons: tu
         "format": FORMAT, "repository": repository, "kind": kind, "digest": rows[0]["repository"],
         "tests": rows[0]["tests"], "python": list(pythons),
     }  # fmt: skip
-    scans = [{name: row[name] for name in ("scanned", "outcomes", "edits", "covered")} for row in rows if "scanned" in row]
+    scans = [
+        {name: row[name] for name in ("scanned", "outcomes", "edits", "covered")} for row in rows if "scanned" in row
+    ]
     out.parent.mkdir(parents=True, exist_ok=True)
     write_whole(out, b"".join(map(_line, [head, *tasks])))
     write_whole(out.with_name(f"{out.stem}.scanned.jsonl"), b"".join(map(_line, scans)))

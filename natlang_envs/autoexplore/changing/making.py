@@ -27,7 +27,7 @@ from natlang_envs.autoexplore.changing.usable import usable
 from natlang_envs.errors import UsageError
 
 FORMAT = 1  # of finished tasks
-JOURNAL = 2
+JOURNAL = 3
 FEWEST_FAILING = 2
 MOST_IN_A_FUNCTION = 3
 MOST_OF_AN_OPERATOR = 15  # percent of the tasks
@@ -100,7 +100,11 @@ def make(
     with ExitStack() as stack:
         runners = [
             stack.enter_context(Runner(subject, seconds, python, messages, rows[0]["left_out"]))
-            for python, messages in ((sys.executable, False), *((each, False) for each in pythons), (sys.executable, True))
+            for python, messages in (
+                (sys.executable, False),
+                *((each, False) for each in pythons),
+                (sys.executable, True),
+            )
         ]
         yield from _Making(subject, journal, rows, runners).make(count)
 
@@ -197,10 +201,10 @@ class _Making:
         inside = [each for each in mutations if not scans[each.file].apart[each.number]]
         texts = {each.name: apply(self._subject.sources[each.file], each.edit) for each in mutations}
         places = {file: Places(text) for file, text in self._subject.sources.items()}
-        changes = [
-            {**jobs[each.name], "file": runner.path(each.file), "changes": [places[each.file].change(each.edit.line, texts[each.name])]}
-            for each in inside
-        ]  # fmt: skip
+        changes: list[Row] = []
+        for each in inside:
+            change = places[each.file].change(each.edit.line, texts[each.name])
+            changes.append({**jobs[each.name], "file": runner.path(each.file), "changes": [change]})
         yield from zip(inside, runner.ask({}, changes), strict=True)
         for each in mutations:
             if scans[each.file].apart[each.number]:
@@ -283,6 +287,7 @@ def _packed_scan(found: Scan) -> Row:
         "apart": "".join("01"[each] for each in found.apart),
         "base": [f"{each:x}" for each in found.base],
         "imported": list(found.imported.items()),
+        "alone": found.alone,
         "masks": [f"{each:x}" for each in masks],
         "reached": [[[test, places[mask]] for test, mask in each.items()] for each in found.reached],
     }
@@ -297,6 +302,7 @@ def _unpacked_scan(row: Row) -> Scan:
         reached=[{test: masks[place] for test, place in each} for each in row["reached"]],
         base=[int(each, 16) for each in row["base"]],
         imported=dict(row["imported"]),
+        alone=row["alone"],
     )
 
 

@@ -102,5 +102,8 @@ def _read(table: dict[str, Any]) -> ChangeRepository:
     pin = catalogue().get(name)
     if "pin" in table:
         pin = PinnedRepository(name=name, split=split, **table["pin"])
-    lists = {key: tuple(table.get(key, default)) for key, default in (("sources", ()), ("arguments", ()), ("tests", ("tests",)))}
-    return ChangeRepository(name, split, table.get("count", 120), table.get("seconds", 1.0), pin=pin, **lists)
+    lists = {
+        key: tuple(table.get(key, default))
+        for key, default in (("sources", ()), ("arguments", ()), ("tests", ("tests",)))
+    }
+    return ChangeRepository(name, split, table.get("count", 120), table.get("seconds", 0.5), pin=pin, **lists)

@@ -51,7 +51,9 @@ class Subject:
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def open_subject(root: Path, tests: Sequence[str] = ("tests",), only: Sequence[str] = (), arguments: Sequence[str] = ()) -> Subject:
+def open_subject(
+    root: Path, tests: Sequence[str] = ("tests",), only: Sequence[str] = (), arguments: Sequence[str] = ()
+) -> Subject:
     """Read a repository.
 
     Args:
@@ -115,9 +117,9 @@ class Runner:
         self._folder = tempfile.TemporaryDirectory(prefix="natlang-changing-")
         self.root = Path(self._folder.name).resolve() / "repository"
         shutil.copytree(subject.root, self.root, symlinks=True, ignore=shutil.ignore_patterns(*_NOT_COPIED))
-        rewriting = "rewrite" if messages else "plain"
+        rewriting = ["rewrite", "-o", "verbosity_assertions=2"] if messages else ["plain"]
         left = [f"--{'deselect' if '::' in each else 'ignore'}={each}" for each in without]
-        command = [python, "-P", "-s", str(_WORKER), str(self.root), str(seconds), self._folder.name, rewriting]
+        command = [python, "-P", "-s", str(_WORKER), str(self.root), str(seconds), self._folder.name, *rewriting]
         self._process = subprocess.Popen(
             [*command, *subject.arguments, *left, *subject.tests],
             stdin=subprocess.PIPE,

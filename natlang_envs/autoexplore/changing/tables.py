@@ -18,6 +18,7 @@ from natlang_envs.autoexplore.changing.places import Places
 from natlang_envs.autoexplore.changing.running import Reply, Runner, outcome_of
 
 AT_ONCE = 1000  # jobs of a batch
+CONTROLLED = 40
 _EVERY_LINE = -1
 
 Job = dict[str, Any]
@@ -35,6 +36,7 @@ class Scan:
         reached: The lines, as bits of a number, that each test reaches after it, by the test's number: those that ran.
         base: The lines that each test reaches without an edit.
         imported: The first lines of functions that run at import after an edit, by its number; -1 is without one.
+        alone: Whether each run needs a process of its own, since the tests leave something behind unseen.
     """
 
     outcomes: list[int]
@@ -43,6 +45,7 @@ class Scan:
     reached: list[dict[int, int]]
     base: list[int]
     imported: dict[int, list[int]]
+    alone: bool = False
 
     def reaches(self, number: int, test: int) -> int:
         """Return the lines that a test reaches after an edit."""
@@ -51,12 +54,19 @@ class Scan:
 
 def scan(runner: Runner, tests: Sequence[str], file: str, text: str) -> Scan:
     """Run the tests after each listed edit of a file whose text is `text`, with which all of them pass."""
+    try:
+        return _scan(runner, tests, file, text, alone=False)
+    except _LeftBehindError:
+        return _scan(runner, tests, file, text, alone=True)
+
+
+def _scan(runner: Runner, tests: Sequence[str], file: str, text: str, alone: bool) -> Scan:
     path, places, listed = runner.path(file), Places(text), edits(text)
     numbers = {name: number for number, name in enumerate(tests)}
     (cover,) = runner.ask({file: text}, [{"tests": tests, "trace": path}])
     base = [int(cover["lines"][name], 16) for name in tests]
     imported = {-1: _imported(cover, path)}
-    found = Scan([0] * len(listed), [], [], [{} for _ in listed], base, imported)
+    found = Scan([0] * len(listed), [], [], [{} for _ in listed], base, imported, alone)
     jobs: dict[int, Job] = {}
     for number, edit in enumerate(listed):
         span = lines_of(places, edit.line)
@@ -67,11 +77,14 @@ def scan(runner: Runner, tests: Sequence[str], file: str, text: str) -> Scan:
         if reached and not found.apart[-1]:
             change = places.change(edit.line, apply(text, edit))
             jobs[number] = {"tests": reached, "file": path, "changes": [change], "trace": path}
-    for number, reply in _asked(runner, {file: text}, jobs):
+    for number, reply in _asked(runner, {file: text}, jobs, tests, alone):
         if "apart" in reply:
             found.apart[number] = True
         else:
             _note(found, number, reply, tests, numbers, jobs[number]["tests"])
+            span = lines_of(places, listed[number].line)
+            if not alone and not all(lines & span for lines in found.reached[number].values()):
+                raise _LeftBehindError
     for number, edit in enumerate(listed):
         if found.apart[number]:
             overlay = {file: apply(text, edit)}
@@ -104,7 +117,9 @@ class _Load:
     """Cells of tables that are run with the same imported text."""
 
     text: str
-    cells: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])  # the row, column and mask of tests
+    cells: list[tuple[int, int, int]] = field(
+        default_factory=list[tuple[int, int, int]]
+    )  # the row, column and mask of tests
     jobs: list[Job] = field(default_factory=list[Job])
 
 
@@ -121,6 +136,15 @@ def tabulate(
         found: Its scan.
         chosen: The numbers of the mutations.
     """
+    try:
+        return _tabulate(runner, tests, file, text, found, chosen, found.alone)
+    except _LeftBehindError:
+        return _tabulate(runner, tests, file, text, found, chosen, alone=True)
+
+
+def _tabulate(
+    runner: Runner, tests: Sequence[str], file: str, text: str, found: Scan, chosen: Sequence[int], alone: bool
+) -> list[list[int]]:
     rows = [_Row(text, found, number, len(tests)) for number in chosen]
     loads: dict[str, _Load] = {}
     for place, row in enumerate(rows):
@@ -130,10 +154,12 @@ def tabulate(
                 load = loads.setdefault(imported, _Load(imported))
                 load.cells.append((place, column, mask))
                 names = [name for bit, name in enumerate(tests) if mask >> bit & 1]
-                load.jobs.append({"tests": names, "file": runner.path(file), **({"changes": changes} if changes else {})})
+                load.jobs.append(
+                    {"tests": names, "file": runner.path(file), **({"changes": changes} if changes else {})}
+                )
     for load in loads.values():
         again: list[tuple[int, int]] = []
-        for number, reply in _asked(runner, {file: load.text}, dict(enumerate(load.jobs))):
+        for number, reply in _asked(runner, {file: load.text}, dict(enumerate(load.jobs)), tests, alone):
             place, column, mask = load.cells[number]
             if "apart" in reply:
                 again.append((place, column))
@@ -194,7 +220,11 @@ class _Row:
         if apart and found.apart[broken]:
             return mask, whole, []
         if apart and other is not None:
-            imported, imports, changed = apply(self._text, self._before[other]), found.imported[other], [self._edit.line]
+            imported, imports, changed = (
+                apply(self._text, self._before[other]),
+                found.imported[other],
+                [self._edit.line],
+            )
         elif apart:
             return mask, whole, []
         elif found.apart[broken]:
@@ -233,9 +263,26 @@ class _Row:
         return self._same.get((edit.start + shift, edit.end + shift, edit.new))
 
 
-def _asked(runner: Runner, overlay: Mapping[str, str], jobs: Mapping[int, Job]) -> Iterator[tuple[int, Reply]]:
-    """Do numbered jobs, not too many at once."""
+class _LeftBehindError(Exception):
+    """Something that no mark shows went from one run to the next."""
+
+
+def _asked(
+    runner: Runner, overlay: Mapping[str, str], jobs: Mapping[int, Job], tests: Sequence[str], alone: bool
+) -> Iterator[tuple[int, Reply]]:
+    """Do numbered jobs, not too many at once; now and then the tests run unchanged, which must be as before them."""
     numbers = list(jobs)
+    control = {"tests": tests, "changes": [], "file": ""}
     for begin in range(0, len(numbers), AT_ONCE):
         part = numbers[begin : begin + AT_ONCE]
-        yield from zip(part, runner.ask(overlay, [jobs[number] for number in part]), strict=True)
+        asked: list[Job] = [{**control, "alone": True}]
+        for number in part:
+            asked.append({**jobs[number], "alone": True} if alone else jobs[number])
+            if len(asked) % CONTROLLED == 0:
+                asked.append(control)
+        replies = runner.ask(overlay, asked)
+        controls = [reply for job, reply in zip(asked, replies, strict=True) if job is control]
+        if not alone and any(reply.get("failed") != replies[0].get("failed") for reply in controls):
+            raise _LeftBehindError
+        others = (reply for job, reply in zip(asked[1:], replies[1:], strict=True) if job is not control)
+        yield from zip(part, others, strict=True)

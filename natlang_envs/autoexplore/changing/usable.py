@@ -33,7 +33,7 @@ def usable(
     for number in range(ROUNDS * len(pythons)):
         python = pythons[number % len(pythons)]
         with Runner(subject, seconds, python, messages=True, without=left_out) as runner:
-            tests, more = _round(runner, seconds)
+            tests, more = _round(runner, seconds, thorough=number % len(pythons) == 0)
         left_out |= {name: why if python == sys.executable else f"{why} ({python})" for name, why in more.items()}
         if not tests:
             first = "".join(f", such as {name}, which {why}" for name, why in list(left_out.items())[:1])
@@ -44,7 +44,8 @@ def usable(
     raise UsageError(f"the tests of {subject.root} fail now and then, others each time: run pytest there")
 
 
-def _round(runner: Runner, seconds: float) -> tuple[list[str], dict[str, str]]:
+def _round(runner: Runner, seconds: float, thorough: bool) -> tuple[list[str], dict[str, str]]:
+    """Return the tests that one interpreter can use, and the others; `thorough` runs each test alone too."""
     (first,) = runner.ask({}, [{"tests": []}])
     if "collected" not in first:
         raise UsageError(f"the tests of {runner.subject.root} cannot be collected: run pytest there")
@@ -52,12 +53,16 @@ def _round(runner: Runner, seconds: float) -> tuple[list[str], dict[str, str]]:
         # Pytest collects no more where one file fails; the others are seen in the next round.
         return ["?"], {name: f"cannot be imported: {_short(why)}" for name, why in first["unusable"].items()}
     tests: list[str] = first["collected"]
-    alone = runner.ask({}, [{"tests": [name], "alone": True, "messages": True, "watch": True} for name in tests])
-    left = {name: why for name, reply in zip(tests, alone, strict=True) for why in _faults(name, reply)}
-    left |= _slow({name: reply["seconds"] for name, reply in zip(tests, alone, strict=True) if name not in left}, seconds)
+    watched = {"alone": True, "messages": True, "watch": True}
+    alone = runner.ask({}, [{"tests": [name], **watched} for name in tests] if thorough else [])
+    replies = dict(zip(tests, alone, strict=False))
+    left = {name: why for name, reply in replies.items() for why in _faults(name, reply)}
+    rest = [name for name in tests if name not in left]
+    again = zip(rest, runner.ask({}, [{"tests": [name]} for name in rest] if thorough else []), strict=False)
+    left |= _slow({name: reply.get("seconds", seconds) for name, reply in again}, seconds / 4)
     rest = [name for name in tests if name not in left]
     if not rest:
-        return [], left
+        return rest, left
     whole = runner.ask({}, [{"tests": rest, "alone": each != 2, **_HOW[each]} for each in range(len(_HOW))])
     for number, reply in enumerate(whole):
         if "failed" not in reply:
@@ -78,15 +83,15 @@ def _faults(name: str, reply: Reply) -> Iterator[str]:
         yield reply["acts"][name]
 
 
-def _slow(took: dict[str, float], seconds: float) -> dict[str, str]:
-    """Return the slowest tests, without which all take less than half of the time for a run."""
+def _slow(took: dict[str, float], room: float) -> dict[str, str]:
+    """Return the slowest tests, without which all have room."""
     left: dict[str, str] = {}
     total = sum(took.values())
     for name in sorted(took, key=lambda name: (-took[name], name)):
-        if total <= seconds / 2:
+        if total <= room:
             break
         total -= took[name]
-        left[name] = f"takes {took[name]:.2f} s: all tests together may take {seconds / 2:g} s"
+        left[name] = f"takes {took[name]:.2f} s: all tests together may take {room:g} s"
     return left
 
 

@@ -1,4 +1,4 @@
-"""Runs a repository's tests again and again, as they are or with other code, in forks: a script of its own, with pytest.
+"""Runs a repository's tests again and again, as they are or with other code, in forks: a script of its own.
 
 It imports nothing of the suite, so that a fork is small and the tests see what they would see alone. Each line of
 standard input is a batch: an *overlay* of source texts, and jobs. A fork imports the sources with the overlay, collects
@@ -28,26 +28,30 @@ import resource
 import select
 import signal
 import sys
-import threading
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pytest
 from _pytest.config import default_plugins
 
 COLLECTION_SECONDS = 10.0  # of the first batch, which is of the sources as they are
 WALL_SECONDS = 120  # for a test that sleeps; a busy machine is not that slow
-QUICK = 5  # tests that are called without pytest have a fifth of the time
-LOOKED_INTO = 5000  # objects, for what a job leaves behind
-DEPTH = 4
+QUICK = 2  # tests that are called without pytest have half of the time
 
-_STARTS = ("os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system", "subprocess.Popen", "pty.spawn")
-_WRITES = ("open", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.link", "os.symlink", "os.truncate", "sqlite3.connect")
+if TYPE_CHECKING:
+    from natlang_envs.autoexplore.changing.watching import Left, Tracer, act_outside
+else:  # alone, without the suite
+    _beside = spec_from_file_location("natlang_watching", Path(__file__).with_name("watching.py"))
+    watching = module_from_spec(_beside)
+    _beside.loader.exec_module(watching)
+    Left, Tracer, act_outside = watching.Left, watching.Tracer, watching.act_outside
 
 Job = dict[str, Any]
 Reply = dict[str, Any]
@@ -173,17 +177,20 @@ class Session:
         self.pid = os.getpid()
         gc.enable()
         modules = [each for each in sys.modules.values() if str(getattr(each, "__file__", "")).startswith(self.root)]
-        before = _left(modules)
+        given = [item.callspec.params for item in items.values() if hasattr(item, "callspec")]
+        left = Left(modules, given)
         with os.fdopen(output, "wb") as pipe:
             for job in jobs:
-                quick = self.seconds / QUICK if self.direct.keys() >= items.keys() and not _by_pytest(job) else self.seconds
+                quick = (
+                    self.seconds / QUICK if self.direct.keys() >= items.keys() and not _by_pytest(job) else self.seconds
+                )
                 signal.setitimer(signal.ITIMER_PROF, quick * (2 if "trace" in job else 1))
                 # Which tests there are may depend on the overlay; one function's code changes none.
                 reply = {**({} if "changes" in job else self._about(items)), **self._run(job, items)}
                 signal.setitimer(signal.ITIMER_PROF, 0)
                 pipe.write(json.dumps(reply).encode() + b"\n")
                 pipe.flush()
-                if job.get("alone") or _left(modules) != before:
+                if job.get("alone") or left.is_something():
                     break
             pipe.write(b"\n")
             pipe.flush()
@@ -201,7 +208,7 @@ class Session:
         found: dict[str, str] = {}
         acts: dict[str, str] = {}
         old: list[tuple[FunctionType, CodeType]] = []
-        tracer = _Tracer(job["trace"]) if "trace" in job else None
+        tracer = Tracer(job["trace"]) if "trace" in job else None
         direct = {} if _by_pytest(job) else self.direct
         try:
             for name, line, *source in job.get("changes", ()):
@@ -249,15 +256,7 @@ class Session:
             self.failed.add(name)
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note what a test does outside of its process."""
-        if event in _STARTS:
-            self.acts.append("starts a process, which would not see an edit")
-        elif event in ("socket.connect", "socket.bind", "socket.getaddrinfo"):
-            self.acts.append("uses the network")
-        elif event in _WRITES and (event != "open" or (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)):
-            path = arguments[0]
-            if isinstance(path, (str, bytes)) and os.path.abspath(os.fsdecode(path)).startswith(self.root):  # noqa: PTH100
-                self.acts.append("writes into the repository")
+        self.acts += [why for why in [act_outside(event, arguments, self.root)] if why]
 
     def _answer(self, line: bytes) -> None:
         _write(self.output, line + b"\n")
@@ -280,28 +279,6 @@ def _is_plain(item: pytest.Item) -> TypeGuard[pytest.Function]:
     return set(item.fixturenames) <= direct and {each.name for each in item.iter_markers()} <= {"parametrize"}
 
 
-class _Tracer:
-    """Which lines of a file run, as the bits of a number."""
-
-    def __init__(self, file: str) -> None:
-        self._file = file
-        self._lines: set[int] = set()
-
-    def __call__(self, frame: FrameType, event: str, _: Any) -> Any:
-        return self._line if frame.f_code.co_filename == self._file else None
-
-    def _line(self, frame: FrameType, event: str, _: Any) -> Any:
-        if event == "line":
-            self._lines.add(frame.f_lineno)
-        return self._line
-
-    def take(self) -> str:
-        """Return the lines since the last time, in hexadecimal."""
-        mask = sum(1 << line for line in self._lines)
-        self._lines.clear()
-        return f"{mask:x}"
-
-
 @cache
 def _code_of(file: str, name: str, line: int, first: int, source: str, flags: int) -> CodeType | None:
     """Return the code of a function or method; its source begins in the line `first`, perhaps with its class."""
@@ -318,34 +295,6 @@ def _codes(code: CodeType, name: str, line: int) -> Iterator[CodeType]:
                 yield each
             elif not each.co_flags & inspect.CO_OPTIMIZED:  # a class
                 yield from _codes(each, name, line)
-
-
-def _left(modules: list[ModuleType]) -> list[Any]:
-    """Return a mark of what tests may leave behind: it differs where something was."""
-    marks: list[Any] = [os.getcwd(), dict(os.environ), list(sys.path), len(sys.modules), threading.active_count()]
-    seen: set[int] = set()
-    own = {each.__name__ for each in modules}
-    look = deque[tuple[Any, int]]((vars(each), 0) for each in modules)
-    while look and len(marks) < LOOKED_INTO:
-        value, depth = look.popleft()
-        if id(value) in seen or depth > DEPTH:
-            continue
-        seen.add(id(value))
-        held: list[Any] = []
-        if isinstance(value, dict):
-            held = list(value.values())
-        elif isinstance(value, (list, tuple, set, frozenset, deque)):
-            held = list(value)
-        elif isinstance(value, FunctionType):
-            held = [value.__defaults__, value.__kwdefaults__]
-        elif hasattr(value, "cache_clear") and hasattr(value, "cache_info"):
-            value.cache_clear()
-        elif getattr(value if isinstance(value, type) else type(value), "__module__", "") in own:
-            held = list(getattr(value, "__dict__", {}).values())
-        if held:
-            marks.append([id(value), *map(id, held)])
-            look += [(each, depth + 1) for each in held if not isinstance(each, (str, int))]
-    return marks
 
 
 def _pieces(reading: int, child: int, seconds: float) -> Iterator[bytes]:

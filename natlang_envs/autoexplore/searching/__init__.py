@@ -3,7 +3,7 @@
 env, episode     the environment, and the rules of one episode
 listing          lists, texts and commands of a question, shared in the process
 line_index       the lines of a repository by their words
-offers           the words that a player may search for
+offers           further words that a player may search for
 agents           baselines that learn nothing
 plan             the fewest commands to a file
 """

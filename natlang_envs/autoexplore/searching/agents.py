@@ -2,58 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
-from functools import cache
-from importlib import resources
-from typing import NamedTuple
 
-from natlang_envs.autoexplore.search import question_of, steps_left
-from natlang_envs.autoexplore.searching.line_index import matches
-from natlang_envs.autoexplore.searching.offers import asked_words
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput, Decision
-from natlang_envs.repository.texts import EXIT
+from natlang_envs.repository.hits import ListedFile, asked_words, general_rarity, matches, read_counts, read_list
+from natlang_envs.repository.texts import EXIT, read_question, steps_left
 from natlang_envs.repository.words import content_words, stem
 
-_HEAD = re.compile(r".*: [\d,]+ lines in ([\d,]+) of all ([\d,]+) files")
-_ROW = re.compile(r"(.+?) \((\d[\d,]*) lines?\): (.*)")
 _SATURATION = 3  # matching lines at which a further one counts half
-
-
-@cache
-def _known() -> tuple[int, dict[str, int]]:
-    """Return how many files the training repositories have, and in how many of them each frequent word is."""
-    text = resources.files("natlang_envs.autoexplore.searching").joinpath("frequent_words.json").read_text("utf-8")
-    content = json.loads(text)
-    return content["files"], content["words"]
-
-
-def general_rarity(word: str) -> float:
-    """Return how rare a word is in the training repositories: the logarithm of files by those that have its stem."""
-    files, words = _known()
-    return math.log((files + 1) / (words.get(stem(word), 0) + 1))
-
-
-class ListedFile(NamedTuple):
-    """A file of a list: where it stands, from 0, the number of lines that match, and the first of them."""
-
-    rank: int
-    lines: int
-    first: str
-
-
-def read_list(feedback: str) -> dict[str, ListedFile]:
-    """Return the files of a list, by their paths, from what a search showed."""
-    rows = (_ROW.fullmatch(line) for line in feedback.split("\n")[1:])
-    return {row[1]: ListedFile(at, int(row[2].replace(",", "")), row[3]) for at, row in enumerate(rows) if row}
-
-
-def read_counts(feedback: str) -> tuple[int, int]:
-    """Return how many files a search found, and how many there are, from what it showed; 0 and 0 from anything else."""
-    head = _HEAD.match(feedback)
-    return (int(head[1].replace(",", "")), int(head[2].replace(",", ""))) if head else (0, 0)
 
 
 class Notes:
@@ -67,7 +24,7 @@ class Notes:
     """
 
     def __init__(self, view: AgentInput) -> None:
-        self.question = question_of(view)
+        self.question = read_question(view.task)
         self.asked = [stem(word) for word in asked_words(self.question)]
         self.rarity = {word: general_rarity(word) for word in self.asked}
         self.lists: dict[str, dict[str, ListedFile]] = {}
@@ -114,7 +71,7 @@ class FirstHitAgent:
 
     def __call__(self, view: AgentInput) -> Decision:
         """Return the next command, from the path alone."""
-        left = steps_left(view, self.name)
+        left = steps_left(view.observation, self.name)
         notes = Notes(view)
         if any(command.startswith("cd ") for command in view.admissible_commands):
             raise UsageError(f"agent {self.name!r} searches: give it NatLang/AutoExplore-Search-v0")

@@ -11,32 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from natlang_envs.repository.hits import SHORT, Hit, matches
 from natlang_envs.repository.tree import Repository
 from natlang_envs.repository.words import WORD, forms_of, stem
 
 HITS = 10  # files of a list
 LARGEST = 1 << 20  # bytes of a file that are looked at
-_SHORT = 4  # letters below which only whole words match
 _LINE = 100  # characters of a line that are shown
-
-
-def matches(word: str, found: str) -> bool:
-    """Return whether a search for a stem finds a word or stem: one that contains it, if it has four letters or more."""
-    return word in found if len(word) >= _SHORT else word in (found, stem(found))
-
-
-class Hit(NamedTuple):
-    """A file with matching lines.
-
-    Attributes:
-        path: Below the repository's folder.
-        lines: How many lines match; the path counts as one.
-        first: The first line that matches, cut to 100 characters; "" where only the path does.
-    """
-
-    path: str
-    lines: int
-    first: str
 
 
 class Hits(NamedTuple):
@@ -105,7 +86,7 @@ class LineIndex:
             for file, start, count in zip(owners, first, counts, strict=True)
         }
         for file, path in enumerate(self._paths):
-            if word in path and (len(word) >= _SHORT or any(matches(word, each) for each in WORD.findall(path))):
+            if word in path and (len(word) >= SHORT or any(matches(word, each) for each in WORD.findall(path))):
                 found.setdefault(file, [0, -1])[0] += 1
         best = sorted(found, key=lambda file: (-found[file][0], self.files[file]))[:HITS]
         hits = (Hit(self.files[file], found[file][0], self._line(file, found[file][1])) for file in best)
@@ -124,7 +105,7 @@ class LineIndex:
         return Hit(path, count, _cut(best))
 
     def _words_with(self, word: str) -> list[str]:
-        if len(word) < _SHORT:
+        if len(word) < SHORT:
             return [each for each in forms_of(word) if each in self._postings]
         found: list[str] = []
         at = self._vocabulary.find(word)

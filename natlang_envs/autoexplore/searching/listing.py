@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 
 from natlang_envs.autoexplore.baselines import bm25_of
 from natlang_envs.autoexplore.searching.line_index import HITS, Hits, LineIndex, line_index_of
-from natlang_envs.autoexplore.searching.offers import asked_words, near_words
+from natlang_envs.autoexplore.searching.offers import near_words
+from natlang_envs.repository.hits import asked_words, describe_hits
 from natlang_envs.repository.navigation import Navigation, navigation_of
 from natlang_envs.repository.texts import EXIT, MAX_COMMANDS
 from natlang_envs.repository.tree import Repository
@@ -16,7 +17,6 @@ from natlang_envs.repository.words import stem
 Order = Literal["lines", "ranked"]
 ORDERS: tuple[Order, ...] = ("lines", "ranked")
 AGAIN = "search again"
-NO_SEARCH = "(nothing is searched for)"
 SEE_RESULT = "(the last result)"
 _KEPT = 1_000  # of the states of a question whose commands are remembered
 _MAX_WORDS = 1_000  # characters of the words of one search
@@ -77,7 +77,8 @@ class Board:
         """Return the list of a search in words."""
         found = self._lists.get(words)
         if found is None:
-            found = self._lists[words] = _describe(words, self.hits(words), len(self.index.files))
+            lines, files, best = self.hits(words)
+            found = self._lists[words] = describe_hits(words, lines, files, len(self.index.files), best)
         return found
 
     def near(self, shown: tuple[str, ...]) -> Words:
@@ -119,18 +120,6 @@ class Board:
             moves[f"id {path}"] = Move("id", path)
         moves[EXIT] = Move("exit")
         return moves
-
-
-def _describe(words: Words, hits: Hits, files: int) -> str:
-    if not words:
-        return NO_SEARCH
-    head = f"{', '.join(words)}: {hits.lines:,} lines in {hits.files:,} of all {files:,} files"
-    rows = [f"{hit.path} ({_lines(hit.lines)}): {hit.first or '(in its path)'}" for hit in hits.best]
-    return "\n".join([head, *rows])
-
-
-def _lines(count: int) -> str:
-    return "1 line" if count == 1 else f"{count:,} lines"
 
 
 @lru_cache(maxsize=4_096)

@@ -1,22 +1,15 @@
-"""The words that a player is offered to search for: those of the question, and those beside them in a text."""
+"""The words that a player is offered to search for beside those of the question: what stands beside them in a text."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import lru_cache
 
-from natlang_envs.autoexplore.searching.line_index import LineIndex, matches
+from natlang_envs.autoexplore.searching.line_index import LineIndex
+from natlang_envs.repository.hits import asked_words, matches
 from natlang_envs.repository.words import content_words, stem
 
-ASKED = 10  # words of the question
 NEAR = 6  # words of the text that was shown last
 _SHORTEST = 3  # letters of a word of a text
-
-
-@lru_cache(maxsize=4_096)
-def asked_words(question: str) -> tuple[str, ...]:
-    """Return the words of a question that say something, in its order, at most ten; no two have the same stem."""
-    return tuple(content_words(question).values())[:ASKED]
 
 
 def near_words(text: str, question: str, index: LineIndex) -> tuple[str, ...]:

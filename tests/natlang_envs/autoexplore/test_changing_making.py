@@ -14,10 +14,15 @@ import pytest
 
 import natlang_envs
 from natlang_envs import UsageError
+from natlang_envs.autoexplore.changing.checking import check_listed
+from natlang_envs.autoexplore.changing.listing import write_book
 from natlang_envs.autoexplore.changing.making import make, pack, sharpness, unpack
 from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
 from natlang_envs.autoexplore.changing.places import Places
-from natlang_envs.autoexplore.changing.running import Runner, Subject, all_pass, failing, open_subject, tabulate
+from natlang_envs.autoexplore.changing.repositories import change_repositories, change_repository, pinned_for_changes
+from natlang_envs.autoexplore.changing.running import Runner, Subject, all_pass, failing, open_subject
+from natlang_envs.autoexplore.changing.tables import scan, tabulate
+from natlang_envs.autoexplore.dataset.catalogue import catalogue
 from tests.support.folders import write
 
 SERVICES = Path(natlang_envs.__file__).parent / "autoexplore" / "changing" / "services"
@@ -108,11 +113,30 @@ def test_a_tables_outcomes_are_those_of_importing_everything_again(
     shop: Subject, runner: Runner, tests: list[str]
 ) -> None:
     text = shop.sources[FILE]
-    table = tabulate(runner, tests, FILE, text)
-    assert table.base == 0
-    for edit, outcome in list(zip(edits(text), table.outcomes, strict=True))[::3]:
+    found = scan(runner, tests, FILE, text)
+    for edit, outcome in list(zip(edits(text), found.outcomes, strict=True))[::3]:
         assert [outcome] == failing(runner, tests, {FILE: apply(text, edit)}), edit
-    assert len(set(table.outcomes)) > 8
+    assert len(set(found.outcomes)) > 8
+
+
+def test_an_outcome_after_two_edits_is_that_of_importing_everything_again(
+    shop: Subject, runner: Runner, tests: list[str]
+) -> None:
+    text = shop.sources[FILE]
+    found = scan(runner, tests, FILE, text)
+    listed = edits(text)
+    # One in each function, one outside, one in a function that runs at import, and one that cannot be imported.
+    words = ("price * 2", "FREE_FROM = 3", "- taken", "% STEP", "doubled(5)", "> 0")
+    lines = {text[: text.index(word)].count("\n") + 1 for word in words}
+    chosen = [number for number, edit in enumerate(listed) if edit.line in lines][::2]
+    assert {found.apart[number] for number in chosen} == {True, False}
+    for number, outcomes in zip(chosen, tabulate(runner, tests, FILE, text, found, chosen), strict=True):
+        broken = apply(text, listed[number])
+        for edit, outcome in list(zip(edits(broken), outcomes, strict=True))[number % 4 :: 4]:
+            assert [outcome] == failing(runner, tests, {FILE: apply(broken, edit)}, [{"protocol": True}]), (
+                number,
+                edit,
+            )
 
 
 @pytest.mark.parametrize(
@@ -140,7 +164,6 @@ def test_what_never_ends_or_cannot_be_imported_fails_everything(
     assert failing(runner, tests, {FILE: text.replace("count += 1", "while True: pass")}) == [everything]
     assert failing(runner, tests, {FILE: text + "while True: pass\n"}) == [everything]
     assert failing(runner, tests, {FILE: "import nothing_of_that_name\n"}) == [everything]
-    assert tabulate(runner, tests, FILE, "import nothing_of_that_name\nx = 1\n").base == everything
 
 
 def test_tests_that_are_gone_have_failed(shop: Subject, runner: Runner, tests: list[str], tmp_path: Path) -> None:
@@ -169,7 +192,7 @@ def test_places() -> None:
 @pytest.fixture(scope="module")
 def journal(shop: Subject, runner: Runner, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("journal") / "tasks.jsonl"
-    list(make(shop, runner, path, COUNT))
+    list(make(shop, path, COUNT, seconds=0.5))
     return path
 
 
@@ -180,7 +203,7 @@ def rows_of(journal: Path) -> list[dict[str, object]]:
 def test_a_tasks_table_holds_one_way_back_and_the_rules_are_kept(
     shop: Subject, journal: Path, tests: list[str]
 ) -> None:
-    tasks = [row for row in rows_of(journal) if "table" in row]
+    tasks = [row for row in rows_of(journal) if "issue" in row]
     assert tasks
     for row in tasks:
         text = shop.sources[str(row["file"])]
@@ -197,27 +220,68 @@ def test_a_tasks_table_holds_one_way_back_and_the_rules_are_kept(
     assert max(Counter(row["operator"] for row in tasks).values()) <= 1  # 15% of three
 
 
-def test_a_killed_making_goes_on_and_makes_the_same_bytes(
-    shop: Subject, runner: Runner, journal: Path, tmp_path: Path
-) -> None:
+def test_a_killed_making_goes_on_and_makes_the_same_bytes(shop: Subject, journal: Path, tmp_path: Path) -> None:
     whole = journal.read_bytes()
     copy = tmp_path / "tasks.jsonl"
     lines = whole.splitlines(keepends=True)
-    for kept in (1 + len(shop.sources), len(lines) - 1):
+    for kept in (0, 1, 2, len(lines) // 2, len(lines) - 1):
         copy.write_bytes(b"".join(lines[:kept]) + lines[kept][:20])
-        made = list(make(shop, runner, copy, COUNT))
+        made = list(make(shop, copy, COUNT, seconds=0.5))
         assert copy.read_bytes() == whole
-        assert [row["id"] for row in made] == [row["id"] for row in rows_of(journal) if "table" in row]
+        assert [row for row in made if "issue" in row] == [row for row in rows_of(journal) if "issue" in row]
 
 
-def test_a_journal_of_something_else_is_refused(shop: Subject, runner: Runner, journal: Path, tmp_path: Path) -> None:
+def test_a_journal_of_something_else_is_refused(shop: Subject, journal: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="of another repository, count or version"):
-        list(make(shop, runner, journal, COUNT + 1))
+        list(make(shop, journal, COUNT + 1))
     (tmp_path / "notes.txt").write_text("milk\n", encoding="utf-8")
     with pytest.raises(UsageError, match="no journal of tasks"):
-        list(make(shop, runner, tmp_path / "notes.txt", COUNT))
+        list(make(shop, tmp_path / "notes.txt", COUNT))
     with pytest.raises(UsageError, match="ask for one at least"):
-        list(make(shop, runner, tmp_path / "new.jsonl", 0))
+        list(make(shop, tmp_path / "new.jsonl", 0))
+
+
+def test_a_file_of_tasks_is_made_from_a_journal_and_checked(shop: Subject, journal: Path, tmp_path: Path) -> None:
+    listed = tmp_path / "train" / "shop.jsonl"
+    made = [row for row in rows_of(journal) if "issue" in row]
+    assert write_book(journal, listed, "shop", "own") == len(made)
+    head, *tasks = rows_of(listed)
+    assert (head["format"], head["repository"], head["kind"], head["digest"]) == (1, "shop", "own", shop.digest)
+    assert tasks == made
+    assert [row["scanned"] for row in rows_of(listed.with_name("shop.scanned.jsonl"))] == list(shop.sources)
+    assert list(check_listed(listed, shop, COUNT, 3)) == []
+    row = dict(tasks[0])
+    row["table"] = pack([outcome ^ 1 for outcome in unpack(row["table"])])  # type: ignore[arg-type]
+    text = "".join(
+        json.dumps(each) + "\n" for each in (head, row, {**row, "edits_digest": "0"}, {**row, "failing": "1"})
+    )
+    listed.write_text(text, encoding="utf-8")
+    found = "\n".join(check_listed(listed, shop, 3, 1))
+    assert "makes 0 fail, not 1" in found
+    assert "other edits are listed" in found
+    assert "other tests fail than when it was made" in found
+    listed.write_text(text.replace(shop.digest, "0" * 64), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"of other sources than .*: make the tasks again"):
+        list(check_listed(listed, shop, 1, 1))
+    (tmp_path / "empty.jsonl").write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
+    with pytest.raises(UsageError, match="holds no finished task: go on with making"):
+        write_book(tmp_path / "empty.jsonl", listed, "shop", "own")
+
+
+def test_repositories_are_of_one_split_and_pinned() -> None:
+    for name, each in change_repositories().items():
+        assert each.split in ("train", "validation", "test")
+        assert (each.pin is None) == (SERVICES / name).is_dir() == (each.kind == "own")
+        if name in catalogue():
+            assert each.split == catalogue()[name].split
+    assert not {"pip", "setuptools", "pytest", "pluggy", "iniconfig", "packaging", "pygments"} & set(
+        change_repositories()
+    )
+    assert {*pinned_for_changes()} == {name for name, each in change_repositories().items() if each.pin} - {
+        *catalogue()
+    }
+    with pytest.raises(UsageError, match="unknown repository 'gift-card': choose one of gift-cards"):
+        change_repository("gift-card")
 
 
 def test_sharpness_counts_what_is_noticed(journal: Path) -> None:
@@ -257,8 +321,8 @@ def test_a_repository_without_tests_or_sources_is_refused(tmp_path: Path) -> Non
     write(tmp_path, {"only/tests/test_a.py": "def test_a(): pass\n", "only/conftest.py": "", "only/.venv/b.py": ""})
     with pytest.raises(UsageError, match="no Python sources outside tests"):
         open_subject(tmp_path / "only")
-    write(tmp_path, {"tests/test_a.py": "", "b.py": b"x = '\xff'\n"})
-    with pytest.raises(UsageError, match=r"b\.py is not UTF-8"):
+    write(tmp_path, {"tests/test_a.py": "", "a.py": b"x = '\xff'\n"})
+    with pytest.raises(UsageError, match=r"no Python sources .*a\.py: it is not UTF-8"):
         open_subject(tmp_path)
 
 

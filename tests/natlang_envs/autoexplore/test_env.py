@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from natlang_envs import NatLangEnv
-from natlang_envs.repository.texts import LAST_STEP, read_steps_left
+from natlang_envs.repository.texts import LAST_STEP, steps_left
 from tests import strategies
 from tests.support.explore_games import IDS, begun, own, section
 from tests.support.folders import write
@@ -48,7 +48,7 @@ def test_the_fifteenth_step_terminates(last: str, reward: float, success: bool) 
         observation, paid, *ends, _ = env.step("cat README.md")
         assert (paid, ends) == (-1.0, [False, False])
         assert section(observation, "Steps left") == [str(14 - step)]
-        assert read_steps_left(observation) == 14 - step
+        assert steps_left(observation, "") == 14 - step
     observation, paid, terminated, truncated, info = env.step(last)
     assert (paid, terminated, truncated, info["success"]) == (reward, True, False, success)
     assert (LAST_STEP in info["feedback"]) is not success

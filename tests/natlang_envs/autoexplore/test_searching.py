@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 import natlang_envs
 from natlang_envs import UsageError
-from natlang_envs.autoexplore.searching.agents import read_list
 from natlang_envs.autoexplore.searching.env import AutoExploreSearchEnv
 from natlang_envs.autoexplore.searching.line_index import LineIndex
-from natlang_envs.autoexplore.searching.offers import asked_words, near_words
+from natlang_envs.autoexplore.searching.offers import near_words
 from natlang_envs.autoexplore.tasks import RepositoryTasks
 from natlang_envs.evaluation import evaluate
 from natlang_envs.evaluation.agents import is_privileged, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
+from natlang_envs.repository.hits import asked_words, read_list
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.repository.words import stem
 from tests.support.folders import write

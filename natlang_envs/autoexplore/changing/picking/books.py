@@ -134,4 +134,3 @@ def shipped_books(split: str) -> dict[str, Book]:
 def mask_of(row: Row) -> int:
     """Return the tests that fail before anything is mended, as the bits of a number."""
     return int(str(row["failing"]), 16)
-

@@ -1,1 +1,1 @@
-"""A small judge that plays AutoExplore-Search: searches, reads, names; learned by imitation and then by reward."""
+"""What the judge of `reference_agent.searcher` learns from: AutoExplore's questions, and how it is taught."""

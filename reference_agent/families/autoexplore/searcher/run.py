@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from safetensors.torch import save
@@ -14,9 +14,10 @@ from safetensors.torch import save
 from natlang_envs.autoexplore.tasks import LABELLED
 from natlang_envs.errors import UsageError
 from natlang_envs.files import only_process, write_whole
-from reference_agent.families.autoexplore.searcher.games import load_questions
-from reference_agent.families.autoexplore.searcher.judge import Judge, load_judge
-from reference_agent.families.autoexplore.searcher.training import Settings, imitate, reinforce, shares
+from reference_agent.families.autoexplore.searcher.questions import load_questions, load_walks
+from reference_agent.searcher.judge import Judge
+from reference_agent.searcher.training import Settings, imitate, reinforce, shares
+from reference_agent.searcher.walking import Walker, read_judge_file
 
 SETTINGS = "settings.json"
 STAGES = ("imitation", "reward")
@@ -31,7 +32,13 @@ class Result(NamedTuple):
 
 
 def train_searchers(
-    out: Path, seeds: int, settings: Settings, report: Callable[[str, int, int, float], None], dataset: str = LABELLED
+    out: Path,
+    seeds: int,
+    settings: Settings,
+    report: Callable[[str, int, int, float], None],
+    dataset: str = LABELLED,
+    depth: int | None = None,
+    start: Path | None = None,
 ) -> list[Result]:
     """Teach a judge for each seed, by imitation and then by reward, and keep what does best on validation.
 
@@ -41,33 +48,40 @@ def train_searchers(
         settings: How long and how fast they learn.
         report: Called with a stage, a step, the steps, and the share of validation games won.
         dataset: `"labelled"`, or `"embedded"` for a try in seconds.
+        depth: Walk through folders to files so deep, 1 or 2, or 0 for any; without it, search.
+        start: A folder of judges of another depth; each seed begins as the rewarded one of it.
 
     Raises:
-        UsageError: The folder holds judges of other settings.
+        UsageError: The folder holds judges of other settings, or `start` has none.
     """
     torch.set_num_threads(1)
     out.mkdir(parents=True, exist_ok=True)
     with only_process(out):
-        _claim(out, settings, dataset)
-        train, validation = (load_questions(split, dataset) for split in ("train", "validation"))
+        _claim(out, {"dataset": dataset, "depth": depth, "start": start and str(start), **settings._asdict()})
+        train, validation = (
+            load_questions(split, dataset) if depth is None else load_walks(split, dataset, depth or None)
+            for split in ("train", "validation")
+        )
         found: list[Result] = []
         for seed in range(seeds):
             folder = out / f"seed{seed}"
             folder.mkdir(exist_ok=True)
             torch.manual_seed(seed)
-            judge = Judge()
+            judge = Judge() if depth is None else Walker()
+            if start is not None:
+                judge.load_state_dict(read_judge_file(start / folder.name / "reward.safetensors").state_dict())
             for stage, teach in zip(STAGES, (imitate, reinforce), strict=True):
                 weights = folder / f"{stage}.safetensors"
                 if not weights.exists():
                     teach(judge, train, validation, settings, seed, partial(report, f"seed {seed}, {stage}"))
                     write_whole(weights, save(dict(judge.state_dict())))
-                judge = load_judge(weights)
+                judge = read_judge_file(weights)
                 found.append(Result(weights, shares(judge, validation, False), shares(judge, validation, True)))
     return found
 
 
-def _claim(out: Path, settings: Settings, dataset: str) -> None:
-    told = json.dumps({"dataset": dataset, **settings._asdict()}, indent=2) + "\n"
+def _claim(out: Path, settings: dict[str, Any]) -> None:
+    told = json.dumps({name: value for name, value in settings.items() if value is not None}, indent=2) + "\n"
     file = out / SETTINGS
     if file.exists() and file.read_text("utf-8") != told:
         raise UsageError(f"{out} holds searchers of other settings: choose another folder")

@@ -1,0 +1,322 @@
+"""An agent in a process of its own, which is shown nothing of this one: it is asked by JSON, one object a line.
+
+Under bubblewrap, where it works, the process sees the standard library, the installed packages, its own files and our
+code without environments and tasks (`leaderboard.shown`); no other process, no network, no other file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict, cast
+
+from leaderboard.audit import player
+from leaderboard.schema import one_line
+from leaderboard.shown import Shown, show
+from natlang_envs.errors import UsageError
+from natlang_envs.files import cache_folder
+from natlang_envs.prompt import PathStep
+from natlang_envs.sandbox.isolation import Limits, find_isolation
+from natlang_envs.sandbox.isolation.child import PYTHON, folders
+from natlang_envs.sandbox.isolation.isolation import Bubblewrap
+from natlang_envs.sandbox.isolation.namespaces import Namespaces, arguments, limited
+
+PATIENCE = 300.0  # seconds for one answer; making an agent loads its weights
+_STARTING = 60.0  # seconds in which Python must have started
+_VIEW_BYTES = 64 * 1024  # of an answer, a view: an action has at most 4,096 characters
+_LIMITS = Limits(seconds=24 * 3600, memory=16 << 30, processes=512, disk=512 << 20)
+_HIDDEN = ("natlang_envs", "reference_agent", "leaderboard")  # of the installed packages: `Shown.board` has ours
+_NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl", "/etc/pki")
+_SAID = 4096  # bytes of standard error that are kept
+
+
+class View(TypedDict):
+    """What a player sees before a step, as JSON; `reflection` is what was said in the recording, for `chances`."""
+
+    episode: int
+    seed: list[int]
+    task: str
+    path: tuple[PathStep, ...]
+    observation: str
+    admissible_commands: tuple[str, ...]
+    reflection: str | None
+
+
+class Facts(NamedTuple):
+    """What an agent says of itself: whether it draws, asks for the environment, decides for many, tells chances."""
+
+    sampling: bool
+    privileged: bool
+    batch: bool
+    chances: bool
+
+
+class Outside:
+    """The agent's process, as this one sees it.
+
+    Attributes:
+        facts: What the agent says of itself.
+        shown: What it is shown.
+        open: What could not be shut off on this machine, in words; empty under bubblewrap.
+    """
+
+    def __init__(self, line: socket.socket, errors: int, shown: Shown, open_: tuple[str, ...], patience: float) -> None:
+        self.shown = shown
+        self.open = open_
+        self._line = line
+        self._errors: int | None = errors
+        self._patience = patience
+        self._asked = 0
+        self._unread = b""
+        self._said = b""
+        line.setblocking(False)
+        found = self._ask("load", [], 1)
+        if not isinstance(found, dict) or not all(isinstance(found.get(each), bool) for each in Facts._fields):  # pyright: ignore[reportUnknownMemberType]
+            raise self._no_answer()
+        self.facts = Facts(**{each: found[each] for each in Facts._fields})
+
+    def act(self, views: Sequence[View]) -> list[str]:
+        """Return an action for each view.
+
+        Raises:
+            UsageError: The agent hangs, has ended, raised, or answers something else; one line says which.
+        """
+        found = self._ask("act", views, len(views))
+        if not all(isinstance(each, str) for each in found):
+            raise self._no_answer()
+        return found
+
+    def chances(self, views: Sequence[View]) -> list[list[float]]:
+        """Return how likely each listed command is in each view.
+
+        Raises:
+            UsageError: As `act`; or these are no probabilities.
+        """
+        found = self._ask("chances", views, len(views))
+        for view, each in zip(views, found, strict=True):
+            if not _are_chances(each, len(view["admissible_commands"])):
+                raise UsageError("what the agent says of its chances are no probabilities of the listed commands")
+        return found
+
+    def _ask(self, ask: str, of: Sequence[Any], answers: int) -> Any:
+        self._asked += 1
+        question = json.dumps({"id": self._asked, "ask": ask, "of": of}).encode() + b"\n"
+        raw = self._exchange(question, _VIEW_BYTES * max(1, answers, 16))
+        try:
+            said: Any = json.loads(raw)
+            number = said["id"]
+            found: Any = said["answer"] if "problem" not in said else None
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise self._no_answer() from None
+        if number != self._asked:
+            raise UsageError("the agent answers what it was not asked: only the board's program writes to its line")
+        if "problem" in said:
+            raise UsageError(one_line(f"the agent stopped: {said['problem']}"))
+        if ask != "load" and (not isinstance(found, list) or len(found) != answers):  # pyright: ignore[reportUnknownArgumentType]
+            raise self._no_answer()
+        return found  # pyright: ignore[reportUnknownVariableType]
+
+    def _no_answer(self) -> UsageError:
+        return UsageError("the agent wrote something that is no answer: only the board's program writes to its line")
+
+    def _exchange(self, question: bytes, most: int) -> bytes:
+        """Write a question and return the line that answers it."""
+        if self._unread:
+            raise UsageError("the agent answers what it was not asked: only the board's program writes to its line")
+        deadline = time.monotonic() + self._patience
+        left = memoryview(question)
+        while b"\n" not in self._unread:
+            if (seconds := deadline - time.monotonic()) <= 0:
+                raise UsageError(f"the agent hangs: it gave no answer in {self._patience:g} seconds")
+            reading = [self._line] if self._errors is None else [self._line, self._errors]
+            ready, free, _ = select.select(reading, [self._line] if left else [], [], seconds)
+            if self._errors in ready:
+                self._hear()
+            try:
+                if free:
+                    left = left[self._line.send(left) :]
+                data = self._line.recv(1 << 16) if self._line in ready else None
+            except BlockingIOError:
+                continue
+            except OSError:
+                data = b""
+            if data == b"":
+                raise self._ended()
+            self._unread += data or b""
+            if len(self._unread) > most:
+                raise UsageError(f"the agent answers with more than {most:,} bytes: an action has at most 4,096")
+        answer, _, self._unread = self._unread.partition(b"\n")
+        return answer
+
+    def _hear(self) -> None:
+        """Read what the agent prints, and keep the end of it: a full pipe would hold it up."""
+        data = os.read(self._errors, 1 << 16) if self._errors is not None else b""
+        if not data:
+            self._errors = None
+        self._said = (self._said + data)[-_SAID:]
+
+    def _ended(self) -> UsageError:
+        deadline = time.monotonic() + 1
+        while self._errors is not None and select.select([self._errors], [], [], deadline - time.monotonic())[0]:
+            self._hear()
+            if time.monotonic() > deadline:
+                break
+        last = self._said.decode(errors="replace").strip().rpartition("\n")[2]
+        return UsageError(one_line(f"the agent's process ended in the middle of the audit{': ' * bool(last)}{last}"))
+
+
+def _are_chances(value: Any, commands: int) -> bool:
+    if not isinstance(value, list) or len(value) != commands:  # pyright: ignore[reportUnknownArgumentType]
+        return False
+    chances = cast("list[Any]", value)
+    return all(isinstance(each, float) and 0 <= each <= 1.001 for each in chances) and abs(sum(chances) - 1) < 0.01
+
+
+@contextmanager
+def outside(
+    spec: str,
+    *,
+    files: Path | None = None,
+    patience: float = PATIENCE,
+    network: bool = False,
+    variables: Sequence[str] = (),
+    isolated: bool = True,
+) -> Generator[Outside]:
+    """Start an agent in a process of its own, and end it and all that it started.
+
+    Args:
+        spec: The agent, as `natlang evaluate --agent` takes it.
+        files: A folder with everything that the agent needs; see `leaderboard.shown.show`.
+        patience: Seconds that it may take for one answer.
+        network: Let it use the network, as one that asks an endpoint must.
+        variables: Names of environment variables that it is shown, such as that of an endpoint's key.
+        isolated: Use bubblewrap where it works.
+
+    Raises:
+        UsageError: There is no such agent, it cannot be started, or an environment variable is not set.
+    """
+    if not hasattr(socket, "AF_UNIX"):
+        raise UsageError("an audit needs Unix sockets: run it on Linux")
+    missing = [each for each in variables if each not in os.environ]
+    if missing:
+        raise UsageError(one_line(f"the environment variable {missing[0]} is not set: set it, or leave it out"))
+    shared = {each: os.environ[each] for each in variables}
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="audit-")))
+        folder.chmod(0o755)
+        shown = show(spec, folder, files)
+        (meeting := folder / "line").mkdir()
+        listening = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listening.bind(str(meeting / "socket"))
+        (meeting / "socket").chmod(0o777)
+        meeting.chmod(0o755)
+        listening.listen(1)
+        listening.settimeout(_STARTING)
+        program = _bubblewrap() if isolated else "it was not asked for"
+        if isinstance(program, Bubblewrap):
+            process = stack.enter_context(_inside(program, shown, meeting, network, shared))
+            open_ = ("the network",) if network else ()
+        else:
+            process = stack.enter_context(_beside(shown, meeting, folder, shared))
+            open_ = (f"files, processes and the network of this machine ({program})",)
+        assert process.stderr is not None
+        errors = process.stderr.fileno()
+        try:
+            line = stack.enter_context(listening.accept()[0])
+        except TimeoutError:
+            process.kill()
+            said = (process.stderr.read(_SAID) or b"").decode(errors="replace").strip().rpartition("\n")[2]
+            raise UsageError(one_line(f"the agent's process did not start: {said}")) from None
+        listening.close()
+        yield Outside(line, errors, shown, open_, patience)
+
+
+def _bubblewrap() -> Bubblewrap | str:
+    """Return bubblewrap, or why it does not work here."""
+    try:
+        found = find_isolation()
+    except UsageError as error:
+        return str(error)
+    return found if isinstance(found, Bubblewrap) else found.name
+
+
+def _command(
+    shown: Shown, python: str, script: Path, line: Path, board: Path, files: Path, packages: Path
+) -> list[str]:
+    """Return the command line of `leaderboard.audit.player`, with the places that it finds these at."""
+    argument = shown.argument
+    if isinstance(argument, Path):
+        argument = str(files / argument.relative_to(shown.files))
+    spec = shown.kind + (f":{argument}" if argument else "")
+    return [python, "-I", "-S", str(script), str(line / "socket"), spec, str(board), str(files), str(packages)]
+
+
+@contextmanager
+def _inside(
+    program: Bubblewrap, shown: Shown, meeting: Path, network: bool, variables: dict[str, str]
+) -> Generator[subprocess.Popen[bytes]]:
+    root = os.geteuid() == 0
+    top = Path("/work/.audit")
+    packages = Path(sysconfig.get_path("purelib"))
+    places = {shown.board: "board", shown.files: "agent", meeting: "line", packages: "packages"}
+    told = arguments(root, 0, "", _LIMITS)
+    # All has to be mounted before the root becomes read-only.
+    end = max(at for at, pair in enumerate(pairwise(told)) if pair == ("--remount-ro", "/"))
+    mounts = [*folders(str(top))]
+    for source, name in places.items():
+        mounts += ["--ro-bind", str(source), str(top / name)]
+    for name in _HIDDEN:
+        if (packages / name).is_dir():
+            mounts += ["--tmpfs", str(top / "packages" / name), "--remount-ro", str(top / "packages" / name)]
+    mounts += ["--ro-bind", player.__file__, str(top / "player.py")]
+    if (models := cache_folder() / "models").is_dir():
+        mounts += ["--ro-bind", str(models), str(top / "cache" / "models")]
+    mounts += ["--setenv", "NATLANG_CACHE", str(top / "cache")]
+    if network:
+        mounts += ["--share-net", *(part for each in _NETWORK for part in ("--ro-bind-try", each, each))]
+    for name, value in variables.items():
+        mounts += ["--setenv", name, value]
+    command = _command(shown, PYTHON, top / "player.py", top / "line", top / "board", top / "agent", top / "packages")
+    try:
+        told[end:end] = mounts
+        started = Namespaces(program.program, told, [*limited(_LIMITS, root), *command], network=network)
+    except OSError as error:
+        raise UsageError(one_line(f"the agent's process cannot be started: {error}")) from None
+    with started:
+        started.go()
+        yield started.process
+
+
+@contextmanager
+def _beside(shown: Shown, meeting: Path, folder: Path, variables: dict[str, str]) -> Generator[subprocess.Popen[bytes]]:
+    (scratch := folder / "scratch").mkdir()
+    packages = Path(sysconfig.get_path("purelib"))
+    command = _command(shown, sys.executable, Path(player.__file__), meeting, shown.board, shown.files, packages)
+    environment = {"PATH": os.defpath, "HOME": str(scratch), "TMPDIR": str(scratch), "LANG": "C.UTF-8", **variables}
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        cwd=scratch,
+        env=environment,
+        start_new_session=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,114 @@
+"""The first page: who is best at what, board by board, and where to read on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from itertools import groupby
+from pathlib import Path
+
+from leaderboard.git import git
+from leaderboard.standings.rows import Row, Table
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.live import find_round
+from natlang_envs.evaluation.protocols import Protocol
+from natlang_envs.registration import registration_of
+
+_PLANS = ("oracle", "reference")  # players that follow the environment's own plan
+_PAGES = {"Documentation": "index", "Policy": "docs/leaderboard_policy", "Submit": "docs/submit"}
+_HERE = {"Policy": "index.html#reading", "Submit": "index.html#submit"}
+
+
+@dataclass(frozen=True)
+class Board:
+    """A line of the first page.
+
+    Attributes:
+        table: The board's table.
+        learned: Its best row with trained weights: a ranked one, or where there is none an unranked one.
+        baseline: Its best row that was written by hand, of those that maintainers ran or audited.
+        plan: The environment's own plan.
+    """
+
+    table: Table
+    learned: Row | None
+    baseline: Row | None
+    plan: Row | None
+
+
+@dataclass(frozen=True)
+class Family:
+    """The boards of one family of environments, the current versions and the earlier ones."""
+
+    name: str
+    boards: tuple[Board, ...]
+    earlier: tuple[Table, ...]
+
+
+def families(tables: Sequence[Table]) -> list[Family]:
+    """Return the boards by family, both in alphabetical order; live rounds are on a page of their own."""
+    static = [table for table in tables if find_round(table.protocol.name) is None]
+    found = sorted(static, key=lambda table: (_family(table.protocol), table.protocol.name))
+    return [_family_of(name, [*group]) for name, group in groupby(found, key=lambda table: _family(table.protocol))]
+
+
+def _family_of(name: str, tables: list[Table]) -> Family:
+    newest = {_series(table): table for table in sorted(tables, key=_version)}
+    current = [table for table in tables if newest[_series(table)] is table]
+    return Family(name, tuple(map(_board, current)), tuple(table for table in tables if table not in current))
+
+
+def _series(table: Table) -> str:
+    return table.protocol.name.partition("/")[0]
+
+
+def _version(table: Table) -> int:
+    return int("".join(filter(str.isdigit, table.protocol.name.partition("/")[2])) or 0)
+
+
+def _family(protocol: Protocol) -> str:
+    """Return the name of an environment's family, such as `ALFWorld`."""
+    known = registration_of(protocol.env_id)
+    return known.entry_point.rpartition(":")[2].removesuffix("Env") if known else protocol.env_id
+
+
+def _board(table: Table) -> Board:
+    checked = [row for row in table.rows if row.rerun or row.audited]
+    plans = [row for row in checked if row.entry.submission.name in _PLANS]
+    learned = [row for row in table.rows if row.learned and not row.entry.submission.is_reference]
+    by_hand = [row for row in checked if not row.learned and row not in plans]
+    by_hand.sort(key=lambda row: -row.entry.score.success_rate)
+    return Board(table, *(next(iter(rows), None) for rows in (learned, by_hand, plans)))
+
+
+def addresses(docs: str, repository: str) -> dict[str, str]:
+    """Return where a page links to, by the words of the link; an address without `://` is seen from the first page.
+
+    Args:
+        docs: Where the documentation's site is; if empty, its pages are linked to in the repository, and where that is
+            unknown too, what the first page says.
+        repository: The address of the repository, or an empty text.
+
+    Raises:
+        UsageError: An address is neither a relative one nor one of the web.
+    """
+    for each in (docs, repository):
+        if ":" in each and not re.match(r"https?://[^\s\"'<>]+$", each):
+            raise UsageError(f"{each!r} is no address of the web: begin it with http:// or https://")
+    pages = _HERE
+    if docs:
+        pages = {name: f"{docs.rstrip('/')}/{page}.html" for name, page in _PAGES.items()}
+    elif repository:
+        pages = {name: f"{repository}/blob/HEAD/{_PAGES[name]}.md" for name in _HERE}
+    found = {"Boards": "index.html", "Repository": repository, **pages, "Cite": "index.html#cite"}
+    return {name: where for name, where in found.items() if where}
+
+
+def repository_of(submissions: Path) -> str:
+    """Return the address of the repository: that of the package, or where the entries' checkout came from."""
+    urls = dict(each.split(", ", 1) for each in metadata.metadata("natlang-envs").get_all("Project-URL") or ())
+    remote = urls.get("Repository") or git(["remote", "get-url", "origin"], submissions) or ""
+    found = re.fullmatch(r"(?:https?://(?:[^@/]+@)?|(?:ssh://)?git@)([\w.-]+)[:/](.+?)(?:\.git)?/?", remote)
+    return f"https://{found[1]}/{found[2]}" if found else ""

@@ -1,0 +1,96 @@
+"""A board in a paper: its table in LaTeX and Markdown, the entry of a bibliography, and the commit it is as of."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+
+from leaderboard.git import git
+from leaderboard.result import LEDGER_FILE
+from leaderboard.standings.badges import ADJUDICATIONS_FILE, BADGES_FILE
+from leaderboard.standings.rows import Row, Table
+from natlang_envs.evaluation.protocols import Protocol
+
+_SPECIAL = str.maketrans({each: f"\\{each}" for each in "&%$#_{}"})
+_HEAD = ("Agent", "Rank", "Success, %", "95% interval", "Return", "Steps")
+
+
+def as_of(submissions: Path) -> str:
+    """Return the commit that the entries are of, or an empty text where Git does not know."""
+    commit = git(["rev-parse", "HEAD"], submissions) or ""
+    beside = [f"../{each}" for each in (ADJUDICATIONS_FILE, BADGES_FILE, LEDGER_FILE)]
+    changed = git(["status", "--porcelain", "--", ".", *beside], submissions)
+    return f"{commit} with changes" if changed else commit
+
+
+def markdown(table: Table, commit: str) -> str:
+    """Return the table of a board in Markdown."""
+    lines = [_line(_HEAD), "|---|" + "---:|" * (len(_HEAD) - 1), *(_line(_cells(row)) for row in table.rows)]
+    return "\n".join(lines) + f"\n\n{_source(table, commit)}\n"
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def latex(table: Table, commit: str) -> str:
+    """Return the table of a board in LaTeX, without any package."""
+    rows = [" & ".join(each.translate(_SPECIAL) for each in cells) for cells in (_HEAD, *map(_cells, table.rows))]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{_source(table, commit).translate(_SPECIAL)}}}",
+            rf"\begin{{tabular}}{{l{'r' * (len(_HEAD) - 1)}}}",
+            r"\hline",
+            rf"{rows[0]} \\",
+            r"\hline",
+            *(rf"{each} \\" for each in rows[1:]),
+            r"\hline",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def bibtex(protocol: Protocol | None, commit: str, repository: str = "") -> str:
+    """Return the entry of a bibliography: a board by its version and digest, or the whole leaderboard without one."""
+    about = metadata.metadata("natlang-envs")
+    notes = [
+        f"protocol {protocol.name}, SHA-256 {protocol.digest}" if protocol else "",
+        commit and f"as of commit {commit}",
+    ]
+    fields = {
+        "title": f"{{natlang\\_envs leaderboard{f': {protocol.name}' if protocol else ''}}}",
+        "author": f"{{{str(about['Author']).translate(_SPECIAL)}}}",
+        "version": about["Version"],
+        "note": ", ".join(filter(None, notes)),
+        "url": repository,
+    }
+    key = "-".join(["natlang-envs", *(protocol.name.split("/") if protocol else ())])
+    lines = [f"  {field} = {{{value}}}," for field, value in fields.items() if value]
+    return "\n".join([f"@misc{{{key},", *lines, "}", ""])
+
+
+def _source(table: Table, commit: str) -> str:
+    """Return what stands below a table: which board, which version, as of when, and what the interval is."""
+    protocol = table.protocol
+    facts = [f"{protocol.name} of natlang_envs {metadata.version('natlang-envs')}", f"protocol {protocol.digest[:12]}"]
+    facts += [f"as of commit {commit[:12]}{commit[40:]}"] if commit else []
+    return (
+        f"{', '.join(facts)}; {len(protocol.episodes)} tasks. The 95% intervals are Wilson's, over tasks where these "
+        "are repeated, and over seeds and tasks for several seeds."
+    )
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    score, name = row.entry.score, row.entry.submission.name
+    return (
+        f"{name} ({len(row.members)} seeds)" if row.members else name,
+        str(row.rank or row.group),
+        f"{100 * score.success_rate:.1f}",
+        f"{100 * score.interval.low:.1f} to {100 * score.interval.high:.1f}",
+        f"{score.mean_return:.2f}",
+        f"{score.mean_steps:.2f}",
+    )

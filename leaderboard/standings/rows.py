@@ -1,0 +1,124 @@
+"""A line of a table, and a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from leaderboard.standings.badges import Adjudication
+from leaderboard.verify import Verified
+from natlang_envs.evaluation.agents import BUILT_IN, SPECIAL
+from natlang_envs.evaluation.live import Round, find_round, why_development
+from natlang_envs.evaluation.protocols import Protocol
+
+SIZES = {"up-to-10M": 10**7, "up-to-1B": 10**9, "up-to-10B": 10**10, "larger": 10**19}
+"""Size classes, by the largest number of weights."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table.
+
+    Attributes:
+        rank: 1 and up among the learned or the hand-written ones; entries with the same success rate share one. None
+            for rows that are not ranked.
+        tied: Whether a paired test on the same tasks cannot tell it from the ranked row above.
+        reference: Whether it is a reference line.
+        reason: Why it has no rank, or an empty string.
+        rerun: Whether maintainers ran the agent themselves and got this recording.
+        audited: Whether it passed an audit.
+        sampling: Whether the agent drew its commands, after corrections.
+        notes: Corrections of this row.
+        path: The entry's folder below all entries, `<protocol>/<name>`.
+        folder: The entry's folder.
+        entry: The verified entry.
+        members: Of a row that stands for several training seeds, the row of each; `path` and `folder` are no entry's.
+        p_above: The p-value of a paired test against the row above in its group; None for the first.
+    """
+
+    rank: int | None
+    tied: bool
+    reference: bool
+    reason: str
+    rerun: bool
+    audited: bool
+    sampling: bool
+    notes: tuple[Adjudication, ...]
+    path: str
+    folder: Path
+    entry: Verified
+    members: tuple[Row, ...] = ()
+    p_above: float | None = None
+
+    @property
+    def recordings(self) -> tuple[Row, ...]:
+        """The rows of the entries that it stands for: its members, or itself."""
+        return self.members or (self,)
+
+    @property
+    def tracks(self) -> tuple[str, ...]:
+        """What kind of agent it is: hand-written, method, weights, whether it speaks, size class, as far as stated."""
+        stated = self.entry.submission
+        track = stated.track
+        found = [self.kind] if self.kind == "hand-written" else []
+        found += [] if track is None else [track.method, track.weights and f"{track.weights}-weights"]
+        if track is not None and track.reflection is not None:
+            found.append("reflects" if track.reflection else "silent")
+        if stated.parameters:
+            found.append(next(name for name, most in SIZES.items() if stated.parameters <= most))
+        return tuple(dict.fromkeys(each for each in found if each))
+
+    @property
+    def kind(self) -> str:
+        """`learned` or `hand-written`: each is ranked for itself."""
+        return "learned" if self.learned else "hand-written"
+
+    @property
+    def learned(self) -> bool:
+        """Whether it may have learned: it has weights or a model behind it; the others were written by hand."""
+        return not self.entry.submission.is_hand_written
+
+    @property
+    def command(self) -> str:
+        """What plays it again if the agent is built in, else the command as the runner noted it; or an empty text."""
+        stated, noted = self.entry.submission, self.entry.submission.run.provenance
+        if stated.run.agent in {**BUILT_IN, **SPECIAL} and (noted is None or noted.origin == "built-in"):
+            return f"natlang evaluate --agent {stated.run.agent} --protocol {stated.protocol} --out runs/{stated.name}"
+        return noted.command if noted is not None else ""
+
+    @property
+    def group(self) -> str:
+        """`ranked`, `unranked` or `reference`."""
+        return "reference" if self.reference else "unranked" if self.rank is None else "ranked"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of one protocol: ranked learned, ranked hand-written, unranked, reference lines, each best first.
+
+    Attributes:
+        protocol: The protocol.
+        rows: Its rows.
+        missing: Entries that no ledger knows and that cannot be replayed on this machine, with what is missing.
+        left_out: Entries that are broken or those of others again, with what is wrong.
+    """
+
+    protocol: Protocol
+    rows: tuple[Row, ...]
+    missing: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def round(self) -> Round | None:
+        """The live round that this board is, if it is one."""
+        return find_round(self.protocol.name)
+
+    @property
+    def development(self) -> str:
+        """Why agents may know this board's answers; an empty text for tasks that can be drawn afresh."""
+        return "" if self.round else why_development(self.protocol.name)
+
+    @property
+    def entries(self) -> tuple[Row, ...]:
+        """The rows with each series' members in its place: one for every entry."""
+        return tuple(each for row in self.rows for each in row.recordings)
