@@ -105,7 +105,8 @@ FIGURES = {
         f"6.5, 6.2 | 14.0 | **{mean(f'{SEARCH}/searcher-imitation')}** ({{below {SEARCH}/searcher-imitation}}{DASH}"
         f"{{above {SEARCH}/searcher-imitation}}) | **{mean(f'{SEARCH_HARD}/searcher-imitation')}**"
         f" ({{below {SEARCH_HARD}/searcher-imitation}}{DASH}{{above {SEARCH_HARD}/searcher-imitation}}) |",
-        f"6.5, 6.2 | 14.0 | {seeds(f'{SEARCH}/searcher-reward', DASH)} |",
+        f"6.5, 6.2 | 14.0 | {seeds(f'{SEARCH}/searcher-reward', DASH)} |"
+        f" {seeds(f'{SEARCH_HARD}/searcher-reward', DASH)} |",
         f"| all | 1 to 4 | {rate(f'{SEARCH}/bm25')} | {rate(f'{SEARCH_HARD}/bm25')} |",
         f"| depth 1, imitation, 3 seeds | 31.7% | 15.4% | {seeds('autoexplore-depth1/v1/walker-imitation', DASH)} |"
         f" {seeds('autoexplore-depth1-hard/v1/walker-imitation', DASH)} |",

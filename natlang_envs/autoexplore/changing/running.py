@@ -121,7 +121,7 @@ class Runner:
         left = [f"--{'deselect' if '::' in each else 'ignore'}={each}" for each in without]
         command = [python, "-P", "-s", str(_WORKER), str(self.root), str(seconds), self._folder.name, *rewriting]
         self._process = subprocess.Popen(
-            [*command, *subject.arguments, *left, *subject.tests],
+            [*command, *(each.replace("{root}", str(self.root)) for each in subject.arguments), *left, *subject.tests],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **_ENVIRONMENT},
