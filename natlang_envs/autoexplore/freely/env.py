@@ -187,9 +187,6 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
         return self._verdict
 
 
-# The same files end the same way, and an episode that has ended is played again as it is recorded.
-
-
 @lru_cache(maxsize=256)
 def _checked(task: FreeTask, changes: State) -> CommandResult:
     with AutoExploreSandbox(task.folder(), limits=LIMITS) as sandbox:
