@@ -22,7 +22,7 @@ from natlang_envs.cli.support import EXTRAS
 from natlang_envs.evaluation import load_protocol, protocol_names, why_development
 from natlang_envs.files import write_whole
 from natlang_envs.making import make_env
-from natlang_envs.registration import ENVIRONMENTS, Registration
+from natlang_envs.registration import ENVIRONMENTS, SANDBOXED, Registration
 
 HERE = Path(__file__).parent
 # Between these two lines of a page stands what is made here.
@@ -158,7 +158,7 @@ def _arguments(entry: Registration) -> str:
 def families() -> dict[str, list[Registration]]:
     """Return the ids of the suite by the package of their class, `autoexplore` or `autoexplore-searching`."""
     found: dict[str, list[Registration]] = {}
-    for entry in ENVIRONMENTS:
+    for entry in (*ENVIRONMENTS, *SANDBOXED):
         name = "-".join(entry.entry_point.split(".")[1:-1])
         found.setdefault(name, []).append(entry)
     return found

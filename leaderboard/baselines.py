@@ -70,8 +70,11 @@ def make_baselines(submissions: Path, only: Collection[str] = ()) -> list[Path]:
 
 
 def _can_be_played(protocol: str) -> bool:
+    chosen = load_protocol(protocol)
     try:
-        load_protocol(protocol).make_env().close()
+        env = chosen.make_env()
+        env.reset(options={"task_id": chosen.episodes[0].task_id})
+        env.close()
     except UsageError:
         return False
     return True

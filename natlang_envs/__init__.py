@@ -41,12 +41,22 @@ from typing import TYPE_CHECKING, Any
 
 from natlang_envs.env import NatLangEnv, Snapshot, unwrap
 from natlang_envs.errors import UsageError
-from natlang_envs.registration import ENVIRONMENTS, Registration, register, register_all
+from natlang_envs.registration import ENVIRONMENTS, SANDBOXED, Registration, register, register_all
 
 if TYPE_CHECKING:
     from natlang_envs.evaluation.recording import record
 
-__all__ = ["ENVIRONMENTS", "NatLangEnv", "Registration", "Snapshot", "UsageError", "record", "register", "unwrap"]
+__all__ = [
+    "ENVIRONMENTS",
+    "SANDBOXED",
+    "NatLangEnv",
+    "Registration",
+    "Snapshot",
+    "UsageError",
+    "record",
+    "register",
+    "unwrap",
+]
 __version__ = "0.1.0"
 
 # Former names of modules: importing one gives the module of today.

@@ -166,6 +166,13 @@ class NatLangEnv(gymnasium.Env[str, str]):
         """Return the admissible commands that do not end the game as illegal (privileged knowledge)."""
         return self._admissible_commands()
 
+    def recorded_actions(self) -> list[str] | None:
+        """Return what stands in a recording for the actions of an episode that has ended.
+
+        Played from the task's start they end it alike. None, the default: the player's own actions do that.
+        """
+        return None
+
     @classmethod
     def task_kinds(cls, task_id: str, **arguments: Any) -> dict[str, str]:
         """Return what kinds a task is of, for scores by kind, such as `{"Depth": "2"}`; none by default.

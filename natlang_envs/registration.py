@@ -16,6 +16,7 @@ _TAXI_ARRAYS = "natlang_envs.dangerous_taxi.vector:DangerousTaxiVectorEnv"
 _EXPLORE = "natlang_envs.autoexplore.env:AutoExploreEnv"
 _SEARCH = "natlang_envs.autoexplore.searching.env:AutoExploreSearchEnv"
 _CHANGE = "natlang_envs.autoexplore.changing.picking.env:AutoExploreChangeEnv"
+_CHANGE_FREE = "natlang_envs.autoexplore.freely.env:AutoExploreChangeFreeEnv"
 _ALFWORLD = "natlang_envs.alfworld.env:ALFWorldEnv"
 
 
@@ -85,6 +86,17 @@ ENVIRONMENTS: tuple[Registration, ...] = (
     _alfworld("ALFWorld", {"horizon": 50}, "Do a household task: find things, clean, heat or cool them, place them."),
 )
 
+# These need more than the package: Linux with bubblewrap, and the lab that `natlang data fetch` brings.
+SANDBOXED: tuple[Registration, ...] = (
+    Registration(
+        "NatLang/AutoExplore-ChangeFree-v0",
+        _CHANGE_FREE,
+        "Mend tested code, or answer a question about tables with a program, by free editing in a sandbox.",
+        {"horizon": 40},
+        baselines=("reference", "nothing"),
+    ),
+)
+
 _registered: dict[str, Registration] = {}
 
 
@@ -117,7 +129,7 @@ def register(entry: Registration) -> None:
 
 def register_all() -> None:
     """Register every id of the suite."""
-    for entry in ENVIRONMENTS:
+    for entry in (*ENVIRONMENTS, *SANDBOXED):
         register(entry)
 
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -138,6 +138,17 @@ def replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> Trajectory:
         observation, reward, terminated, truncated, info = step
         recorder.add(AsRecorded(action), reflection, observation, reward, terminated, truncated, info["success"])
     return recorder.trajectory()
+
+
+def as_recorded(env: gymnasium.Env[str, str], played: Trajectory) -> Trajectory:
+    """Return an episode that has just ended in `env` as it goes into a recording: see `NatLangEnv.recorded_actions`.
+
+    Where other actions stand for the player's, they are played here, in `env`, and reflections are left out.
+    """
+    actions = unwrap(env).recorded_actions()
+    if actions is None:
+        return played
+    return replay(env, replace(played, actions=tuple(actions), reflections=(None,) * len(actions)))
 
 
 def difference(recorded: Trajectory, replayed: Trajectory) -> str | None:

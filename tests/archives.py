@@ -14,7 +14,8 @@ def repositories_missing(protocol: str) -> list[str]:
     chosen = load_protocol(protocol)
     names = sorted({episode.task_id.partition("/")[0] for episode in chosen.episodes})
     if "Change" in chosen.env_id:
-        pins = [change_repositories()[name].pin for name in names]
+        known = change_repositories()  # a data task's repository is built, not fetched
+        pins = [known[name].pin for name in names if name in known]
     else:
         pins = [pinned_repository(name) for name in names if "dataset" in chosen.kwargs]
     return [pin.name for pin in pins if pin is not None and not pin.is_cached]

@@ -57,6 +57,11 @@ NOT_RUN = (
     Left("alfworld.md", r"natlang play .* --(source official|game)", OWN),
     Left("alfworld.md", r"natlang (alfworld export|play .* --folder)", "needs the alfworld package"),
     Left("alfworld.md", r"# from alfworld", "tests/natlang_envs/alfworld has whole drivers"),
+    Left(
+        "autoexplore.md",
+        r"natlang evaluate --protocol autoexplore-change-free",
+        "tests/natlang_envs/autoexplore/test_freely_env.py lets a model play",
+    ),
     Left("contract.md", r"pytest", OWN),
     Left("evaluate.md", r".* --backend ray", GPU),
     Left(

@@ -9,6 +9,7 @@ explore         `natlang explore`, by an agent step by step
 answer          `natlang explore` without an agent: the best files and lines
 data, labels    `natlang data`: repositories, and labels
 mutate          `natlang data mutate`: tasks of broken code
+change_tables   `natlang data check --change`
 sealed          `natlang data`: labels that are held back
 alfworld        `natlang alfworld`
 doctor          `natlang doctor`

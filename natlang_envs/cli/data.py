@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 from rich.table import Column, Table
 
 from natlang_envs.autoexplore.changing.repositories import pinned_for_changes
@@ -17,6 +17,7 @@ from natlang_envs.autoexplore.dataset.catalogue import COFFEE, PinnedRepository,
 from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
 from natlang_envs.autoexplore.dataset.fetch import fetch, problem_of
 from natlang_envs.autoexplore.dataset.package_index import Index
+from natlang_envs.autoexplore.freely import lab
 from natlang_envs.cli.labels import labels_app
 from natlang_envs.cli.mutate import mutate_app
 from natlang_envs.cli.sealed import sealed_app
@@ -30,7 +31,21 @@ data_app.registered_commands += labels_app.registered_commands
 data_app.registered_commands += sealed_app.registered_commands
 data_app.registered_commands += mutate_app.registered_commands
 
-Names = Annotated[list[str] | None, typer.Argument(help="Names of repositories; all without any.")]
+Names = Annotated[list[str] | None, typer.Argument(help="Names of repositories, or lab; all without any.")]
+
+
+class Lab:
+    """The lab, as a repository is named, fetched and verified."""
+
+    name = lab.NAME
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether it is here as it should be."""
+        return lab.lab_folder().is_dir() and lab.problem_of_lab(lab.lab_folder()) is None
+
+
+Entry = PinnedRepository | Lab
 
 
 @data_app.command("list")
@@ -38,19 +53,21 @@ def list_command() -> None:
     """List the repositories, their splits and whether they are in the cache."""
     table = Table(Column("repository", no_wrap=True), "version", "licence", "split", "files", "here", "what it is")
     table.box = box.SIMPLE
-    for each in _entries(None):
+    for each in _pinned().values():
         here = "yes" if each.is_cached else "no"
         table.add_row(each.name, each.version, each.licence, each.split, f"{each.files:,}", here, each.about)
+    wheel = lab.WHEELS[0]
+    table.add_row(lab.NAME, wheel.version, "MIT, BSD", "", "", "yes" if Lab().is_cached else "no", lab.ABOUT)
     Console().print(table)
     typer.echo(f"The cache is {cache_folder()}; natlang data fetch brings what is not here.")
 
 
 @data_app.command("fetch")
 def fetch_command(names: Names = None) -> None:
-    """Fetch repositories from the packaging index that pip is set to; verified, and only what is not here."""
+    """Fetch repositories and the lab from the packaging index that pip is set to: verified, and what is not here."""
     entries = _entries(names)
     missing = [each for each in entries if not each.is_cached]
-    typer.echo(f"{len(entries) - len(missing)} of {len(entries)} repositories are in {cache_folder()}.")
+    typer.echo(f"{len(entries) - len(missing)} of {len(entries)} are in {cache_folder()}.")
     problems: list[str] = []
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
@@ -60,7 +77,8 @@ def fetch_command(names: Names = None) -> None:
             bar = bars[each.name]
             progress.start_task(bar)
             try:
-                fetch(each, index, lambda done, whole, bar=bar: progress.update(bar, completed=done, total=whole))
+                show = partial(_show, progress, bar)
+                lab.fetch_lab(index, show) if isinstance(each, Lab) else fetch(each, index, show)
             except UsageError as error:
                 problems.append(str(error))
                 progress.console.print(f"{each.name}: {error}", style="red", markup=False, highlight=False)
@@ -79,6 +97,9 @@ def verify_command(names: Names = None) -> None:
     """Compare every file in the cache with what is pinned."""
     wrong = 0
     for each in _entries(names):
+        if isinstance(each, Lab):
+            wrong += _verify_lab()
+            continue
         if not each.is_cached:
             typer.echo(f"{each.name}: not here (natlang data fetch {each.name})")
             continue
@@ -90,10 +111,25 @@ def verify_command(names: Names = None) -> None:
         raise typer.Exit(1)
 
 
+def _verify_lab() -> bool:
+    """Say how the lab is; return whether something is wrong with it."""
+    folder = lab.lab_folder()
+    if not folder.is_dir():
+        typer.echo(f"{lab.NAME}: not here (natlang data fetch {lab.NAME})")
+        return False
+    problem = lab.problem_of_lab(folder)
+    typer.echo(f"{lab.NAME}: {'as pinned' if problem is None else f'{problem}; run natlang data fetch {lab.NAME}'}")
+    return problem is not None
+
+
+def _show(progress: Progress, bar: TaskID, done: int, whole: int | None) -> None:
+    progress.update(bar, completed=done, total=whole)
+
+
 @data_app.command("path")
 def path_command(name: Annotated[str, typer.Argument(help="The name of a repository.")]) -> None:
     """Print the folder of a repository's files, which has to be in the cache."""
-    (entry,) = _entries([name])
+    entry = _pinned()[one_of("repository", name, _pinned())]
     if not entry.is_cached and name != COFFEE:
         raise UsageError(f"the files of {name} {entry.version} are not here: run natlang data fetch {name}")
     typer.echo(str(fetch(entry, cache(Index))))
@@ -111,6 +147,10 @@ def coffee_command(
     typer.echo(str(folder))
 
 
-def _entries(names: list[str] | None) -> list[PinnedRepository]:
-    known = {**catalogue(), **pinned_for_changes()}
+def _pinned() -> dict[str, PinnedRepository]:
+    return {**catalogue(), **pinned_for_changes()}
+
+
+def _entries(names: list[str] | None) -> list[Entry]:
+    known: dict[str, Entry] = {**_pinned(), lab.NAME: Lab()}
     return [known[one_of("repository", name, known)] for name in names or known]

@@ -27,6 +27,7 @@ from natlang_envs.autoexplore.dataset.report import (
     wordings_of,
 )
 from natlang_envs.autoexplore.dataset.shipped import digest, load_labels, part_named
+from natlang_envs.cli.change_tables import check_tables
 from natlang_envs.cli.support import LabelsOption, RepositoryOption, print_some, printable, progress_bar
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
@@ -66,8 +67,25 @@ def chosen_labels(labels: Path | None, repository: Path | None) -> Chosen:
 
 
 @labels_app.command("check")
-def check_command(labels: LabelsOption = None, repository: RepositoryOption = None) -> None:
-    """Check every label; what needs the files of a repository is skipped, and said, where they are not here."""
+def check_command(
+    labels: LabelsOption = None,
+    repository: RepositoryOption = None,
+    change: Annotated[
+        int | None, typer.Option(min=1, help="Check change tasks instead: run so many of their edits again.")
+    ] = None,
+    tables: Annotated[
+        Path | None, typer.Option(help="With --change: your own tasks, which are about --repo (JSONL).")
+    ] = None,
+) -> None:
+    """Check every label; what needs the files of a repository is skipped, and said, where they are not here.
+
+    With --change, run edits of change tasks again, in the sandbox, and compare which tests fail.
+    """
+    if change is not None:
+        check_tables(change, tables, repository, labels)
+        return
+    if tables is not None:
+        raise UsageError("--tables is for --change N: say how many edits are run again")
     chosen = chosen_labels(labels, repository)
     with progress_bar() as progress:
         bar = progress.add_task("labels", total=None)

@@ -26,7 +26,7 @@ from natlang_envs.evaluation.runs import Run, prepare_folder, provenance, read_r
 from natlang_envs.evaluation.statistics import Score
 from natlang_envs.evaluation.workers import Backend, Workers
 from natlang_envs.making import make_env
-from natlang_envs.registration import ENVIRONMENTS
+from natlang_envs.registration import ENVIRONMENTS, SANDBOXED
 from natlang_envs.tasks import SPLITS
 from natlang_envs.trajectory import Trajectory, difference, replay
 
@@ -101,7 +101,7 @@ def envs_command(
             "summary": entry.summary,
             "splits": list(SPLITS),
         }
-        for entry in ENVIRONMENTS
+        for entry in (*ENVIRONMENTS, *SANDBOXED)
         for env in (make_env(entry.id),)
     ]
     if as_json:

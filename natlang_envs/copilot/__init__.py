@@ -8,6 +8,26 @@ tool_calls    commands as JSON, tags and tool calls
 
 from __future__ import annotations
 
-from natlang_envs.copilot.copilot import AutoExploreCopilot, Driver, Ending, HumanDriver, ModelDriver, Shown, Turn
+from natlang_envs.copilot.copilot import (
+    AutoExploreCopilot,
+    Driver,
+    Ending,
+    HumanDriver,
+    ModelDriver,
+    Shown,
+    TaskCommand,
+    Turn,
+    instructions,
+)
 
-__all__ = ["AutoExploreCopilot", "Driver", "Ending", "HumanDriver", "ModelDriver", "Shown", "Turn"]
+__all__ = [
+    "AutoExploreCopilot",
+    "Driver",
+    "Ending",
+    "HumanDriver",
+    "ModelDriver",
+    "Shown",
+    "TaskCommand",
+    "Turn",
+    "instructions",
+]

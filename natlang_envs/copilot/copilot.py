@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, get_args
 
+from natlang_envs.copilot.command_text import bare, first_word
 from natlang_envs.copilot.replies import ENDS, Reply, read_reply
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
@@ -53,6 +54,13 @@ class Ending(NamedTuple):
     kind: EndKind
     value: str = ""
     left_out: tuple[str, ...] = ()
+
+
+class TaskCommand(NamedTuple):
+    """A command that a task adds to those of the sandbox: a line on what it does, and how it is answered."""
+
+    about: str
+    run: Callable[[str], CommandResult]
 
 
 class Driver(Protocol):
@@ -125,6 +133,7 @@ class AutoExploreCopilot:
         shown: How much a prompt holds.
         limits: What programs in the sandbox may use.
         unsafe: Run `python` and `pip` without isolation where there is none.
+        commands: Further commands by name; each is called with what stands behind the name.
 
     Attributes:
         sandbox: The sandbox.
@@ -145,6 +154,7 @@ class AutoExploreCopilot:
         shown: Shown | None = None,
         limits: Limits | None = None,
         unsafe: bool = False,
+        commands: Mapping[str, TaskCommand] | None = None,
     ) -> None:
         one_of("mode", mode, MODES)
         if not isinstance(steps, int) or steps < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -158,6 +168,7 @@ class AutoExploreCopilot:
         self.turns: list[Turn] = []
         self.ending: Ending | None = None
         self.sandbox = AutoExploreSandbox(repository, limits=limits, unsafe=unsafe)
+        self._commands = dict(commands or {})
         self._page = 0
 
     def __enter__(self) -> AutoExploreCopilot:
@@ -188,8 +199,7 @@ class AutoExploreCopilot:
     @property
     def instructions(self) -> str:
         """The part of a prompt that never changes: the commands, and how to end."""
-        words = _words()
-        return words["role"].strip().replace("{ends}", words[self.mode]["ends"].strip())
+        return instructions(self.mode, {name: each.about for name, each in self._commands.items()})
 
     @property
     def _pages(self) -> int:
@@ -240,7 +250,7 @@ class AutoExploreCopilot:
         """
         if self.ending is not None:
             raise UsageError("the copilot has come to an end: make a new one")
-        reply = read_reply(escape_surrogates(answer[:MAX_REPLY]), self.choices(), FINAL[self.mode])
+        reply = self._read(escape_surrogates(answer[:MAX_REPLY]))
         result = self._execute(reply)
         if reply.left_over:
             note = _words()["left_over"].format(count=reply.left_over)
@@ -253,6 +263,15 @@ class AutoExploreCopilot:
             elif self.steps_left == 0:
                 self.ending = self._ended("no step left")
         return turn
+
+    def _read(self, answer: str) -> Reply:
+        """Find the command in an answer: that of a task is a line of its own."""
+        lines = [bare(line) for line in answer.strip().splitlines()]
+        if len(lines) == 1 and first_word(lines[0]) in self._commands:
+            return Reply(lines[0], "")
+        reply = read_reply(answer, self.choices(), FINAL[self.mode])
+        asked = next((line for line in lines if line in self._commands), None)
+        return reply if reply.command is not None or asked is None else Reply(asked, reply.reasoning)
 
     def run(self, driver: Driver, after: Callable[[Turn], None] | None = None) -> Ending:
         """Let a driver answer until the end.
@@ -288,6 +307,8 @@ class AutoExploreCopilot:
             self._listed()
             return CommandResult(f"{turned(self._page, self._pages)}\n", "", 0)
         word, rest = [*line.split(None, 1), "", ""][:2]
+        if word in self._commands:
+            return self._commands[word].run(rest)
         if word not in ENDS:
             folder = self.sandbox.cwd
             result = self.sandbox.execute(line)
@@ -322,6 +343,13 @@ class AutoExploreCopilot:
             if kind == "folder":
                 return _answer(_words()["a_folder"].format(name=name), 1)
         return _answer(_words()["no_file"].format(name=typed or "id"), 1)
+
+
+def instructions(mode: Mode, more: Mapping[str, str] | None = None) -> str:
+    """Return the part of a prompt that never changes; `more` are further commands, each with what it does."""
+    words = _words()
+    lines = [*(f"- {name} {about}" for name, about in (more or {}).items()), words[mode]["ends"].strip()]
+    return words["role"].strip().replace("{ends}", "\n".join(lines))
 
 
 def _words() -> dict[str, Any]:

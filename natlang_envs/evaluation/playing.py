@@ -17,7 +17,7 @@ from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, decide, 
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runs import Place, Played
 from natlang_envs.prompt import PathStep
-from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, AsRecorded, Recorder
+from natlang_envs.trajectory import MAX_ACTION_CHARACTERS, MAX_REFLECTION_BYTES, AsRecorded, Recorder, as_recorded
 
 Answer = tuple[list[Played], Exception | None]  # the episodes that have ended, and what stopped the others
 
@@ -143,7 +143,7 @@ class Game:
 
     def played(self) -> Played:
         """Return the episode that has ended."""
-        return Played(self._position, self._recorder.trajectory(), self._tokens)
+        return Played(self._position, as_recorded(self._env, self._recorder.trajectory()), self._tokens)
 
 
 def bounded(action: str, reflection: str | None, listed: Sequence[str]) -> tuple[AsRecorded, str | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -26,6 +27,7 @@ from natlang_envs.spaces import escape_surrogates
 
 _T = TypeVar("_T")
 _RENEWALS = 5  # how often one command takes what changed in the original anew
+_BESIDE = re.compile(r"/opt/(?!(?:bin|lib|python|tools)$)[a-z]+")
 _MOST_NOTES = 5  # files that changed that one command names
 NATIVE = COMMANDS | SEARCH_COMMANDS | {"grep": grep}
 MAX_CODE = 100_000  # bytes of a program as an argument; the kernel takes 131,072
@@ -227,9 +229,17 @@ class AutoExploreSandbox:
             self._context.cwd = parent_of(self._context.cwd)[0]
         return done
 
-    def _run_over(self, overlay: Overlay, isolation: Isolation, argv: Sequence[str], cwd: str) -> Completed:
+    def _run_over(
+        self,
+        overlay: Overlay,
+        isolation: Isolation,
+        argv: Sequence[str],
+        cwd: str,
+        beside: Mapping[str, Path] | None = None,
+    ) -> Completed:
         layered = len(self.repository.files) > MANY and isolation.lays()
         work = (LayeredFolder if layered else WorkFolder)(overlay, self.limits.disk, self.limits.seconds)
+        work.beside = beside or {}
         try:
             return isolation.run(argv, work, cwd, self.limits)
         except TooMuch as error:
@@ -243,7 +253,9 @@ class AutoExploreSandbox:
         """
         return find_isolation(self._unsafe)
 
-    def judge(self, command_line: str, files: Mapping[str, bytes] | None = None) -> CommandResult:
+    def judge(
+        self, command_line: str, files: Mapping[str, bytes] | None = None, beside: Mapping[str, Path] | None = None
+    ) -> CommandResult:
         """Run a `python` that scores the changes, so that none of them decides what it prints.
 
         It runs as `python -I -B`, which finds no modules in the current folder and reads nothing of the sandbox when it
@@ -254,11 +266,16 @@ class AutoExploreSandbox:
         Args:
             command_line: `python`, its options, a script and arguments; it starts at the root.
             files: Files of the judge's own by path, put above the changes, whatever is in their place.
+            beside: Folders of yours that it may read, by where it finds them, such as `/opt/lab`.
 
         Raises:
             RepositoryChanged: The original changed since it was indexed.
-            UsageError: The line runs something else, there is no isolation here, or the sandbox is closed.
+            UsageError: The line runs something else, there is no isolation here, the sandbox is closed, or a folder is
+                to be shown elsewhere than below /opt.
         """
+        for inside in beside or {}:
+            if not _BESIDE.fullmatch(inside):
+                raise UsageError(f"a folder is shown below /opt, such as /opt/lab, not at {inside!r}")
         try:
             line = self._parsed(command_line)
         except ParseError as error:
@@ -266,7 +283,7 @@ class AutoExploreSandbox:
         if PROGRAMS.get(line.words[0]) != "python" or line.target is not None:
             raise UsageError(f"a judge runs python, without a redirection, not {command_line!r}")
         copy = judged_copy(self.overlay, self.limits.disk, files or {})
-        done = self._run_over(copy, self.isolation(), ("python", "-I", "-B", *line.words[1:]), "")
+        done = self._run_over(copy, self.isolation(), ("python", "-I", "-B", *line.words[1:]), "", beside)
         return CommandResult(_text(done.stdout), _text(done.stderr), done.exit_code, done.stopped)
 
     def installed(self) -> Installed:

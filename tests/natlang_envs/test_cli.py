@@ -64,7 +64,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def test_envs_lists_every_id() -> None:
     table = natlang("envs").stdout
     rows = json.loads(natlang("envs", "--json").stdout)
-    assert [row["id"] for row in rows] == [entry.id for entry in natlang_envs.ENVIRONMENTS]
+    assert [row["id"] for row in rows] == [entry.id for entry in (*natlang_envs.ENVIRONMENTS, *natlang_envs.SANDBOXED)]
     for row in rows:
         assert row["id"] in table
         assert row["horizon"] > 0

@@ -14,6 +14,8 @@ from natlang_envs import UsageError
 from natlang_envs.alfworld import protocols as alfworld_protocols
 from natlang_envs.autoexplore import protocols as explore_protocols
 from natlang_envs.autoexplore.dataset.catalogue import catalogue as load_catalogue
+from natlang_envs.autoexplore.freely import protocols as free_protocols
+from natlang_envs.autoexplore.freely.drawing import free_tasks
 from natlang_envs.dangerous_taxi import protocols as taxi_protocols
 from natlang_envs.dangerous_taxi.tasks import split_of_task
 from natlang_envs.env import unwrap
@@ -36,10 +38,13 @@ from natlang_envs.evaluation.runs import RUN_FILE, TRAJECTORIES_FILE
 from natlang_envs.evaluation.statistics import wilson
 from natlang_envs.trajectory import Trajectory, difference, replay
 from tests.archives import needs_repositories
+from tests.support.free import needs_lab
+from tests.support.isolation_here import needs_isolation
 
 NAMES = protocol_names()
 OFFICIAL = [name for name in NAMES if load_protocol(name).kwargs.get("source") == "official"]  # a download of others
 SLOW = {name: [pytest.mark.slow] for name in NAMES if "search" in name}  # whose plans take minutes
+SLOW |= {name: [pytest.mark.slow, needs_lab, needs_isolation] for name in NAMES if "change-free" in name}
 PLAYABLE = [
     pytest.param(name, marks=[needs_repositories(name), *SLOW.get(name, [])]) for name in NAMES if name not in OFFICIAL
 ]
@@ -54,6 +59,7 @@ def test_the_protocol_files_are_what_the_generator_makes() -> None:
     made = {protocol.name: protocol for protocol in taxi_protocols.protocols()}
     if any(name.startswith("autoexplore") for name in NAMES):
         made |= {protocol.name: protocol for protocol in explore_protocols.protocols()}
+        made |= {protocol.name: protocol for protocol in free_protocols.protocols()}
     made |= {protocol.name: protocol for protocol in alfworld_protocols.protocols(official=False)}
     assert sorted([*made, *OFFICIAL]) == NAMES
     folder = Path(taxi_protocols.__file__).parents[1] / "evaluation" / "protocols"
@@ -86,7 +92,9 @@ def test_a_protocol_holds_enough_held_out_tasks(name: str) -> None:
         return
     assert len(tasks) == len(set(tasks)) >= 100
     assert protocol.runs == 1
-    if name.startswith("autoexplore"):
+    if "change-free" in name:
+        assert set(tasks) == set(free_tasks("test"))
+    elif name.startswith("autoexplore"):
         assert {load_catalogue()[task.partition("/")[0]].split for task in tasks} == {"test"}
     if name.startswith("dangerous-taxi"):
         assert {split_of_task(task) for task in tasks} == {"test"}

@@ -12,7 +12,13 @@ import typer
 from natlang_envs.autoexplore.changing.checking import check_listed
 from natlang_envs.autoexplore.changing.listing import write_book
 from natlang_envs.autoexplore.changing.making import make, read_journal, sharpness, unpack
-from natlang_envs.autoexplore.changing.repositories import ChangeRepository, change_repositories, change_repository
+from natlang_envs.autoexplore.changing.repositories import (
+    OWN,
+    ChangeRepository,
+    change_repositories,
+    change_repository,
+)
+from natlang_envs.autoexplore.freely.making import write_tasks
 from natlang_envs.cli.support import run_app
 from natlang_envs.errors import UsageError
 
@@ -42,6 +48,15 @@ def make_command(
         typer.echo(
             f"{each.name}: {made} tasks of {size:,} bytes; {used.ru_utime + used.ru_stime:.0f} s of tests so far"
         )
+
+
+@app.command("free")
+def free_command(names: Names = None, work: Work = Path("runs/changing-free")) -> None:
+    """Make the code tasks of AutoExplore-ChangeFree from our own services, which needs the lab."""
+    work.mkdir(parents=True, exist_ok=True)
+    for each in _chosen(names):
+        if each.kind == OWN:
+            typer.echo(f"{each.name}: {write_tasks(each, work)} tasks")
 
 
 @app.command("check")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from natlang_envs.autoexplore.dataset.catalogue import COFFEE, PinnedRepository
 from natlang_envs.autoexplore.dataset.coffee_company import build_coffee_company
@@ -18,6 +19,30 @@ MAX_ARCHIVE = 128 << 20  # bytes
 Progress = Callable[[int, int | None], None]  # bytes that are here, bytes in all where that is known
 
 
+class Pinned(Protocol):
+    """A file of the packaging index whose content is known."""
+
+    @property
+    def name(self) -> str:
+        """The project's name."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Its version."""
+        ...
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the file."""
+        ...
+
+    @property
+    def archive(self) -> str:
+        """What the file is called in the cache."""
+        ...
+
+
 def fetch(entry: PinnedRepository, index: Callable[[], Index], progress: Progress = lambda done, total: None) -> Path:
     """Bring a repository's files into the cache, unless they are there, and return their folder.
 
@@ -29,26 +54,36 @@ def fetch(entry: PinnedRepository, index: Callable[[], Index], progress: Progres
     if entry.name == COFFEE:
         build_coffee_company(entry.folder)
         return entry.folder
-    archive = cache_folder() / "archives" / entry.archive
+    archives = archives_folder()
     try:
-        archive.parent.mkdir(parents=True, exist_ok=True)
-        with alone(archive.parent):  # another process that fetches waits for its turn
+        archives.mkdir(parents=True, exist_ok=True)
+        with alone(archives):  # another process that fetches waits for its turn
             if entry.is_cached:
                 return entry.folder
-            _download(entry, archive, index, progress)
+            archive = download(entry, ".tar.gz", index, progress)
             unpack(archive, entry.folder)
             archive.unlink(missing_ok=True)
     except OSError as error:
-        raise UsageError(told(error, archive.parent)) from None
+        raise UsageError(told(error, archives)) from None
     return entry.folder
 
 
-def _download(entry: PinnedRepository, archive: Path, index: Callable[[], Index], progress: Progress) -> None:
+def archives_folder() -> Path:
+    """Return where archives lie until they are unpacked; who downloads holds its lock."""
+    return cache_folder() / "archives"
+
+
+def download(entry: Pinned, ending: str, index: Callable[[], Index], progress: Progress) -> Path:
+    """Bring a verified file into the folder of archives, unless it is there, and return it.
+
+    `ending` is that of its name on the index.
+    """
+    archive = archives_folder() / entry.archive
     if archive.is_file() and _sha256(archive) == entry.sha256:
-        return
+        return archive
     part = archive.with_name(f"{archive.name}.{entry.sha256[:12]}.part")
     opened = index()
-    address = opened.address(entry.name, entry.version)
+    address = opened.address(entry.name, entry.version, ending)
     for attempt in ("resumed", "anew"):
         have = part.stat().st_size if part.is_file() else 0
         with opened.open(address, have) as (begin, total, pieces), part.open("r+b" if begin else "wb") as file:
@@ -64,19 +99,20 @@ def _download(entry: PinnedRepository, archive: Path, index: Callable[[], Index]
             file.truncate()
         if total is not None and done < total:
             raise UsageError(
-                f"{archive.name} ended after {done:,} of {total:,} bytes: run natlang data fetch {entry.name} again, "
-                "it goes on from there"
+                f"{archive.name} ended after {done:,} of {total:,} bytes: run natlang data fetch again, it goes on "
+                "from there"
             )
         found = _sha256(part)
         if found == entry.sha256:
-            part.replace(archive)
-            return
+            break
         part.unlink()
         if not begin or attempt == "anew":
             raise UsageError(
                 f"{archive.name} has the SHA-256 {found[:12]}…, not the pinned {entry.sha256[:12]}…: the index serves "
                 "another file, see pip config list; nothing was unpacked"
             )
+    part.replace(archive)
+    return archive
 
 
 def _sha256(path: Path) -> str:

@@ -109,22 +109,22 @@ class Index:
             index_urls=chosen.indexes,
             find_links=chosen.links,
             trusted_hosts=chosen.trusted,
-            no_binary=[":all:"],
             ignore_compatibility=True,
         )
 
-    def address(self, name: str, version: str) -> str:
-        """Return the address of a source distribution."""
+    def address(self, name: str, version: str, ending: str = ".tar.gz") -> str:
+        """Return the address of a file whose name ends so: a source distribution, or `-py3-none-any.whl`."""
         try:
             found = [
                 package.link
                 for package in self._finder.find_all_packages(name, allow_yanked=True)
-                if package.version == version and package.link.filename.endswith(".tar.gz")
+                if package.version == version and package.link.filename.endswith(ending)
             ]
         except Exception as error:  # whatever the client library and what it stands on raise
             raise Unreachable(f"{self._where} cannot be read ({_short(error)})") from error
         if not found:
-            raise Unreachable(f"{self._where} cannot be reached, or has no source distribution of {name} {version}")
+            kind = "source distribution" if ending == ".tar.gz" else "wheel"
+            raise Unreachable(f"{self._where} cannot be reached, or has no {kind} of {name} {version}")
         return found[0].url_without_fragment
 
     @contextmanager

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from natlang_envs.files import opening
@@ -27,6 +29,8 @@ class Files(Protocol):
 
     packages: str = PACKAGES
     """The folder that `pip` installs into, relative to the top."""
+    beside: Mapping[str, Path] = MappingProxyType({})
+    """Folders of the host that the program may read, by where it finds them: paths below /opt."""
 
     @property
     def size(self) -> int:

@@ -218,7 +218,9 @@ class Bubblewrap(Isolation):
             layer = files.layer(owner)
         command = [*limited(limits, root, cwd if layer else None), *command]
         with _starting():
-            started = Namespaces(self.program, arguments(root, size, cwd, limits, layer, files.packages), command)
+            started = Namespaces(
+                self.program, arguments(root, size, cwd, limits, layer, files.packages, files.beside), command
+            )
         place = Path(f"{started.root}{LAYERS}/{UPPER}") if layer else started.root / "work"
         with started, opening(place, _FOLDER) as work:
             with _copying():
@@ -270,6 +272,8 @@ class Unsafe(Isolation):
         return str(running_python())
 
     def _run(self, command: Sequence[str], files: Files, cwd: str, limits: Limits) -> Completed:
+        if files.beside:
+            raise _NotStarted(f"{', '.join(files.beside)} can be shown in isolation only")
         numbers = (limits.memory, 4 * limits.memory, limits.disk, math.ceil(limits.seconds), OPEN_FILES, 0)
         with closing(OwnFolder(Path(tempfile.gettempdir()))) as own:
             for path in (folder := own.path / "files", temporary := own.path / "tmp"):

@@ -13,7 +13,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -165,11 +165,18 @@ def _holding(theirs: ExitStack, content: bytes) -> int:
 
 
 def arguments(
-    root: bool, size: int, start: str, limits: Limits, layer: Layer | None = None, packages: str = PACKAGES
+    root: bool,
+    size: int,
+    start: str,
+    limits: Limits,
+    layer: Layer | None = None,
+    packages: str = PACKAGES,
+    beside: Mapping[str, Path] | None = None,
 ) -> list[str]:
     """Return what bubblewrap is told, but for the command.
 
-    `size` are the bytes of the files that are there before the program; `start` and `packages` are relative to /work.
+    `size` are the bytes of the files that are there before the program; `start` and `packages` are relative to /work;
+    `beside` are folders of the host by where they are shown.
     """
     sized = ["--perms", "0755", "--size", str(size + max(limits.disk, 4096)), "--tmpfs"]
     if layer is None:
@@ -177,6 +184,8 @@ def arguments(
     else:
         files = [*sized, LAYERS, *layer_mounts(layer)]
         start = "/"  # a process that starts in a layer would have a way into it
+    for inside, folder in (beside or {}).items():
+        files += [*folders(inside), "--ro-bind", str(folder), inside]
     return [*_unshared(root), *_mounts(limits, files, packages), "--chdir", str(Path("/work", start))]
 
 

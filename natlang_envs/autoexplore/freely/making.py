@@ -1,0 +1,187 @@
+"""Makes code tasks from a repository with tests: takes something out, or breaks two or three places at once.
+
+A task is kept if two tests notice it at least and one does not, three runs alike, in forks and in the sandbox. Where
+something can be tried in any order, digests decide it, so making the tasks again gives the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from natlang_envs.autoexplore.changing.issues import Private
+from natlang_envs.autoexplore.changing.making import FEWEST_FAILING, MOST_IN_A_FUNCTION
+from natlang_envs.autoexplore.changing.mutations import Edit, edits
+from natlang_envs.autoexplore.changing.places import Places
+from natlang_envs.autoexplore.changing.repositories import OWN, ChangeRepository, change_repositories
+from natlang_envs.autoexplore.changing.running import Runner, Subject, all_pass, failing
+from natlang_envs.autoexplore.freely.removals import removals
+from natlang_envs.autoexplore.freely.tasks import Piece, broken, tasks_file
+from natlang_envs.autoexplore.freely.testing import LIMITS, run_tests
+from natlang_envs.files import write_whole
+from natlang_envs.sandbox import AutoExploreSandbox
+
+ASKED = (
+    "Something in the sources is wrong, since a change that nobody remembers: find it, and mend it. {wanted} The tests "
+    "are right: tests, settings and new files are put back before the sources are tested."
+)
+_RUNS: Sequence[Mapping[str, Any]] = ({}, {"protocol": True}, {"shuffle": 1})
+_MOST_TOGETHER = 3
+WANTED: Mapping[str, Mapping[str, int]] = {  # of each repository, by its split
+    "train": {"statement": 22, "guard": 9, "branch": 3, "body": 8, "combined": 20},
+    "validation": {"statement": 15, "guard": 8, "branch": 3, "body": 7, "combined": 12},
+    "test": {"statement": 11, "guard": 6, "branch": 2, "body": 5, "combined": 10},
+}
+
+Row = dict[str, Any]
+
+
+class Change(NamedTuple):
+    """An edit of one file, the function that it is in, and what fails after it alone; 0 where that is not known."""
+
+    file: str
+    edit: Edit
+    function: str
+    failing: int = 0
+
+    @property
+    def piece(self) -> Piece:
+        """The edit as tasks hold it."""
+        return (self.file, self.edit.start, self.edit.end, self.edit.new)
+
+
+def order(subject: Subject, pieces: Iterable[Piece]) -> str:
+    """Return a digest of edits of a repository, which orders them and names a task."""
+    text = "\0".join([subject.digest, *("\0".join(map(str, each)) for each in pieces)])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def make(repository: ChangeRepository, wanted: Mapping[str, int]) -> Iterator[Row]:
+    """Make tasks: first the line of the repository, then a line for each.
+
+    Args:
+        repository: The repository.
+        wanted: How many tasks of each kind.
+
+    Raises:
+        UsageError: Its tests do not pass as they are, the lab is not here, or nothing isolates on this machine.
+    """
+    subject = repository.open()
+    with Runner(subject, repository.seconds) as runner, Runner(subject, repository.seconds, messages=True) as telling:
+        tests = all_pass(runner)
+        yield {"repository": repository.name, "digest": subject.digest, "tests": tests}
+        maker = _Maker(repository.name, subject, (runner, telling), tests)
+        functions: Counter[tuple[str, str]] = Counter()
+        lines: set[tuple[str, int]] = set()
+        for kind, count in wanted.items():
+            kept = 0
+            for changes in maker.combined() if kind == "combined" else maker.removed(kind):
+                places = [(each.file, each.edit.line) for each in changes]
+                inside = [(each.file, each.function) for each in changes]
+                if kept == count:
+                    break
+                if lines & set(places) or any(functions[each] >= MOST_IN_A_FUNCTION for each in inside):
+                    continue
+                row = maker.row(kind, changes)
+                if row is not None:
+                    kept += 1
+                    lines.update(places)
+                    functions.update(inside)
+                    yield row
+
+
+class _Maker:
+    def __init__(self, name: str, subject: Subject, runners: tuple[Runner, Runner], tests: Sequence[str]) -> None:
+        self._name, self._subject, self._tests = name, subject, tests
+        self._runner, self._telling = runners
+        self._private = Private(subject.sources)
+        self._places = {file: Places(text) for file, text in subject.sources.items()}
+
+    def removed(self, kind: str) -> Iterator[tuple[Change, ...]]:
+        """Yield the removals of a kind, in the order of their digests."""
+        found = [
+            self._change(file, edit)
+            for file, text in self._subject.sources.items()
+            for edit in removals(text)
+            if edit.operator == kind
+        ]
+        yield from ((each,) for each in self._ordered(found))
+
+    def combined(self) -> Iterator[tuple[Change, ...]]:
+        """Yield two or three edits of different functions, each of which tests notice when it is alone."""
+        everything = [self._change(file, edit) for file, text in self._subject.sources.items() for edit in edits(text)]
+        waiting: list[Change] = []
+        number = 0
+        for each in self._ordered(change for change in everything if change.function):
+            if any(each.function == other.function for other in waiting):
+                continue
+            failed = self._failing((each.piece,))[0]
+            if 1 <= failed.bit_count() <= len(self._tests) // 4:
+                waiting.append(each._replace(failing=failed))
+            if len(waiting) == 2 + number % (_MOST_TOGETHER - 1):
+                yield tuple(sorted(waiting, key=lambda change: (change.file, -change.edit.start)))
+                waiting = []
+                number += 1
+
+    def row(self, kind: str, changes: tuple[Change, ...]) -> Row | None:
+        """Return a task's line, or None where the changes make none."""
+        pieces = tuple(each.piece for each in changes)
+        once = self._failing(pieces)[0]
+        if once.bit_count() not in range(FEWEST_FAILING, len(self._tests)):
+            return None
+        if set(self._failing(pieces, _RUNS)) != {once}:
+            return None
+        texts = broken(self._subject.sources, pieces)
+        with AutoExploreSandbox(self._subject.root, limits=LIMITS) as sandbox:
+            for file, text in texts.items():
+                sandbox.overlay.write(file, text.encode())
+            ends = run_tests(sandbox, self._subject.arguments)
+        if any(ends.passed(test) == bool(once >> place & 1) for place, test in enumerate(self._tests)):
+            return None
+        shown = list(dict.fromkeys(self._private.shown(self._tests, each.failing & once or once) for each in changes))
+        (told,) = self._telling.ask(texts, [{"tests": [self._tests[each] for each in shown], "messages": True}])
+        said = (self._private.issue(self._tests[each], told["messages"].get(self._tests[each])) for each in shown)
+        return {
+            "id": f"{self._name}/{order(self._subject, pieces)}",
+            "kind": kind,
+            "pieces": pieces,
+            "failing": f"{once:x}",
+            "shown": shown,
+            "issue": ASKED.format(wanted=" ".join(said)),
+        }
+
+    def _change(self, file: str, edit: Edit) -> Change:
+        return Change(file, edit, self._places[file].function_name(edit.line))
+
+    def _ordered(self, changes: Iterable[Change]) -> list[Change]:
+        return sorted(changes, key=lambda each: order(self._subject, (each.piece,)))
+
+    def _failing(self, pieces: tuple[Piece, ...], jobs: Sequence[Mapping[str, Any]] = ({},)) -> list[int]:
+        return failing(self._runner, self._tests, broken(self._subject.sources, pieces), jobs)
+
+
+def write_tasks(repository: ChangeRepository, work: Path) -> int:
+    """Make a repository's tasks, unless the folder `work` has them from this version of its sources; return how many.
+
+    Where all of its split's are there, they become the file of the split.
+    """
+    done = work / f"{repository.name}.jsonl"
+    if (
+        not done.exists()
+        or json.loads(done.read_text(encoding="utf-8").partition("\n")[0])["digest"] != repository.open().digest
+    ):
+        rows = make(repository, WANTED[repository.split])
+        lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
+        write_whole(done, "".join(lines).encode())
+    parts = [
+        work / f"{each.name}.jsonl"
+        for each in change_repositories().values()
+        if each.split == repository.split and each.kind == OWN
+    ]
+    if all(each.exists() for each in parts):
+        write_whole(tasks_file(repository.split), b"".join(each.read_bytes() for each in parts))
+    return done.read_text(encoding="utf-8").count("\n") - 1

@@ -1,0 +1,48 @@
+"""`natlang data check --change N`: edits of change tasks, run again in the sandbox."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import typer
+
+from natlang_envs.autoexplore.freely.recheck import Difference, Source, listed, recheck
+from natlang_envs.cli.support import progress_bar
+from natlang_envs.errors import UsageError
+
+
+def check_tables(count: int, tables: Path | None, repository: Path | None, labels: Path | None) -> None:
+    """Run random edits again, spread over the files of tasks, and say where a run here and a table there differ.
+
+    Raises:
+        UsageError: The options do not fit, the lab is not here, or nothing isolates on this machine.
+        typer.Exit: A table differs.
+    """
+    if labels is not None or (tables is None) != (repository is None):
+        raise UsageError("--change goes alone, or with --tables FILE and --repo FOLDER, and never with --labels")
+    files, missing = listed()
+    if tables is not None and repository is not None:
+        files, missing = [Source(repository, tables)], []
+    if not files:
+        raise UsageError("this version has no listed change tasks: name yours with --tables FILE and --repo FOLDER")
+    generator = random.Random()
+    drawn = [generator.choice(files) for _ in range(count)]
+    found: list[Difference] = []
+    with progress_bar() as progress:
+        bar = progress.add_task("edits", total=count)
+        for source in files:
+            for each in recheck(source, drawn.count(source), generator):
+                progress.advance(bar)
+                found += [each] if each is not None else []
+    if missing:
+        typer.echo(f"NOT CHECKED: {', '.join(missing)}. Run natlang data fetch, then check.")
+    for cell, here, table in found:
+        alone = (
+            f"{', '.join(tests) or 'nothing'} fails {where}" for tests, where in ((here, "here"), (table, "there"))
+        )
+        typer.echo(f"task {cell.task}, edit {cell.number} of {cell.file}: {' alone, '.join(alone)} alone")
+    if found:
+        typer.echo(f"{len(found)} of {count} edits differ.")
+        raise typer.Exit(1)
+    typer.echo(f"{count} edits of change tasks run again, as their tables say.")
