@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from natlang_envs.autoexplore.changing.issues import Private
+from natlang_envs.autoexplore.changing.making import read_journal
+from natlang_envs.autoexplore.changing.repositories import change_repositories
+from natlang_envs.repository.texts import MAX_QUESTION
 
 SOURCES = {
     "shop/till.py": "class Card:\n    def spend(self): pass\n\nasync def refund_all(): pass\n",
@@ -117,3 +120,20 @@ def test_the_shown_test_needs_few_gaps_and_is_the_same_whatever_else_fails(priva
     both = private.shown(tests, 0b1100)
     assert both in (2, 3)
     assert private.shown(tests, 0b1111) == private.shown(tests, 0b1110) == both
+
+
+def test_no_shipped_issue_names_a_function_a_method_or_a_file() -> None:
+    looked = 0
+    for each in change_repositories().values():
+        if each.listed.exists() and (each.pin is None or each.pin.is_cached):
+            subject = each.open()
+            head, *tasks = read_journal(each.listed)
+            assert head["digest"] == subject.digest
+            private = Private(subject.sources)
+            for task in tasks:
+                assert not private.told(task["issue"]), task["id"]
+                assert 0 < len(task["issue"]) <= MAX_QUESTION
+                assert int(task["failing"], 16) >> task["shown"] & 1
+                assert task["shown"] == private.shown(head["tests"], int(task["failing"], 16))
+            looked += len(tasks)
+    assert looked > 100

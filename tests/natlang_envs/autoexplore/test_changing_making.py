@@ -321,9 +321,9 @@ def test_a_repository_without_tests_or_sources_is_refused(tmp_path: Path) -> Non
     write(tmp_path, {"only/tests/test_a.py": "def test_a(): pass\n", "only/conftest.py": "", "only/.venv/b.py": ""})
     with pytest.raises(UsageError, match="no Python sources outside tests"):
         open_subject(tmp_path / "only")
-    write(tmp_path, {"tests/test_a.py": "", "a.py": b"x = '\xff'\n"})
+    write(tmp_path, {"bad/tests/test_a.py": "", "bad/a.py": b"x = '\xff'\n"})
     with pytest.raises(UsageError, match=r"no Python sources .*a\.py: it is not UTF-8"):
-        open_subject(tmp_path)
+        open_subject(tmp_path / "bad")
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
     all that passed before. The others that failed before stay hidden; they judge the repair, too. With an edit of the
     broken file, the tests were run for each edit, so the answer is theirs. With an edit of another file, those tests
     fail which fail without it, and those which it makes fail in the unbroken repository: where one test reaches both
-    places, a run could differ (of 300 such states, chosen by chance and run, none did). So an edit elsewhere that would
+    places, a run could differ (of 450 such states, chosen by chance and run, none did). So an edit elsewhere that would
     make up for the bug is no repair.
 
     ## Rewards
