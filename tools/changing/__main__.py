@@ -68,7 +68,7 @@ def check_command(
     """Run tasks again, with everything imported anew, and compare their outcomes."""
     faults = 0
     for each in _chosen(names):
-        for fault in check_listed(each.listed, each.open(), tasks, cells):
+        for fault in check_listed(each.listed, each.open(), tasks, cells, each.seconds):
             faults += 1
             typer.echo(f"{each.name}/{fault}")
     if faults:

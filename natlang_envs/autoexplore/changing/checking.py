@@ -8,11 +8,11 @@ from pathlib import Path
 
 from natlang_envs.autoexplore.changing.making import Row, edits_digest, read_journal, unpack
 from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
-from natlang_envs.autoexplore.changing.running import Runner, Subject, failing
+from natlang_envs.autoexplore.changing.running import SECONDS, Runner, Subject, failing
 from natlang_envs.errors import UsageError
 
 
-def check_listed(listed: Path, subject: Subject, count: int, cells: int) -> Iterator[str]:
+def check_listed(listed: Path, subject: Subject, count: int, cells: int, seconds: float = SECONDS) -> Iterator[str]:
     """Run a sample of tasks again and yield a line for each fault.
 
     Args:
@@ -20,6 +20,7 @@ def check_listed(listed: Path, subject: Subject, count: int, cells: int) -> Iter
         subject: The repository.
         count: How many tasks.
         cells: How many edits of each, besides the one that restores.
+        seconds: Of processor time, for a run: as when they were made.
 
     Raises:
         UsageError: The tasks are of other sources.
@@ -29,7 +30,7 @@ def check_listed(listed: Path, subject: Subject, count: int, cells: int) -> Iter
         raise UsageError(f"{listed} is of other sources than {subject.root}: make the tasks again")
     tests: list[str] = head["tests"]
     chance = random.Random(0)
-    with Runner(subject, 10.0) as runner:
+    with Runner(subject, seconds) as runner:
         for row in chance.sample(rows, min(count, len(rows))):
             text = subject.sources[row["file"]]
             broken = apply(text, Edit(row["line"], row["start"], row["end"], row["new"], row["operator"]))

@@ -268,7 +268,9 @@ def _task(text: str, mutation: Mutation, outcomes: Sequence[int]) -> Row:
     """Return a task's row."""
     edit = mutation.edit
     listed = edits(apply(text, edit))
-    right = listed.index(restoring(apply(text, edit), text))
+    back = restoring(apply(text, edit), text)
+    assert back is not None
+    right = listed.index(back)
     if outcomes[right]:
         raise RuntimeError(f"{mutation.name}: tests fail though the mutation is taken back")
     return {

@@ -272,7 +272,7 @@ def _asked(
 ) -> Iterator[tuple[int, Reply]]:
     """Do numbered jobs, not too many at once; now and then the tests run unchanged, which must be as before them."""
     numbers = list(jobs)
-    control = {"tests": tests, "changes": [], "file": ""}
+    control: Job = {"tests": tests, "changes": [], "file": ""}
     for begin in range(0, len(numbers), AT_ONCE):
         part = numbers[begin : begin + AT_ONCE]
         asked: list[Job] = [{**control, "alone": True}]

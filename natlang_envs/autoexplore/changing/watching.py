@@ -82,7 +82,7 @@ class Left:
             value, depth = look.popleft()
             if id(value) not in seen and depth <= DEPTH and value is not builtins.__dict__:
                 seen.add(id(value))
-                inside = value if isinstance(value, (tuple, frozenset)) else self._note(value, own)
+                inside: Iterable[Any] = value if isinstance(value, (tuple, frozenset)) else self._note(value, own)
                 look += [(each, depth + 1) for each in inside if not isinstance(each, (str, int))]
 
     def is_something(self) -> bool:

@@ -120,7 +120,7 @@ class Session:
         if report.failed:
             self.failed.add(report.nodeid)
 
-    def pytest_exception_interact(self, node: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    def pytest_exception_interact(self, node: pytest.Item | pytest.Collector, call: pytest.CallInfo[None]) -> None:
         """Note what a test that fails says."""
         if call.excinfo is not None and isinstance(node, pytest.Item):
             kind = call.excinfo.type.__name__
@@ -177,7 +177,8 @@ class Session:
         self.pid = os.getpid()
         gc.enable()
         modules = [each for each in sys.modules.values() if str(getattr(each, "__file__", "")).startswith(self.root)]
-        given = [item.callspec.params for item in items.values() if hasattr(item, "callspec")]
+        every: list[Any] = list(items.values())
+        given = [item.callspec.params for item in every if hasattr(item, "callspec")]
         left = Left(modules, given)
         with os.fdopen(output, "wb") as pipe:
             for job in jobs:
