@@ -18,7 +18,7 @@ TASKS = 200  # of a round
 _FINE = 2**53  # as many numbers in [0, 1) as NumPy's generators have
 _STARTS = "its map has 300 starts in 500 states, and a table of them all plays it"
 _LABELS = "its questions and their answers are public"
-_BUGS = "its repositories as they should be are public"
+_BUGS = "its bugs and their repairs are public"
 _OFFICIAL = "its games are public, and so are their plans"
 
 # Why a board has no live rounds; an empty text for one that has. Each protocol of the suite stands here, and the tasks
@@ -28,7 +28,10 @@ _WITHOUT_ROUNDS = {
     "alfworld-seen/v1": _OFFICIAL,
     "alfworld-tomato/v1": "",
     "alfworld-unseen/v1": _OFFICIAL,
+    "autoexplore-change-file/v1": _BUGS,
     "autoexplore-change-free/v1": _BUGS,
+    "autoexplore-change-line/v1": _BUGS,
+    "autoexplore-change/v1": _BUGS,
     "autoexplore-depth1-hard/v1": _LABELS,
     "autoexplore-depth1/v1": _LABELS,
     "autoexplore-depth2-hard/v1": _LABELS,

@@ -13,6 +13,8 @@ import pytest
 from natlang_envs import UsageError
 from natlang_envs.alfworld import protocols as alfworld_protocols
 from natlang_envs.autoexplore import protocols as explore_protocols
+from natlang_envs.autoexplore.changing.picking import protocols as change_protocols
+from natlang_envs.autoexplore.changing.repositories import change_repositories
 from natlang_envs.autoexplore.dataset.catalogue import catalogue as load_catalogue
 from natlang_envs.autoexplore.freely import protocols as free_protocols
 from natlang_envs.autoexplore.freely.drawing import free_tasks
@@ -59,6 +61,7 @@ def test_the_protocol_files_are_what_the_generator_makes() -> None:
     made = {protocol.name: protocol for protocol in taxi_protocols.protocols()}
     if any(name.startswith("autoexplore") for name in NAMES):
         made |= {protocol.name: protocol for protocol in explore_protocols.protocols()}
+        made |= {protocol.name: protocol for protocol in change_protocols.protocols()}
         made |= {protocol.name: protocol for protocol in free_protocols.protocols()}
     made |= {protocol.name: protocol for protocol in alfworld_protocols.protocols(official=False)}
     assert sorted([*made, *OFFICIAL]) == NAMES
@@ -95,7 +98,8 @@ def test_a_protocol_holds_enough_held_out_tasks(name: str) -> None:
     if "change-free" in name:
         assert set(tasks) == set(free_tasks("test"))
     elif name.startswith("autoexplore"):
-        assert {load_catalogue()[task.partition("/")[0]].split for task in tasks} == {"test"}
+        known = change_repositories() if "change" in name else load_catalogue()
+        assert {known[task.partition("/")[0]].split for task in tasks} == {"test"}
     if name.startswith("dangerous-taxi"):
         assert {split_of_task(task) for task in tasks} == {"test"}
         assert len(tasks) == (200 if "-cities" in name else 100)

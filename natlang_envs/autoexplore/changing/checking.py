@@ -38,7 +38,7 @@ def check_listed(listed: Path, subject: Subject, count: int, cells: int, seconds
             if edits_digest(made) != row["edits_digest"]:
                 yield f"{row['id']}: other edits are listed than when it was made"
                 continue
-            if apply(broken, made[row["restoring"]]) != text:
+            if apply(broken, made[int(row["restoring"])]) != text:
                 yield f"{row['id']}: its restoring edit does not restore"
             yield from _cells(runner, tests, row, broken, chance.sample(range(len(made)), min(cells, len(made))))
 

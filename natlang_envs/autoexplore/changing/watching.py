@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from types import CellType, FrameType, FunctionType, MappingProxyType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 LOOKED_INTO = 5000  # objects, for what is left behind
 DEPTH = 4
@@ -82,7 +82,8 @@ class Left:
             value, depth = look.popleft()
             if id(value) not in seen and depth <= DEPTH and value is not builtins.__dict__:
                 seen.add(id(value))
-                inside: Iterable[Any] = value if isinstance(value, (tuple, frozenset)) else self._note(value, own)
+                within = cast("Iterable[Any]", value) if isinstance(value, (tuple, frozenset)) else None
+                inside = self._note(value, own) if within is None else within
                 look += [(each, depth + 1) for each in inside if not isinstance(each, (str, int))]
 
     def is_something(self) -> bool:

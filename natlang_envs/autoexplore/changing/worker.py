@@ -30,13 +30,13 @@ import signal
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import pytest
 from _pytest.config import default_plugins
@@ -249,7 +249,7 @@ class Session:
     def _call(self, name: str, item: pytest.Function) -> None:
         """Call a test that needs nothing of pytest; a quarter of a thousandth of a second is saved."""
         try:
-            test = item.function if item.cls is None else getattr(item.cls(), item.originalname)
+            test: Callable[..., Any] = _function(item) if item.cls is None else getattr(item.cls(), item.originalname)
             test(**(item.callspec.params if hasattr(item, "callspec") else {}))
         except (pytest.skip.Exception, pytest.xfail.Exception):
             pass
@@ -267,11 +267,16 @@ def _by_pytest(job: Job) -> bool:
     return "protocol" in job or "messages" in job or "watch" in job
 
 
+def _function(item: pytest.Function) -> Callable[..., Any]:
+    return cast("Callable[..., Any]", getattr(item, "function"))  # noqa: B009 - pytest gives it no type
+
+
 def _is_plain(item: pytest.Item) -> TypeGuard[pytest.Function]:
     """Tell whether a test is a function that needs no fixture and has no mark but its parameters."""
-    if type(item) is not pytest.Function or inspect.iscoroutinefunction(item.function):
+    if type(item) is not pytest.Function or inspect.iscoroutinefunction(_function(item)):
         return False
-    definitions = item._fixtureinfo.name2fixturedefs  # how a parameter is given is told nowhere else
+    # How a parameter is given is told nowhere else.
+    definitions: dict[str, Any] = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 - pytest's own
     given = item.callspec.params if hasattr(item, "callspec") else {}
     direct = {
         name for name in given
@@ -322,7 +327,7 @@ def _batch(
         os.dup2(os.open(os.devnull, os.O_RDWR), 2)
         Overlay.texts = batch["overlay"]
         session = Session(batch, seconds, root, writing)
-        signal.signal(signal.SIGPROF, lambda *_: session.give_up())
+        signal.signal(signal.SIGPROF, lambda _number, _frame: session.give_up())
         signal.setitimer(signal.ITIMER_PROF, limit)
         with contextlib.suppress(BaseException):
             pytest.main(arguments, plugins=[session])

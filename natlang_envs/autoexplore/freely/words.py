@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import unicodedata
+from typing import Any, cast
 
 _WORD = re.compile(r"[^\W\d]\w*|/opt\b")
 _ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=]")
@@ -54,7 +55,8 @@ def _words(text: str) -> set[str]:
             node.value.value = None  # a docstring
     for node in ast.walk(tree):
         for _, value in ast.iter_fields(node):
-            for each in value if isinstance(value, list) else (value,):
+            held = cast("list[Any]", value) if isinstance(value, list) else [value]
+            for each in held:
                 if isinstance(each, bytes):
                     found.update(_WORD.findall(each.decode("latin-1")))
                 elif isinstance(each, str):

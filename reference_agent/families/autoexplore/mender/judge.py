@@ -55,8 +55,8 @@ class Judge(nn.Module):
         if found is None:
             features: Features = code.features(number, after)
             scores = self.edits(*map(torch.from_numpy, features)).numpy()
-            order = (-scores).argsort(kind="stable").tolist()
-            found = self._known[key] = ([after[at] for at in order], scores[order].tolist())
+            order: list[int] = (-scores).argsort(kind="stable").tolist()
+            found = self._known[key] = ([after[at] for at in order], [float(scores[at]) for at in order])
         return found
 
     def forget(self) -> None:
