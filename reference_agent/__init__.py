@@ -20,6 +20,7 @@ teachers/    M_R, which reflects and acts
 families/    what one family of environments needs
 tiny/        how the tiny model is made and warmed up
 baselines/   models without fine-tuning
+searcher/    small judges that search and walk, as they play
 paper/       the paper's tables and figures
 
 The names below are public; everything else is internal.
