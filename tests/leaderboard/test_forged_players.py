@@ -252,5 +252,6 @@ def test_the_committed_players_are_whole_and_small() -> None:
     assert all(sum(file.stat().st_size for file in files.values()) <= 1.5e6 for files in players.values())
     assert sum(file.stat().st_size for file in held) <= 40e6
     rows = [row for table in standings(committed.with_name("submissions")) for row in table.entries]
-    played = {made.checkpoint for row in rows if row.audited and (made := row.entry.submission.run.provenance)}
-    assert played == {hashlib.sha256(player.read_bytes()).hexdigest() for player in players}
+    published = {hashlib.sha256(player.read_bytes()).hexdigest() for player in players}
+    played = {made.checkpoint: row.audited for row in rows if (made := row.entry.submission.run.provenance)}
+    assert {checkpoint for checkpoint, audited in played.items() if audited} <= published <= set(played)

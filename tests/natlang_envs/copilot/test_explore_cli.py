@@ -27,7 +27,7 @@ from tests.support.isolation_here import isolated
 
 def test_this_repository_is_explored() -> None:
     # In two parts, or this file would be about it, too.
-    question = "where is the observation " + "hash computed?"
+    question = "which module computes a trajectory's " + "observation hash?"
     done = explore("--repo", str(ROOT), question, "--agent", "bm25")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "Identified: natlang_envs/trajectory.py"
