@@ -60,7 +60,8 @@ FIGURES = {
         f"six types in unseen rooms: {mean(ALFWORLD)}, by imitation; RL did not help. A hand-written expert wins"
         f" {rate('alfworld-generated/v1/expert')}.",
         f"reads every file, wins {rate('autoexplore/v1/bm25')}, our best walker"
-        f" {rate('autoexplore/v1/listing-search')}; with search {mean(f'{SEARCH}/searcher-reward')}, unlearned {rate(f'{SEARCH}/first-hit-reader')}.",
+        f" {rate('autoexplore/v1/listing-search')}; with search {mean(f'{SEARCH}/searcher-reward')}, unlearned"
+        f" {rate(f'{SEARCH}/first-hit-reader')}.",
     ],
     "benchmarks/results/taxi_unseen_cities.md": [
         f"| pickup, SFT only | greedy | {cells(f'{PICKUP}-cities/v1/reflect-rl-tiny-sft-only')} |"

@@ -388,7 +388,10 @@ def test_wrong_labels_of_ones_own_are_named(
     ("arguments", "words"),
     [
         (("data", "check", "--labels", "x"), "--labels and --repo belong together"),
-        (("evaluate", "--agent", "oracle", "--labels", "x", "--out", "y"), "--labels or --tasks FILE and --repo FOLDER"),
+        (
+            ("evaluate", "--agent", "oracle", "--labels", "x", "--out", "y"),
+            "--labels or --tasks FILE and --repo FOLDER",
+        ),
         (("evaluate", "--agent", "oracle", "--out", "y"), "say what is played: --protocol NAME, or"),
     ],
 )
