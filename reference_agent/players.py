@@ -192,7 +192,7 @@ def decide(
     if isinstance(policy, WritingPolicy):
         return _written(policy, states, reflections, draws)
     asked = list(zip(states, commands, reflections, strict=True))
-    _answer(policy, asked, rng, known)
+    answer(policy, asked, rng, known)
     answers = [known[each] for each in asked]
     logits = pad_sequence([each.logits for each in answers], batch_first=True, padding_value=float("-inf"))
     noise = np.zeros(tuple(logits.shape))
@@ -233,12 +233,12 @@ def choice_chances(
 ) -> list[float]:
     """Return the probability of each command at temperature 1, with labels in order, after this reflection."""
     asked = (state, commands, reflection)
-    _answer(policy, [asked], None, known)
+    answer(policy, [asked], None, known)
     return torch.softmax(known[asked].logits.float(), 0).tolist()
 
 
-def _answer(policy: LanguageModel, asked: Sequence[Question], rng: np.random.Generator | None, known: Answers) -> None:
-    """Add the answers to new questions."""
+def answer(policy: LanguageModel, asked: Sequence[Question], rng: np.random.Generator | None, known: Answers) -> None:
+    """Add the answers to new questions to those that are `known`."""
     new = [each for each in dict.fromkeys(asked) if each not in known]
     if not new:
         return

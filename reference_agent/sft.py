@@ -25,7 +25,7 @@ from reference_agent.checkpoint import Checkpoints, Steps, dropout_seed, random_
 from reference_agent.collection import Example
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import SayCanPolicy, head_of
-from reference_agent.players import Reflector, take_role
+from reference_agent.players import Answers, Reflector, answer, take_role
 from reference_agent.run.config import PolicySFTConfig, SFTConfig
 from reference_agent.run.idle import check_rate, check_sft, idle_policy, refuse
 from reference_agent.run.inputs import digest_all, training
@@ -118,15 +118,14 @@ def choice_accuracy(
     """
     shown = [each for each in examples if each.shown]
     asked = shown[:: max(1, -(-len(shown) // most))]
-    choices = [policy.list_actions(each.commands, None) for each in asked]
-    prompts = [
-        policy.ask(each.state, each.reflection if reflect else None, listed)
-        for each, listed in zip(asked, choices, strict=True)
-    ]
+    questions = [(each.state, each.commands, each.reflection if reflect else None) for each in asked]
+    known: Answers = {}
     with torch.no_grad():
-        logits = policy.choice_logits(prompts, [[choice.label for choice in listed] for listed in choices])
-    taught = [each.commands.index(each.action) for each in asked]
-    right = sum(int(best) == target for best, target in zip(logits.argmax(dim=1), taught, strict=True))
+        answer(policy, questions, None, known)
+    right = sum(
+        each.commands[int(known[question].logits.argmax())] == each.action
+        for each, question in zip(asked, questions, strict=True)
+    )
     drawn, same = sum(1 / len(each.commands) for each in asked), max(Counter(each.action for each in asked).values())
     return right / len(asked), max(drawn, same) / len(asked), len(asked)
 
