@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,12 @@ import numpy as np
 import pytest
 
 from natlang_envs.autoexplore.changing.picking.env import AutoExploreChangeEnv
+from natlang_envs.autoexplore.changing.picking.tasks import make_tasks
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation import AgentInput, load_agent
+from natlang_envs.evaluation import AgentInput, evaluate, load_agent
+from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.prompt import PathStep
+from natlang_envs.repository.texts import FILE_BUDGET
 from reference_agent.families.autoexplore.mender.agent import MenderAgent
 from reference_agent.families.autoexplore.mender.code import Code
 from reference_agent.families.autoexplore.mender.run import Result, train_menders
@@ -55,10 +59,10 @@ def played(agent: MenderAgent, env: AutoExploreChangeEnv, task_id: str) -> tuple
     """Return the commands and the success of a game that is played as an evaluation plays it."""
     observation, info = env.reset(options={"task_id": task_id})
     path: list[PathStep] = []
-    ended = False
+    ended, rng = False, np.random.default_rng(0)
     while not ended:
         listed = info["admissible_commands"]
-        view = AgentInput(info["task"], tuple(path), observation, listed, np.random.default_rng(len(path)))
+        view = AgentInput(info["task"], tuple(path), observation, listed, rng)
         chances = agent.chances(view, None)
         assert sum(chances) == pytest.approx(1, abs=1e-4)
         command = agent(view)
@@ -83,6 +87,22 @@ def test_drawn_games_repeat_by_the_numbers_of_an_episode(trained: list[Result], 
         [played(MenderAgent(trained[0].weights, sampling=True), env, name)[0] for name in bugs.names] for _ in range(2)
     )
     assert first == again
+
+
+@pytest.mark.parametrize("start", ["", "Line"])
+def test_bugs_that_are_reported_in_the_same_words_are_kept_apart(trained: list[Result], start: str) -> None:
+    tasks = make_tasks("validation", "embedded", None)
+    alike: dict[str, list[str]] = defaultdict(list)
+    for task_id in tasks.ids():
+        alike[tasks.load(task_id, FILE_BUDGET).question].append(task_id)
+    episodes = [Episode(each, seed) for same in alike.values() if len(same) > 1 for seed, each in enumerate(same)]
+    assert len(episodes) > 10
+    env_id, kwargs = f"NatLang/AutoExplore-Change{start}-v0", {"split": "validation"}
+    protocol = Protocol("a/b", env_id, kwargs, 30, 1, tuple(episodes), "")
+    together, alone = (
+        evaluate(MenderAgent(trained[0].weights), protocol, batch=batch)[1] for batch in (len(episodes), 1)
+    )
+    assert [each.actions for each in together] == [each.actions for each in alone]
 
 
 def test_what_was_read_up_to_a_page_foretells_the_edits_that_the_environment_lists(bugs: Bugs) -> None:

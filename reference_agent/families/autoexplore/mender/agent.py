@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from natlang_envs.errors import UsageError
@@ -12,10 +14,20 @@ from reference_agent.families.autoexplore.mender.desk import Desk
 from reference_agent.families.autoexplore.mender.judge import chosen, load_judge
 
 
+@dataclass
+class _Game:
+    """What was seen in a game up to some commands, and what was answered then."""
+
+    desk: Desk
+    done: tuple[str, ...]
+    said: str | None = None
+
+
 class MenderAgent:
     """Reads, tries edits and submits as a trained judge thinks likely.
 
-    It remembers what was shown to it, which a path does not tell.
+    It remembers what was shown to it, which a path does not tell. Games are known by their random numbers: two bugs may
+    be reported in the same words.
 
     Args:
         weights: A file of `reflect-rl mend`.
@@ -32,23 +44,20 @@ class MenderAgent:
         torch.set_num_threads(1)
         self.sampling = sampling
         self.judge = load_judge(weights)
-        self._desks: dict[tuple[str, ...], Desk] = {}  # by the task and the commands before
-        self._said: dict[tuple[str, ...], str] = {}
+        self._games: dict[np.random.Generator, _Game] = {}
 
     def __call__(self, view: AgentInput) -> str:
         """Return the next command."""
-        done = (view.task, *(step.action for step in view.path))
-        desk = self._desk(view, done)
-        rng = view.rng if self.sampling else None
-        if done not in self._said:
-            self._said[done] = desk.command(lambda _, __, numbers: chosen(self.judge, numbers, rng))
-        return self._said[done]
+        game = self._game(view)
+        if game.said is None:
+            rng = view.rng if self.sampling else None
+            game.said = game.desk.command(lambda _, __, numbers: chosen(self.judge, numbers, rng))
+        return game.said
 
     def chances(self, view: AgentInput, reflection: str | None) -> list[float]:
         """Return how likely each listed command is to be drawn."""
         del reflection
-        done = (view.task, *(step.action for step in view.path))
-        desk = self._desk(view, done)
+        desk = self._game(view).desk
         found = dict.fromkeys(view.admissible_commands, 0.0)
         if desk.passed or desk.plan is not None or not (thought := desk.options())[0]:
             found[self(view)] = 1.0
@@ -58,18 +67,19 @@ class MenderAgent:
                     found[desk.next(option)] += chance
         return list(found.values())
 
-    def _desk(self, view: AgentInput, done: tuple[str, ...]) -> Desk:
-        """Return what was seen on the way to a view, as far as it was shown to this agent."""
-        if done not in self._desks or len(done) == 1:
+    def _game(self, view: AgentInput) -> _Game:
+        """Return the game of a view, as far as it was shown to this agent."""
+        done = tuple(step.action for step in view.path)
+        game = self._games.get(view.rng)
+        if game is None or game.done != done or not done:
             if "# Test runs left" not in view.observation:
                 raise UsageError("agent 'mender' mends code: give it NatLang/AutoExplore-Change-v0")
-            desk = self._desks.pop(done[:-1], None) or Desk(view.task, self.judge.rank)
+            goes_on = game is not None and done and game.done == done[:-1]
+            desk = game.desk if game is not None and goes_on else Desk(view.task, self.judge.rank)
             last = view.path[-1] if view.path else None
             desk.look(view.observation, view.admissible_commands, *(last or ("", "")))
-            self._desks[done] = desk
-            for past in (done, done[:-1]):
-                self._said.pop(past, None)
-        return self._desks[done]
+            game = self._games[view.rng] = _Game(desk, done)
+        return game
 
 
 def load(argument: str, sampling: bool = False) -> MenderAgent:

@@ -121,7 +121,7 @@ class Notes:
                 self._edits[path, number] = self._rank(code, number, after)
             self._understand()
         self._listing = {text: f"edit {line} {at}" for line, at, text in _LISTED.findall(head)}
-        if self._listing and self.line in known and (path, self.line) not in self._full:
+        if self._listing and (path, self.line) not in self._full:
             self._full.add((path, self.line))
             self._edits[path, self.line] = self._rank(Code(known), self.line, list(self._listing))
 
