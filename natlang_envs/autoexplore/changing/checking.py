@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from natlang_envs.autoexplore.changing.making import Row, edits_digest, read_journal, unpack
-from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
+from natlang_envs.autoexplore.changing.making import Row, edit_of, edits_digest, mask_of, read_journal, unpack
+from natlang_envs.autoexplore.changing.mutations import apply, edits
 from natlang_envs.autoexplore.changing.running import SECONDS, Runner, Subject, failing
 from natlang_envs.errors import UsageError
 
@@ -33,7 +33,7 @@ def check_listed(listed: Path, subject: Subject, count: int, cells: int, seconds
     with Runner(subject, seconds) as runner:
         for row in chance.sample(rows, min(count, len(rows))):
             text = subject.sources[row["file"]]
-            broken = apply(text, Edit(row["line"], row["start"], row["end"], row["new"], row["operator"]))
+            broken = apply(text, edit_of(row))
             made = edits(broken)
             if edits_digest(made) != row["edits_digest"]:
                 yield f"{row['id']}: other edits are listed than when it was made"
@@ -46,7 +46,7 @@ def check_listed(listed: Path, subject: Subject, count: int, cells: int, seconds
 def _cells(runner: Runner, tests: list[str], row: Row, broken: str, numbers: list[int]) -> Iterator[str]:
     file, table = row["file"], unpack(row["table"])
     whole = [{"protocol": True}]
-    if failing(runner, tests, {file: broken}, whole) != [int(row["failing"], 16)]:
+    if failing(runner, tests, {file: broken}, whole) != [mask_of(row)]:
         yield f"{row['id']}: other tests fail than when it was made"
     for number in {*numbers, row["restoring"]}:
         found = failing(runner, tests, {file: apply(broken, edits(broken)[number])}, whole)

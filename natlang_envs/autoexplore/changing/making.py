@@ -57,6 +57,16 @@ def edits_digest(listed: Sequence[Edit]) -> str:
     return hashlib.sha256(repr([tuple(each) for each in listed]).encode()).hexdigest()[:16]
 
 
+def edit_of(row: Mapping[str, Any]) -> Edit:
+    """Return the edit by which a task's row breaks its file."""
+    return Edit(*(row[name] for name in Edit._fields))
+
+
+def mask_of(row: Mapping[str, Any]) -> int:
+    """Return the tests that fail before anything is mended, as the bits of a number."""
+    return int(str(row["failing"]), 16)
+
+
 def pack(outcomes: Sequence[int]) -> dict[str, Any]:
     """Return outcomes as JSON: the different ones in hexadecimal, and the number of each edit's."""
     different = list(dict.fromkeys(outcomes))

@@ -98,6 +98,11 @@ def open_subject(
     return Subject(root, sources, tuple(tests), whole.hexdigest(), tuple(arguments), left_out)
 
 
+def files_of(tests: Iterable[str]) -> list[str]:
+    """Return the files that tests stand in, sorted."""
+    return sorted({test.partition("::")[0] for test in tests})
+
+
 class Runner:
     """Runs a copy of a repository's tests in a process of its own; a context manager.
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from natlang_envs.autoexplore.changing.making import edits_digest, read_journal, unpack
-from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
+from natlang_envs.autoexplore.changing.making import edit_of, edits_digest, read_journal, unpack
+from natlang_envs.autoexplore.changing.mutations import apply, edits
 from natlang_envs.autoexplore.changing.repositories import change_repositories
-from natlang_envs.autoexplore.changing.running import open_subject
+from natlang_envs.autoexplore.changing.running import files_of, open_subject
 from natlang_envs.autoexplore.freely.testing import LIMITS, run_tests
 from natlang_envs.errors import UsageError
 from natlang_envs.sandbox import AutoExploreSandbox
@@ -65,7 +65,7 @@ def recheck(source: Source, count: int, generator: random.Random) -> Iterator[Di
         for tests, cell in _cells(source.root, source.tasks, count, generator):
             sandbox.reset()
             sandbox.overlay.write(cell.file, cell.text.encode())
-            ends = run_tests(sandbox, (*source.arguments, *_files(tests)))
+            ends = run_tests(sandbox, (*source.arguments, *files_of(tests)))
             here = frozenset(each for each in tests if not ends.passed(each))
             if here == cell.failing:
                 yield None
@@ -78,7 +78,7 @@ def _cells(root: Path, journal: Path, count: int, generator: random.Random) -> I
     if "digest" not in head:
         raise UsageError(f"{journal} is no file of finished tasks, as natlang data mutate writes it")
     tests: list[str] = head["tests"]
-    if open_subject(root, _files(tests)).digest != head["digest"]:
+    if open_subject(root, files_of(tests)).digest != head["digest"]:
         raise UsageError(f"{root} is not the repository that the tasks of {journal} are of")
     tasks = [row for row in rows if "table" in row]
     if not tasks:
@@ -86,7 +86,7 @@ def _cells(root: Path, journal: Path, count: int, generator: random.Random) -> I
     for _ in range(count):
         row = generator.choice(tasks)
         original = (root / row["file"]).read_bytes().decode()
-        text = apply(original, Edit(*(row[each] for each in Edit._fields)))
+        text = apply(original, edit_of(row))
         listed = edits(text)
         if edits_digest(listed) != row["edits_digest"]:
             raise UsageError(f"{journal} lists other edits than this version does: make its tasks again")
@@ -94,7 +94,3 @@ def _cells(root: Path, journal: Path, count: int, generator: random.Random) -> I
         number = generator.randrange(len(listed))
         failing = frozenset(name for place, name in enumerate(tests) if outcomes[number] >> place & 1)
         yield tests, Cell(row["id"], number, row["file"], apply(text, listed[number]), failing)
-
-
-def _files(tests: list[str]) -> list[str]:
-    return sorted({each.partition("::")[0] for each in tests})

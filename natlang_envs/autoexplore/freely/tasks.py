@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from natlang_envs.autoexplore.changing.making import mask_of
 from natlang_envs.autoexplore.changing.repositories import ChangeRepository, change_repository
 from natlang_envs.autoexplore.changing.running import Subject
 from natlang_envs.autoexplore.freely.test_files import function_of, without
@@ -143,7 +144,7 @@ def read_tasks(path: Path) -> Iterator[CodeTask]:
 def task_of(row: Mapping[str, Any], head: Mapping[str, Any], repository: ChangeRepository) -> CodeTask:
     """Return the task of a line; `head` is the line of its repository."""
     tests = tuple(head["tests"])
-    failing = int(row["failing"], 16)
+    failing = mask_of(row)
     return CodeTask(
         id=row["id"],
         kind=row["kind"],

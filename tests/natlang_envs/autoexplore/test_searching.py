@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,6 +24,7 @@ from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.repository.hits import asked_words, read_list
 from natlang_envs.repository.tree import open_repository
 from natlang_envs.repository.words import stem
+from tests.support.explore_games import brute_force
 from tests.support.folders import write
 
 ID = "NatLang/AutoExplore-Search-v0"
@@ -153,32 +152,11 @@ def test_lines_are_counted_as_grep_counts_them(
     assert found.lines == int(grep.stdout)
 
 
-def brute_force(env: AutoExploreSearchEnv) -> int:
-    """Return the length of the shortest way to success, by trying every command from every state."""
-    waiting = deque([(env.snapshot(), 0)])
-    seen = set()
-    while waiting:
-        state, steps = waiting.popleft()
-        key = json.dumps([state.state, state.ended])
-        if key in seen:
-            continue
-        seen.add(key)
-        _, info = env.restore(state)
-        for command in info["admissible_commands"]:
-            *_, info = env.step(command)
-            if info["success"]:
-                return steps + 1
-            if not env.snapshot().ended and steps < 3:
-                waiting.append((env.snapshot(), steps + 1))
-            env.restore(state)
-    return 0
-
-
 @pytest.mark.parametrize("target", sorted(set(SHOP) - {"logo.png"}))
 def test_no_way_is_shorter_than_the_oracles(tmp_path: Path, target: str) -> None:
     env = shop_env(tmp_path, target=target, file_budget=60)
     env.reset(seed=0)
-    assert len(env.oracle()) == brute_force(env)
+    assert len(env.oracle()) == brute_force(env, 4)
 
 
 def test_a_file_that_no_word_lists_cannot_be_named(tmp_path: Path) -> None:

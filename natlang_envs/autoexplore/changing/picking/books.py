@@ -15,7 +15,7 @@ from typing import cast
 
 from natlang_envs.autoexplore.changing.making import FORMAT, Row
 from natlang_envs.autoexplore.changing.repositories import LISTED, change_repository
-from natlang_envs.autoexplore.changing.running import open_subject
+from natlang_envs.autoexplore.changing.running import files_of, open_subject
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.texts import MAX_QUESTION
 
@@ -79,8 +79,7 @@ class Book:
         Raises:
             UsageError: They are not those that the tasks were made of.
         """
-        roots = sorted({each.partition("::")[0] for each in self.tests})
-        subject = open_subject(root, roots, tuple(self.scanned))
+        subject = open_subject(root, files_of(self.tests), tuple(self.scanned))
         if subject.digest != self.digest:
             raise UsageError(f"the Python files of {root} are not those of {self.path.name}: make the tasks again")
         return dict(subject.sources)
@@ -129,8 +128,3 @@ def shipped_books(split: str) -> dict[str, Book]:
     """Return the books of a split of the package, by repository."""
     files = sorted(path for path in (LISTED / split).glob("*.jsonl") if not path.name.endswith(".scanned.jsonl"))
     return {book.repository: book for book in map(open_book, files)}
-
-
-def mask_of(row: Row) -> int:
-    """Return the tests that fail before anything is mended, as the bits of a number."""
-    return int(str(row["failing"]), 16)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from natlang_envs.autoexplore.changing.making import edits_digest, unpack
-from natlang_envs.autoexplore.changing.mutations import Edit, apply
-from natlang_envs.autoexplore.changing.picking.books import Book, mask_of, open_book, shipped_books
+from natlang_envs.autoexplore.changing.making import edit_of, edits_digest, mask_of, unpack
+from natlang_envs.autoexplore.changing.mutations import apply
+from natlang_envs.autoexplore.changing.picking.books import Book, open_book, shipped_books
 from natlang_envs.autoexplore.changing.picking.shelf import Shelf, shelf_of
 from natlang_envs.autoexplore.changing.picking.views import Key, Place, Source, View
 from natlang_envs.autoexplore.changing.repositories import OWN, PUBLIC
@@ -43,7 +43,7 @@ class Bench:
         self.file: str = row["file"]
         self.broken = mask_of(row)
         self.visible = (1 << len(shelf.tests)) - 1 & ~self.broken | 1 << row["shown"]
-        self._mutation = Edit(row["line"], row["start"], row["end"], row["new"], row["operator"])
+        self._mutation = edit_of(row)
         self._digest: str = row["edits_digest"]
         self._table = unpack(row["table"])
         self._source: Source | None = None
