@@ -16,10 +16,10 @@ from natlang_envs.evaluation import AgentInput, evaluate, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.prompt import PathStep
 from natlang_envs.repository.texts import FILE_BUDGET
-from reference_agent.families.autoexplore.mender.agent import MenderAgent
-from reference_agent.families.autoexplore.mender.code import Code
 from reference_agent.families.autoexplore.mender.run import Result, train_menders
 from reference_agent.families.autoexplore.mender.training import Bugs, Settings, lessons, wins
+from reference_agent.mender.agent import MenderAgent
+from reference_agent.mender.code import Code
 from tests.support.kiosk import KIOSK, TASKS, kiosk
 
 SHORT = Settings(bugs=12, rounds=1, epochs=2, passes=2, updates=3, samples=2)

@@ -13,9 +13,9 @@ from safetensors.torch import save
 
 from natlang_envs.autoexplore.changing.picking.env import Start
 from natlang_envs.files import only_process, write_whole
-from reference_agent.families.autoexplore.mender.judge import Judge, load_judge
 from reference_agent.families.autoexplore.mender.training import Bugs, Settings, imitate, learn_code, reinforce, wins
 from reference_agent.families.autoexplore.searcher.run import claim
+from reference_agent.mender.judge import MENDER, Judge
 
 IMITATION = "imitation"
 # Each begins with the imitated judge: the curriculum, and as many updates from the top folder alone.
@@ -69,9 +69,9 @@ def train_menders(
                         learn_code(judge, train, settings, rng)
                         imitate(judge, train, settings, rng, tell)
                     else:
-                        judge = load_judge(folder / f"{IMITATION}.safetensors")
+                        judge = MENDER.read(folder / f"{IMITATION}.safetensors")
                         reinforce(judge, train, BY_REWARD[stage], settings, rng, tell)
                     write_whole(weights, save(dict(judge.state_dict())))
-                games = wins(load_judge(weights), validation)
+                games = wins(MENDER.read(weights), validation)
                 found.append(Result(weights, {start: sum(won) / len(won) for start, won in games.items()}))
     return found

@@ -12,13 +12,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
 from natlang_envs.autoexplore.changing.picking.env import STARTS, AutoExploreChangeEnv, Start
 from natlang_envs.errors import UsageError
-from reference_agent.families.autoexplore.mender.code import Code, Features
-from reference_agent.families.autoexplore.mender.desk import Choose, Desk
-from reference_agent.families.autoexplore.mender.judge import Judge, chosen
-from reference_agent.families.autoexplore.mender.notes import EDIT, FOLDER, PAGE, RUN, TEXT, Option
+from natlang_envs.repository.mutations import Edit, apply, edits
+from reference_agent.mender.code import Code, Features
+from reference_agent.mender.desk import Choose, Desk
+from reference_agent.mender.judge import Judge, chosen
+from reference_agent.mender.notes import EDIT, FOLDER, PAGE, RUN, TEXT, Option
 
 _BATCH = 48
 _NEAR, _LINES = 30, 12  # so far away, and so many, are the other lines that a broken one is compared with

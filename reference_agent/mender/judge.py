@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from natlang_envs.errors import UsageError
-from reference_agent.families.autoexplore.mender.code import BUCKETS, NUMBERS, Code, Features
-from reference_agent.families.autoexplore.mender.desk import REACH, SCORE, WIDTH
-from reference_agent.families.autoexplore.mender.notes import EDIT, Ranked
+from reference_agent.judges import Kind
+from reference_agent.mender.code import BUCKETS, NUMBERS, Code, Features
+from reference_agent.mender.desk import REACH, SCORE, WIDTH
+from reference_agent.mender.notes import EDIT, Ranked
 
 _HIDDEN = 0.3  # of the contexts of an edit, in training
 
@@ -87,15 +84,4 @@ def chosen(judge: Judge, numbers: NDArray[np.float32], rng: np.random.Generator 
     return int(np.where(edits == tries, shares, -1.0).argmax())
 
 
-def load_judge(path: Path) -> Judge:
-    """Return a judge that does not learn.
-
-    Raises:
-        UsageError: There is no such file, or it holds something else.
-    """
-    judge = Judge()
-    try:
-        judge.load_state_dict(load_file(path))
-    except (OSError, SafetensorError, RuntimeError):
-        raise UsageError(f"{path} holds no mender: name a .safetensors file of `reflect-rl mend`") from None
-    return judge.eval()
+MENDER = Kind("mender", "mend", lambda _: Judge())

@@ -10,8 +10,8 @@ import torch
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
-from reference_agent.families.autoexplore.mender.desk import Desk
-from reference_agent.families.autoexplore.mender.judge import chosen, load_judge
+from reference_agent.mender.desk import Desk
+from reference_agent.mender.judge import MENDER, chosen
 
 
 @dataclass
@@ -30,7 +30,7 @@ class MenderAgent:
     be reported in the same words.
 
     Args:
-        weights: A file of `reflect-rl mend`.
+        weights: A file of `reflect-rl mend`, or what `reflect-rl publish` made of it.
         sampling: Draw each option, in place of the likeliest.
 
     Attributes:
@@ -41,9 +41,8 @@ class MenderAgent:
     """
 
     def __init__(self, weights: Path, sampling: bool = False) -> None:
-        torch.set_num_threads(1)
         self.sampling = sampling
-        self.judge = load_judge(weights)
+        self.judge = MENDER.read(weights)
         self._games: dict[np.random.Generator, _Game] = {}
 
     def __call__(self, view: AgentInput) -> str:
@@ -82,14 +81,4 @@ class MenderAgent:
         return game
 
 
-def load(argument: str, sampling: bool = False) -> MenderAgent:
-    """Return the agent of `mender:FILE`."""
-    if not argument:
-        name = "mender-sample" if sampling else "mender"
-        raise UsageError(f"agent {name} needs weights: write --agent {name}:FILE, a file of `reflect-rl mend`")
-    return MenderAgent(Path(argument), sampling)
-
-
-def load_sampling(argument: str) -> MenderAgent:
-    """Return the agent of `mender-sample:FILE`."""
-    return load(argument, sampling=True)
+load, load_sampling = MENDER.loaders(MenderAgent)

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from natlang_envs.autoexplore.changing.mutations import edits
 from natlang_envs.errors import UsageError
+from natlang_envs.repository.mutations import edits
 from natlang_envs.repository.words import pieces_of
 
 BUCKETS, IDS, NUMBERS = 4096, 22, 45  # of hashed contexts; contexts of an edit; its other numbers

@@ -10,12 +10,10 @@ from itertools import takewhile
 import numpy as np
 from numpy.typing import NDArray
 
-from natlang_envs.autoexplore.changing.picking.episode import TESTS
-from natlang_envs.autoexplore.changing.picking.views import HERE, SUBMIT, TEST
-from natlang_envs.repository.texts import EXIT, NEXT, PREVIOUS, UP
+from natlang_envs.repository.texts import EXIT, HERE, NEXT, PREVIOUS, SUBMIT, TEST, UP
 from natlang_envs.repository.words import pieces_of
-from reference_agent.families.autoexplore.mender.code import around
-from reference_agent.families.autoexplore.mender.notes import (
+from reference_agent.mender.code import around
+from reference_agent.mender.notes import (
     DEFINED,
     EDIT,
     FOLDER,
@@ -79,7 +77,7 @@ class Desk(Notes):
                 yield Option(PAGE, path, number)
         if self.start[1] and self.start[0] not in self._pages:
             yield Option(PAGE, self.start[0])
-        if self.runs == TESTS and not self.shown and self.made is None:
+        if not self.ran and not self.shown and self.made is None:
             yield Option(RUN)
 
     def _untried(self) -> Iterator[Option]:

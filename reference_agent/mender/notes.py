@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from natlang_envs.autoexplore.changing.picking.episode import TESTS
-from natlang_envs.autoexplore.changing.picking.views import HERE, TEST
-from natlang_envs.repository.texts import UP, steps_left
+from natlang_envs.repository.texts import HERE, TEST, UP, steps_left
 from natlang_envs.repository.words import content_words
-from reference_agent.families.autoexplore.mender.code import Code
+from reference_agent.mender.code import Code
 
 FOLDER, PAGE, TEXT, RUN, EDIT = range(5)  # kinds of options
 NAME = re.compile(r"[A-Za-z_]\w*")
@@ -72,8 +70,8 @@ class Notes:
         self.start: tuple[str, int] = ("", 0)
         self.plan: Option | None = None
         self.made: tuple[str, int, str] | None = None
-        self.left, self.runs, self.steps = 0, TESTS, 0
-        self.passed = False
+        self.left, self.runs, self.steps = 0, 0, 0
+        self.ran = self.passed = False
         self._listing: dict[str, str] = {}  # the commands of the edits of the open line, by what it reads then
 
     def look(self, observation: str, commands: Sequence[str], action: str, feedback: str) -> None:
@@ -82,6 +80,7 @@ class Notes:
         self.left, self.commands, self.steps = steps_left(head, "mender"), commands, self.steps + 1
         self.runs = int(head.partition("# Test runs left\n")[2].split()[0])
         if action == TEST:
+            self.ran = True
             self._tested(feedback)
             self.plan = None
         if action.startswith("cat "):
