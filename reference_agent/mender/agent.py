@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
 from reference_agent.mender.desk import Desk
 from reference_agent.mender.judge import MENDER, chosen
+from reference_agent.mender.notes import Option
 
 
 @dataclass
 class _Game:
-    """What was seen in a game up to some commands, and what was answered then."""
+    """What was seen of a task up to some commands, what was answered then, and how likely each answer was."""
 
     desk: Desk
+    task: str
     done: tuple[str, ...]
-    said: str | None = None
+    said: str = ""
+    chances: Counter[str] = field(default_factory=Counter[str])
 
 
 class MenderAgent:
@@ -47,37 +50,38 @@ class MenderAgent:
 
     def __call__(self, view: AgentInput) -> str:
         """Return the next command."""
-        game = self._game(view)
-        if game.said is None:
-            rng = view.rng if self.sampling else None
-            game.said = game.desk.command(lambda _, __, numbers: chosen(self.judge, numbers, rng))
-        return game.said
+        return self._game(view).said
 
     def chances(self, view: AgentInput, reflection: str | None) -> list[float]:
         """Return how likely each listed command is to be drawn."""
         del reflection
-        desk = self._game(view).desk
-        found = dict.fromkeys(view.admissible_commands, 0.0)
-        if desk.passed or desk.plan is not None or not (thought := desk.options())[0]:
-            found[self(view)] = 1.0
-        else:
-            with torch.no_grad():
-                for option, chance in zip(thought[0], self.judge.options(thought[1]).exp().tolist(), strict=True):
-                    found[desk.next(option)] += chance
-        return list(found.values())
+        found = self._game(view).chances
+        return [float(found[each]) for each in view.admissible_commands]
 
     def _game(self, view: AgentInput) -> _Game:
         """Return the game of a view, as far as it was shown to this agent."""
         done = tuple(step.action for step in view.path)
-        game = self._games.get(view.rng)
-        if game is None or game.done != done or not done:
-            if "# Test runs left" not in view.observation:
-                raise UsageError("agent 'mender' mends code: give it NatLang/AutoExplore-Change-v0")
-            goes_on = game is not None and done and game.done == done[:-1]
-            desk = game.desk if game is not None and goes_on else Desk(view.task, self.judge.rank)
-            last = view.path[-1] if view.path else None
-            desk.look(view.observation, view.admissible_commands, *(last or ("", "")))
-            game = self._games[view.rng] = _Game(desk, done)
+        last = self._games.get(view.rng)
+        if last is not None and (last.task, last.done) == (view.task, done):
+            return last
+        if "# Test runs left" not in view.observation:
+            raise UsageError("agent 'mender' mends code: give it NatLang/AutoExplore-Change-v0")
+        if last is None or not done or (last.task, last.done) != (view.task, done[:-1]):
+            desk = Desk(view.task, self.judge.rank)
+        else:
+            desk = last.desk
+            if last.said != done[-1]:
+                desk.plan = None
+        game = self._games[view.rng] = _Game(desk, view.task, done)
+        desk.look(view.observation, view.admissible_commands, *(view.path[-1] if view.path else ("", "")))
+
+        def choose(desk: Desk, options: list[Option], numbers: np.ndarray) -> int:
+            for option, chance in zip(options, self.judge.options(numbers).tolist(), strict=True):
+                game.chances[desk.next(option)] += np.exp(chance)
+            return chosen(self.judge, numbers, view.rng if self.sampling else None)
+
+        game.said = game.desk.command(choose)
+        game.chances = game.chances or Counter([game.said])
         return game
 
 

@@ -7,7 +7,7 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -16,24 +16,14 @@ from numpy.typing import NDArray
 
 from natlang_envs.errors import UsageError
 from natlang_envs.repository.mutations import edits
+from natlang_envs.repository.walk import shared
 from natlang_envs.repository.words import pieces_of
 
-BUCKETS, IDS, NUMBERS = 4096, 22, 45  # of hashed contexts; contexts of an edit; its other numbers
+BUCKETS, NUMBERS = 4096, 45  # of hashed contexts; numbers of an edit beside them
+SIGNS = (1.0,) * 6 + (-1.0,) * 8 + (1.0,) * 8  # of the contexts of an edit, of what it replaces, of what it makes
 _TOKEN = re.compile(r"\w+|\"[^\"]*\"|'[^']*'|[<>=!*/+\-%|&^]=|\*\*|//|->|\S")
-_KEPT = frozenset(keyword.kwlist) | {
-    *"012",
-    "self",
-    "cls",
-    "len",
-    "range",
-    "min",
-    "max",
-    "any",
-    "all",
-    "sum",
-    "int",
-    "str",
-}
+_CALLED = ("self", "cls", "len", "range", "min", "max", "any", "all", "sum", "int", "str")
+_KEPT = frozenset(keyword.kwlist).union("012", _CALLED)
 _START = re.compile(r"\s*(async def|def|class|@)")
 _EDGE = ("^", "^", "^")
 
@@ -41,17 +31,21 @@ Tokens = tuple[str, ...]
 
 
 class Features(NamedTuple):
-    """Hashed contexts, positive of what an edit makes and negative of what it replaces, and the other numbers."""
+    """The hashed contexts of edits, and their other numbers."""
 
     ids: NDArray[np.int64]
-    signs: NDArray[np.float32]
     numbers: NDArray[np.float32]
 
 
 @lru_cache(maxsize=100_000)
-def tokens_of(line: str) -> Tokens:
-    """Return the tokens of a line of Python."""
+def _tokens(line: str) -> Tokens:
     return tuple(_TOKEN.findall(line))
+
+
+@lru_cache(maxsize=100_000)
+def pieces(text: str) -> frozenset[str]:
+    """Return the words of a text, and the pieces of its names."""
+    return frozenset(pieces_of(text))
 
 
 @lru_cache(maxsize=100_000)
@@ -77,19 +71,8 @@ class Code:
 
     @cached_property
     def counts(self) -> Counter[Tokens]:
-        """How often runs of one to three tokens stand in the lines."""
-        found: Counter[Tokens] = Counter()
-        for line in self.lines.values():
-            found.update(_windows(tokens_of(line)))
-        return found
-
-    def with_line(self, number: int, text: str) -> Code:
-        """Return the same with another text of a line."""
-        made = Code({**self.lines, number: text})
-        made.counts = self.counts.copy()
-        made.counts.subtract(_windows(tokens_of(self.lines[number])))
-        made.counts.update(_windows(tokens_of(text)))
-        return made
+        """How often runs of one to three tokens occur in the lines."""
+        return Counter(window for line in self.lines.values() for window in _windows(_tokens(line)))
 
     def edited(self) -> dict[int, list[str]]:
         """Return what each line would read after each edit that can be foreseen."""
@@ -99,102 +82,80 @@ class Code:
 
     def features(self, number: int, after: Sequence[str]) -> Features:
         """Return the numbers of a line's edits."""
-        before = tokens_of(self.lines[number])
-        own = Counter(_windows(before))
-        span = around(self.lines, number)
-        near = [self.lines[each] for each in span if each != number]
-        above = Counter(token for each in span if each < number for token in tokens_of(self.lines[each]))
-        below = Counter(token for each in span if each > number for token in tokens_of(self.lines[each]))
-        words = {word for line in near if not line.strip().endswith((":", ")", "]")) for word in pieces_of(line)}
-        rows = [self._of_edit(before, tokens_of(each), own, (above, below), words) for each in after]
-        ids = np.zeros((len(rows), IDS), np.int64)
-        signs, numbers = np.zeros((len(rows), IDS), np.float32), np.zeros((len(rows), NUMBERS), np.float32)
-        for at, (hashed, told) in enumerate(rows):
-            for place, (name, sign) in enumerate(hashed):
-                ids[at, place], signs[at, place] = _bucket(name), sign
-            numbers[at] = told
-        return Features(ids, signs, numbers)
+        line = _Line(self, number)
+        rows = [line.of_edit(_tokens(each)) for each in after]
+        ids = [[_bucket(name) for name in names] for names, _ in rows]
+        numbers = np.array([told for _, told in rows], np.float32)
+        return Features(np.array(ids, np.int64).reshape(-1, len(SIGNS)), numbers.reshape(-1, NUMBERS))
 
-    def _of_edit(
-        self,
-        before: Tokens,
-        after: Tokens,
-        own: Counter[Tokens],
-        uses: tuple[Counter[str], Counter[str]],
-        words: set[str],
-    ) -> tuple[list[tuple[str, float]], list[float]]:
-        start = next(
-            (n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
-        )
-        tail = 0
-        while tail < min(len(before), len(after)) - start and before[-1 - tail] == after[-1 - tail]:
-            tail += 1
-        left, right = (*_EDGE, *before[:start])[-3:], (*before[len(before) - tail :], *_EDGE)[:3]
-        old, new = before[start : len(before) - tail], after[start : len(after) - tail]
-        rest = [*before[:start], *before[len(before) - tail :]]
-        first = before[0] if before else "^"
+
+class _Line:
+    """A line with what is around it, and the numbers of its edits."""
+
+    def __init__(self, code: Code, number: int) -> None:
+        self.before = _tokens(code.lines[number])
+        self._counts, self._own = code.counts, Counter(_windows(self.before))
+        span = around(code.lines, number)
+        above, below = range(span.start, number), range(number + 1, span.stop)
+        self._uses = [Counter(token for at in part for token in _tokens(code.lines[at])) for part in (above, below)]
+        near = (code.lines[at].strip() for part in (above, below) for at in part)
+        self._words = _pieces_of(line for line in near if not line.endswith((":", ")", "]")))
+
+    def of_edit(self, after: Tokens) -> tuple[list[str], list[float]]:
+        """Return the contexts of an edit, and its other numbers."""
+        before = self.before
+        start = shared(before, after)
+        tail = shared(before[start:][::-1], after[start:][::-1])
+        end = len(before) - tail
+        left, right = (*_EDGE, *before[:start])[-3:], (*before[end:], *_EDGE)[:3]
+        old, new = before[start:end], after[start : len(after) - tail]
+        rest = (*before[:start], *before[end:])
+        others = _pieces_of(name for name in rest if name[0].isalnum())
         swap = len(old) > 1 and sorted(old) == sorted(new)
-        kinds = "~".join(map(_kind, old)), "~".join(map(_kind, new))
-        change = f"{kinds[0][:20]}>{kinds[1][:20]}"
-        hashed = [(f"a{change}", 1.0), (f"b{change} {_kind(left[-1])}", 1.0), (f"c{change} {_kind(right[0])}", 1.0)]
-        hashed += [
-            (f"d{change} {first}", 1.0),
-            (f"e{'swap' if swap else change} {left[-1]}", 1.0),
-            (f"f{change} {right[0]}", 1.0),
-        ]
+        l1, l2, r1, r2 = (_kind(each) for each in (left[-1], left[-2], right[0], right[1]))
+        change = ">".join("~".join(map(_kind, side))[:20] for side in (old, new))
+        first = before[0] if before else "^"
+        contexts = [
+            f"a{change}", f"b{change} {l1}", f"c{change} {r1}", f"d{change} {first}",
+            f"e{'swap' if swap else change} {left[-1]}", f"f{change} {right[0]}",
+        ]  # fmt: skip
         told: list[list[float]] = []
-        for side, sign in ((old, -1.0), (new, 1.0)):
+        for side in (old, new):
             raw, kind = "~".join(side[:3]), "~".join(map(_kind, side[:3]))
-            l1, l2, r1, r2 = _kind(left[-1]), _kind(left[-2]), _kind(right[0]), _kind(right[1])
-            hashed += [
-                (f"g{raw}", sign), (f"h{l1} {raw}", sign), (f"i{raw} {r1}", sign), (f"j{l1} {kind} {r1}", sign),
-                (f"k{l2} {l1} {kind}", sign), (f"l{kind} {r1} {r2}", sign), (f"m{left[-1]} {raw}", sign),
-                (f"n{raw} {right[0]}", sign),
+            contexts += [
+                f"g{raw}", f"h{l1} {raw}", f"i{raw} {r1}", f"j{l1} {kind} {r1}", f"k{l2} {l1} {kind}",
+                f"l{kind} {r1} {r2}", f"m{left[-1]} {raw}", f"n{raw} {right[0]}",
             ]  # fmt: skip
-            told.append(self._of_side(left, side, right, rest, own, uses, words))
-        numbers = [*(b - a for a, b in zip(*told, strict=True)), *told[0], *told[1]]
-        sizes = [float(swap), float(len(new) - len(old)), math.log1p(len(before)) / 3, start / max(1, len(before))]
+            told.append(self._of_side(left, side, right, rest, others))
         less, more = "".join(old), "".join(new)
-        digit = [float(more) - float(less)] if less.isdecimal() and more.isdecimal() else [0.0]
-        return hashed, [*numbers, *sizes, *digit, float(bool(uses[0]))]
+        digits = less.isdecimal() and more.isdecimal()
+        numbers = [*(b - a for a, b in zip(*told, strict=True)), *told[0], *told[1], float(swap)]
+        numbers += [float(len(new) - len(old)), math.log1p(len(before)) / 3, start / max(1, len(before))]
+        return contexts, [*numbers, float(more) - float(less) if digits else 0.0, float(bool(self._uses[0]))]
 
-    def _of_side(
-        self,
-        left: Tokens,
-        side: Tokens,
-        right: Tokens,
-        rest: list[str],
-        own: Counter[Tokens],
-        uses: tuple[Counter[str], Counter[str]],
-        words: set[str],
-    ) -> list[float]:
+    def _of_side(self, left: Tokens, side: Tokens, right: Tokens, rest: Tokens, others: set[str]) -> list[float]:
         whole = (*left[1:], *side, *right[:2])
-        pairs, triples = [], []
-        for at in range(len(whole) - 1):
-            if 1 <= at <= len(whole) - 3:
-                pairs.append(self._seen(whole[at : at + 2], own))
-            if at + 3 <= len(whole):
-                triples.append(self._seen(whole[at : at + 3], own))
+        pairs = [self._seen(whole[at : at + 2]) for at in range(1, len(whole) - 2)]
+        triples = [self._seen(whole[at : at + 3]) for at in range(len(whole) - 2)]
         names = [each for each in side if each[0].isalnum() or each[0] == "_"]
-        of = {piece for name in names for piece in pieces_of(name.replace("_", " "))}
-        others = {piece for name in rest if name[0].isalnum() for piece in pieces_of(name.replace("_", " "))}
+        of, (above, below) = _pieces_of(names), self._uses
         return [
-            sum(pairs) / max(1, len(pairs)),
-            sum(triples) / max(1, len(triples)),
+            _mean(pairs),
+            _mean(triples),
             min(pairs, default=0.0),
-            sum(self._seen((each,), own) for each in names) / max(1, len(names)),
-            *(sum(math.log1p(part[each]) for each in names) / max(1, len(names)) for part in uses),
-            any(not uses[0][each] for each in names),
-            any(uses[0][each] + uses[1][each] == 1 for each in names),
-            any(uses[0][each] + uses[1][each] == 0 for each in names),
+            _mean([self._seen((each,)) for each in names]),
+            *(_mean([math.log1p(part[each]) for each in names]) for part in self._uses),
+            any(not above[each] for each in names),
+            any(above[each] + below[each] == 1 for each in names),
+            any(above[each] + below[each] == 0 for each in names),
             len(of & others) / max(1, len(of)),
             any(each in rest for each in names),
             bool(side) and left[-1] == "=" and left[-2] == side[0],
-            bool(of) and of <= words,
+            bool(of) and of <= self._words,
         ]
 
-    def _seen(self, window: Tokens, own: Counter[Tokens]) -> float:
-        return math.log1p(max(0, self.counts[window] - own[window]))
+    def _seen(self, window: Tokens) -> float:
+        return math.log1p(max(0, self._counts[window] - self._own[window]))
 
 
 @lru_cache(maxsize=4_096)
@@ -228,11 +189,17 @@ def around(lines: Mapping[int, str], number: int) -> range:
     return range(first, last + 1)
 
 
+def _pieces_of(texts: Iterable[str]) -> set[str]:
+    return set[str]().union(*map(pieces, texts))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / max(1, len(values))
+
+
 def _windows(tokens: Tokens) -> Iterator[Tokens]:
     whole = ("^", *tokens, "^")
-    for size in (1, 2, 3):
-        for at in range(len(whole) - size + 1):
-            yield whole[at : at + size]
+    return (whole[at : at + size] for size in (1, 2, 3) for at in range(len(whole) - size + 1))
 
 
 def _indent(line: str) -> int:

@@ -109,41 +109,33 @@ class Lesson(NamedTuple):
 def lessons(text: str, bugs: int, rng: np.random.Generator) -> Iterator[Lesson]:
     """Yield lessons made of a source as it is; each breaks another place."""
     try:
-        lines, listed = text.split("\n"), edits(text)
+        listed = edits(text)
     except UsageError:  # of another Python
         return
-    whole = Code(dict(enumerate(lines, 1)))
+    whole = Code(dict(enumerate(text.split("\n"), 1)))
     of_line: dict[int, list[Edit]] = {}
     for edit in listed:
-        of_line.setdefault(edit.line, []).append(edit)
+        begins = text.rfind("\n", 0, edit.start) + 1
+        here = edit._replace(start=edit.start - begins, end=edit.end - begins)
+        of_line.setdefault(edit.line, []).append(here)
+    every = [edit for found in of_line.values() for edit in found]
     features: dict[int, Features] = {}
-    for bug in _varied([listed[at] for at in rng.permutation(len(listed))], bugs):
-        broken = apply(text, bug)
-        begins = text.rfind("\n", 0, bug.start) + 1
-        lines_now = {**whole.lines, bug.line: broken[begins:].partition("\n")[0]}
-        moved = len(bug.new) - (bug.end - bug.start)
-        others = [lines[bug.line - 1].strip()]
+    for bug in _varied([every[at] for at in rng.permutation(len(every))], bugs):
+        line = whole.lines[bug.line]
+        broken = apply(line, bug)
+        after = [line]
         for edit in of_line[bug.line]:
             if (edit.start, edit.end) == (bug.start, bug.end):
-                after = apply(text, edit)
-            elif edit.end <= bug.start:
-                after = apply(broken, edit)
-            elif edit.start >= bug.end:
-                after = apply(broken, edit._replace(start=edit.start + moved, end=edit.end + moved))
-            else:
-                continue
-            others.append(after[begins:].partition("\n")[0].strip())
-        now = lines_now[bug.line].strip()
-        own = whole.with_line(bug.line, lines_now[bug.line]).features(
-            bug.line, [each for each in dict.fromkeys(others) if each != now]
-        )
+                after.append(apply(line, edit))
+            elif edit.end <= bug.start or edit.start >= bug.end:
+                after.append(apply(apply(line, max(edit, bug)), min(edit, bug)))
+        others = [each for each in dict.fromkeys(map(str.strip, after)) if each != broken.strip()]
+        own = Code({**whole.lines, bug.line: broken}).features(bug.line, others)
         near = [number for number in of_line if number != bug.line and abs(number - bug.line) <= _NEAR]
         some = [near[at] for at in rng.permutation(len(near))[:_LINES]]
-        for number in some:
-            if number not in features:
-                begin = text.rfind("\n", 0, of_line[number][0].start) + 1
-                after = [apply(text, edit)[begin:].partition("\n")[0].strip() for edit in of_line[number]]
-                features[number] = whole.features(number, after)
+        for number in {*some} - features.keys():
+            read = [apply(whole.lines[number], edit).strip() for edit in of_line[number]]
+            features[number] = whole.features(number, read)
         yield Lesson(own, [features[number] for number in some])
 
 
@@ -178,12 +170,11 @@ def learn_code(judge: Judge, train: Bugs, settings: Settings, rng: np.random.Gen
                 begin = end
             _step(judge, optimizer, schedule, loss / _BATCH)
     judge.eval()
-    judge.forget()
 
 
-def _joined(parts: Sequence[Features]) -> tuple[Tensor, Tensor, Tensor]:
-    ids, signs, numbers = (torch.from_numpy(np.concatenate(each)) for each in zip(*parts, strict=True))
-    return ids, signs, numbers
+def _joined(parts: Sequence[Features]) -> tuple[Tensor, Tensor]:
+    ids, numbers = (torch.from_numpy(np.concatenate(each)) for each in zip(*parts, strict=True))
+    return ids, numbers
 
 
 def _step(
