@@ -139,15 +139,16 @@ class _Line:
         triples = [self._seen(whole[at : at + 3]) for at in range(len(whole) - 2)]
         names = [each for each in side if each[0].isalnum() or each[0] == "_"]
         of, (above, below) = _pieces_of(names), self._uses
+        uses = [(above.get(each, 0), below.get(each, 0)) for each in names]
         return [
             _mean(pairs),
             _mean(triples),
             min(pairs, default=0.0),
             _mean([self._seen((each,)) for each in names]),
-            *(_mean([math.log1p(part[each]) for each in names]) for part in self._uses),
-            any(not above[each] for each in names),
-            any(above[each] + below[each] == 1 for each in names),
-            any(above[each] + below[each] == 0 for each in names),
+            *(_mean([math.log1p(use[at]) for use in uses]) for at in (0, 1)),
+            any(use[0] == 0 for use in uses),
+            any(sum(use) == 1 for use in uses),
+            any(sum(use) == 0 for use in uses),
             len(of & others) / max(1, len(of)),
             any(each in rest for each in names),
             bool(side) and left[-1] == "=" and left[-2] == side[0],
@@ -155,7 +156,8 @@ class _Line:
         ]
 
     def _seen(self, window: Tokens) -> float:
-        return math.log1p(max(0, self._counts[window] - self._own[window]))
+        count = self._counts.get(window, 0)  # a Counter takes long to say that it has none
+        return math.log1p(count - self._own.get(window, 0)) if count else 0.0
 
 
 @lru_cache(maxsize=4_096)

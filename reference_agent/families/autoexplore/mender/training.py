@@ -20,6 +20,7 @@ from reference_agent.mender.desk import Choose, Desk
 from reference_agent.mender.judge import Judge, chosen
 from reference_agent.mender.notes import EDIT, FOLDER, PAGE, RUN, TEXT, Option
 
+GAMES = 24  # tasks of an update by reward
 _BATCH = 48
 _NEAR, _LINES = 30, 12  # so far away, and so many, are the other lines that a broken one is compared with
 _SCRIPTED, _OWN = 0.7, 0.5  # games in which the teacher reads the shown test first, and steps that the judge chooses
@@ -282,7 +283,7 @@ def reinforce(
         env = train.envs[starts[update * len(starts) // updates]]
         gains: list[float] = []
         every: list[bool] = []
-        for name in (train.names[each] for each in rng.integers(len(train.names), size=_BATCH // 2)):
+        for name in (train.names[each] for each in rng.integers(len(train.names), size=GAMES)):
             games: list[tuple[int, bool]] = []
             for _ in range(settings.samples):
                 since = len(states)
