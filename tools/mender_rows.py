@@ -1,6 +1,6 @@
 """Makes the board's rows of menders: publishes them, lets them play, packs, commits and audits.
 
-python -m tools.mender_rows MENDERS --runs RUNS --commit COMMIT [STAGE]...
+python -m tools.mender_rows MENDERS --runs RUNS --commit COMMIT [--boards BOARD...] [STAGE]...
 
 MENDERS is a folder of `reflect-rl mend`. Players go to leaderboard/checkpoints, and it is they that play.
 """
@@ -16,8 +16,7 @@ from typing import Any
 from leaderboard.schema import CHECKPOINTS
 from natlang_envs.autoexplore.changing.picking.env import STARTS
 from natlang_envs.autoexplore.changing.picking.tasks import make_tasks
-from reference_agent.families.autoexplore.mender.run import BY_REWARD, IMITATION
-from reference_agent.families.autoexplore.mender.training import GAMES
+from reference_agent.families.autoexplore.mender.training import BY_REWARD, GAMES, IMITATION
 from reference_agent.judges import publish
 from reference_agent.mender.judge import MENDER
 from tools.rows import commit_and_audit, make_row
@@ -36,6 +35,7 @@ def main() -> None:
     asked.add_argument("menders", type=Path)
     asked.add_argument("stages", nargs="*", default=[IMITATION, *BY_REWARD], help="by default all")
     asked.add_argument("--runs", type=Path, required=True, help="a folder for the runs; what was played there is kept")
+    asked.add_argument("--boards", nargs="+", choices=BOARDS, default=BOARDS, help="by default all")
     asked.add_argument("--commit", required=True, help="what they were trained at")
     given = asked.parse_args()
     made: dict[Path, str] = {}
@@ -45,9 +45,10 @@ def main() -> None:
             weights, player = folder / f"{stage}.safetensors", CHECKPOINTS / f"{name}.json"
             agent = f"{publish(weights, player, (MENDER,))}:{player}"
             facts = _facts(given.menders, stage, weights, given.commit[:7])
-            for board in BOARDS:
+            for board in given.boards:
                 made[make_row(agent, board, name, facts, given.runs / board.partition("/")[0] / name)] = agent
-    commit_and_audit(made, f"menders ({', '.join(given.stages)})")
+    what = f"{', '.join(given.stages)} on {', '.join(given.boards)}"
+    commit_and_audit(made, f"menders ({what})")
 
 
 def _facts(menders: Path, stage: str, weights: Path, commit: str) -> dict[str, Any]:

@@ -241,8 +241,7 @@ def mend(
     tasks: Annotated[int | None, typer.Option(min=1, help="Tasks of each split at most, for a try in seconds.")] = None,
 ) -> None:
     """Train small judges for AutoExplore-Change: imitation, then reward by its curriculum or without; it goes on."""
-    from reference_agent.families.autoexplore.mender.run import train_menders
-    from reference_agent.families.autoexplore.mender.training import Bugs, Settings
+    from reference_agent.families.autoexplore.mender.training import Bugs, Settings, train_menders
 
     train, validation = (Bugs(tasks, split=split, dataset=dataset) for split in ("train", "validation"))
     with bars() as progress:

@@ -27,8 +27,7 @@ from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.evaluation.runs import provenance
 from natlang_envs.prompt import PathStep
 from natlang_envs.repository.texts import FILE_BUDGET
-from reference_agent.families.autoexplore.mender.run import Result, train_menders
-from reference_agent.families.autoexplore.mender.training import Bugs, Settings, lessons, wins
+from reference_agent.families.autoexplore.mender.training import Bugs, Result, Settings, lessons, train_menders, wins
 from reference_agent.mender.agent import MenderAgent
 from reference_agent.mender.code import Code
 from reference_agent.run.command import app
@@ -132,7 +131,7 @@ def test_lessons_begin_with_the_line_as_it_is() -> None:
     text = str(KIOSK["kiosk/prices.py"])
     found = list(lessons(text, 5, np.random.default_rng(0)))
     assert len(found) == 5
-    assert all(len(lesson.own.ids) > 0 for lesson in found)
+    assert all(len(lesson[0].ids) > 0 for lesson in found)
 
 
 @pytest.fixture
