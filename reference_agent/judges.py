@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import published
 
-Judge = TypeVar("Judge", bound=nn.Module)
+Judge = TypeVar("Judge", bound=nn.Module, covariant=True)
 Agent = TypeVar("Agent")
 
 
