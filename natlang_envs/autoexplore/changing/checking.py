@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from natlang_envs.autoexplore.changing.making import Row, edit_of, edits_digest, mask_of, read_journal, unpack
-from natlang_envs.autoexplore.changing.mutations import apply, edits
 from natlang_envs.autoexplore.changing.running import SECONDS, Runner, Subject, failing
 from natlang_envs.errors import UsageError
+from natlang_envs.repository.mutations import apply, edits
 
 
 def check_listed(listed: Path, subject: Subject, count: int, cells: int, seconds: float = SECONDS) -> Iterator[str]:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from natlang_envs.autoexplore.changing.issues import Private
 from natlang_envs.autoexplore.changing.making import FEWEST_FAILING, MOST_IN_A_FUNCTION
-from natlang_envs.autoexplore.changing.mutations import Edit, edits
 from natlang_envs.autoexplore.changing.places import Places
 from natlang_envs.autoexplore.changing.repositories import OWN, ChangeRepository, change_repositories
 from natlang_envs.autoexplore.changing.running import Runner, Subject, all_pass, failing
@@ -23,6 +22,7 @@ from natlang_envs.autoexplore.freely.removals import removals
 from natlang_envs.autoexplore.freely.tasks import Piece, broken, tasks_file
 from natlang_envs.autoexplore.freely.testing import LIMITS, run_tests
 from natlang_envs.files import write_whole
+from natlang_envs.repository.mutations import Edit, edits
 from natlang_envs.sandbox import AutoExploreSandbox
 
 ASKED = (

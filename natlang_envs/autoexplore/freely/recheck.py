@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from natlang_envs.autoexplore.changing.making import edit_of, edits_digest, read_journal, unpack
-from natlang_envs.autoexplore.changing.mutations import apply, edits
 from natlang_envs.autoexplore.changing.repositories import change_repositories
 from natlang_envs.autoexplore.changing.running import files_of, open_subject
 from natlang_envs.autoexplore.freely.testing import LIMITS, run_tests
 from natlang_envs.errors import UsageError
+from natlang_envs.repository.mutations import apply, edits
 from natlang_envs.sandbox import AutoExploreSandbox
 
 

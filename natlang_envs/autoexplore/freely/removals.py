@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import cast
 
-from natlang_envs.autoexplore.changing.mutations import Edit
+from natlang_envs.repository.mutations import Edit
 
 BODY = "body"
 OPERATORS = ("statement", "guard", "branch", BODY)
