@@ -37,7 +37,7 @@ def make_command(
     work.mkdir(parents=True, exist_ok=True)
     for each in _chosen(names):
         journal = work / f"{each.name}.jsonl"
-        for row in make(each.open(), journal, each.count, seconds=each.seconds, pythons=pythons or ()):
+        for row in make(each.open(), journal, each.count, more=each.more, seconds=each.seconds, pythons=pythons or ()):
             if "scanned" in row:
                 typer.echo(f"{each.name}: {row['scanned']} is scanned")
             for what, why in row.get("left_out", {}).items():

@@ -241,6 +241,15 @@ def test_a_journal_of_something_else_is_refused(shop: Subject, journal: Path, tm
         list(make(shop, tmp_path / "new.jsonl", 0))
 
 
+def test_more_tasks_are_those_of_fewer_and_others_beside_them(shop: Subject, journal: Path, tmp_path: Path) -> None:
+    more = [row for row in make(shop, tmp_path / "tasks.jsonl", 8, more=True, seconds=0.5) if "issue" in row]
+    fewer = [row for row in make(shop, tmp_path / "fewer.jsonl", 8, seconds=0.5) if "issue" in row]
+    assert len(more) > len(fewer)
+    assert [row for row in more if row in fewer] == fewer
+    with pytest.raises(UsageError, match="of another repository, count or version"):
+        list(make(shop, journal, COUNT, more=True))
+
+
 def test_a_file_of_tasks_is_made_from_a_journal_and_checked(shop: Subject, journal: Path, tmp_path: Path) -> None:
     listed = tmp_path / "train" / "shop.jsonl"
     made = [row for row in rows_of(journal) if "issue" in row]
