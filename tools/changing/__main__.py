@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import resource
 from collections import Counter
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from natlang_envs.autoexplore.changing.checking import check_listed
+from natlang_envs.autoexplore.changing.checking import Source, in_forks, recheck
 from natlang_envs.autoexplore.changing.listing import write_book
 from natlang_envs.autoexplore.changing.making import make, read_journal, sharpness, unpack
 from natlang_envs.autoexplore.changing.repositories import (
@@ -18,6 +19,7 @@ from natlang_envs.autoexplore.changing.repositories import (
     change_repositories,
     change_repository,
 )
+from natlang_envs.autoexplore.changing.running import Runner
 from natlang_envs.autoexplore.freely.making import write_tasks
 from natlang_envs.cli.support import run_app
 from natlang_envs.errors import UsageError
@@ -62,15 +64,16 @@ def free_command(names: Names = None, work: Work = Path("runs/changing-free")) -
 @app.command("check")
 def check_command(
     names: Names = None,
-    tasks: Annotated[int, typer.Option("--tasks", min=1, help="How many of each repository.")] = 5,
-    cells: Annotated[int, typer.Option("--cells", min=0, help="How many edits of each.")] = 10,
+    count: Annotated[int, typer.Option("--change", min=1, help="How many edits of each repository.")] = 50,
 ) -> None:
-    """Run tasks again, with everything imported anew, and compare their outcomes."""
+    """Run edits of tasks again, with everything imported anew, and compare their outcomes."""
     faults = 0
     for each in _chosen(names):
-        for fault in check_listed(each.listed, each.open(), tasks, cells, each.seconds):
-            faults += 1
-            typer.echo(f"{each.name}/{fault}")
+        source = Source(each.folder, each.listed)
+        with Runner(each.open(), each.seconds) as runner:
+            for fault in filter(None, recheck(source, count, random.Random(0), in_forks(runner))):
+                faults += 1
+                typer.echo(f"{each.name}: {fault}")
     if faults:
         raise UsageError(f"{faults} outcomes differ: make the tasks again")
     typer.echo("as listed")

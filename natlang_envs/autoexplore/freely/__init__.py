@@ -18,5 +18,4 @@ words          words of added code that a person has to look at
 testing        runs tests in the sandbox
 referee        the script that does so there
 lab            pytest, pinned and compiled
-recheck        edits of listed tasks, run again in the sandbox
 """
