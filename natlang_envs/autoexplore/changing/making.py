@@ -25,6 +25,7 @@ from natlang_envs.autoexplore.changing.running import SECONDS, Runner, Subject, 
 from natlang_envs.autoexplore.changing.tables import Scan, scan, tabulate
 from natlang_envs.autoexplore.changing.usable import usable
 from natlang_envs.errors import UsageError
+from natlang_envs.files import json_line
 
 FORMAT = 1  # of finished tasks
 JOURNAL = 4
@@ -369,5 +370,5 @@ def read_journal(journal: Path) -> list[Row]:
 
 def _write(journal: Path, row: Row) -> Row:
     with journal.open("ab") as file:
-        file.write(json.dumps(row, separators=(",", ":")).encode() + b"\n")
+        file.write(json_line(row))
     return row

@@ -22,7 +22,7 @@ from natlang_envs.autoexplore.changing.running import Runner, Subject, all_pass,
 from natlang_envs.autoexplore.freely.removals import removals
 from natlang_envs.autoexplore.freely.tasks import Piece, broken, tasks_file
 from natlang_envs.autoexplore.freely.testing import LIMITS, run_tests
-from natlang_envs.files import write_whole
+from natlang_envs.files import json_line, write_whole
 from natlang_envs.sandbox import AutoExploreSandbox
 
 ASKED = (
@@ -175,8 +175,7 @@ def write_tasks(repository: ChangeRepository, work: Path) -> int:
         or json.loads(done.read_text(encoding="utf-8").partition("\n")[0])["digest"] != repository.open().digest
     ):
         rows = make(repository, WANTED[repository.split])
-        lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
-        write_whole(done, "".join(lines).encode())
+        write_whole(done, b"".join(map(json_line, rows)))
     parts = [
         work / f"{each.name}.jsonl"
         for each in change_repositories().values()
