@@ -20,12 +20,14 @@ from natlang_envs.autoexplore.changing.repositories import (
     change_repository,
 )
 from natlang_envs.autoexplore.changing.running import Runner
-from natlang_envs.autoexplore.freely.making import write_tasks
+from natlang_envs.autoexplore.freely.making import differing, write_tasks
+from natlang_envs.autoexplore.freely.tasks import code_tasks
 from natlang_envs.cli.support import run_app
 from natlang_envs.errors import UsageError
 
 app = typer.Typer(help="Make the change tasks that are shipped, and check them.", pretty_exceptions_enable=False)
 Names = Annotated[list[str] | None, typer.Argument(help="Names of repositories; all without any.")]
+Pythons = Annotated[list[str] | None, typer.Option("--python", help="Other interpreters to check with.")]
 Work = Annotated[Path, typer.Option("--work", help="The folder of the journals; making goes on with those there.")]
 
 
@@ -33,7 +35,7 @@ Work = Annotated[Path, typer.Option("--work", help="The folder of the journals; 
 def make_command(
     names: Names = None,
     work: Work = Path("runs/changing"),
-    pythons: Annotated[list[str] | None, typer.Option("--python", help="Other interpreters to check with.")] = None,
+    pythons: Pythons = None,
 ) -> None:
     """Make the tasks of repositories from their pinned sources: the same bytes each time."""
     work.mkdir(parents=True, exist_ok=True)
@@ -53,12 +55,26 @@ def make_command(
 
 
 @app.command("free")
-def free_command(names: Names = None, work: Work = Path("runs/changing-free")) -> None:
+def free_command(names: Names = None, work: Work = Path("runs/changing-free"), pythons: Pythons = None) -> None:
     """Make the code tasks of AutoExplore-ChangeFree from our own services, which needs the lab."""
     work.mkdir(parents=True, exist_ok=True)
     for each in _chosen(names):
         if each.kind == OWN:
-            typer.echo(f"{each.name}: {write_tasks(each, work)} tasks")
+            typer.echo(f"{each.name}: {write_tasks(each, work, pythons or ())} tasks")
+
+
+@app.command("check-free")
+def check_free_command(pythons: Annotated[list[str], typer.Argument(help="Interpreters, with pytest.")]) -> None:
+    """Run the code tasks of AutoExplore-ChangeFree under other interpreters, and compare what fails."""
+    faults = 0
+    for each in _chosen(None):
+        tasks = [task for task in code_tasks(each.split).values() if task.repository.name == each.name]
+        for python in pythons if tasks else ():
+            found = list(differing(tasks, each, python))
+            faults += len(found)
+            typer.echo(f"{each.name}, {python}: {len(tasks)} tasks, {', '.join(found) or 'none'} differ")
+    if faults:
+        raise UsageError(f"{faults} tasks differ: make them again with --python")
 
 
 @app.command("check")

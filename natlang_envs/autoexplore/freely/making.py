@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -21,7 +22,7 @@ from natlang_envs.autoexplore.changing.mutations import Edit, edits
 from natlang_envs.autoexplore.changing.places import Places
 from natlang_envs.autoexplore.changing.repositories import OWN, ChangeRepository, change_repositories
 from natlang_envs.autoexplore.changing.running import Runner, Subject, all_pass, failing
-from natlang_envs.autoexplore.freely.tasks import Piece, broken, tasks_file
+from natlang_envs.autoexplore.freely.tasks import CodeTask, Piece, broken, tasks_file
 from natlang_envs.autoexplore.freely.testing import LIMITS, run_tests
 from natlang_envs.files import json_line, write_whole
 from natlang_envs.sandbox import AutoExploreSandbox
@@ -67,21 +68,26 @@ def order(subject: Subject, pieces: Iterable[Piece]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def make(repository: ChangeRepository, wanted: Mapping[str, int]) -> Iterator[Row]:
+def make(repository: ChangeRepository, wanted: Mapping[str, int], pythons: Sequence[str] = ()) -> Iterator[Row]:
     """Make tasks: first the line of the repository, then a line for each.
 
     Args:
         repository: The repository.
         wanted: How many tasks of each kind.
+        pythons: Other interpreters under which a task must be the same; they need pytest.
 
     Raises:
         UsageError: Its tests do not pass as they are, the lab is not here, or nothing isolates on this machine.
     """
     subject = repository.open()
-    with Runner(subject, repository.seconds) as runner, Runner(subject, repository.seconds, messages=True) as telling:
+    with ExitStack() as stack:
+        runner, telling = (
+            stack.enter_context(Runner(subject, repository.seconds, messages=each)) for each in (False, True)
+        )
+        others = [stack.enter_context(Runner(subject, repository.seconds, each)) for each in pythons]
         tests = all_pass(runner)
         yield {"repository": repository.name, "digest": subject.digest, "tests": tests}
-        maker = _Maker(repository.name, subject, (runner, telling), tests)
+        maker = _Maker(repository.name, subject, (runner, telling), tests, others)
         functions: Counter[tuple[str, str]] = Counter()
         lines: set[tuple[str, int]] = set()
         for kind, count in wanted.items():
@@ -102,9 +108,17 @@ def make(repository: ChangeRepository, wanted: Mapping[str, int]) -> Iterator[Ro
 
 
 class _Maker:
-    def __init__(self, name: str, subject: Subject, runners: tuple[Runner, Runner], tests: Sequence[str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        subject: Subject,
+        runners: tuple[Runner, Runner],
+        tests: Sequence[str],
+        others: Sequence[Runner],
+    ) -> None:
         self._name, self._subject, self._tests = name, subject, tests
         self._runner, self._telling = runners
+        self._others = others
         self._private = Private(subject.sources)
         self._places = {file: Places(text) for file, text in subject.sources.items()}
 
@@ -140,9 +154,10 @@ class _Maker:
         once = self._failing(pieces)[0]
         if once.bit_count() not in range(FEWEST_FAILING, len(self._tests)):
             return None
-        if set(self._failing(pieces, _RUNS)) != {once}:
-            return None
         texts = broken(self._subject.sources, pieces)
+        elsewhere = [failing(each, self._tests, texts)[0] for each in self._others]
+        if {*self._failing(pieces, _RUNS), *elsewhere} != {once}:
+            return None
         with AutoExploreSandbox(self._subject.root, limits=LIMITS) as sandbox:
             for file, text in texts.items():
                 sandbox.overlay.write(file, text.encode())
@@ -171,17 +186,27 @@ class _Maker:
         return failing(self._runner, self._tests, broken(self._subject.sources, pieces), jobs)
 
 
-def write_tasks(repository: ChangeRepository, work: Path) -> int:
+def differing(tasks: Iterable[CodeTask], repository: ChangeRepository, python: str) -> Iterator[str]:
+    """Yield the ids of a repository's tasks of which other tests fail under another interpreter, which needs pytest."""
+    with Runner(repository.open(), repository.seconds, python) as runner:
+        for task in tasks:
+            texts = broken(runner.subject.sources, task.pieces)
+            (outcome,) = failing(runner, task.tests, texts, [{"protocol": True}])
+            if {test for place, test in enumerate(task.tests) if outcome >> place & 1} != task.failing:
+                yield task.id
+
+
+def write_tasks(repository: ChangeRepository, work: Path, pythons: Sequence[str] = ()) -> int:
     """Make a repository's tasks, unless the folder `work` has them from this version of its sources; return how many.
 
-    Where all of its split's are there, they become the file of the split.
+    Where all of its split's are there, they become the file of the split. `pythons` are those of `make`.
     """
     done = work / f"{repository.name}.jsonl"
     if (
         not done.exists()
         or json.loads(done.read_text(encoding="utf-8").partition("\n")[0])["digest"] != repository.open().digest
     ):
-        rows = make(repository, WANTED[repository.split])
+        rows = make(repository, WANTED[repository.split], pythons)
         write_whole(done, b"".join(map(json_line, rows)))
     parts = [
         work / f"{each.name}.jsonl"
