@@ -192,7 +192,7 @@ def differing(tasks: Iterable[CodeTask], repository: ChangeRepository, python: s
         for task in tasks:
             texts = broken(runner.subject.sources, task.pieces)
             (outcome,) = failing(runner, task.tests, texts, [{"protocol": True}])
-            if {test for place, test in enumerate(task.tests) if outcome >> place & 1} != task.failing:
+            if frozenset(test for place, test in enumerate(task.tests) if outcome >> place & 1) != task.failing:
                 yield task.id
 
 
