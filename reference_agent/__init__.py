@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from reference_agent.rollout import Episode, play, success_rate
     from reference_agent.run.config import CollectConfig, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
     from reference_agent.run.stages import load_model
+    from reference_agent.run.together import Learned, Players
     from reference_agent.sft import fine_tune_policy, fine_tune_reflector
     from reference_agent.teachers.base import Lesson, Moment, Teacher
 
@@ -56,13 +57,24 @@ _NAMES = {
     "rollout": "Episode play success_rate",
     "run.config": "CollectConfig ModelConfig PolicySFTConfig RLConfig SFTConfig",
     "run.stages": "load_model",
+    "run.together": "Learned Players",
     "sft": "fine_tune_policy fine_tune_reflector",
     "teachers.base": "Lesson Moment Teacher",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = ["CollectConfig", "Episode", "Example", "LanguageModel", "Lesson", "ModelConfig", "Moment"]
-__all__ += ["PolicySFTConfig", "RLConfig", "Reflector", "SFTConfig", "Stage", "Stopped", "Teacher", "WritingPolicy"]
+__all__ = ["CollectConfig", "Episode", "Example", "LanguageModel", "Learned", "Lesson", "ModelConfig", "Moment"]
+__all__ += [
+    "Players",
+    "PolicySFTConfig",
+    "RLConfig",
+    "Reflector",
+    "SFTConfig",
+    "Stage",
+    "Stopped",
+    "Teacher",
+    "WritingPolicy",
+]
 __all__ += ["collect", "fine_tune_policy", "fine_tune_reflector", "load_model", "play", "reinforce", "success_rate"]
 
 

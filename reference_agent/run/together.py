@@ -1,0 +1,226 @@
+"""Both players with all that they are asked with, bound together: history, head, chat template, and so on."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation import evaluate
+from natlang_envs.evaluation.agents import AgentInput, Decision
+from natlang_envs.evaluation.runs import Run
+from natlang_envs.files import whole_folder, write_whole
+from reference_agent import collection, rlft, rollout, sft
+from reference_agent.collection import Example
+from reference_agent.curriculum import Environment, Stage
+from reference_agent.models.backbone import disk_errors
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.models.saycan import with_head
+from reference_agent.players import Reflector
+from reference_agent.rollout import Episode
+from reference_agent.run.agent import PlayersAgent
+from reference_agent.run.config import CollectConfig, Config, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
+from reference_agent.run.config_file import dump_config
+from reference_agent.run.stages import CONFIG, load_model, load_player, load_reflector, read_config
+from reference_agent.teachers.base import Teacher
+from reference_agent.tiny.making import tiny_folder
+
+PAGE = "README.md"
+_PAGE = Path(__file__).parents[1] / "data" / "players.md"
+
+
+class Learned(NamedTuple):
+    """What the policy has learned by imitation, on at most 64 of its examples.
+
+    Attributes:
+        accuracy: How often its likeliest command is the teacher's.
+        chance: How often a drawn command is, or the most frequent one, whichever is right more often.
+        without: `accuracy` where no reflection is shown: near it, the policy does not read the reflection.
+    """
+
+    accuracy: float
+    chance: float
+    without: float | None
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        said = f"the policy chooses as the teacher {self.accuracy:.0%} of the time, chance {self.chance:.0%}"
+        if self.without is None:
+            return said
+        deaf = self.accuracy - self.without < 0.05
+        told = ": it has not learned to read the reflection" * deaf
+        return f"{said}, without the reflection {self.without:.0%}{told}"
+
+
+class Players:
+    """A policy and its reflector; what they are asked with is said once, in `of`.
+
+    Attributes:
+        policy: The policy.
+        reflector: The reflector; None where the policy plays alone.
+        config: What they are asked with: `history`, `head`, `reflection_tokens`, `reflections` and `model`.
+    """
+
+    def __init__(self, policy: LanguageModel, reflector: Reflector | None, config: Config) -> None:
+        self.policy, self.reflector, self.config = policy, reflector, config
+
+    @classmethod
+    def of(
+        cls,
+        model: str | LanguageModel = "tiny",
+        settings: ModelConfig = ModelConfig(),  # noqa: B008 - immutable
+        *,
+        reflect: bool = True,
+        history: int = 1,
+        head: Literal["labels", "saycan", "text"] = "labels",
+        reflection_tokens: int = 48,
+        reflections: Literal["greedy", "sampled"] = "greedy",
+        seed: int = 0,
+    ) -> Players:
+        """Return two players that have learned nothing yet, on weights of their own.
+
+        Args:
+            model: What both start from: a name for `load_model`, or a model, which they leave as it is.
+            settings: Precision, device, chat template; with `lora_rank` both are adapters on one base.
+            reflect: Whether there is a reflector.
+            history: Number of the path's steps that p(s) shows.
+            head: How the policy chooses.
+            reflection_tokens: The most tokens of a reflection.
+            reflections: Whether they are the likeliest, or sampled at temperature 1.
+            seed: Draws new adapters.
+
+        Raises:
+            UsageError: There is no such model, or a setting cannot be or has no effect on it.
+        """
+        if isinstance(model, str):
+            base = load_model(model, replace(settings, lora_rank=0, lora_alpha=16, lora_targets="all-linear"))
+            settings = replace(settings, name=str(Path(model).resolve()) if Path(model).is_dir() else model)
+        elif settings != ModelConfig():
+            raise UsageError(
+                "settings are for a model that is loaded here: give its name or folder in place of the model"
+            )
+        else:
+            base, settings = model, ModelConfig(chat=model.chat)
+        both = "adapters" if settings.lora_rank and reflect else "two"
+        config = Config(
+            history=history,
+            reflect=reflect,
+            players=both,
+            head=head,
+            reflection_tokens=reflection_tokens,
+            reflections=reflections,
+            model=settings,
+        )
+
+        def player(name: str) -> LanguageModel:
+            return base.with_adapter(name, settings, seed=seed) if settings.lora_rank else base.copy()
+
+        policy, reflector = with_head(player("policy"), config), None
+        if reflect:
+            reflector = Reflector(player("reflector"), reflection_tokens, False, reflections == "sampled")
+        return cls(policy, reflector, config)
+
+    @classmethod
+    def load(cls, folder: Path | str) -> Players:
+        """Return the players of a folder that `save` or `reflect-rl train` wrote.
+
+        Raises:
+            UsageError: It holds none, or is damaged.
+        """
+        config = read_config(Path(folder))
+        policy = load_player(config, Path(folder), "policy")
+        return cls(policy, load_reflector(config, Path(folder), policy), config)
+
+    def save(self, folder: Path | str) -> None:
+        """Write the players whole or not at all, in folders that transformers and peft load; `README.md` says how.
+
+        `natlang evaluate --agent players:FOLDER` plays them, and `reflect-rl publish` makes them small.
+
+        Raises:
+            UsageError: There is something in the folder already.
+        """
+        folder = Path(folder)
+        if folder.exists():
+            raise UsageError(f"{folder} is there already: choose another folder")
+        with whole_folder(folder, keep=True) as unfinished, disk_errors():
+            write_whole(unfinished / CONFIG, dump_config(self.config).encode())
+            write_whole(unfinished / PAGE, _PAGE.read_bytes())
+            for name, player in self._models.items():
+                (unfinished / name).mkdir()
+                player.save(unfinished / name)
+            if self.config.model.is_tiny and self.config.model.lora_rank:
+                shutil.copytree(tiny_folder(), unfinished / "base")
+
+    @property
+    def _models(self) -> dict[str, LanguageModel]:
+        reflector = self.reflector.model if self.reflector else None
+        return {"policy": self.policy, **({"reflector": reflector} if isinstance(reflector, LanguageModel) else {})}
+
+    # Algorithm 1.
+
+    def collect(
+        self,
+        env: Environment | Stage,
+        teacher: Teacher | str = "oracle",
+        settings: CollectConfig = CollectConfig(),  # noqa: B008 - immutable
+        **options: Any,
+    ) -> list[Example]:
+        """Let a teacher play, and return the data set D; `options` and errors are those of `collect`."""
+        return collection.collect(env, teacher, settings, history=self.config.history, reader=self.policy, **options)
+
+    def fine_tune(
+        self,
+        examples: Sequence[Example],
+        reflector: SFTConfig = SFTConfig(),  # noqa: B008 - immutable
+        policy: PolicySFTConfig = PolicySFTConfig(),  # noqa: B008 - immutable
+        *,
+        seed: int = 0,
+        report: Callable[[str, int, float], None] = lambda *_: None,
+    ) -> Learned | None:
+        """Teach both players by imitation (lines 21 and 22), and return what the policy has learned; None if it writes.
+
+        `report` is called with the player, the step and the loss. Errors are those of `fine_tune_reflector`.
+        """
+        reflect = self.reflector is not None
+        if self.reflector:
+            model = self._models["reflector"]
+            sft.fine_tune_reflector(model, examples, reflector, seed, lambda *told: report("reflector", *told))
+            self.reflector.cache.clear()
+        sft.fine_tune_policy(self.policy, examples, policy, seed, lambda *told: report("policy", *told), None, reflect)
+        if self.config.head == "text":
+            return None
+        accuracy, chance, _ = sft.choice_accuracy(self.policy, examples, reflect)
+        without = sft.choice_accuracy(self.policy, examples, False)[0] if reflect else None
+        return Learned(accuracy, chance, without)
+
+    def reinforce(
+        self,
+        stages: Stage | Sequence[Stage],
+        settings: RLConfig = RLConfig(),  # noqa: B008 - immutable
+        **options: Any,
+    ) -> list[rlft.Row]:
+        """Let the policy learn from its own games (lines 23 to 35); `options` and errors are those of `reinforce`."""
+        return rlft.reinforce(self.policy, self.reflector, stages, settings, history=self.config.history, **options)
+
+    # Play.
+
+    def play(self, env: Environment | Stage, **options: Any) -> list[Episode]:
+        """Play without learning; `options` and errors are those of `play`."""
+        return rollout.play(env, self.policy, self.reflector, history=self.config.history, **options)
+
+    def agent(self, sampling: bool = False) -> PlayersAgent:
+        """Return them as an agent for evaluation, greedy or at temperature 1."""
+        return PlayersAgent(self.policy, self.reflector, self.config.history, sampling)
+
+    def act(self, view: AgentInput) -> Decision:
+        """Return a decision, the likeliest."""
+        (decision,) = self.agent().act([view])
+        return decision
+
+    def evaluate(self, protocol: str, sampling: bool = False, **options: Any) -> Run:
+        """Play a protocol, and return the run; `options`, such as `out`, and errors are those of `evaluate`."""
+        run, _ = evaluate(self.agent(sampling), protocol, **{"name": "players", **options})
+        return run
