@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from natlang_envs.autoexplore.changing.making import edit_of, edits_digest, mask_of, read_journal, unpack
-from natlang_envs.autoexplore.changing.mutations import apply, edits
 from natlang_envs.autoexplore.changing.repositories import change_repositories
 from natlang_envs.autoexplore.changing.running import Runner, failing, files_of, open_subject
 from natlang_envs.errors import UsageError
+from natlang_envs.repository.mutations import apply, edits
 
 NOTHING = -1  # the number of a cell in which nothing is mended
 DRAWN = 4  # cells beside that one and the restoring edit's

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from natlang_envs.autoexplore.changing.issues import Private
-from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits, restoring
 from natlang_envs.autoexplore.changing.places import Places
 from natlang_envs.autoexplore.changing.running import SECONDS, Runner, Subject, outcome_of
 from natlang_envs.autoexplore.changing.tables import Scan, scan, tabulate
 from natlang_envs.autoexplore.changing.usable import usable
 from natlang_envs.errors import UsageError
 from natlang_envs.files import json_line
+from natlang_envs.repository.mutations import Edit, apply, edits, restoring
 
 FORMAT = 1  # of finished tasks
 JOURNAL = 4

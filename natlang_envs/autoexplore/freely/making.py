@@ -18,13 +18,13 @@ from typing import Any, NamedTuple, cast
 
 from natlang_envs.autoexplore.changing.issues import Private
 from natlang_envs.autoexplore.changing.making import FEWEST_FAILING, MOST_IN_A_FUNCTION
-from natlang_envs.autoexplore.changing.mutations import Edit, edits
 from natlang_envs.autoexplore.changing.places import Places
 from natlang_envs.autoexplore.changing.repositories import OWN, ChangeRepository, change_repositories
 from natlang_envs.autoexplore.changing.running import Runner, Subject, all_pass, failing
 from natlang_envs.autoexplore.freely.tasks import CodeTask, Piece, broken, tasks_file
 from natlang_envs.autoexplore.freely.testing import LIMITS, run_tests
 from natlang_envs.files import json_line, write_whole
+from natlang_envs.repository.mutations import Edit, edits
 from natlang_envs.sandbox import AutoExploreSandbox
 
 ASKED = (

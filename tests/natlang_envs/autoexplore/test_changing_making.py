@@ -18,12 +18,12 @@ from natlang_envs import UsageError
 from natlang_envs.autoexplore.changing.checking import NOTHING, Difference, Source, in_forks, recheck
 from natlang_envs.autoexplore.changing.listing import write_book
 from natlang_envs.autoexplore.changing.making import make, pack, sharpness, unpack
-from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
 from natlang_envs.autoexplore.changing.places import Places
 from natlang_envs.autoexplore.changing.repositories import change_repositories, change_repository, pinned_for_changes
 from natlang_envs.autoexplore.changing.running import Runner, Subject, all_pass, failing, open_subject
 from natlang_envs.autoexplore.changing.tables import scan, tabulate
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
+from natlang_envs.repository.mutations import Edit, apply, edits
 from tests.support.folders import write
 
 SERVICES = Path(natlang_envs.__file__).parent / "autoexplore" / "changing" / "services"

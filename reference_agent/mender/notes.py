@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from natlang_envs.autoexplore.changing.picking.episode import TESTS
-from natlang_envs.autoexplore.changing.picking.views import HERE, TEST
-from natlang_envs.repository.texts import UP, steps_left
+from natlang_envs.repository.texts import HERE, TEST, UP, steps_left
 from natlang_envs.repository.words import content_words
-from reference_agent.families.autoexplore.mender.code import Code
+from reference_agent.mender.code import Code
 
 FOLDER, PAGE, TEXT, RUN, EDIT = range(5)  # kinds of options
 NAME = re.compile(r"[A-Za-z_]\w*")
@@ -50,9 +48,9 @@ class Notes:
 
     def __init__(self, task: str, rank: Rank) -> None:
         self._rank = rank
-        self.issue = task.partition(": ")[2]
-        self._words = set(content_words(self.issue))
-        self._raw = set(re.findall(r"\w+", self.issue))
+        self._issue = task.partition(": ")[2]
+        self._words = set(content_words(self._issue))
+        self._raw = raw_of(self._issue)
         self._folders: dict[str, list[str]] = {}
         self._at: dict[str, int] = {}  # on which page of its folder a file stands
         self._texts: dict[str, list[str]] = {}  # what `cat` showed; the last is empty when there is no more
@@ -72,16 +70,21 @@ class Notes:
         self.start: tuple[str, int] = ("", 0)
         self.plan: Option | None = None
         self.made: tuple[str, int, str] | None = None
-        self.left, self.runs, self.steps = 0, TESTS, 0
-        self.passed = False
+        self.left = self.runs = 0
+        self.ran = self.passed = False
         self._listing: dict[str, str] = {}  # the commands of the edits of the open line, by what it reads then
 
     def look(self, observation: str, commands: Sequence[str], action: str, feedback: str) -> None:
         """Take in what is seen after an action, `""` at the start."""
         head = observation.partition("\n# Last result\n")[0]
-        self.left, self.commands, self.steps = steps_left(head, "mender"), commands, self.steps + 1
+        self.left, self.commands = steps_left(head, "mender"), commands
         self.runs = int(head.partition("# Test runs left\n")[2].split()[0])
+        if action.startswith("edit "):
+            self.made = (self.path, self.line, feedback.partition("\n")[2])
+            self.plan = Option(EDIT, *self.made)
+            self._tried.setdefault(self.made[:2], []).append((self.made[2], 0.0))
         if action == TEST:
+            self.ran = True
             self._tested(feedback)
             self.plan = None
         if action.startswith("cat "):
@@ -92,27 +95,26 @@ class Notes:
             self._list(head)
         else:
             self._open(head, place)
-        if self.plan and (
-            self.plan.path in self._folders or (self.plan.path, self.plan.number or self.page) in self._seen
-        ):
-            self.plan = self.plan if self.plan.kind in (TEXT, EDIT) else None
+        if not action:
+            self.start = (self.path, self.line)
+        if self.plan and self.plan.kind in (FOLDER, PAGE):
+            path, page = self.plan.path, self.plan.number or self.page
+            self.plan = None if path in self._folders or (path, page) in self._seen else self.plan
 
     def _open(self, head: str, place: re.Match[str]) -> None:
-        made = _MADE.search(head)
         path = self.path = place["file"] or place["of"].partition(", page")[0]
         self.folder, known = path.rpartition("/")[0], self._lines.setdefault(path, {})
         self.page, self.line = int(place["page"] or 0), int(place["line"] or 0)
-        if not self.start[0] and self.steps == 1:
-            self.start = (path, self.line)
         if place["file"]:
             self._pages[path] = int(place["pages"])
-        fresh = not self.line and (path, self.page) not in self._seen
+        made = _MADE.search(head)
+        changed = int(made[1]) if made and made[2] == path else 0
         for number, text in _NUMBERED.findall(head):
-            if not (made and int(made[1]) == int(number) and made[2] == path):
+            if int(number) != changed:
                 known.setdefault(int(number), text)
             if self.page:
                 self._page_of[path, int(number)] = self.page
-        if fresh:
+        if not self.line and (path, self.page) not in self._seen:
             self._seen.add((path, self.page))
             code = Code(known)
             foretold = code.edited()
@@ -151,33 +153,32 @@ class Notes:
         self.passed = feedback.startswith("All ")
         if not self.shown and failed:
             named = self._pattern()
-            likely = (each for each in failed if named and named.search(each.rpartition("::")[2]))
+            likely = (each for each in failed if named and re.search(named, each.rpartition("::")[2], re.I))
             self.shown = next(likely, failed[0] if len(failed) == 1 else "")
             self._understand()
         if self.made is not None:
             told = 3.0 if self.shown not in failed else 1.0 if len(failed) == 1 else 2.0
             self._tried[self.made[:2]][-1] = (self.made[2], told)
 
-    def _pattern(self) -> re.Pattern[str] | None:
-        sentence = re.split(r"\. | \(", self.issue)[0].strip(" .").replace(" ", "_")
-        words = [re.escape(each) for each in sentence.split("…")]
-        return re.compile(r"test_?" + r"\w*".join(words) + r"\b", re.I) if len(sentence.strip("…_")) > _LONG else None
+    def _pattern(self) -> str:
+        """Return a pattern of the shown test's name, or nothing."""
+        if self.shown:
+            return re.escape(self.shown.rpartition("::")[2].partition("[")[0]) + r"\b"
+        sentence = re.split(r"\. | \(", self._issue)[0].strip(" .").replace(" ", "_")
+        words = r"\w*".join(map(re.escape, sentence.split("…")))
+        return rf"test_?{words}\b" if len(sentence.strip("…_")) > _LONG else ""
 
     def _understand(self) -> None:
         """Find the shown test in what was read, and the functions that it reaches."""
         self._static.clear()
-        name = (
-            re.compile(re.escape(self.shown.rpartition("::")[2].partition("[")[0]) + r"\b")
-            if self.shown
-            else self._pattern()
-        )
+        name = self._pattern()
         every = "\n".join("".join(parts) for parts in self._texts.values())
-        found = re.search(rf"def {name.pattern}", every, re.I) if name else None
+        found = re.search(f"def {name}", every, re.I) if name else None
         self.body = set(NAME.findall(_BEHIND.split(every[found.end() :], maxsplit=1)[0])) if found else set()
         self._imports.clear()
         for module, names in _IMPORT.findall(every):
             self._imports.setdefault(module, set()).update(NAME.findall(names))
-        bodies = {**dict(_bodies(every.split("\n")))} if self.body else {}
+        bodies = _bodies(every.split("\n")) if self.body else {}
         for known in self._lines.values():
             bodies.update(_bodies([known[number] for number in sorted(known)]))
         self._reached = dict.fromkeys(self.body, 1.0)
@@ -193,14 +194,17 @@ def names_of(text: str) -> frozenset[str]:
     return frozenset(NAME.findall(text))
 
 
-def _bodies(lines: Sequence[str]) -> Iterator[tuple[str, set[str]]]:
-    """Yield functions, and the names in the lines behind each."""
-    name, names = "", set[str]()
+@lru_cache(maxsize=100_000)
+def raw_of(text: str) -> frozenset[str]:
+    """Return the names and numbers in a line."""
+    return frozenset(re.findall(r"\w+", text))
+
+
+def _bodies(lines: Sequence[str]) -> dict[str, set[str]]:
+    """Return functions, with the names in the lines of each."""
+    found, names = dict[str, set[str]](), set[str]()
     for line in lines:
-        if found := DEFINED.match(line):
-            if name:
-                yield name, names
-            name, names = found[1], set()
+        if start := DEFINED.match(line):
+            names = found[start[1]] = set()
         names |= names_of(line)
-    if name:
-        yield name, names
+    return found

@@ -20,8 +20,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from natlang_envs.autoexplore.changing.names import COMPREHENSIONS, FUNCTIONS, arguments_of, fields, stored
 from natlang_envs.errors import UsageError
+from natlang_envs.repository.scopes import COMPREHENSIONS, FUNCTIONS, arguments_of, fields, stored
 
 PER_LINE = 40
 PER_NAME = 6  # at most so many other names in place of one

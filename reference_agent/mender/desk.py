@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
-from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from natlang_envs.autoexplore.changing.picking.episode import TESTS
-from natlang_envs.autoexplore.changing.picking.views import HERE, SUBMIT, TEST
-from natlang_envs.repository.texts import EXIT, NEXT, PREVIOUS, UP
-from natlang_envs.repository.words import pieces_of
-from reference_agent.families.autoexplore.mender.code import around
-from reference_agent.families.autoexplore.mender.notes import (
-    DEFINED,
-    EDIT,
-    FOLDER,
-    PAGE,
-    RUN,
-    TEXT,
-    Notes,
-    Option,
-    names_of,
-)
+from natlang_envs.repository.texts import EXIT, HERE, NEXT, PREVIOUS, SUBMIT, TEST, UP
+from natlang_envs.repository.walk import shared
+from reference_agent.mender.code import around, pieces
+from reference_agent.mender.notes import DEFINED, EDIT, FOLDER, PAGE, RUN, TEXT, Notes, Option, names_of, raw_of
 
 WIDTH, REACH, SCORE = 37, 14, 34  # numbers of an option; the places of two of an edit's
 _MOST = 64  # edits among which is chosen
@@ -79,7 +64,7 @@ class Desk(Notes):
                 yield Option(PAGE, path, number)
         if self.start[1] and self.start[0] not in self._pages:
             yield Option(PAGE, self.start[0])
-        if self.runs == TESTS and not self.shown and self.made is None:
+        if not self.ran and not self.shown and self.made is None:
             yield Option(RUN)
 
     def _untried(self) -> Iterator[Option]:
@@ -101,7 +86,7 @@ class Desk(Notes):
 
     def _of_place(self, option: Option) -> list[float]:
         path = option.path
-        words = _pieces(path)
+        words = pieces(path)
         name = path.rpartition("/")[2].partition(".")[0]
         shown = self.shown.partition("::")[0]
         known = self._imports.get(name, set[str]())
@@ -117,15 +102,10 @@ class Desk(Notes):
     def _of_edit(self, option: Option) -> list[float]:
         key = (option.path, option.number)
         *static, function = self._of_line(option)
-        old, after = _raw(self._lines[option.path][option.number]), _raw(option.text)
+        old, after = raw_of(self._lines[option.path][option.number]), raw_of(option.text)
         tried = self._tried.get(key, ())
-        near = [
-            told
-            for (path, line), each in self._tried.items()
-            if path == option.path
-            for _, told in each
-            if self._function(path, line)[1] == function
-        ]
+        tries = (each for at, each in self._tried.items() if (at[0], self._function(*at)[1]) == (option.path, function))
+        near = [told for each in tries for _, told in each]
         return [
             *static, float(bool((after - old) & self._raw)), float(bool((old - after) & self._raw)),
             len(tried) / 3, max((told for _, told in tried), default=0.0) / 3,
@@ -134,15 +114,12 @@ class Desk(Notes):
         ]  # fmt: skip
 
     def _function(self, path: str, line: int) -> tuple[str, float]:
+        """Return the function or class that begins last before a line, and where."""
         known = self._lines[path]
-        depth = 999
-        for number in range(line, 0, -1):
-            text = known.get(number)
-            if text is None:
-                break
-            if text.strip() and (found := DEFINED.match(text)) and len(text) - len(text.lstrip()) < depth:
-                return found[1], float(number)
-        return "", 0.0
+        while line in known and not DEFINED.match(known[line]):
+            line -= 1
+        found = DEFINED.match(known.get(line, ""))
+        return (found[1], float(line)) if found else ("", 0.0)
 
     def _of_line(self, option: Option) -> list[float]:
         """Return what tells of a line, whatever is edited, and last where its function begins."""
@@ -153,11 +130,11 @@ class Desk(Notes):
         name, first = self._function(path, line)
         chunk = [known[each] for each in around(known, line)] if name else [known[line]]
         module = path.rpartition("/")[2].removesuffix(".py")
-        names, raw = names_of(known[line]), _raw(known[line]) & self._raw
-        words = frozenset[str]().union(*map(_pieces, chunk))
+        names, raw = names_of(known[line]), raw_of(known[line]) & self._raw
+        words = frozenset[str]().union(*map(pieces, chunk))
         found = self._static[key] = [
             self._reached.get(name, 0.0), float(name in self.body), self._match(words),
-            self._match(_pieces(known[line])), self._match(_pieces(name)),
+            self._match(pieces(known[line])), self._match(pieces(name)),
             float(module in self.body or module in self.shown), len(names & self.body) / max(1, len(names)),
             float((path, line) == self.start), float(path == self.start[0]),
             float(any(each.isdigit() for each in raw)), float(not name), float(first),
@@ -167,31 +144,20 @@ class Desk(Notes):
 
     def _way(self, option: Option) -> int:
         """Return how many commands come before the last one of an option."""
-        if option.kind == RUN:
+        kind, path, number, _ = option
+        if kind == RUN or (kind, path, number) == (EDIT, self.path, self.line):
             return 0
-        if option.kind == EDIT and (option.path, option.number) == (self.path, self.line):
-            return 0
-        steps = int(self.line > 0)
-        if option.kind in (PAGE, EDIT) and option.path == self.path:
-            page = self._page_of.get((self.path, self.line), 0) if self.line else self.page
-            wanted = option.number if option.kind == PAGE else self._page_of.get((option.path, option.number), 0)
-            if option.kind == PAGE:
-                return steps if option.number else 0
-            return steps + 1 + (page != wanted)
+        steps, at = int(self.line > 0), self._page_of.get((path, number), 0)
+        if kind in (PAGE, EDIT) and path == self.path:
+            here = self._page_of.get((path, self.line), 0) if self.line else self.page
+            return steps + 1 + (here != at) if kind == EDIT else steps if number else 0
         steps += self.path != ""
-        goal = option.path.rpartition("/")[0]
-        if option.kind == FOLDER and f"{self.folder}/".startswith(f"{option.path}/" if option.path else ""):
-            goal = option.path
-            steps -= 1
-        here, there = self.folder.split("/") if self.folder else [], goal.split("/") if goal else []
-        common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(here, there, strict=False)))
-        steps += len(here) + len(there) - 2 * common
-        if option.kind == EDIT:
-            return steps + 2 + (self._page_of.get((option.path, option.number), 1) > 1)
-        return steps + (option.kind == PAGE and option.number > 1)
+        here, there = (each.split("/") if each else [] for each in (self.folder, _end(option)))
+        steps += len(here) + len(there) - 2 * shared(here, there)
+        return steps + (-1 if kind == FOLDER else 2 + (at > 1) if kind == EDIT else kind == PAGE and number > 1)
 
     def command(self, choose: Choose) -> str:
-        """Return the next command, and note what it begins; without a plan, `choose` says which option is taken."""
+        """Return the next command; without a plan, `choose` says which option is taken."""
         if self.passed:
             return SUBMIT
         if self.plan is None:
@@ -199,47 +165,36 @@ class Desk(Notes):
             if not options:
                 return SUBMIT if SUBMIT in self.commands else EXIT
             self.plan = options[choose(self, options, numbers)]
-        option = self.plan
-        command = self.next(option)
-        if command not in self.commands or command in (TEST, SUBMIT):
-            self.plan = None
-        if command.startswith("edit "):
-            text = next(text for text, each in self._listing.items() if each == command)
-            self.made = (option.path, option.number, text)
-            self.plan = option._replace(text=text)
-            self._tried.setdefault(self.made[:2], []).append((text, 0.0))
-        return command if command in self.commands else EXIT
+        return self.next(self.plan)
 
     def next(self, option: Option) -> str:
         """Return the next command on the way to an option; an edit that was made is tested, or submitted."""
-        if option.kind == EDIT and self.made == (option.path, option.number, option.text):
+        found = self._next(option)
+        return found if found in self.commands else EXIT
+
+    def _next(self, option: Option) -> str:
+        kind, path, number, _ = option
+        if kind == EDIT and self.made == option[1:]:
             return TEST if self.runs and self.left > 1 else SUBMIT
-        if option.kind == RUN:
+        if kind == RUN:
             return TEST
-        name = option.path.rpartition("/")[2]
-        if self.path and self.path == option.path:
+        name = path.rpartition("/")[2]
+        if self.path and self.path == path:
             if self.line:
-                if self.line != option.number or option.kind != EDIT:
-                    return f"open {name}"
-                return self._edit(option)
-            page = option.number if option.kind == PAGE else self._page_of.get((option.path, option.number), self.page)
+                return self._edit(option) if (kind, number) == (EDIT, self.line) else f"open {name}"
+            page = number if kind == PAGE else self._page_of.get((path, number), self.page)
             if page == self.page:
-                return f"line {option.number}"
+                return f"line {number}"
             listed = [int(each[5:]) for each in self.commands if each.startswith("page ")]
             return f"page {min(listed, key=lambda each: abs(each - page))}"
         if self.path:
             return f"open {self.path.rpartition('/')[2]}" if self.line else HERE
-        goal = option.path.rpartition("/")[0]
-        if option.kind == FOLDER and f"{self.folder}/".startswith(f"{option.path}/" if option.path else ""):
+        inside, goal = f"{self.folder}/" if self.folder else "", f"{_end(option)}/"
+        if not goal.startswith(inside):
             return UP
-        if self.folder == goal:
-            verb = {FOLDER: "cd", TEXT: "cat"}.get(option.kind, "open")
-            command = f"{verb} {name}"
-        elif f"{goal}/".startswith(f"{self.folder}/" if self.folder else ""):
-            command = f"cd {goal.removeprefix(self.folder).strip('/').partition('/')[0]}"
-        else:
-            return UP
-        turned = NEXT if self._at.get(option.path, 1) > self.leaf else PREVIOUS
+        below = goal[len(inside) :].partition("/")[0]
+        command = f"cd {below}" if below else f"{'cat' if kind == TEXT else 'open'} {name}"
+        turned = NEXT if self._at.get(f"{inside}{below or name}", 1) > self.leaf else PREVIOUS
         return command if command in self.commands else turned
 
     def _edit(self, option: Option) -> str:
@@ -249,11 +204,6 @@ class Desk(Notes):
         return next((self._listing[each] for each in wanted if each in self._listing), EXIT)
 
 
-@lru_cache(maxsize=100_000)
-def _pieces(text: str) -> frozenset[str]:
-    return frozenset(pieces_of(text.replace("_", " ").replace("/", " ")))
-
-
-@lru_cache(maxsize=100_000)
-def _raw(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", text))
+def _end(option: Option) -> str:
+    """Return the folder that an option leads to."""
+    return option.path if option.kind == FOLDER else option.path.rpartition("/")[0]

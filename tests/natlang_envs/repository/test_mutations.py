@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import natlang_envs
 from natlang_envs import UsageError
-from natlang_envs.autoexplore.changing import mutations
-from natlang_envs.autoexplore.changing.mutations import OPERATORS, PER_LINE, Edit, apply, edits, restoring
+from natlang_envs.repository import mutations
+from natlang_envs.repository.mutations import OPERATORS, PER_LINE, Edit, apply, edits, restoring
 
 SERVICES = Path(natlang_envs.__file__).parent / "autoexplore" / "changing" / "services"
 FILES = sorted(SERVICES.rglob("*.py"))

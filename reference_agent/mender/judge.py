@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from natlang_envs.errors import UsageError
-from reference_agent.families.autoexplore.mender.code import BUCKETS, NUMBERS, Code, Features
-from reference_agent.families.autoexplore.mender.desk import REACH, SCORE, WIDTH
-from reference_agent.families.autoexplore.mender.notes import EDIT, Ranked
+from reference_agent.judges import Kind
+from reference_agent.mender.code import BUCKETS, NUMBERS, SIGNS, Code
+from reference_agent.mender.desk import REACH, SCORE, WIDTH
+from reference_agent.mender.notes import EDIT, Ranked
 
 _HIDDEN = 0.3  # of the contexts of an edit, in training
 
@@ -27,41 +24,33 @@ class Judge(nn.Module):
         super().__init__()
         self.contexts = nn.EmbeddingBag(BUCKETS, 1, mode="sum")
         nn.init.zeros_(self.contexts.weight)
+        normal = nn.BatchNorm1d(NUMBERS, affine=False)
         self.code = nn.Sequential(
-            nn.BatchNorm1d(NUMBERS, affine=False),
-            nn.Linear(NUMBERS, width),
-            nn.GELU(),
-            nn.Dropout(0.1),
-            nn.Linear(width, 1),
-        )
+            normal, nn.Linear(NUMBERS, width), nn.GELU(), nn.Dropout(0.1), nn.Linear(width, 1)
+        )  # fmt: skip
         self.next = nn.Sequential(nn.Linear(WIDTH, width), nn.GELU(), nn.Linear(width, 1))
         self.plain = nn.Linear(WIDTH, 1)  # begins with what code looks like, and what the shown test reaches
         nn.init.zeros_(self.plain.weight)
         with torch.no_grad():
             self.plain.weight[0, SCORE], self.plain.weight[0, REACH] = 4.0, 3.0
-        self._known: dict[tuple[str, ...], Ranked] = {}
+        self._ranked: dict[tuple[str, ...], Ranked] = {}
 
-    def edits(self, ids: Tensor, signs: Tensor, numbers: Tensor) -> Tensor:
+    def edits(self, ids: Tensor, numbers: Tensor) -> Tensor:
         """Return the scores of edits; in training, some contexts are hidden."""
+        signs = torch.tensor(SIGNS).expand(ids.shape)
         if self.training:
             signs = signs * (torch.rand_like(signs) > _HIDDEN) / (1 - _HIDDEN)
-        return (self.contexts(ids, per_sample_weights=signs) + self.code(numbers))[:, 0]
+        return (self.contexts(ids, per_sample_weights=signs.contiguous()) + self.code(numbers))[:, 0]
 
     @torch.no_grad()
     def rank(self, code: Code, number: int, after: Sequence[str]) -> Ranked:
-        """Return what a line would read after each edit, the likeliest first, and their scores."""
+        """Return what a line would read after each edit, the most usual first, and their scores; they are kept."""
         key = (code.text, str(number), *after)
-        found = self._known.get(key)
-        if found is None:
-            features: Features = code.features(number, after)
-            scores = self.edits(*map(torch.from_numpy, features)).numpy()
-            order: list[int] = (-scores).argsort(kind="stable").tolist()
-            found = self._known[key] = ([after[at] for at in order], [float(scores[at]) for at in order])
-        return found
-
-    def forget(self) -> None:
-        """Forget the ranks of edits, which change with the weights."""
-        self._known.clear()
+        if key not in self._ranked:
+            scores = self.edits(*map(torch.from_numpy, code.features(number, after)))
+            order: list[int] = scores.argsort(descending=True, stable=True).tolist()
+            self._ranked[key] = ([after[at] for at in order], scores[order].tolist())
+        return self._ranked[key]
 
     def options(self, numbers: NDArray[np.float32]) -> Tensor:
         """Return the logarithms of the chances of options."""
@@ -87,15 +76,4 @@ def chosen(judge: Judge, numbers: NDArray[np.float32], rng: np.random.Generator 
     return int(np.where(edits == tries, shares, -1.0).argmax())
 
 
-def load_judge(path: Path) -> Judge:
-    """Return a judge that does not learn.
-
-    Raises:
-        UsageError: There is no such file, or it holds something else.
-    """
-    judge = Judge()
-    try:
-        judge.load_state_dict(load_file(path))
-    except (OSError, SafetensorError, RuntimeError):
-        raise UsageError(f"{path} holds no mender: name a .safetensors file of `reflect-rl mend`") from None
-    return judge.eval()
+MENDER = Kind("mender", "mend", lambda _: Judge())
