@@ -13,10 +13,12 @@ from natlang_envs.autoexplore.changing.making import MORE_IN_A_FUNCTION, MORE_OF
 from natlang_envs.autoexplore.changing.picking.books import shipped_books
 from natlang_envs.autoexplore.changing.picking.env import AutoExploreChangeEnv
 from natlang_envs.autoexplore.changing.picking.tasks import Bench, ChangeTasks, kinds_of_task, make_tasks
+from natlang_envs.autoexplore.changing.repositories import LISTED
 from natlang_envs.making import make_env
 from natlang_envs.repository.texts import FILE_BUDGET
 
 IDS = [entry.id for entry in natlang_envs.ENVIRONMENTS if "Change" in entry.id and "Free" not in entry.id]
+EACH = ("train", "validation", "test")
 EVERY = 7  # task is looked at; all in a few releases
 
 
@@ -34,7 +36,17 @@ def test_a_bug_is_mended_by_the_edit_that_takes_it_back_and_noticed_by_a_hidden_
         assert (bench.broken & ~bench.visible).bit_count() >= 1
 
 
-@pytest.mark.parametrize("split", ["train", "validation", "test"])
+def test_there_are_many_tasks_in_few_bytes() -> None:
+    count = {split: sum(len(book.tasks) for book in shipped_books(split).values()) for split in EACH}
+    own = sum(len(book.tasks) for book in shipped_books("test").values() if book.kind == "own")
+    assert count["train"] >= 450
+    assert count["validation"] >= 100
+    assert count["test"] >= 200
+    assert own >= 100
+    assert sum(path.stat().st_size for path in LISTED.rglob("*.jsonl")) < 10_000_000
+
+
+@pytest.mark.parametrize("split", EACH)
 def test_few_tasks_of_a_repository_are_alike(split: str) -> None:
     few, percent = (MORE_IN_A_FUNCTION, MORE_OF_AN_OPERATOR) if split == "train" else (3, 15)
     for book in shipped_books(split).values():
