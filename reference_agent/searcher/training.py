@@ -13,6 +13,7 @@ from reference_agent.searcher.judge import MOST, NAME, READ, SEARCH, Judge, Opti
 from reference_agent.searcher.walking import WalkGames, WalkQuestions
 
 _BATCH = 64  # questions
+_DOUBT = 0.003  # what doubt about the kind of step is worth, where a game won is worth 1
 
 AnyQuestions = Questions | WalkQuestions
 AnyGames = Games | WalkGames
@@ -30,8 +31,6 @@ class Settings(NamedTuple):
         samples: Games of a question in an update; each is compared with the others.
         imitation_rate: Learning rate, at its peak.
         reward_rate: Learning rate at the start; it falls to 0.
-        step_cost: What a step costs, where a game won is worth 1.
-        entropy: What doubt about the kind of step is worth.
         negatives: Whether imitation also meets what the judge itself chooses, wrong files and folders included.
     """
 
@@ -40,8 +39,6 @@ class Settings(NamedTuple):
     samples: int = 4
     imitation_rate: float = 3e-3
     reward_rate: float = 1e-3
-    step_cost: float = 0.0
-    entropy: float = 0.003
     negatives: bool = True
 
 
@@ -128,7 +125,7 @@ def _imitation(judge: Judge, games: AnyGames, negatives: bool, generator: torch.
     return torch.stack(losses).sum(0).mean()
 
 
-def _by_reward(judge: Judge, games: AnyGames, settings: Settings, generator: torch.Generator) -> Tensor:
+def _by_reward(judge: Judge, games: AnyGames, samples: int, generator: torch.Generator) -> Tensor:
     """Return the loss of games that the judge plays itself: each is compared with the others of its question (RLOO)."""
     said, doubt = torch.zeros(len(games.over)), torch.zeros(len(games.over))
     for _ in range(MOST):
@@ -140,10 +137,9 @@ def _by_reward(judge: Judge, games: AnyGames, settings: Settings, generator: tor
         said = said + _chance(options, kind, item).masked_fill(games.over, 0)
         doubt = doubt - (options.kind.exp() * options.kind.clamp_min(-50)).sum(1).masked_fill(games.over, 0)
         games.act(kind, item)
-    reward = games.won.float() - settings.step_cost * (MOST - games.left)
-    groups = reward.reshape(-1, settings.samples)
-    others = (groups.sum(1, keepdim=True) - groups) / (settings.samples - 1)
-    return -((groups - others).reshape(-1) * said).mean() - settings.entropy * doubt.mean()
+    groups = games.won.float().reshape(-1, samples)
+    others = (groups.sum(1, keepdim=True) - groups) / (samples - 1)
+    return -((groups - others).reshape(-1) * said).mean() - _DOUBT * doubt.mean()
 
 
 def imitate(
@@ -175,7 +171,7 @@ def reinforce(
     def update(_: int) -> Tensor:
         judge.eval()
         rows = torch.randint(len(train.hard), (_BATCH,), generator=generator).repeat_interleave(settings.samples)
-        return _by_reward(judge, train.games(rows), settings, generator)
+        return _by_reward(judge, train.games(rows), settings.samples, generator)
 
     _learn(judge, optimizer, schedule, settings.updates, update, validation, report, choosing=True)
 
