@@ -169,15 +169,14 @@ def most_of(values: Tensor) -> Tensor:
     return values / values.amax(1, keepdim=True).clamp_min(1e-6)
 
 
+def drawn(chances: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Return an item of each row: the likeliest, or with a generator a drawn one."""
+    if generator is None:
+        return chances.argmax(-1)
+    return torch.multinomial(chances.exp() + 1e-30, 1, generator=generator)[:, 0]
+
+
 def draw(options: Options, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
     """Return a kind of step and its item for each game: the likeliest, or with a generator drawn ones."""
-
-    def one(chances: Tensor) -> Tensor:
-        return (
-            chances.argmax(-1)
-            if generator is None
-            else torch.multinomial(chances.exp() + 1e-30, 1, generator=generator)[:, 0]
-        )
-
-    kind = one(options.kind)
-    return kind, torch.stack([one(chances) for chances in options.items], 1).gather(1, kind[:, None])[:, 0]
+    kind = drawn(options.kind, generator)
+    return kind, torch.stack([drawn(each, generator) for each in options.items], 1).gather(1, kind[:, None])[:, 0]

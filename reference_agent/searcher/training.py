@@ -9,16 +9,14 @@ import torch
 from torch import Tensor
 
 from reference_agent.searcher.games import Games, Questions
-from reference_agent.searcher.judge import MOST, NAME, READ, SEARCH, Judge, Options, draw
-from reference_agent.searcher.walking import WalkGames, WalkQuestions
+from reference_agent.searcher.judge import MOST, NAME, READ, SEARCH, Judge, Options, draw, drawn
+from reference_agent.searcher.walking import Marks, WalkGames, WalkQuestions
 
 _BATCH = 64  # questions
 _DOUBT = 0.003  # what doubt about the kind of step is worth, where a game won is worth 1
 
 AnyQuestions = Questions | WalkQuestions
 AnyGames = Games | WalkGames
-Marks = tuple[Tensor, Tensor, Tensor]
-Taught = tuple[Tensor, Marks]
 Report = Callable[[int, int, float], None]
 
 
@@ -79,11 +77,7 @@ def _loss(chances: Tensor, right: Tensor) -> Tensor:
     return torch.where(right.any(-1), -found, torch.zeros_like(found))
 
 
-def _drawn(chances: Tensor, generator: torch.Generator) -> Tensor:
-    return torch.multinomial(chances.detach().exp() + 1e-30, 1, generator=generator)[:, 0]
-
-
-def demonstrated(taught: Taught, may: Marks) -> tuple[Tensor, Tensor]:
+def demonstrated(taught: tuple[Tensor, Marks], may: Marks) -> tuple[Tensor, Tensor]:
     """Return the steps of the teacher: the right page or word, the right file, and its name once it is read."""
     kind, right = taught
     kind = torch.where((kind == READ) & ~(right[READ] & may[READ]).any(1), NAME, kind)
@@ -117,7 +111,7 @@ def _imitation(judge: Judge, games: AnyGames, negatives: bool, generator: torch.
         else:
             step, item = demonstrated((kind, right), options.may)
             if negatives:
-                item = torch.where(kind == SEARCH, item, _drawn(options.items[READ], generator))
+                item = torch.where(kind == SEARCH, item, drawn(options.items[READ].detach(), generator))
             else:
                 kind = step
         losses.append(loss.masked_fill(games.over, 0))
