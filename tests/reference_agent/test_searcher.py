@@ -94,9 +94,10 @@ class Game:
     """A game of an environment, step by step, with random numbers of its own."""
 
     def __init__(self, env: NatLangEnv, task_id: str | None = None) -> None:
-        self.env, self.path, self.over = env, [], False
+        self.env, self.over = env, False
+        self.path: list[PathStep] = []
         self._rng = np.random.default_rng(0)
-        self._observation, self.info = env.reset(options=task_id and {"task_id": task_id})
+        self._observation, self.info = env.reset(options={"task_id": task_id} if task_id else None)
 
     def step(self, agent: SearcherAgent) -> None:
         listed = self.info["admissible_commands"]
@@ -170,12 +171,16 @@ def test_words_of_paths_hint_at_words_that_such_files_have_more_often(tmp_path: 
 
 
 def test_games_of_one_question_in_two_repositories_are_kept_apart(walker: list[Result], tmp_path: Path) -> None:
-    def begun(name: str, files: dict[str, str]) -> Game:
+    def begun(name: str, files: dict[str, bytes | str]) -> Game:
         repository = str(write(tmp_path / name, files))
         return Game(AutoExploreEnv(repository=repository, question="Which sails of boats?", target=next(iter(files))))
 
-    folders = [{"boats/deep/sail.txt": "Sails of boats."}, {"boats/other/oar.txt": "Oars."}, {"boats/sails.md": ""}]
-    alone = []
+    folders: list[dict[str, bytes | str]] = [
+        {"boats/deep/sail.txt": "Sails of boats."},
+        {"boats/other/oar.txt": "Oars."},
+        {"boats/sails.md": ""},
+    ]
+    alone: list[Game] = []
     for number, files in enumerate(folders):
         alone.append(begun(f"alone{number}", files))
         agent = load_searcher(walker[0])
