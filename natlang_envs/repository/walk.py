@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -75,24 +75,30 @@ class Seen(NamedTuple):
 
 
 class Memory:
-    """The commands of places that were shown: a player is told the path, which does not say what was listed."""
+    """The commands of places that were shown: a player is told the path, which does not say what was listed.
+
+    Games are known by what is theirs alone, such as their random numbers: two may have the same question.
+    """
 
     def __init__(self) -> None:
-        self._listed: dict[tuple[str, ...], tuple[str, ...]] = {}  # by the question and the commands before
+        self._games: dict[Hashable, dict[tuple[str, ...], tuple[str, ...]]] = {}  # by the commands before
 
-    def see(self, question: str, path: Sequence[PathStep], commands: tuple[str, ...]) -> Seen:
+    def see(self, game: Hashable, path: Sequence[PathStep], commands: tuple[str, ...]) -> Seen:
         """Return what was seen on a path, with what is listed now."""
-        self._listed[(question, *(step.action for step in path))] = commands
+        listed = self._games.setdefault(game, {})
+        if not path:  # it begins
+            listed.clear()
+        listed[tuple(step.action for step in path)] = commands
         seen = Seen(Walk(), {}, {})
-        before = (question,)
+        before: tuple[str, ...] = ()
         for step in (None, *path):
             if step is not None:
                 before = (*before, step.action)
                 seen.walk.follow(step.action)
                 if step.action.startswith("cat "):
                     seen.texts[path_of(seen.walk.here.folder, step.action[4:])] = step.feedback
-            if before in self._listed:
-                seen.listed[seen.walk.here] = self._listed[before]
+            if before in listed:
+                seen.listed[seen.walk.here] = listed[before]
         return seen
 
 

@@ -86,7 +86,7 @@ class LikelihoodAgent:
     def _search(self, view: AgentInput) -> Search:
         """Return what is known: the path, and what was listed to this agent on its way."""
         question = read_question(view.task)
-        walk, listed, texts = self._memory.see(question, view.path, view.admissible_commands)
+        walk, listed, texts = self._memory.see(view.rng, view.path, view.admissible_commands)
         things: dict[tuple[str, ...], list[Thing]] = {}
         for place, commands in sorted(listed.items()):  # folders before what is in them
             for thing in _things(place, commands):

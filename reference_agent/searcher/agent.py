@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from natlang_envs.errors import UsageError
@@ -17,14 +18,16 @@ from reference_agent.searcher.games import Games, stack
 from reference_agent.searcher.judge import Options, draw
 from reference_agent.searcher.walking import SEARCHER, WalkGames, WalkQuestions, map_of
 
-Ways = tuple[list[list[str]], ...]  # the commands of each list or file, for each kind of step
+Steps = tuple[list[list[str]], ...]  # the commands of each list or file, for each kind of step
+Ways = dict[tuple[str, ...], list[str]]
 
 
 class SearcherAgent:
     """Looks, reads and names as a trained judge thinks likely: by searches, or on a walk through folders.
 
     To read or name a file that is not listed now, it first goes where it was, or searches again for a word that listed
-    it. On a walk it remembers what was listed to it, which a path does not tell.
+    it. On a walk it remembers what was listed to it, which a path does not tell. Games are known by their random
+    numbers: two may have the same question.
 
     Args:
         weights: A file of `reflect-rl search`, or what `reflect-rl publish` made of it.
@@ -41,39 +44,41 @@ class SearcherAgent:
         self.sampling = sampling
         self.judge = SEARCHER.read(weights)
         self._memory = Memory()
-        self._begun: dict[tuple[str, ...], list[str]] = {}  # what is left of a way, by the question and what was done
+        self._begun: dict[np.random.Generator, Ways] = {}  # what is left of ways, by the game and what was done
 
     def __call__(self, view: AgentInput) -> str:
         """Return the next command."""
-        done = (view.task, *(step.action for step in view.path))
-        way = self._begun.get(done)
+        if not view.path:  # a game begins
+            self._begun[view.rng] = {}
+        done, begun = tuple(step.action for step in view.path), self._begun.setdefault(view.rng, {})
+        way = begun.get(done)
         if way is None:
-            options, ways = self._think(view)
+            options, steps = self._think(view)
             if options is None:
                 return EXIT
             drawn = torch.Generator().manual_seed(int(view.rng.integers(1 << 31))) if self.sampling else None
             kind, item = (int(each) for each in draw(options, drawn))
-            way = ways[kind][item]
+            way = steps[kind][item]
         if way[1:]:
-            self._begun[(*done, way[0])] = way[1:]
+            begun[(*done, way[0])] = way[1:]
         return way[0]
 
     def chances(self, view: AgentInput, reflection: str | None) -> list[float]:
         """Return how likely each listed command is to be drawn."""
         found = dict.fromkeys(view.admissible_commands, 0.0)
-        begun = self._begun.get((view.task, *(step.action for step in view.path)))
-        options, ways = (None, ([], [], [])) if begun else self._think(view)
+        begun = self._begun.get(view.rng, {}).get(tuple(step.action for step in view.path))
+        options, steps = (None, ([], [], [])) if begun else self._think(view)
         if options is None:
             found[begun[0] if begun else EXIT] = 1.0
             return list(found.values())
-        for kind, items, those in zip(options.kind[0], options.items, ways, strict=True):
+        for kind, items, those in zip(options.kind[0], options.items, steps, strict=True):
             for chance, way in zip((kind + items[0]).exp().tolist(), those, strict=False):  # a batch has more room
                 if chance:
                     found[way[0]] += chance
         return list(found.values())
 
     @torch.no_grad()
-    def _think(self, view: AgentInput) -> tuple[Options | None, Ways]:
+    def _think(self, view: AgentInput) -> tuple[Options | None, Steps]:
         """Return the chances of every step, and the commands that take it; none where nothing is left to do."""
         left = steps_left(view.observation, "searcher")
         if self.judge.walks == (view.observation.split("\n")[2] == "# Hits"):
@@ -84,7 +89,7 @@ class SearcherAgent:
         state = games.state()
         return None if games.over.any() else self.judge(games.known, state), ways
 
-    def _search(self, view: AgentInput) -> tuple[Games, Ways]:
+    def _search(self, view: AgentInput) -> tuple[Games, Steps]:
         """Return the game of searches where it stands, and the commands of each step."""
         lists: dict[str, str] = {}
         texts: dict[str, str] = {}
@@ -113,10 +118,10 @@ class SearcherAgent:
         )
         return games, ([[f"search {word}"] for word in known.words], reads, names)
 
-    def _walk(self, view: AgentInput) -> tuple[WalkGames, Ways]:
+    def _walk(self, view: AgentInput) -> tuple[WalkGames, Steps]:
         """Return the game of folders where it stands, and the commands of each step."""
         question = read_question(view.task)
-        walk, listed, texts = self._memory.see(question, view.path, view.admissible_commands)
+        walk, listed, texts = self._memory.see(view.rng, view.path, view.admissible_commands)
         known = map_of(listed, walk)
         questions = WalkQuestions([(question, 0, ())], [known], lambda _, path: texts[path], [False])
         games = questions.games(torch.tensor([0]))

@@ -36,16 +36,10 @@ def hinted(stems: tuple[str, ...], path: str) -> list[bool]:
 
 def count_hints(repositories: Iterable[Repository]) -> dict[str, str]:
     """Return the words that each word of paths hints at, from the files of repositories."""
-    files, seen, expected = (
-        Counter[str](),
-        defaultdict[str, Counter[str]](Counter),
-        defaultdict[str, Counter[str]](Counter),
-    )
-    places = defaultdict[str, set[int]](set)
-    for number, repository in enumerate(repositories):
-        every = Counter[str]()
-        of_path, count = defaultdict[str, Counter[str]](Counter), 0
-        here = Counter[str]()
+    files, places = Counter[str](), Counter[str]()
+    seen, expected = (defaultdict[str, Counter[str]](Counter) for _ in range(2))
+    for repository in repositories:
+        every, here, count = Counter[str](), Counter[str](), 0
         for path in repository.files:
             content = repository.part(path, 0, 4 * _HEAD)
             if b"\0" in content:
@@ -53,23 +47,19 @@ def count_hints(repositories: Iterable[Repository]) -> dict[str, str]:
             words = set(content_words(content.decode("utf-8", "replace")[:_HEAD]))
             every.update(words)
             count += 1
+            here.update(content_words(path).keys())
             for word in content_words(path):
-                of_path[word].update(words)
-                here[word] += 1
+                seen[word].update(words)
+        places.update(here.keys())
+        files += here
         for word, times in here.items():
-            places[word].add(number)
-            files[word] += times
-            seen[word].update(of_path[word])
             for other, among in every.items():
                 expected[word][other] += times * among / count  # type: ignore[assignment]
-    return {
-        word: " ".join(
-            sorted(
-                other
-                for other, times in seen[word].items()
-                if general_rarity(other) < _KNOWN and times + 2 >= _TIMES * (expected[word][other] + 2)
-            )
-        )
-        for word in sorted(files)
-        if files[word] >= _FEWEST and len(places[word]) >= 2
-    }
+    often = [word for word in sorted(files) if files[word] >= _FEWEST and places[word] >= 2]
+    return {word: " ".join(sorted(_told(seen[word], expected[word]))) for word in often}
+
+
+def _told(seen: Counter[str], expected: Counter[str]) -> Iterable[str]:
+    for other, times in seen.items():
+        if general_rarity(other) < _KNOWN and times + 2 >= _TIMES * (expected[other] + 2):
+            yield other

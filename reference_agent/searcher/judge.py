@@ -96,15 +96,54 @@ class Judge(nn.Module):
     def look(self, known: Tensors, state: State) -> Looks:
         """Return the numbers of each file, and what is listed."""
         lines = (state.searched[:, :, None, None] * known["lines"]).amax(1)
-        return Looks(*_of_files(known, state, lines), known["asked"] > 0)
+        done, read = state.searched[:, :, None], state.read
+        has, saturated, rank, share, code = (done[..., None] * known["hits"]).unbind(-1)
+        idf, weights = known["idf"][:, :, None] * done, known["weights"]
+        listed = has.sum(1) > 0
+        total, strong = idf.sum(1).clamp_min(1e-6), idf * saturated
+        parts = [has.sum(1) / state.searched.sum(1, keepdim=True).clamp_min(1), (idf * has).sum(1) / total]
+        parts += [strong.sum(1) / total, most_of(strong.sum(1)), strong.amax(1) / idf.amax(1).clamp_min(1e-6)]
+        parts += [most_of(rank.sum(1)), rank.amax(1), (rank == 1).any(1).float(), most_of((idf * share).sum(1))]
+        parts += [(idf * rank).sum(1) / total, code.amax(1)]
+        seen, both = known["texts"] * read[..., None], torch.maximum(lines, known["paths"])
+        every = torch.maximum(torch.maximum(both, seen), has.transpose(1, 2))
+        for rarity in (weights, torch.where(state.searched > 0, known["idf"], weights)):
+            of = shares_of(rarity)[:, :, None]
+            shown = (known["paths"], lines, both, seen, torch.maximum(seen, both), every)
+            covers = [(bits @ of)[..., 0] for bits in shown]
+            parts += [*covers, most_of(covers[3]), most_of(covers[5])]
+        text = known["text"] * read[..., None]
+        parts += [most_of(text[..., number]) for number in range(1, 5)]
+        unread = (listed.float() * (1 - read)).sum(1, keepdim=True)
+        common = [known["size"][:, None] / 8, torch.log1p(unread) / 4, state.searched.mean(1, keepdim=True)]
+        parts += [read, *(each.expand_as(read) for each in (*common, read.sum(1, keepdim=True) / MOST))]
+        parts += [known["paths"].sum(-1) / 4, (known["paths"] * seen).sum(-1) / 4]
+        kinds = known["kinds"]
+        numbers = torch.cat([torch.stack(parts, -1), text, kinds, kinds[..., :2] * read[..., None]], -1)
+        return Looks(numbers, listed, known["asked"] > 0)
 
     def look_at_lists(self, known: Tensors, state: State, looks: Looks, belief: Tensor) -> Tensor:
-        """Return the numbers of each list that may be asked for."""
-        return _of_words(known, state, belief)
+        """Return the numbers of each list that may be asked for: for a word, how rare it is, and how much has it."""
+        weights, free = known["weights"], state.may[SEARCH].float()
+        rarer = (weights[:, None, :] * free[:, None, :] > weights[:, :, None]).float().sum(-1)
+        done = state.searched[:, :, None, None]
+        lines = torch.maximum((done * known["lines"]).amax(1), known["paths"])
+        texts = known["texts"] * state.read[..., None]
+        listed = ((done[..., 0] * known["hits"][..., 0]).sum(1) > 0).float()
+        parts = [shares_of(weights), weights / 8, rarer / ASKED, (rarer == 0).float()]
+        parts += [(belief[..., None] * bits).sum(1) for bits in (lines, texts)]
+        parts += [(shares_of(listed)[..., None] * torch.maximum(lines, texts)).sum(1)]
+        common = (state.left[:, None] / MOST, state.searched.mean(1, keepdim=True), free.mean(1, keepdim=True))
+        parts += [each.expand_as(weights) for each in (*common, belief.amax(1, keepdim=True))]
+        return torch.stack(parts, -1)
 
     def look_around(self, state: State, looks: Looks, belief: Tensor) -> Tensor:
-        """Return the numbers of a state."""
-        return _of_state(state, belief, looks.listed)
+        """Return the numbers of a state: what was done, what is left, and how sure the belief is."""
+        best, searched = belief.max(1), state.searched.sum(1)
+        parts = [state.left / MOST, (state.left <= 2).float(), searched / ASKED, (searched >= 4).float()]
+        parts += [state.may[SEARCH].float().mean(1), state.read.sum(1) / MOST, best.values]
+        parts += [state.read.gather(1, best.indices[:, None])[:, 0], (belief * state.read).sum(1)]
+        return torch.stack([*parts, (looks.listed.float() * (1 - state.read)).sum(1) / 40], -1)
 
 
 def _even(scores: Tensor) -> Tensor:
@@ -130,68 +169,14 @@ def most_of(values: Tensor) -> Tensor:
     return values / values.amax(1, keepdim=True).clamp_min(1e-6)
 
 
-def _of_files(known: Tensors, state: State, lines: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the numbers of each file, and which files are listed."""
-    done, read = state.searched[:, :, None], state.read
-    has, saturated, rank, share, code = (done[..., None] * known["hits"]).unbind(-1)
-    idf, weights = known["idf"][:, :, None] * done, known["weights"]
-    listed = has.sum(1) > 0
-    total, strong = idf.sum(1).clamp_min(1e-6), idf * saturated
-    parts = [has.sum(1) / state.searched.sum(1, keepdim=True).clamp_min(1), (idf * has).sum(1) / total]
-    parts += [strong.sum(1) / total, most_of(strong.sum(1)), strong.amax(1) / idf.amax(1).clamp_min(1e-6)]
-    parts += [most_of(rank.sum(1)), rank.amax(1), (rank == 1).any(1).float(), most_of((idf * share).sum(1))]
-    parts += [(idf * rank).sum(1) / total, code.amax(1)]
-    seen, both = known["texts"] * read[..., None], torch.maximum(lines, known["paths"])
-    every = torch.maximum(torch.maximum(both, seen), has.transpose(1, 2))
-    for rarity in (weights, torch.where(state.searched > 0, known["idf"], weights)):
-        of = shares_of(rarity)[:, :, None]
-        covers = [(bits @ of)[..., 0] for bits in (known["paths"], lines, both, seen, torch.maximum(seen, both), every)]
-        parts += [*covers, most_of(covers[3]), most_of(covers[5])]
-    text = known["text"] * read[..., None]
-    parts += [most_of(text[..., number]) for number in range(1, 5)]
-    unread = (listed.float() * (1 - read)).sum(1, keepdim=True)
-    common = [known["size"][:, None] / 8, torch.log1p(unread) / 4, state.searched.mean(1, keepdim=True)]
-    parts += [read, *(each.expand_as(read) for each in (*common, read.sum(1, keepdim=True) / MOST))]
-    parts += [known["paths"].sum(-1) / 4, (known["paths"] * seen).sum(-1) / 4]
-    return torch.cat(
-        [torch.stack(parts, -1), text, known["kinds"], known["kinds"][..., :2] * read[..., None]], -1
-    ), listed
-
-
-def _of_words(known: Tensors, state: State, belief: Tensor) -> Tensor:
-    """Return the numbers of each word: how rare it is, and how much of what is shown and believed has it."""
-    weights, free = known["weights"], state.may[SEARCH].float()
-    rarer = (weights[:, None, :] * free[:, None, :] > weights[:, :, None]).float().sum(-1)
-    done = state.searched[:, :, None, None]
-    lines = torch.maximum((done * known["lines"]).amax(1), known["paths"])
-    texts = known["texts"] * state.read[..., None]
-    listed = ((done[..., 0] * known["hits"][..., 0]).sum(1) > 0).float()
-    parts = [shares_of(weights), weights / 8, rarer / ASKED, (rarer == 0).float()]
-    parts += [(belief[..., None] * bits).sum(1) for bits in (lines, texts)]
-    parts += [(shares_of(listed)[..., None] * torch.maximum(lines, texts)).sum(1)]
-    common = (state.left[:, None] / MOST, state.searched.mean(1, keepdim=True), free.mean(1, keepdim=True))
-    parts += [each.expand_as(weights) for each in (*common, belief.amax(1, keepdim=True))]
-    return torch.stack(parts, -1)
-
-
-def _of_state(state: State, belief: Tensor, listed: Tensor) -> Tensor:
-    """Return the numbers of a state: what was done, what is left, and how sure the belief is."""
-    best, searched = belief.max(1), state.searched.sum(1)
-    parts = [state.left / MOST, (state.left <= 2).float(), searched / ASKED, (searched >= 4).float()]
-    parts += [state.may[SEARCH].float().mean(1), state.read.sum(1) / MOST, best.values]
-    parts += [state.read.gather(1, best.indices[:, None])[:, 0], (belief * state.read).sum(1)]
-    return torch.stack([*parts, (listed.float() * (1 - state.read)).sum(1) / 40], -1)
+def drawn(chances: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Return an item of each row: the likeliest, or with a generator a drawn one."""
+    if generator is None:
+        return chances.argmax(-1)
+    return torch.multinomial(chances.exp() + 1e-30, 1, generator=generator)[:, 0]
 
 
 def draw(options: Options, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
     """Return a kind of step and its item for each game: the likeliest, or with a generator drawn ones."""
-
-    def one(chances: Tensor) -> Tensor:
-        return (
-            chances.argmax(-1)
-            if generator is None
-            else torch.multinomial(chances.exp() + 1e-30, 1, generator=generator)[:, 0]
-        )
-
-    kind = one(options.kind)
-    return kind, torch.stack([one(chances) for chances in options.items], 1).gather(1, kind[:, None])[:, 0]
+    kind = drawn(options.kind, generator)
+    return kind, torch.stack([drawn(each, generator) for each in options.items], 1).gather(1, kind[:, None])[:, 0]

@@ -9,15 +9,14 @@ import torch
 from torch import Tensor
 
 from reference_agent.searcher.games import Games, Questions
-from reference_agent.searcher.judge import MOST, NAME, READ, SEARCH, Judge, Options, draw
-from reference_agent.searcher.walking import WalkGames, WalkQuestions
+from reference_agent.searcher.judge import MOST, NAME, READ, SEARCH, Judge, Options, draw, drawn
+from reference_agent.searcher.walking import Marks, WalkGames, WalkQuestions
 
 _BATCH = 64  # questions
+_DOUBT = 0.003  # what doubt about the kind of step is worth, where a game won is worth 1
 
 AnyQuestions = Questions | WalkQuestions
 AnyGames = Games | WalkGames
-Marks = tuple[Tensor, Tensor, Tensor]
-Taught = tuple[Tensor, Marks]
 Report = Callable[[int, int, float], None]
 
 
@@ -30,8 +29,6 @@ class Settings(NamedTuple):
         samples: Games of a question in an update; each is compared with the others.
         imitation_rate: Learning rate, at its peak.
         reward_rate: Learning rate at the start; it falls to 0.
-        step_cost: What a step costs, where a game won is worth 1.
-        entropy: What doubt about the kind of step is worth.
         negatives: Whether imitation also meets what the judge itself chooses, wrong files and folders included.
     """
 
@@ -40,8 +37,6 @@ class Settings(NamedTuple):
     samples: int = 4
     imitation_rate: float = 3e-3
     reward_rate: float = 1e-3
-    step_cost: float = 0.0
-    entropy: float = 0.003
     negatives: bool = True
 
 
@@ -82,11 +77,7 @@ def _loss(chances: Tensor, right: Tensor) -> Tensor:
     return torch.where(right.any(-1), -found, torch.zeros_like(found))
 
 
-def _drawn(chances: Tensor, generator: torch.Generator) -> Tensor:
-    return torch.multinomial(chances.detach().exp() + 1e-30, 1, generator=generator)[:, 0]
-
-
-def demonstrated(taught: Taught, may: Marks) -> tuple[Tensor, Tensor]:
+def demonstrated(taught: tuple[Tensor, Marks], may: Marks) -> tuple[Tensor, Tensor]:
     """Return the steps of the teacher: the right page or word, the right file, and its name once it is read."""
     kind, right = taught
     kind = torch.where((kind == READ) & ~(right[READ] & may[READ]).any(1), NAME, kind)
@@ -120,7 +111,7 @@ def _imitation(judge: Judge, games: AnyGames, negatives: bool, generator: torch.
         else:
             step, item = demonstrated((kind, right), options.may)
             if negatives:
-                item = torch.where(kind == SEARCH, item, _drawn(options.items[READ], generator))
+                item = torch.where(kind == SEARCH, item, drawn(options.items[READ].detach(), generator))
             else:
                 kind = step
         losses.append(loss.masked_fill(games.over, 0))
@@ -128,7 +119,7 @@ def _imitation(judge: Judge, games: AnyGames, negatives: bool, generator: torch.
     return torch.stack(losses).sum(0).mean()
 
 
-def _by_reward(judge: Judge, games: AnyGames, settings: Settings, generator: torch.Generator) -> Tensor:
+def _by_reward(judge: Judge, games: AnyGames, samples: int, generator: torch.Generator) -> Tensor:
     """Return the loss of games that the judge plays itself: each is compared with the others of its question (RLOO)."""
     said, doubt = torch.zeros(len(games.over)), torch.zeros(len(games.over))
     for _ in range(MOST):
@@ -140,10 +131,9 @@ def _by_reward(judge: Judge, games: AnyGames, settings: Settings, generator: tor
         said = said + _chance(options, kind, item).masked_fill(games.over, 0)
         doubt = doubt - (options.kind.exp() * options.kind.clamp_min(-50)).sum(1).masked_fill(games.over, 0)
         games.act(kind, item)
-    reward = games.won.float() - settings.step_cost * (MOST - games.left)
-    groups = reward.reshape(-1, settings.samples)
-    others = (groups.sum(1, keepdim=True) - groups) / (settings.samples - 1)
-    return -((groups - others).reshape(-1) * said).mean() - settings.entropy * doubt.mean()
+    groups = games.won.float().reshape(-1, samples)
+    others = (groups.sum(1, keepdim=True) - groups) / (samples - 1)
+    return -((groups - others).reshape(-1) * said).mean() - _DOUBT * doubt.mean()
 
 
 def imitate(
@@ -175,7 +165,7 @@ def reinforce(
     def update(_: int) -> Tensor:
         judge.eval()
         rows = torch.randint(len(train.hard), (_BATCH,), generator=generator).repeat_interleave(settings.samples)
-        return _by_reward(judge, train.games(rows), settings, generator)
+        return _by_reward(judge, train.games(rows), settings.samples, generator)
 
     _learn(judge, optimizer, schedule, settings.updates, update, validation, report, choosing=True)
 

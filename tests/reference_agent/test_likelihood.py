@@ -18,6 +18,7 @@ from natlang_envs.evaluation import AgentInput, evaluate, load_protocol
 from natlang_envs.evaluation.agents import Decision
 from natlang_envs.evaluation.protocols import Episode
 from natlang_envs.prompt import PathStep
+from natlang_envs.repository.walk import Memory, Place
 from natlang_envs.repository.words import question_words, words_of
 from reference_agent.baselines.likelihood import LikelihoodAgent, load
 from reference_agent.models.language_model import LanguageModel
@@ -53,9 +54,9 @@ def by_words(reader: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> Likeliho
 def play(agent: LikelihoodAgent, env: AutoExploreEnv) -> Iterator[tuple[Decision, bool]]:
     observation, info = env.reset(seed=0)
     path: list[PathStep] = []
-    terminated = False
+    terminated, rng = False, np.random.default_rng(0)
     while not terminated:
-        view = AgentInput(info["task"], tuple(path), observation, info["admissible_commands"], np.random.default_rng(0))
+        view = AgentInput(info["task"], tuple(path), observation, info["admissible_commands"], rng)
         (decision,) = agent.act([view])
         assert decision.action in info["admissible_commands"]
         observation, _, terminated, _, info = env.step(decision.action)
@@ -114,6 +115,17 @@ def test_it_may_begin_in_the_middle_of_a_game(by_words: LikelihoodAgent, tmp_pat
     path = (PathStep("cd boats", info["feedback"]),)
     view = AgentInput(info["task"], path, observation, info["admissible_commands"], np.random.default_rng(0))
     assert by_words.act([view])[0].action == "cat sail.txt"
+
+
+def test_a_memory_keeps_games_of_one_question_apart_and_forgets_one_that_begins_again() -> None:
+    memory, (one, other) = Memory(), (np.random.default_rng(0) for _ in range(2))
+    inside = [PathStep("cd boats", "")]
+    for game, names in ((one, ("cd boats",)), (other, ("cd ships",)), (one, ("cd boats",))):
+        memory.see(game, [], names)
+    assert memory.see(one, inside, ("cat oar.txt",)).listed[Place()] == ("cd boats",)
+    memory.see(one, [], ("cd boats",))
+    seen = memory.see(one, [*inside, PathStep("cd ..", "")], ("cd boats",))
+    assert Place(("boats",)) not in seen.listed
 
 
 def test_a_model_plays_the_same_in_any_batch(reader: LanguageModel) -> None:

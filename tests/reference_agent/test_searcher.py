@@ -14,6 +14,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from natlang_envs.autoexplore.env import AutoExploreEnv
 from natlang_envs.autoexplore.tasks import RepositoryTasks
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
@@ -30,6 +31,7 @@ from reference_agent.searcher.hints import count_hints, hinted
 from reference_agent.searcher.judge import Judge, draw
 from reference_agent.searcher.training import Settings, demonstrated, play, shares
 from reference_agent.searcher.walking import Walker
+from tests.support.folders import write
 
 ID = "NatLang/AutoExplore-Search-v0"
 SHORT = Settings(epochs=20, updates=2, imitation_rate=2e-2)
@@ -88,21 +90,35 @@ def test_training_repeats_by_its_seed_and_goes_on_where_it_was_stopped(trained: 
         train_searchers(tmp_path, 1, SHORT._replace(updates=11), silent, "embedded")
 
 
+class Game:
+    """A game of an environment, step by step, with random numbers of its own."""
+
+    def __init__(self, env: NatLangEnv, task_id: str | None = None) -> None:
+        self.env, self.over = env, False
+        self.path: list[PathStep] = []
+        self._rng = np.random.default_rng(0)
+        self._observation, self.info = env.reset(options={"task_id": task_id} if task_id else None)
+
+    def step(self, agent: SearcherAgent) -> None:
+        listed = self.info["admissible_commands"]
+        command = agent(AgentInput(self.info["task"], tuple(self.path), self._observation, listed, self._rng))
+        assert command in listed
+        self._observation, _, self.over, _, self.info = self.env.step(command)
+        self.path.append(PathStep(command, self.info["feedback"]))
+
+    @property
+    def commands(self) -> list[str]:
+        return [step.action for step in self.path]
+
+
 def played(agent: SearcherAgent, split: str, env_id: str = ID) -> Iterator[tuple[NatLangEnv, list[str], bool]]:
     """Yield the environment, the commands and the success of each game of a split."""
     env: Any = gym.make(env_id, dataset="embedded", split=split)
     for task_id in sorted(RepositoryTasks(split, None, "embedded").ids()):
-        observation, info = env.reset(options={"task_id": task_id})
-        path: list[PathStep] = []
-        terminated = False
-        while not terminated:
-            rng = np.random.default_rng(0)
-            view = AgentInput(info["task"], tuple(path), observation, info["admissible_commands"], rng)
-            command = agent(view)
-            assert command in info["admissible_commands"]
-            observation, _, terminated, _, info = env.step(command)
-            path.append(PathStep(command, info["feedback"]))
-        yield env.unwrapped, [step.action for step in path], info["success"]
+        game = Game(env, task_id)
+        while not game.over:
+            game.step(agent)
+        yield env.unwrapped, game.commands, game.info["success"]
 
 
 def test_the_agent_wins_the_games_that_training_said_it_would(trained: list[Result]) -> None:
@@ -152,6 +168,31 @@ def test_words_of_paths_hint_at_words_that_such_files_have_more_often(tmp_path: 
     assert found["flow"].split() == []  # twice as often is not often enough, and a word of one repository says nothing
     assert "alon" not in found
     assert hinted(("workflow", "zebra"), ".github/workflows/test.yml") == [True, False]
+
+
+def test_games_of_one_question_in_two_repositories_are_kept_apart(walker: list[Result], tmp_path: Path) -> None:
+    def begun(name: str, files: dict[str, bytes | str]) -> Game:
+        repository = str(write(tmp_path / name, files))
+        return Game(AutoExploreEnv(repository=repository, question="Which sails of boats?", target=next(iter(files))))
+
+    folders: list[dict[str, bytes | str]] = [
+        {"boats/deep/sail.txt": "Sails of boats."},
+        {"boats/other/oar.txt": "Oars."},
+        {"boats/sails.md": ""},
+    ]
+    alone: list[Game] = []
+    for number, files in enumerate(folders):
+        alone.append(begun(f"alone{number}", files))
+        agent = load_searcher(walker[0])
+        while not alone[-1].over:
+            alone[-1].step(agent)
+    together = [begun(f"together{number}", files) for number, files in enumerate(folders)]
+    agent = load_searcher(walker[0])
+    while not all(game.over for game in together):
+        for game in together:
+            if not game.over:
+                game.step(agent)
+    assert [game.commands for game in together] == [game.commands for game in alone]
 
 
 def test_sampling_repeats_by_the_numbers_of_an_episode(trained: list[Result]) -> None:
