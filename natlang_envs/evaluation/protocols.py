@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -57,7 +57,7 @@ class Protocol:
     @property
     def digest(self) -> str:
         """The SHA-256 of everything but the description and what is local."""
-        content = asdict(self)
+        content = {each.name: getattr(self, each.name) for each in fields(self)}
         del content["description"], content["local"]
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
