@@ -78,9 +78,16 @@ class Protocol:
 
     def task_kinds(self, task_id: str) -> dict[str, str]:
         """Return what kinds a task is of, as `NatLangEnv.task_kinds`; needs neither repositories nor games."""
-        spec = gymnasium.spec(self.env_id)
-        env = cast("type[NatLangEnv]", load_env_creator(str(spec.entry_point)))
-        return env.task_kinds(task_id, **{**spec.kwargs, **self.kwargs})
+        return self._env.task_kinds(task_id, **{**gymnasium.spec(self.env_id).kwargs, **self.kwargs})
+
+    @property
+    def acceptance(self) -> float | None:
+        """What a person's yes to a win that was set aside adds to the return; None where none is set aside."""
+        return self._env.acceptance
+
+    @property
+    def _env(self) -> type[NatLangEnv]:
+        return cast("type[NatLangEnv]", load_env_creator(str(gymnasium.spec(self.env_id).entry_point)))
 
     def to_json(self) -> str:
         """Return the file's text: one episode a line."""

@@ -258,9 +258,7 @@ def mend(
 def publish(
     run: Annotated[
         Path,
-        typer.Argument(
-            help="A run's folder; RUN/policy-sft is the policy before RL. Or weights of a judge."
-        ),
+        typer.Argument(help="A run's folder; RUN/policy-sft is the policy before RL. Or weights of a judge."),
     ],
     player: Annotated[Path, typer.Argument(metavar="NAME.json", help="The player; weights go to files/ beside it.")],
 ) -> None:

@@ -17,8 +17,8 @@ from natlang_envs import UsageError, record, unwrap
 from natlang_envs.autoexplore.freely.agents import CopilotAgent, copilot_agent
 from natlang_envs.autoexplore.freely.drawing import FreeTasks, free_tasks
 from natlang_envs.autoexplore.freely.env import AutoExploreChangeFreeEnv
+from natlang_envs.autoexplore.freely.making import BODY, OPERATORS, removals
 from natlang_envs.autoexplore.freely.patching import commands, patched
-from natlang_envs.autoexplore.freely.removals import BODY, OPERATORS, removals
 from natlang_envs.autoexplore.freely.tasks import CodeTask, code_tasks, contents, subject_of
 from natlang_envs.autoexplore.freely.test_files import disguised, functions, without
 from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
