@@ -125,6 +125,8 @@ FIGURES = {
         f" {seeds(f'{CHANGE[1]}/mender-imitation', DASH)} | {seeds(f'{CHANGE[2]}/mender-imitation', DASH)} |",
         f"| then reward: line, file, whole, 3 seeds | {seeds(f'{CHANGE[0]}/mender-reward', DASH)} |"
         f" {seeds(f'{CHANGE[1]}/mender-reward', DASH)} | {bold(f'{CHANGE[2]}/mender-reward')} |",
+        f"| then as much reward on the whole alone, 3 seeds | {seeds(f'{CHANGE[0]}/mender-direct', DASH)} |"
+        f" {bold(f'{CHANGE[1]}/mender-direct')} | {seeds(f'{CHANGE[2]}/mender-direct', DASH)} |",
     ],
     "benchmarks/results/smollm2.md": [
         f"| `zero-shot:smollm2` | 0% (0 to 8) | 0% (0 to 8) | {whole(f'{PICKUP}/v1/smollm2-zero-shot')} |"

@@ -15,7 +15,6 @@ from typing import Any
 
 from leaderboard.schema import CHECKPOINTS
 from natlang_envs.autoexplore.changing.picking.env import STARTS
-from natlang_envs.autoexplore.changing.picking.tasks import make_tasks
 from reference_agent.families.autoexplore.mender.training import BY_REWARD, GAMES, IMITATION
 from reference_agent.judges import publish
 from reference_agent.mender.judge import MENDER
@@ -53,8 +52,7 @@ def main() -> None:
 
 def _facts(menders: Path, stage: str, weights: Path, commit: str) -> dict[str, Any]:
     settings = json.loads((menders / "settings.json").read_text("utf-8"))
-    bugs = sum(1 for _ in make_tasks("train", settings.get("dataset"), None).ids())
-    tasks = min(bugs, settings.get("tasks", bugs))
+    tasks = settings["tasks"]
     parameters = sum(each.numel() for each in MENDER.read(weights).parameters())
     episodes = settings["rounds"] * len(STARTS) * tasks
     if stage in BY_REWARD:

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +63,11 @@ def test_training_repeats_by_its_seed_and_goes_on_where_it_was_stopped(
     assert weights_of(train_menders(tmp_path, 1, SHORT, silent, bugs, bugs)) == weights_of(trained)
     assert weights_of(train_menders(tmp_path / "again", 1, SHORT, silent, bugs, bugs)) == weights_of(trained)
     assert len({*weights_of(trained)}) == len(trained)
-    with pytest.raises(UsageError, match="holds menders of other settings: choose another folder"):
-        train_menders(tmp_path, 1, SHORT._replace(updates=6), silent, bugs, bugs)
+    fewer = copy(bugs)
+    fewer.about = {**bugs.about, "tasks": 1}
+    for settings, train in ((SHORT._replace(updates=6), bugs), (SHORT, fewer)):
+        with pytest.raises(UsageError, match="holds menders of other settings: choose another folder"):
+            train_menders(tmp_path, 1, settings, silent, train, bugs)
 
 
 def played(agent: MenderAgent, env: AutoExploreChangeEnv, task_id: str) -> tuple[list[str], bool]:

@@ -71,11 +71,11 @@ class Bugs:
     """
 
     def __init__(self, most: int | None = None, **arguments: Any) -> None:
-        self.about: dict[str, Any] = {"tasks": most, **arguments}
         self.envs: dict[Start, AutoExploreChangeEnv] = {
             start: AutoExploreChangeEnv(start=start, **arguments) for start in STARTS
         }
         self.names = sorted(self.envs["line"].tasks.ids())[:most]
+        self.about: dict[str, Any] = {**arguments, "tasks": len(self.names)}
 
     def sources(self) -> list[str]:
         """Return the Python files of the tasks' repositories, as they are, without those of tests."""
