@@ -290,7 +290,8 @@ class NatLangEnv(gymnasium.Env[str, str]):
         self._why = self._explain(command, outcome)
         if self._why is None or not self._explained:
             return outcome
-        return outcome._replace(feedback=f"{outcome.feedback} {self._why.sentence}")
+        said = self._why.words if outcome.terminated else self._why.sentence
+        return outcome._replace(feedback=f"{outcome.feedback} {said}")
 
     def snapshot(self) -> Snapshot:
         """Return the present state; `restore` returns to it, also in another process.

@@ -100,13 +100,15 @@ class Misspelt:
 
     def __init__(self, words: Iterable[str]) -> None:
         self._shortened: dict[str, str] = {}
+        self._longest = 0
         for word in words:
+            self._longest = max(self._longest, len(word))
             for each in (word, *_shorter(word)):
                 self._shortened.setdefault(each, word)
 
     def meant(self, word: str) -> str | None:
         """Return the known word; None if there is none, or the word is shorter than three letters."""
-        if len(word) < 3:
+        if not 3 <= len(word) <= self._longest + 1:
             return None
         for each in (word, *_shorter(word)):
             found = self._shortened.get(each)

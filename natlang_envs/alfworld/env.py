@@ -81,7 +81,8 @@ class ALFWorldEnv(NatLangEnv):
       (1, 8)}`: things beside what is sought, receptacles that a search looks into, steps of the reference plan.
     - `game`: the path of a `game.tw-pddl` of your own, which is then the only task.
     - `backend`: `"native"`, or `"textworld"`, which plays the same games with the real packages (extra `alfworld`).
-    - `explain`: True for `info["why"]`, why nothing happened; `feedback`: `"explained"` to tell the player.
+    - `explain`: True for `info["why"]`, why nothing happened; `feedback`: `"explained"` says it to the
+      player, too, which is an ablation.
     - `horizon`: 50 steps.
     - `render_mode`: `"ansi"` or None.
 

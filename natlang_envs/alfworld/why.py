@@ -14,10 +14,11 @@ from natlang_envs.alfworld.engine.actions import add_at_receptacle, add_in_hand
 from natlang_envs.alfworld.engine.game import Game, bits
 from natlang_envs.alfworld.engine.grammar import BY_NAME
 from natlang_envs.alfworld.engine.world import World
-from natlang_envs.alfworld.wording import Lexicon, Meant, Named, first_of_several, lexicon_of, read_command
+from natlang_envs.alfworld.wording import Lexicon, Meant, Named, first_of_several, lexicon_of, place_kinds, read_command
 from natlang_envs.why import Why
 
 _MOST: Final = 24  # readings of one command that are tried
+_READ: Final = 300  # characters of a command that are looked at
 _TREATMENTS: Final = ("heat", "cool", "clean")
 _PLACES_FIRST: Final = ("go", "open", "close")  # verbs whose first name is a receptacle
 _ALONE: Final = ("look", "inventory", "help")
@@ -46,6 +47,7 @@ def why(world: World, command: str) -> Why | None:
     command = command.strip()
     if world.understands(command):
         return None
+    command = command[:_READ]
     game, lexicon = world.game, lexicon_of(world.game)
     meant = read_command(command, lexicon)
     readings = [*islice(_readings(world, lexicon, meant), _MOST)]
@@ -159,7 +161,7 @@ def _unnamed(world: World, lexicon: Lexicon, meant: Meant) -> Why | None:
         if named is None:
             if named is meant.second and meant.first and meant.verb != "slice" and _here(world):
                 continue
-            return Why("incomplete", f"The command {meant.said!a:.60} has to name more.")
+            return Why("incomplete", f"The command {meant.said!a:.60} has to say what, or where.")
         if named.kind not in lexicon.kinds:
             return Why("no such thing", f"There is nothing called {named.words!a:.60}.")
         numbers = lexicon.places.get(named.kind)
@@ -168,7 +170,9 @@ def _unnamed(world: World, lexicon: Lexicon, meant: Meant) -> Why | None:
         if role != _THING and numbers and not _places(world, lexicon, named):
             return Why("no such thing", f"There is no {named.words}: the last one is {named.kind} {max(numbers)}.")
         if role == _PLACE and not numbers:
-            return Why("not a place", f"The room has no {named.words} to go to, to open, or to put things into.")
+            if named.kind in place_kinds():
+                return Why("no such thing", f"There is no {named.kind} in this room.")
+            return Why("not a place", f"The {named.words} is nothing to go to, to open, or to put things into.")
     return None
 
 

@@ -55,32 +55,6 @@ _KINDS: Final[dict[str, str]] = {
     "salt": "saltshaker",
     "pepper": "peppershaker",
 }
-# What rooms have beside the things of `floor_plans`.
-_OTHERS: Final = frozenset(
-    (
-        "baseballbat",
-        "basketball",
-        "boots",
-        "curtains",
-        "desklamp",
-        "dumbbell",
-        "floorlamp",
-        "footstool",
-        "houseplant",
-        "lightswitch",
-        "mirror",
-        "painting",
-        "plunger",
-        "poster",
-        "scrubbrush",
-        "showerdoor",
-        "stoveknob",
-        "tabletopdecor",
-        "television",
-        "tennisracket",
-        "window",
-    )
-)
 _BETWEEN: Final = frozenset(
     (
         "from",
@@ -106,6 +80,14 @@ _BETWEEN: Final = frozenset(
 )
 _FILLING: Final = frozenset(
     ("the", "a", "an", "top", "up", "down", "back", "my", "this", "that", "number", "no.", "no", "#", "some", "it")
+)
+# The things of any room that `floor_plans` does not place.
+_OTHERS: Final = frozenset(
+    (
+        *("baseballbat", "basketball", "boots", "desklamp", "dumbbell", "floorlamp", "footstool", "houseplant"),
+        *("lightswitch", "mirror", "plunger", "scrubbrush", "showerglass", "sink", "television", "tennisracket"),
+        "window",
+    )
 )
 _QUOTES: Final = " \t\r\n.,!?;:'\"`*()[]<>"
 _LEAD: Final = re.compile(r"^(?:>|action\s*\d*:|act:|command:|next action:|i will|i|you|let's|please|now|then)\s+")
@@ -155,7 +137,7 @@ class Lexicon:
     @cached_property
     def kinds(self) -> frozenset[str]:
         """What a thing or a receptacle may be in any room, so that nobody learns what is in this one."""
-        return _all_kinds() | self.places.keys() | self.things.keys()
+        return _thing_kinds() | place_kinds() | self.places.keys() | self.things.keys()
 
     @cached_property
     def _misspelt(self) -> Misspelt:
@@ -217,9 +199,14 @@ def _by_kind(names: list[str]) -> dict[str, dict[int, int]]:
 
 
 @lru_cache(maxsize=1)
-def _all_kinds() -> frozenset[str]:
-    places = floor_plans().places
-    return frozenset(kind.lower() for kind in (*places, *(each for row in places.values() for each in row), *_OTHERS))
+def place_kinds() -> frozenset[str]:
+    """Return what receptacles any room may have, so that nobody learns from a reason what this one has."""
+    return frozenset({each.lower() for row in floor_plans().places.values() for each in row} | {"laundryhamper"})
+
+
+@lru_cache(maxsize=1)
+def _thing_kinds() -> frozenset[str]:
+    return frozenset({each.lower() for each in floor_plans().places} | _OTHERS)
 
 
 @lru_cache(maxsize=1)

@@ -296,9 +296,7 @@ def add_in_hand(found: dict[str, int], game: Game, held: int, beside: int) -> No
             found[f"slice {game.things[thing].name} with {name}"] = _action(_DO_CUT, thing, held)
 
 
-def _add_work(
-    found: dict[str, int], game: Game, held: int, number: int, name: str, kind: str, reachable: bool
-) -> None:
+def _add_work(found: dict[str, int], game: Game, held: int, number: int, name: str, kind: str, reachable: bool) -> None:
     """Add what can be done with the thing in hand at a receptacle."""
     one = 1 << held
     thing, thing_kind = game.things[held]
