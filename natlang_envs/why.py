@@ -41,14 +41,18 @@ CAUSES = {
     "hands full": "the player holds something else",
     "not held": "the player does not hold the thing",
     "already held": "the player holds the thing",
-    # What ends a game that is lost.
+}
+ENDINGS = {  # causes, too, and of nothing but the end of a game that is lost
     "wall": "a wall is in the way",
     "edge": "the map ends there",
     "nobody there": "nobody waits there",
+    "nobody in the taxi": "nobody is in the taxi",
+    "in the taxi": "the passenger is in the taxi already",
     "not the destination": "the passenger wants to go elsewhere",
     "wrong answer": "the file does not answer the question",
     "left": "the player left without an answer",
 }
+CAUSES |= ENDINGS
 
 
 class Why(NamedTuple):

@@ -57,29 +57,15 @@ _KINDS: Final[dict[str, str]] = {
 }
 _BETWEEN: Final = frozenset(
     (
-        "from",
-        "in",
-        "on",
-        "in/on",
-        "into",
-        "onto",
-        "inside",
-        "to",
-        "with",
-        "using",
-        "at",
-        "under",
-        "near",
-        "next",
-        "by",
-        "of",
-        "off",
-        "out",
-        "toward",
+        *("from", "in", "on", "in/on", "into", "onto", "inside", "to", "with"),
+        *("using", "at", "under", "near", "next", "by", "of", "off", "out", "toward"),
     )
 )
 _FILLING: Final = frozenset(
-    ("the", "a", "an", "top", "up", "down", "back", "my", "this", "that", "number", "no.", "no", "#", "some", "it")
+    (
+        *("the", "a", "an", "top", "up", "down", "back", "my", "this", "that"),
+        *("number", "no.", "no", "#", "some", "it"),
+    )
 )
 # The things of any room that `floor_plans` does not place.
 _OTHERS: Final = frozenset(

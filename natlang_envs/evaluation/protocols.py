@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple, cast, get_origin, get_type_hints
 
@@ -78,9 +79,16 @@ class Protocol:
 
     def task_kinds(self, task_id: str) -> dict[str, str]:
         """Return what kinds a task is of, as `NatLangEnv.task_kinds`; needs neither repositories nor games."""
-        spec = gymnasium.spec(self.env_id)
-        env = cast("type[NatLangEnv]", load_env_creator(str(spec.entry_point)))
-        return env.task_kinds(task_id, **{**spec.kwargs, **self.kwargs})
+        return self._environment.task_kinds(task_id, **{**gymnasium.spec(self.env_id).kwargs, **self.kwargs})
+
+    @property
+    def explains(self) -> bool:
+        """Whether the environment takes `explain=True`, and so says why a command does nothing."""
+        return "explain" in signature(self._environment.__init__).parameters
+
+    @property
+    def _environment(self) -> type[NatLangEnv]:
+        return cast("type[NatLangEnv]", load_env_creator(str(gymnasium.spec(self.env_id).entry_point)))
 
     def to_json(self) -> str:
         """Return the file's text: one episode a line."""

@@ -14,6 +14,8 @@ the order of games after `seed` are the package's. These things differ:
 - `extra.gamefile` is given at every step; the package gives None after the start.
 - `domain_randomization` draws its numbers from the seed of the batch, not from Python's global generator.
 - The config may have `env.grammar`, the words that games are played in whatever their files say.
+- It may have `env.explain: true`: the infos' `why` then says why nothing happened (a `natlang_envs.why.Why`, else
+  None). `env.feedback: explained` says it in the observation, too.
 - Keys that nothing here reads are ignored, as in the package, and a warning names them. `logic` is not read: games
   carry theirs.
 - Evaluation on games that are not the official ones of the split, all of them, warns.
@@ -94,24 +96,34 @@ class AlfredTWEnv:
         train_eval: `"train"`, `"eval_in_distribution"` or `"eval_out_of_distribution"`.
         grammar: Whose words the games are played in, such as `"json_2.1.1"`, those of the paper; None takes the
             config's `env.grammar`, and else what the games' files say.
+        explain: Whether infos have `why`; None takes the config's `env.explain`, and else False.
 
     Attributes:
         config: The config.
         train_eval: The split.
         grammar: As given.
+        explain: As given.
         game_files: The paths of the games; `init_env` plays what it holds then.
         num_games: How many they are.
     """
 
     grammar: str | None = None
+    explain: bool | None = None
 
-    def __init__(self, config: Config, train_eval: str = "train", grammar: str | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        train_eval: str = "train",
+        grammar: str | None = None,
+        explain: bool | None = None,
+    ) -> None:
         self.config = config
         self.train_eval = train_eval
         self.grammar = grammar
+        self.explain = explain
         self.game_files: list[str]
         self.num_games: int
-        settings_of(config, train_eval, grammar)
+        settings_of(config, train_eval, grammar, explain)
         self.collect_game_files()
         if value(config, "env", "goal_desc_human_anns_prob") > 0:
             # As the package since 0.4.
@@ -150,7 +162,7 @@ class AlfredTWEnv:
             batch_size: How many episodes are played at a time.
             group_size: How many neighbours of a batch start in the same game; the package has no such argument.
         """
-        settings = settings_of(self.config, self.train_eval, self.grammar)
+        settings = settings_of(self.config, self.train_eval, self.grammar, self.explain)
         return AlfredBatch(self.game_files, settings, batch_size, group_size)
 
 
