@@ -45,27 +45,24 @@ def _worded(city: City, state: int, command: str) -> Why:
     plain = " ".join(command.lower().split()).strip(_SIGNS)
     if not plain:
         return Why("no command", "There is no command in this.")
-    words = plain.replace("_", " ").replace("-", " ").split()
+    words = [each for word in plain.replace("_", " ").replace("-", " ").split() if (each := word.strip(_SIGNS))]
     meant = _meant(words)
-    if meant is None:
-        spelt = [_KNOWN.meant(word) or word for word in words]
-        cause, meant = "spelling", _meant(spelt)
-    elif meant == plain:
+    cause = "other grammar" if len(meant) < 2 else "several at once"
+    if meant == [plain] or (not meant and (meant := _meant([_KNOWN.meant(word) or word for word in words]))):
         cause = "spelling"
-    else:
-        cause = "other verb" if words[0] not in meant.split() else "other grammar"
-    if meant is None:
-        return Why("no such verb", f"The commands are: {', '.join(COMMANDS)}.")
-    legal = city.transitions[state][COMMAND_INDEX[meant]] != ILLEGAL
-    return Why(cause, f"This is written {meant!r}.", meant if legal else "")
+    elif len(meant) == 1 and words[0] in (*_VERBS, *_PICK, *_DROP) and words[0] not in meant[0].split():
+        cause = "other verb"
+    if not meant:
+        cause = "incomplete" if words[0] in _VERBS else "no such verb"
+        return Why(cause, f"The commands are: {', '.join(COMMANDS)}.")
+    legal = city.transitions[state][COMMAND_INDEX[meant[0]]] != ILLEGAL
+    return Why(cause, f"This is written {meant[0]!r}.", meant[0] if legal else "")
 
 
-def _meant(words: list[str]) -> str | None:
-    """Return the command that words mean: one way, or a verb for the passenger."""
-    ways = {_WAYS[word] for word in words if word in _WAYS}
-    first = words[0]
-    if first in _PICK:
-        return COMMANDS[PICK_UP]
-    if first in _DROP:
-        return COMMANDS[-1]
-    return ways.pop() if len(ways) == 1 and (first in _VERBS or first in _WAYS) else None
+def _meant(words: list[str]) -> list[str]:
+    """Return the commands that words mean: a verb for the passenger, or ways to go."""
+    if words[0] in _PICK:
+        return [COMMANDS[PICK_UP]]
+    if words[0] in _DROP:
+        return [COMMANDS[-1]]
+    return [_WAYS[word] for word in words if word in _WAYS] if words[0] in (*_VERBS, *_WAYS) else []
