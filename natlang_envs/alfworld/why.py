@@ -67,6 +67,15 @@ def why(world: World, command: str) -> Why | None:
     return _unnamed(world, lexicon, meant) or _obstacle(world, readings[0])
 
 
+def seen_here(world: World) -> int:
+    """Return the things that are seen here: those in receptacles that are not closed."""
+    found = 0
+    for place in world.game.at[world.location]:
+        if world.reachable(place):
+            found |= world.contents[place]
+    return found
+
+
 # What a command may mean.
 
 
@@ -113,7 +122,7 @@ def _things(world: World, lexicon: Lexicon, named: Named | None) -> list[tuple[i
     """Return the things that a name may mean: those that are held or seen here, else one of which nothing is known."""
     if named is None or named.kind not in lexicon.kinds:
         return []
-    known = _seen(world) | (0 if world.held is None else 1 << world.held)
+    known = seen_here(world) | (0 if world.held is None else 1 << world.held)
     numbers = lexicon.things.get(named.kind, {})
     if named.number is not None:
         at = numbers.get(named.number)
@@ -128,15 +137,6 @@ def _hand(world: World) -> list[tuple[int | None, str]]:
 
 def _here(world: World) -> list[tuple[int, str]]:
     return [(each, world.game.receptacles[each].name) for each in world.game.at[world.location]]
-
-
-def _seen(world: World) -> int:
-    """Return the things that are seen here: those in receptacles that are not closed."""
-    found = 0
-    for place in world.game.at[world.location]:
-        if world.reachable(place):
-            found |= world.contents[place]
-    return found
 
 
 def _worded(game: Game, command: str, meant: Meant, reading: _Reading) -> Why:

@@ -1,13 +1,19 @@
-"""Commands that fail, of the kinds that language models write, for a game as it is: what `why` is measured with."""
+"""Commands that fail, of the kinds that language models write, and what holds of the reasons that `why` gives."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 
 from natlang_envs.alfworld.engine.game import bits
-from natlang_envs.alfworld.engine.grammar import BY_NAME
+from natlang_envs.alfworld.engine.grammar import BY_NAME, NOTHING_HAPPENS
 from natlang_envs.alfworld.engine.world import World
+from natlang_envs.alfworld.plans import reference
+from natlang_envs.alfworld.why import seen_here, why
+from natlang_envs.why import CAUSES
 
 _SYNONYMS = {
     "take": ("grab", "pick up", "get", "Take", "fetch"),
@@ -112,9 +118,11 @@ def not_in_it(world: World, rng: random.Random) -> str:
 
 
 def not_held(world: World, rng: random.Random) -> str:
-    """Using what is not in hand."""
+    """Using what is not in hand, but often in sight."""
+    seen = [world.game.things[each].name for each in bits(seen_here(world) & world.game.pickupable)]
     form = rng.choice((world.game.grammar.put, "heat {} with {}", "clean {} with {}", "cool {} with {}", "examine {0}"))
-    return form.format(_thing(world, rng), _place(world, rng, here=rng.random() < 0.7))
+    thing = rng.choice(seen) if seen and rng.random() < 0.6 else _thing(world, rng)
+    return form.format(thing, _place(world, rng, here=rng.random() < 0.7))
 
 
 def behind_a_door(world: World, rng: random.Random) -> str:
@@ -198,3 +206,75 @@ def failing_commands(world: World, rng: random.Random, of_each: int = 1) -> Iter
             command = make(world, rng)
             if not world.understands(command.strip()):
                 yield kind, command
+
+
+@dataclass
+class Findings:
+    """What was found of reasons.
+
+    Attributes:
+        causes: How often each cause was given, by kind of mistake.
+        proposals: How many commands were proposed in place of others, by cause.
+        remedies: How many remedies were named, by cause.
+        wrong: What did not work, a line each.
+        seconds: The processor time of all calls.
+    """
+
+    causes: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
+    proposals: Counter[str] = field(default_factory=Counter[str])
+    remedies: Counter[str] = field(default_factory=Counter[str])
+    wrong: list[str] = field(default_factory=list[str])
+    seconds: float = 0.0
+
+    @property
+    def calls(self) -> int:
+        """How many commands failed."""
+        return sum(each.total() for each in self.causes.values())
+
+    def share_named(self, *left_out: str) -> float:
+        """Return the share of the failed commands that have another cause than that there is no such verb."""
+        counts = sum((each for kind, each in self.causes.items() if kind not in left_out), Counter[str]())
+        return 1 - counts["no such verb"] / counts.total()
+
+    def look_at(self, world: World, kind: str, command: str) -> None:
+        """Ask why a command fails, and try what the reason says."""
+        before = world.state()
+        begun = time.process_time_ns()
+        reason = why(world, command)
+        self.seconds += (time.process_time_ns() - begun) / 1e9
+        if reason is None or reason.cause not in CAUSES or world.state() != before:
+            self.wrong.append(f"{command!r}: {reason}")
+            return
+        self.causes.setdefault(kind, Counter())[reason.cause] += 1
+        if reason.instead:
+            self.proposals[reason.cause] += 1
+            self._expect(world.step(reason.instead) != NOTHING_HAPPENS, command, reason)
+            world.set_state(before)
+        if reason.remedy:
+            self.remedies[reason.cause] += 1
+            answers = [world.step(each) for each in reason.remedy]
+            after = why(world, command)
+            gone = after is None or after.cause != reason.cause
+            self._expect(NOTHING_HAPPENS not in answers and gone, command, reason)
+            world.set_state(before)
+
+    def _expect(self, holds: bool, command: str, reason: object) -> None:
+        if not holds:
+            self.wrong.append(f"{command!r}: {reason}")
+
+
+def measure(worlds: Iterable[World], seed: int, steps: int = 30) -> Findings:
+    """Play games, half by their plans and half at random, and let commands of all kinds fail at every step."""
+    found, rng = Findings(), random.Random(seed)
+    for world in worlds:
+        for _ in range(steps):
+            for kind, command in failing_commands(world, rng):
+                found.look_at(world, kind, command)
+            plan = reference(world)
+            near = [each for each in world.commands if not each.startswith("go to ")]
+            world.step(
+                plan[0] if plan and rng.random() < 0.4 else rng.choice(near if rng.random() < 0.6 else world.commands)
+            )
+            if world.won:
+                break
+    return found
