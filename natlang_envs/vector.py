@@ -101,8 +101,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         self._ended = np.ones(num_envs, dtype=np.bool_)
         self._game_over = np.ones(num_envs, dtype=np.bool_)  # the same, were it not for `max_episode_steps`
         self._success = np.zeros(num_envs, dtype=np.bool_)
-        self._feedback = object_array([""] * num_envs)
-        self._why = object_array([None] * num_envs)
+        self._feedback, self._why = object_array([""] * num_envs), object_array([None] * num_envs)
         self._observations = object_array([""] * num_envs)
         self._all: Indices = np.arange(num_envs)
 
@@ -291,8 +290,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         env._task_id = self._task_ids[index]
         env._steps, env._success = int(self._steps[index]), bool(self._success[index])
         env._ended = bool(self._game_over[index])
-        env._observation, env._feedback = self._observations[index], self._feedback[index]
-        env._why = self._why[index]
+        env._observation, env._feedback, env._why = self._observations[index], self._feedback[index], self._why[index]
         if env._task_id is not None:
             env.action_space.commands = env._admissible_commands()
         return env
@@ -302,8 +300,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         self._task_ids[index], self._steps[index], self._success[index] = env._task_id, env._steps, env._success
         self._game_over[index] = env._ended
         self._ended[index] = env._ended or (self._limit is not None and env._steps >= self._limit)
-        self._observations[index], self._feedback[index] = env._observation, env._feedback
-        self._why[index] = env._why
+        self._observations[index], self._feedback[index], self._why[index] = env._observation, env._feedback, env._why
 
     def _strip(self, indices: Indices, commands: Sequence[str]) -> Sequence[str]:
         """Remove the white space around commands that are not listed with it."""
@@ -384,8 +381,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         return infos
 
     def _final_infos(self, mask: NDArray[np.bool_]) -> Infos:
-        last = self._observations.copy()
-        last[~mask] = None
+        last = np.where(mask, self._observations, None)
         return {"final_obs": last, "_final_obs": mask, "final_info": self._infos(mask), "_final_info": mask.copy()}
 
 

@@ -3,6 +3,7 @@
 batch          the batched environment
 config         the package's config, read and checked
 expert_plan    `extra.expert_plan`, planned when it is read
+single         one game at a time, as `textworld.start` with alfworld's wrappers
 
 Replace `from alfworld.agents.environment import get_environment` by
 `from natlang_envs.alfworld.compat import get_environment`. The config, the batched `reset` and `step`, the infos and
@@ -151,6 +152,25 @@ class AlfredTWEnv:
         self.num_games = len(self.game_files)
         if verbose:
             print(f"{self.num_games} games of {self.train_eval} in {folder}")
+
+    def share(self, rank: int, workers: int) -> None:
+        """Keep one worker's share of the games, so that all workers together play each game once.
+
+        Each then makes its batches with `init_env` and resets them until its `num_games` are played.
+
+        Args:
+            rank: Which worker this is, from 0.
+            workers: How many there are.
+
+        Raises:
+            UsageError: There is no such worker, or more of them than games.
+        """
+        if not 0 <= rank < workers:
+            raise UsageError(f"rank is {rank} and has to be from 0 to {workers - 1}, for {workers} workers")
+        if workers > self.num_games:
+            raise UsageError(f"{workers} workers cannot share {self.num_games} games: take at most {self.num_games}")
+        self.game_files = self.game_files[rank::workers]
+        self.num_games = len(self.game_files)
 
     def get_game_logic(self) -> None:
         """Do nothing: games carry their own rules and texts, and the files of the config's `logic` are not read."""
