@@ -8,13 +8,16 @@ games, TALES TextWorld's own function with alfworld's wrapper.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from natlang_envs.alfworld.engine.game import parse_game, read_game_file
+from natlang_envs.alfworld.engine.game import GameText, parse_game, read_game_file
 from natlang_envs.alfworld.engine.world import World
 from natlang_envs.alfworld.plans import reference
+from natlang_envs.alfworld.textworld.export import export_game
 
 _MISTAKES = ("go to nowhere 1", "Look", "take apple 1 from fridge 1", "examine", "inventory ", "help", "")
 
@@ -58,7 +61,7 @@ class _Player:
     """Plays one episode: by a plan, or at random, with mistakes in between."""
 
     def __init__(self, path: str, number: int) -> None:
-        self._chance = random.Random(f"{number}/{path.rpartition('/json_')[2]}")
+        self._chance = random.Random(f"{number}/{Path(path).parent.name}")
         plan = reference(World(parse_game(read_game_file(path)))) if number % 2 else []
         self._plan = iter(plan)
 
@@ -182,6 +185,30 @@ def _to_the_end(env: Any, shown: str, infos: Any, player: _Player, path: str, st
             break
         observations, scores, dones, infos = env.step([player.choose(infos["admissible_commands"][0])])
         shown, reward, done = observations[0], float(scores[0]) + float(infos["won"][0]), dones[0]
+
+
+def config_of(games: Path, steps: int) -> dict[str, Any]:
+    """Return a config for both packages; the rules and texts beside the games are those that alfworld ships."""
+    spec = find_spec("alfworld")
+    data = Path(spec.origin).parent / "data" if spec and spec.origin else games
+    return {
+        "dataset": {"eval_ood_data_path": str(games), "num_eval_games": -1},
+        "logic": {"domain": str(data / "alfred.pddl"), "grammar": str(data / "alfred.twl2")},
+        "env": {
+            "type": "AlfredTWEnv",
+            "domain_randomization": False,
+            "task_types": [1, 2, 3, 4, 5, 6],
+            "expert_type": "handcoded",
+            "goal_desc_human_anns_prob": 0.0,
+        },
+        "general": {"training_method": "dqn"},
+        "rl": {"training": {"max_nb_steps_per_episode": steps}},
+    }
+
+
+def write_games(folder: Path, texts: Mapping[str, GameText]) -> list[str]:
+    """Write games by the ends of their ids, as `alfworld-download` leaves them; return the paths, sorted."""
+    return sorted(str(export_game(text, folder.joinpath(*name.split("/")[-2:]))) for name, text in texts.items())
 
 
 DRIVERS: dict[str, Driver] = {
