@@ -21,6 +21,7 @@ from natlang_envs.alfworld.plans import reference
 from natlang_envs.alfworld.textworld.backend import borrowed
 from natlang_envs.alfworld.textworld.export import game_of
 from natlang_envs.errors import UsageError
+from tests.pages import blocks
 from tests.support.alfworld_real import needs_package, needs_textworld
 from tests.support.compat_games import CONFIG, config
 from tools.alfworld.drivers import DRIVERS, config_of, ours, theirs, write_games
@@ -124,6 +125,16 @@ def test_a_program_of_each_kind_plays_with_its_import_changed(name: str, games: 
     assert won  # what follows a plan
     again = list(DRIVERS[name](ours(), copy.deepcopy(settings), games * 2, 50))
     assert again == moments
+
+
+def test_the_imports_that_the_page_s_diffs_add_are_there() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "alfworld.md").read_text(encoding="utf-8")
+    diffs = [block.text for block in blocks(page) if block.language == "diff"]
+    added = [line[1:] for diff in diffs for line in diff.splitlines() if line.startswith("+") and "import " in line]
+    assert len(diffs) == 5
+    assert len(added) == 6
+    for line in added:
+        exec(line, {})
 
 
 @pytest.mark.slow
