@@ -325,8 +325,9 @@ class NatLangEnv(gymnasium.Env[str, str]):
         Raises:
             UsageError: This is no snapshot, or it is of another family of environments, or of another split's task.
         """
+        parts: Any = snapshot  # one of before reasons has a part less
         try:
-            saved = Snapshot(*snapshot)
+            saved = Snapshot(*parts)
         except TypeError:
             raise UsageError(f"a snapshot has {len(Snapshot._fields)} parts: take one with snapshot()") from None
         if saved.family != self.family:

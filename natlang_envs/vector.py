@@ -194,9 +194,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
             raise UsageError(f"step() takes {self.num_envs} actions, one an environment, not {len(actions)}")
         rewards = np.zeros(self.num_envs, dtype=np.float64)
         terminated = np.zeros(self.num_envs, dtype=np.bool_)
-        restarting = np.flatnonzero(self._ended)
-        active: Indices = self._all
-        commands = actions
+        restarting, active, commands = np.flatnonzero(self._ended), self._all, actions
         if len(restarting):
             first = int(restarting[0])
             if self._task_ids[first] is None or self.autoreset_mode is not AutoresetMode.NEXT_STEP:
@@ -381,7 +379,8 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         return infos
 
     def _final_infos(self, mask: NDArray[np.bool_]) -> Infos:
-        last = np.where(mask, self._observations, None)
+        last = self._observations.copy()
+        last[~mask] = None
         return {"final_obs": last, "_final_obs": mask, "final_info": self._infos(mask), "_final_info": mask.copy()}
 
 

@@ -13,6 +13,16 @@ from natlang_envs.errors import UsageError, one_of
 
 LONGEST = 1_000  # characters that a reason has at most
 Feedback = Literal["plain", "explained"]
+ENDINGS = {  # of nothing but the end of a game that is lost
+    "wall": "a wall is in the way",
+    "edge": "the map ends there",
+    "nobody there": "nobody waits there",
+    "nobody in the taxi": "nobody is in the taxi",
+    "in the taxi": "the passenger is in the taxi already",
+    "not the destination": "the passenger wants to go elsewhere",
+    "wrong answer": "the file does not answer the question",
+    "left": "the player left without an answer",
+}
 CAUSES = {
     # The words of the command: it would work now if it were written otherwise.
     "spelling": "a name or a verb is misspelt, or written with other spaces, letters or signs",
@@ -41,18 +51,8 @@ CAUSES = {
     "hands full": "the player holds something else",
     "not held": "the player does not hold the thing",
     "already held": "the player holds the thing",
+    **ENDINGS,
 }
-ENDINGS = {  # causes, too, and of nothing but the end of a game that is lost
-    "wall": "a wall is in the way",
-    "edge": "the map ends there",
-    "nobody there": "nobody waits there",
-    "nobody in the taxi": "nobody is in the taxi",
-    "in the taxi": "the passenger is in the taxi already",
-    "not the destination": "the passenger wants to go elsewhere",
-    "wrong answer": "the file does not answer the question",
-    "left": "the player left without an answer",
-}
-CAUSES |= ENDINGS
 
 
 class Why(NamedTuple):

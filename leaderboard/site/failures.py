@@ -14,7 +14,7 @@ class Failure(NamedTuple):
 
     name: str
     words: str
-    count: int
+    times: int
     share: float
 
 
