@@ -17,7 +17,8 @@ from typing import Any
 
 from harness import Row, publish_and_exit
 
-sys.path[0] = str(Path(__file__).parents[1])  # for `tools`, and since `alfworld` is a file beside this one
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for `tools`, which is not installed
+sys.path.remove(str(Path(__file__).parent))  # where a file has the name of the package alfworld
 
 from natlang_envs.alfworld.games.official import data_folder, official_ids, official_text
 from natlang_envs.alfworld.textworld.backend import borrowed

@@ -15,7 +15,7 @@ from pathlib import Path
 import gymnasium
 from harness import Row, at_most, markdown, publish_and_exit
 
-sys.path[0] = str(Path(__file__).parents[1])  # for `tools`, and since `alfworld` is a file beside this one
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for `tools`, which is not installed
 
 from natlang_envs.alfworld.engine.game import parse_game
 from natlang_envs.alfworld.engine.world import World
