@@ -169,9 +169,9 @@ def _unnamed(world: World, lexicon: Lexicon, meant: Meant) -> Why | None:
             return _no_thing(world, lexicon, meant, named)
         if role != _THING and numbers and not _places(world, lexicon, named):
             return Why("no such thing", f"There is no {named.words}: the last one is {named.kind} {max(numbers)}.")
+        if role != _THING and not numbers and named.kind in place_kinds():
+            return Why("no such thing", f"There is no {named.kind} in this room.")
         if role == _PLACE and not numbers:
-            if named.kind in place_kinds():
-                return Why("no such thing", f"There is no {named.kind} in this room.")
             return Why("not a place", f"The {named.words} is nothing to go to, to open, or to put things into.")
     return None
 

@@ -77,6 +77,8 @@ CASES = {
     "go to fridge 7": ("no such thing", ""),
     "go to oven 1": ("no such thing", ""),
     "go to safe 1": ("no such thing", ""),
+    "examine safe 1": ("no such thing", ""),
+    "examine apple 1": ("not held", ""),
     "go to apple 1": ("not a place", ""),
     "dance": ("no such verb", ""),
     "": ("no command", "look"),
