@@ -14,10 +14,10 @@ from natlang_envs.prompt import state_prompt
 class NatLangGem(gem.Env):
     """Any environment of the suite; its split is "train" unless told."""
 
-    def __init__(self, env_id: str, split: str = "train", seed: int | None = None, **arguments: Any) -> None:
-        self._made = {"env_id": env_id, "split": split, **arguments}
+    def __init__(self, gym_id: str, split: str = "train", seed: int | None = None, **arguments: Any) -> None:
+        self._made = {"gym_id": gym_id, "split": split, **arguments}
         self._seed = seed  # of the first reset, as `gem.make_vec` hands it out
-        self.env = unwrap(gymnasium.make(env_id, split=split, **arguments))
+        self.env = unwrap(gymnasium.make(gym_id, split=split, **arguments))
 
     def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         # Without `super().reset`, which would seed Python's and NumPy's global generators.
@@ -44,10 +44,10 @@ class NatLangGem(gem.Env):
 
 
 def main(env_id: str = "NatLang/DangerousTaxi-v0") -> tuple[float, bool]:
-    """Return what the environment's own plan earns through GEM, and whether it wins, half of it in a spawned copy."""
+    """Return what the environment's own plan earns through GEM, and whether it wins, each step in a spawned copy."""
     name = f"natlang:{env_id}"
     if name not in gem.envs.registration.ENV_REGISTRY:
-        gem.register(name, NatLangGem, env_id=env_id)
+        gem.register(name, NatLangGem, gym_id=env_id)
     env = gem.make(name)
     env.reset(seed=0)
     total, info = 0.0, {}
