@@ -7,6 +7,7 @@ nobody holds.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
@@ -41,6 +42,15 @@ def keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in pairs]
         raise DoubledKeyError(f"it says {next(name for name in names if names.count(name) > 1)!r} twice")
     return found
+
+
+def json_line(value: Any) -> bytes:
+    """Return a value as a line of JSON without spaces; where a text cannot be UTF-8, with escapes."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode() + b"\n"
+    except UnicodeEncodeError:  # half a character
+        return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -168,7 +168,7 @@ def fine_tune_both(
 
 def _reflector_losses(model: LanguageModel, config: SFTConfig) -> Losses:
     def losses(batch: Sequence[Example]) -> Iterator[Tensor]:
-        asked = [_Asked(model.ask_reflection(each.state), each.reflection) for each in batch]
+        asked = [_Asked(model.ask_reflection(each.state), model.space + each.reflection) for each in batch]
         for part, share in _parts(model, asked, config.microbatch, True):
             yield share * model.completion_loss([each.prompt for each in part], [each.answer for each in part])
 

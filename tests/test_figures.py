@@ -45,6 +45,11 @@ def seeds(series: str, dash: str = " to ") -> str:
     return f"{mean(series)} ({{below {series}}}{dash}{{above {series}}})"
 
 
+def bold(series: str) -> str:
+    """As `seeds`, the mean in bold."""
+    return f"**{mean(series)}** ({{below {series}}}{DASH}{{above {series}}})"
+
+
 def cells(series: str, mark: str = "", count: int = 3) -> str:
     """A cell for each seed, each in bold where `mark` says so."""
     return " | ".join(f"{mark}{whole(f'{series}-seed{seed}')}{mark}" for seed in range(count))
@@ -53,6 +58,7 @@ def cells(series: str, mark: str = "", count: int = 3) -> str:
 PICKUP, DROPOFF, TOMATO = "dangerous-taxi-pickup", "dangerous-taxi-dropoff", "alfworld-tomato/v1"
 ALFWORLD = "alfworld-generated/v1/reflect-rl-tiny-sft-only"
 SEARCH, SEARCH_HARD = "autoexplore-search/v1", "autoexplore-search-hard/v1"
+CHANGE = ("autoexplore-change-line/v1", "autoexplore-change-file/v1", "autoexplore-change/v1")
 
 FIGURES = {
     "README.md": [
@@ -103,14 +109,22 @@ FIGURES = {
         f" {whole(f'{SEARCH_HARD}/first-hit', DASH)} |",
         f"| `first-hit-reader`, unlearned | 45% | 19% | 8.0 | 14.0 | {whole(f'{SEARCH}/first-hit-reader', DASH)} |"
         f" {whole(f'{SEARCH_HARD}/first-hit-reader', DASH)} |",
-        f"6.5, 6.2 | 14.0 | **{mean(f'{SEARCH}/searcher-imitation')}** ({{below {SEARCH}/searcher-imitation}}{DASH}"
-        f"{{above {SEARCH}/searcher-imitation}}) | **{mean(f'{SEARCH_HARD}/searcher-imitation')}**"
-        f" ({{below {SEARCH_HARD}/searcher-imitation}}{DASH}{{above {SEARCH_HARD}/searcher-imitation}}) |",
+        f"6.5, 6.2 | 14.0 | {bold(f'{SEARCH}/searcher-imitation')} | {bold(f'{SEARCH_HARD}/searcher-imitation')} |",
         f"6.5, 6.2 | 14.0 | {seeds(f'{SEARCH}/searcher-reward', DASH)} |"
         f" {seeds(f'{SEARCH_HARD}/searcher-reward', DASH)} |",
         f"| all | 1 to 4 | {rate(f'{SEARCH}/bm25')} | {rate(f'{SEARCH_HARD}/bm25')} |",
         f"| depth 1, imitation, 3 seeds | 31.7% | 15.4% | {seeds('autoexplore-depth1/v1/walker-imitation', DASH)} |"
         f" {seeds('autoexplore-depth1-hard/v1/walker-imitation', DASH)} |",
+    ],
+    "benchmarks/results/autoexplore_change_learned.md": [
+        *(
+            f"{named} | {' | '.join(whole(f'{board}/{name}', DASH) for board in CHANGE)} |"
+            for named, name in (("| `random-edit`", "random-edit"), ("on a line", "spectrum"))
+        ),
+        f"| **judge, imitation**, 3 seeds | {bold(f'{CHANGE[0]}/mender-imitation')} |"
+        f" {seeds(f'{CHANGE[1]}/mender-imitation', DASH)} | {seeds(f'{CHANGE[2]}/mender-imitation', DASH)} |",
+        f"| then reward: line, file, whole, 3 seeds | {seeds(f'{CHANGE[0]}/mender-reward', DASH)} |"
+        f" {seeds(f'{CHANGE[1]}/mender-reward', DASH)} | {bold(f'{CHANGE[2]}/mender-reward')} |",
     ],
     "benchmarks/results/smollm2.md": [
         f"| `zero-shot:smollm2` | 0% (0 to 8) | 0% (0 to 8) | {whole(f'{PICKUP}/v1/smollm2-zero-shot')} |"
@@ -120,6 +134,9 @@ FIGURES = {
     "benchmarks/results/README.md": [
         f"by imitation: {mean(ALFWORLD)} of fresh games",
         f"{mean(f'{PICKUP}-cities/v1/reflect-rl-tiny-best')} of pickups and of deliveries in fresh cities, greedy.",
+        f"is open: {mean(f'{CHANGE[0]}/mender-imitation')} of test bugs, a privileged spectrum-based repair"
+        f" {rate(f'{CHANGE[0]}/spectrum')}. Of the whole {mean(f'{CHANGE[2]}/mender-imitation')}, spectrum"
+        f" {rate(f'{CHANGE[2]}/spectrum')}, random {rate(f'{CHANGE[2]}/random-edit')}.",
     ],
 }
 

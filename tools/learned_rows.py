@@ -1,6 +1,6 @@
 """Makes the board's rows of our own trained agents: publishes the players, lets them play, packs, commits and audits.
 
-python tools/learned_rows.py RUN... [--commit COMMIT]
+python -m tools.learned_rows RUN... [--commit COMMIT]
 
 A RUN is a folder of `reflect-rl train`, named TRAINING-sN: what of TRAININGS it is, and its seed. Players go to
 leaderboard/checkpoints, and it is they that play. The audit's beacon is the commit that the entries came with.
@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,17 +17,13 @@ from typing import Any
 
 from safetensors.torch import load
 
-from leaderboard.audit import audit
-from leaderboard.pack import pack, read_curve
-from leaderboard.result import LEDGER_FILE
-from leaderboard.schema import CHECKPOINTS, SUBMISSIONS
-from leaderboard.standings import replay_all
-from leaderboard.standings.badges import BADGES_FILE, note_badge
-from natlang_envs.errors import UsageError
+from leaderboard.pack import read_curve
+from leaderboard.schema import CHECKPOINTS
 from natlang_envs.evaluation.published import published_files, unpacked
 from reference_agent.run.config import Config
 from reference_agent.run.published import publish
 from reference_agent.run.stages import read_config
+from tools.rows import commit_and_audit, git, make_row
 
 PICKUP, DROPOFF, TOMATO = "dangerous-taxi-pickup/v1", "dangerous-taxi-dropoff/v1", "alfworld-tomato/v1"
 PICKUP_CITIES, DROPOFF_CITIES = "dangerous-taxi-pickup-cities/v1", "dangerous-taxi-dropoff-cities/v1"
@@ -118,56 +111,33 @@ def main() -> None:
     """Make the rows of the runs that are named, and audit them."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("runs", nargs="+", type=Path)
-    asked.add_argument("--commit", default=_git("rev-parse", "HEAD"), help="what the runs were trained at")
+    asked.add_argument("--commit", default=git("rev-parse", "HEAD"), help="what the runs were trained at")
     given = asked.parse_args()
     if sum(each.stat().st_size for each in CHECKPOINTS.rglob("*.gz")) > _ROOM - 3_000_000 * len(given.runs):
         raise SystemExit(f"{CHECKPOINTS} would take more than {_ROOM // 10**6} MB: publish fewer players")
-    made: list[tuple[Path, str]] = []
+    made: dict[Path, str] = {}
     for run in given.runs:
-        made += _rows(run, given.commit[:7])
-    ours = [SUBMISSIONS, CHECKPOINTS, SUBMISSIONS.parent / LEDGER_FILE]
-    _git("add", "-A", *map(str, ours))
-    _git(
-        "commit",
-        "-qm",
-        f"The board has rows of {', '.join(run.name for run in given.runs)}, with their players",
-        "--",
-        *map(str, ours),
-    )
-    beacon = _git("rev-parse", "HEAD")
-    failed = [f"{entry}: {problem}" for entry, agent in made if (problem := _audited(entry, agent, beacon))]
-    if _git("status", "--porcelain", str(SUBMISSIONS.parent / BADGES_FILE)):
-        told = f"Audits of {', '.join(run.name for run in given.runs)}, with the beacon {beacon[:12]}"
-        _git("commit", "-qm", told, "--", str(SUBMISSIONS.parent / BADGES_FILE))
-    print("\n".join(failed), file=sys.stderr)
-    sys.exit(2 if failed else 0)
+        made |= _rows(run, given.commit[:7])
+    commit_and_audit(made, ", ".join(run.name for run in given.runs))
 
 
-def _rows(run: Path, commit: str) -> list[tuple[Path, str]]:
+def _rows(run: Path, commit: str) -> dict[Path, str]:
     """Return the entries of a run, made anew, each with its agent."""
     found = _RUN.fullmatch(run.name)
     if not found or found[1] not in TRAININGS:
         raise SystemExit(f"{run} is none of {', '.join(TRAININGS)} with a seed, such as slips-100-s0")
     training, seed, config = TRAININGS[found[1]], found[2], read_config(run)
-    entries: list[tuple[Path, str]] = []
+    entries: dict[Path, str] = {}
     for policy, name, board in training.rows:
         if not (run / policy).exists():  # RL goes on; the row before it is there
             continue
         before = "-sft" if policy == "policy-sft" else ""
         player = publish(run, policy, CHECKPOINTS / f"{found[1]}{before}-seed{seed}.json")
         agent = f"reflect-rl{'-sample' if board in _DRAWN else ''}:{player}"
-        entry = SUBMISSIONS / board / f"{name}-seed{seed}"
+        facts = _facts(training, config, run, policy, board, player, commit)
         with TemporaryDirectory() as folder:
-            out = Path(folder) / "run"
-            play = ["natlang", "evaluate", "--agent", agent, "--protocol", board, "--out", str(out)]
-            subprocess.run([str(Path(sys.executable).parent / play[0]), *play[1:]], check=True)
-            shutil.rmtree(entry, ignore_errors=True)  # of a run whose weights are gone
-            pack(out, name=entry.name, **_facts(training, config, run, policy, board, player, commit))
-        for _, replayed in replay_all(SUBMISSIONS, [entry]):
-            if isinstance(replayed, UsageError):
-                raise replayed
-            print(f"{entry}: {replayed.score.success_rate:.1%}")
-        entries.append((entry, agent))
+            entry = make_row(agent, board, f"{name}-seed{seed}", facts, Path(folder) / "run")
+        entries[entry] = agent
     return entries
 
 
@@ -202,19 +172,6 @@ def _facts(
 
 def _iterations(config: Config) -> int:
     return sum(stage.iterations for stage in config.stages)
-
-
-def _audited(entry: Path, agent: str, beacon: str) -> str:
-    """Audit an entry and note the badge; return why it does not pass, or an empty string."""
-    found = audit(entry, agent, beacon)
-    print(f"{entry}: {found.said}")
-    if not found.problem:
-        note_badge(SUBMISSIONS.parent / BADGES_FILE, "audited", {found.entry: found.recording})
-    return found.problem
-
-
-def _git(*command: str) -> str:
-    return subprocess.run(["git", *command], capture_output=True, text=True, check=True).stdout.strip()
 
 
 if __name__ == "__main__":

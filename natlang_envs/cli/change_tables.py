@@ -7,9 +7,11 @@ from pathlib import Path
 
 import typer
 
-from natlang_envs.autoexplore.freely.recheck import Difference, Source, listed, recheck
+from natlang_envs.autoexplore.changing.checking import Difference, Source, listed, recheck
+from natlang_envs.autoexplore.freely.testing import LIMITS, in_sandbox
 from natlang_envs.cli.support import progress_bar
 from natlang_envs.errors import UsageError
+from natlang_envs.sandbox import AutoExploreSandbox
 
 
 def check_tables(count: int, tables: Path | None, repository: Path | None, labels: Path | None) -> None:
@@ -32,16 +34,14 @@ def check_tables(count: int, tables: Path | None, repository: Path | None, label
     with progress_bar() as progress:
         bar = progress.add_task("edits", total=count)
         for source in files:
-            for each in recheck(source, drawn.count(source), generator):
-                progress.advance(bar)
-                found += [each] if each is not None else []
+            with AutoExploreSandbox(source.root, limits=LIMITS) as sandbox:
+                for each in recheck(source, drawn.count(source), generator, in_sandbox(sandbox, source.arguments)):
+                    progress.advance(bar)
+                    found += [each] if each is not None else []
     if missing:
         typer.echo(f"NOT CHECKED: {', '.join(missing)}. Run natlang data fetch, then check.")
-    for cell, here, table in found:
-        alone = (
-            f"{', '.join(tests) or 'nothing'} fails {where}" for tests, where in ((here, "here"), (table, "there"))
-        )
-        typer.echo(f"task {cell.task}, edit {cell.number} of {cell.file}: {' alone, '.join(alone)} alone")
+    for each in found:
+        typer.echo(str(each))
     if found:
         typer.echo(f"{len(found)} of {count} edits differ.")
         raise typer.Exit(1)

@@ -79,15 +79,20 @@ class Protocol:
 
     def task_kinds(self, task_id: str) -> dict[str, str]:
         """Return what kinds a task is of, as `NatLangEnv.task_kinds`; needs neither repositories nor games."""
-        return self._environment.task_kinds(task_id, **{**gymnasium.spec(self.env_id).kwargs, **self.kwargs})
+        return self._env.task_kinds(task_id, **{**gymnasium.spec(self.env_id).kwargs, **self.kwargs})
+
+    @property
+    def acceptance(self) -> float | None:
+        """What a person's yes to a win that was set aside adds to the return; None where none is set aside."""
+        return self._env.acceptance
 
     @property
     def explains(self) -> bool:
         """Whether the environment takes `explain=True`, and so says why a command does nothing."""
-        return "explain" in signature(self._environment.__init__).parameters
+        return "explain" in signature(self._env.__init__).parameters
 
     @property
-    def _environment(self) -> type[NatLangEnv]:
+    def _env(self) -> type[NatLangEnv]:
         return cast("type[NatLangEnv]", load_env_creator(str(gymnasium.spec(self.env_id).entry_point)))
 
     def to_json(self) -> str:

@@ -10,6 +10,7 @@ from natlang_envs.spaces import escape_surrogates
 
 PAGE_SLOTS = 36  # a folder takes one, its `cd`; a file two, its `cat` and `id`
 UP, NEXT, PREVIOUS, EXIT = "cd ..", "next page", "previous page", "exit"
+HERE, UNDO, TEST, SUBMIT = "cd .", "undo", "test", "submit"  # where files are edited
 MAX_COMMANDS = PAGE_SLOTS + 4
 MAX_QUESTION = 2_000
 FILE_BUDGET = 2_000

@@ -41,10 +41,10 @@ class Walk:
 
     def steps(self, start: Place, end: Place) -> int:
         """Return the commands from one place to another, by folders that were noted."""
-        shared = _shared(start.folder, end.folder)
-        steps = len(start.folder) - shared
+        both = shared(start.folder, end.folder)
+        steps = len(start.folder) - both
         page = 0 if steps else start.page
-        for depth in range(shared, len(end.folder)):
+        for depth in range(both, len(end.folder)):
             steps += abs(self._pages[end.folder[: depth + 1]] - page) + 1
             page = 0
         return steps + abs(end.page - page)
@@ -52,7 +52,7 @@ class Walk:
     def towards(self, end: Place, last: str) -> str:
         """Return the next command on the way to a place, and `last` there."""
         (here, at), (folder, page) = self.here, end
-        if _shared(here, folder) < len(here):
+        if shared(here, folder) < len(here):
             return UP
         if here != folder:
             below = folder[: len(here) + 1]
@@ -101,6 +101,6 @@ def path_of(folder: tuple[str, ...], name: str) -> str:
     return "/".join((*folder, name))
 
 
-def _shared(left: tuple[str, ...], right: tuple[str, ...]) -> int:
-    """Return how many folders two ways have in common from the top."""
+def shared(left: Sequence[str], right: Sequence[str]) -> int:
+    """Return how many parts two ways have in common from the beginning."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))

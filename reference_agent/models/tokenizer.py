@@ -14,6 +14,7 @@ from transformers import AutoConfig
 from natlang_envs.errors import UsageError
 from natlang_envs.prompt import LABELS, Choice, enumerate_actions, policy_prompt, reflection_prompt
 from reference_agent.models.backbone import OTHER, load_tokenizer
+from reference_agent.tiny.untrained import END
 
 CHAT_ROLE = (
     "You act in an environment of texts. Answer with the letter of the best of the listed actions, and nothing else."
@@ -85,12 +86,16 @@ class PromptReader:
 
     With `chat` prompts are a user's turn in the tokenizer's chat template, behind which the model's own turn begins.
     Without, they begin with what the tokenizer itself puts before a text.
+
+    `space` stands before a reflection. A pretrained model's words bring their own, so that none ends the prompt; the
+    tiny models have learned to read it there.
     """
 
     def __init__(self, tokenizer: Any, positions: int, chat: bool = False) -> None:
         self.tokenizer, self.positions, self.chat = tokenizer, positions, chat
         self._around = _turn(tokenizer) if chat else None
         self._begin_ids = () if chat else beginning(tokenizer)
+        self.space = "" if chat or tokenizer.eos_token == END else " "
         self._known = Remembered()
         self._label_ids = label_tokens(tokenizer)
         self.labels = tuple(self._label_ids)
@@ -144,7 +149,7 @@ class PromptReader:
 
     def ask_reflection(self, state: str) -> str:
         """Return the prompt that the reflector completes with what it thinks of p(s)."""
-        return self._in_turn(reflection_prompt(state))
+        return self._in_turn(reflection_prompt(state)).removesuffix(self.space)
 
     def _in_turn(self, prompt: str) -> str:
         return prompt.rstrip().join(self._around) if self._around else prompt

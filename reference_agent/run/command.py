@@ -241,8 +241,7 @@ def mend(
     tasks: Annotated[int | None, typer.Option(min=1, help="Tasks of each split at most, for a try in seconds.")] = None,
 ) -> None:
     """Train small judges for AutoExplore-Change: imitation, then reward by its curriculum or without; it goes on."""
-    from reference_agent.families.autoexplore.mender.run import train_menders
-    from reference_agent.families.autoexplore.mender.training import Bugs, Settings
+    from reference_agent.families.autoexplore.mender.training import Bugs, Settings, train_menders
 
     train, validation = (Bugs(tasks, split=split, dataset=dataset) for split in ("train", "validation"))
     with bars() as progress:
@@ -259,25 +258,29 @@ def mend(
 def publish(
     run: Annotated[
         Path,
-        typer.Argument(help="A run's folder; RUN/policy-sft is the policy before RL. Or weights of reflect-rl search."),
+        typer.Argument(help="A run's folder; RUN/policy-sft is the policy before RL. Or weights of a judge."),
     ],
     player: Annotated[Path, typer.Argument(metavar="NAME.json", help="The player; weights go to files/ beside it.")],
 ) -> None:
     """Write a trained player as small files that a repository can hold; weights of a run are rounded."""
+    from reference_agent.judges import publish as write_judge
+    from reference_agent.mender.judge import MENDER
     from reference_agent.run.published import publish as write
     from reference_agent.run.stages import CONFIG
-    from reference_agent.searcher.agent import publish as write_searcher
+    from reference_agent.searcher.walking import SEARCHER
 
     if player.suffix != ".json":
         raise UsageError(f"{player} is to be the name of a JSON file: write {player.name}.json")
     before = run.name in ("policy", "policy-sft") and not (run / CONFIG).exists()
-    agent = "searcher" if run.suffix == ".safetensors" else "reflect-rl"
-    if agent == "searcher":
-        written = write_searcher(run, player)
+    agent = "reflect-rl"
+    if run.suffix == ".safetensors":
+        agent = write_judge(run, player, (SEARCHER, MENDER))
+    elif before:
+        write(run.parent, run.name, player)
     else:
-        written = write(run.parent, run.name, player) if before else write(run, "policy", player)
-    typer.echo(f"Player:      {written}")
-    typer.echo(f"Evaluate it: natlang evaluate --agent {agent}:{written} --out runs/{player.stem} --protocol ...")
+        write(run, "policy", player)
+    typer.echo(f"Player:      {player}")
+    typer.echo(f"Evaluate it: natlang evaluate --agent {agent}:{player} --out runs/{player.stem} --protocol ...")
 
 
 @app.command()

@@ -8,7 +8,6 @@ from pathlib import Path
 import torch
 
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation import published
 from natlang_envs.evaluation.agents import AgentInput
 from natlang_envs.repository.hits import read_list
 from natlang_envs.repository.texts import EXIT, read_question, steps_left
@@ -16,10 +15,7 @@ from natlang_envs.repository.walk import Memory, Place, Walk
 from reference_agent.searcher.evidence import gather
 from reference_agent.searcher.games import Games, stack
 from reference_agent.searcher.judge import Options, draw
-from reference_agent.searcher.walking import WalkGames, WalkQuestions, map_of, read_judge
-
-_POLICY = "searcher"  # of a published player
-_WEIGHTS = "searcher.safetensors"
+from reference_agent.searcher.walking import SEARCHER, WalkGames, WalkQuestions, map_of
 
 Ways = tuple[list[list[str]], ...]  # the commands of each list or file, for each kind of step
 
@@ -42,9 +38,8 @@ class SearcherAgent:
     """
 
     def __init__(self, weights: Path, sampling: bool = False) -> None:
-        torch.set_num_threads(1)
         self.sampling = sampling
-        self.judge = read_judge(_weights_of(weights), weights)
+        self.judge = SEARCHER.read(weights)
         self._memory = Memory()
         self._begun: dict[tuple[str, ...], list[str]] = {}  # what is left of a way, by the question and what was done
 
@@ -153,38 +148,4 @@ def _way(walk: Walk, end: Place, last: str) -> list[str]:
     return [*way, last] if last else way
 
 
-def publish(weights: Path, player: Path) -> Path:
-    """Write the weights of a judge as a published player, unrounded, and return its file.
-
-    Raises:
-        UsageError: They are none of a judge.
-    """
-    content = _weights_of(weights)
-    read_judge(content, weights)
-    return published.publish(player, _POLICY, {_WEIGHTS: content})
-
-
-def _weights_of(path: Path) -> bytes:
-    """Return the content of a file of weights, or of that of a published player."""
-    if published.is_published(path):
-        policy, files = published.published_files(path)
-        if policy != _POLICY or set(files) != {_WEIGHTS}:
-            raise UsageError(f"{path} plays by {policy[:40]!r} and not by a searcher: name it by reflect-rl:{path}")
-        return published.unpacked(files[_WEIGHTS])
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
-
-
-def load(argument: str, sampling: bool = False) -> SearcherAgent:
-    """Return the agent of `searcher:FILE`."""
-    if not argument:
-        name = "searcher-sample" if sampling else "searcher"
-        raise UsageError(f"agent {name} needs weights: write --agent {name}:FILE, a file of `reflect-rl search`")
-    return SearcherAgent(Path(argument), sampling)
-
-
-def load_sampling(argument: str) -> SearcherAgent:
-    """Return the agent of `searcher-sample:FILE`."""
-    return load(argument, sampling=True)
+load, load_sampling = SEARCHER.loaders(SearcherAgent)

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import log
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load
 from torch import Tensor, nn
 
-from natlang_envs.errors import UsageError
 from natlang_envs.repository.hits import ASKED, asked_words, general_rarity
 from natlang_envs.repository.texts import NEXT, UP
 from natlang_envs.repository.walk import Place, Walk, path_of
 from natlang_envs.repository.words import stem
+from reference_agent.judges import Kind
 from reference_agent.searcher.evidence import TEXT, found_words, kinds_of, text_numbers
 from reference_agent.searcher.hints import hinted
 from reference_agent.searcher.judge import (
@@ -359,24 +356,8 @@ class Walker(Judge):
         return torch.stack(parts, -1)
 
 
-def read_judge(weights: bytes, file: Path) -> Judge:
-    """Return the judge of the weights that a file holds, one that walks or one that searches; it does not learn.
-
-    Raises:
-        UsageError: They are something else.
-    """
-    try:
-        found = load(weights)
-        walks = found["words.0.weight"].shape[1] == Walker.sizes[1]
-        (judge := Walker() if walks else Judge()).load_state_dict(found)
-    except (SafetensorError, RuntimeError, KeyError):
-        raise UsageError(f"{file} holds no searcher: name a .safetensors file of `reflect-rl search`") from None
-    return judge.eval()
+def _judge(weights: Mapping[str, Tensor]) -> Judge:
+    return Walker() if weights["words.0.weight"].shape[1] == Walker.sizes[1] else Judge()
 
 
-def read_judge_file(file: Path) -> Judge:
-    """Return the judge of a file of weights, as `read_judge` does."""
-    try:
-        return read_judge(file.read_bytes(), file)
-    except OSError:
-        return read_judge(b"", file)
+SEARCHER = Kind("searcher", "search", _judge)

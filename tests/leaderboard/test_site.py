@@ -6,7 +6,6 @@ import base64
 import dataclasses
 import gzip
 import json
-import os
 import re
 import shutil
 from collections.abc import Callable
@@ -19,7 +18,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.baselines import baselines, make_baselines
 from leaderboard.pack import pack
 from leaderboard.schema import SUBMISSION_FILE
 from leaderboard.site import build
@@ -31,12 +29,11 @@ from leaderboard.standings.rows import Row
 from leaderboard.verify import verify
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
-from natlang_envs.evaluation import AgentInput, Decision, evaluate, load_protocol, protocol_names
+from natlang_envs.evaluation import AgentInput, Decision, evaluate, load_protocol
 from natlang_envs.evaluation.agents import BUILT_IN, Agent
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
 from natlang_envs.files import whole_folder
 from natlang_envs.trajectory import read_trajectories
-from tests.archives import needs_repositories
 from tests.chromium import needs_chromium, rendered, scripted
 from tests.leaderboard.conftest import NAME, Finished
 from tests.leaderboard.forge import PROTOCOL, Forged
@@ -51,9 +48,6 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-all_repositories = needs_repositories(*protocol_names())  # every entry is replayed
-
-
 def add(submissions: Path, run: Path, player: Agent, name: str, **facts: Any) -> Path:
     """Evaluate an agent and pack the run."""
     evaluate(player, PROTOCOL, name=facts.pop("agent", name), out=run)
@@ -66,49 +60,6 @@ def say(reflection: str) -> Callable[[AgentInput], Decision]:
 
 
 # Entries and tables.
-
-
-@all_repositories
-# Plans of searches take minutes.
-@pytest.mark.parametrize("searched", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_committed_baselines_hold_and_are_what_the_agents_do_today(tmp_path: Path, searched: bool) -> None:
-    boards = [name for name in protocol_names() if ("search" in name) is searched]
-    again = make_baselines(tmp_path / "submissions", boards)
-    here = "official" if os.environ.get("ALFWORLD_DATA") else "nowhere"  # the games of the official protocols
-    assert [folder.relative_to(tmp_path / "submissions").as_posix() for folder in again] == [
-        "/".join(pair)
-        for pair in baselines()
-        if pair[0] in boards and load_protocol(pair[0]).kwargs.get("source") in (None, here)
-    ]
-    for folder in again:
-        path = folder.relative_to(tmp_path / "submissions")
-        committed = verify(COMMITTED / path)
-        made = verify(folder)
-        played = read_trajectories(folder / TRAJECTORIES_FILE)
-        assert played == read_trajectories(COMMITTED / path / TRAJECTORIES_FILE), path
-        run = made.submission.run
-        stated = {"run": run, "trajectories_sha256": made.submission.trajectories_sha256}
-        # The committed entries are of schema version 1, which did not state these.
-        stated |= {key: getattr(made.submission, key) for key in ("schema_version", "reference", "date", "track")}
-        assert made.submission == committed.submission.model_copy(update=stated), path
-
-
-@all_repositories
-def test_committed_badges_are_current() -> None:
-    rows = [row for table in standings(COMMITTED) for row in table.rows]
-    assert {f"{row.entry.submission.protocol}/{row.entry.submission.name}" for row in rows if row.rerun} >= {
-        "/".join(pair) for pair in baselines()
-    }
-
-
-@all_repositories
-def test_baselines_made_again_replace_those_that_are_there(tmp_path: Path) -> None:
-    submissions = tmp_path / "submissions"
-    some = ("alfworld-tomato/v1", "autoexplore-depth1/v1", PROTOCOL)
-    first = make_baselines(submissions, some)
-    (first[0] / TRAJECTORIES_FILE).write_bytes(b"")
-    make_baselines(submissions, some)
-    assert all(row.rerun for table in standings(submissions) for row in table.rows)
 
 
 def planner(reflection: str | None) -> Callable[[AgentInput], Decision]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from natlang_envs.errors import UsageError
-from natlang_envs.files import run_python, whole_folder, write_whole
+from natlang_envs.files import json_line, run_python, whole_folder, write_whole
 
 ROOT = Path(__file__).parents[2]
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=60).filter(
@@ -46,6 +47,11 @@ def test_a_planted_link_is_not_followed(planted: str, tmp_path: Path) -> None:
     assert victim.read_text() == "precious"
     assert (folder / "fix.patch").read_bytes() == b"patch"
     assert not (folder / "fix.patch").is_symlink()
+
+
+def test_a_value_is_one_line_of_json_also_with_half_a_character() -> None:
+    assert json_line({"name": "Zoë", "lines": "a\nb"}) == '{"name":"Zoë","lines":"a\\nb"}\n'.encode()
+    assert json.loads(json_line(["\ud800"])) == ["\ud800"]
 
 
 def test_a_planted_pipe_does_not_hang(tmp_path: Path) -> None:

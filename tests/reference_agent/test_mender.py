@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import json
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load, save
+from torch import Tensor
+from typer.testing import CliRunner
 
+from leaderboard.audit import audit
+from leaderboard.pack import pack
 from natlang_envs.autoexplore.changing.picking.env import AutoExploreChangeEnv
 from natlang_envs.autoexplore.changing.picking.tasks import make_tasks
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, evaluate, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
+from natlang_envs.evaluation.runs import provenance
 from natlang_envs.prompt import PathStep
 from natlang_envs.repository.texts import FILE_BUDGET
-from reference_agent.families.autoexplore.mender.agent import MenderAgent
-from reference_agent.families.autoexplore.mender.code import Code
-from reference_agent.families.autoexplore.mender.run import Result, train_menders
-from reference_agent.families.autoexplore.mender.training import Bugs, Settings, lessons, wins
+from reference_agent.families.autoexplore.mender.training import Bugs, Result, Settings, lessons, train_menders, wins
+from reference_agent.mender.agent import MenderAgent
+from reference_agent.mender.code import Code
+from reference_agent.run.command import app
 from tests.support.kiosk import KIOSK, TASKS, kiosk
 
 SHORT = Settings(bugs=12, rounds=1, epochs=2, passes=2, updates=3, samples=2)
@@ -120,7 +131,102 @@ def test_lessons_begin_with_the_line_as_it_is() -> None:
     text = str(KIOSK["kiosk/prices.py"])
     found = list(lessons(text, 5, np.random.default_rng(0)))
     assert len(found) == 5
-    assert all(len(lesson.own.ids) > 0 for lesson in found)
+    assert all(len(lesson[0].ids) > 0 for lesson in found)
+
+
+@pytest.fixture
+def published(trained: list[Result], tmp_path: Path) -> Path:
+    """A player as `reflect-rl publish` makes it."""
+    player = tmp_path / "mender.json"
+    told = CliRunner().invoke(app, ["publish", str(trained[-1].weights), str(player)])
+    assert f"--agent mender:{player}" in told.output.replace("\n", "")
+    return player
+
+
+def test_a_published_mender_plays_as_its_weights_and_passes_an_audit_without_environments(
+    trained: list[Result], published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kwargs = {"split": "validation"}
+    ids = sorted(make_tasks("validation", None, None).ids())[:90]
+    bugs = tuple(Episode(each, seed) for seed, each in enumerate(ids))
+    protocol = Protocol("autoexplore-change-line/v1", "NatLang/AutoExplore-ChangeLine-v0", kwargs, 30, 1, bugs, "Some.")
+    folder = tmp_path / "protocols"
+    (folder / "autoexplore-change-line").mkdir(parents=True)
+    (folder / f"{protocol.name}.json").write_text(protocol.to_json())
+    monkeypatch.setattr("natlang_envs.evaluation.protocols._folder", lambda: folder)
+    monkeypatch.setattr("leaderboard.audit.auditing.EPISODES", 20)
+    weights, agent = f"mender:{trained[-1].weights}", f"mender:{published}"
+    source = provenance("entry point", agent, published)
+    played = evaluate(load_agent(agent), protocol, out=tmp_path / "run", batch=1, source=source)[1]
+    same = evaluate(load_agent(weights), protocol.first(10), batch=1)[1]
+    assert [each.actions for each in same] == [each.actions for each in played][:10]
+    entry = pack(tmp_path / "run", name="mender", out=tmp_path / "submissions", deterministic=True)
+    found = audit(entry, agent, "beacon")
+    assert (found.same, found.impossible, found.problem) == (found.steps, 0, "")
+    with pytest.raises(UsageError, match="the entry played the checkpoint SHA-256"):
+        audit(entry, weights, "beacon")
+
+
+def forged(player: Path, change: Callable[[dict[str, Tensor]], object]) -> None:
+    """Put other weights into a player, with the SHA-256 that fits."""
+    told = json.loads(player.read_text())
+    (name, digest), *_ = told["files"].items()
+    weights = load(gzip.decompress((player.parent / "files" / f"{digest}.gz").read_bytes()))
+    change(weights)
+    packed = gzip.compress(save(weights))
+    told["files"][name] = digest = hashlib.sha256(packed).hexdigest()
+    (player.parent / "files" / f"{digest}.gz").write_bytes(packed)
+    player.write_text(json.dumps(told))
+
+
+FORGED: dict[str, Callable[[dict[str, Tensor]], object]] = {
+    "has weights that are not finite: train again": lambda of: of["plain.bias"].fill_(float("nan")),
+    "holds no mender: name a": lambda of: of.pop("plain.bias"),
+    "holds no mender: name a .safetensors": lambda of: of.update({"plain.bias": torch.zeros(7)}),
+}
+
+
+@pytest.mark.parametrize("said", FORGED)
+def test_a_forged_mender_is_refused_in_a_line(published: Path, said: str) -> None:
+    forged(published, FORGED[said])
+    with pytest.raises(UsageError, match=said) as told:
+        load_agent(f"mender:{published}")
+    assert "\n" not in str(told.value)
+
+
+def test_a_mender_is_no_other_player(trained: list[Result], published: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="plays by 'mender' and not by a searcher: name it by mender:"):
+        load_agent(f"searcher:{published}")
+    published.write_text(published.read_text().replace('"policy": "mender"', '"policy": "policy"'))
+    with pytest.raises(UsageError, match="plays by 'policy' and not by a mender: name it by reflect-rl:"):
+        load_agent(f"mender:{published}")
+    with pytest.raises(UsageError, match="holds no searcher: name a"):
+        load_agent(f"searcher:{trained[0].weights}")
+    (tmp_path / "other.safetensors").write_bytes(b"nothing")
+    told = CliRunner().invoke(app, ["publish", str(tmp_path / "other.safetensors"), str(tmp_path / "other.json")])
+    assert "holds no judge: name a .safetensors file of `reflect-rl search` or `reflect-rl mend`" in str(told.exception)
+    assert not (tmp_path / "other.json").exists()
+
+
+def test_what_is_told_of_draws_holds_after_the_draw_and_along_another_recording(
+    trained: list[Result], bugs: Bugs
+) -> None:
+    agent, env = MenderAgent(trained[-1].weights, sampling=True), bugs.envs["line"]
+    observation, info = env.reset(options={"task_id": bugs.names[0]})
+    rng, path, told = np.random.default_rng(0), list[PathStep](), dict[str, float]()
+    for others in range(6):
+        listed = info["admissible_commands"]
+        view = AgentInput(info["task"], tuple(path), observation, listed, rng)
+        command = agent(view)
+        told = dict(zip(listed, agent.chances(view, None), strict=True))
+        assert sum(told.values()) == pytest.approx(1, abs=1e-4)
+        assert told[command] > 0
+        assert agent(view) == command
+        another = [each for each in listed if each not in (command, "exit", "submit")]
+        played = another[others % len(another)]
+        observation, _, ended, _, info = env.step(played)
+        path.append(PathStep(played, info["feedback"]))
+        assert not ended
 
 
 def test_bad_input_is_refused_in_a_line(trained: list[Result], tmp_path: Path) -> None:

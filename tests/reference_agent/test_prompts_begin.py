@@ -13,7 +13,7 @@ from tokenizers.processors import TemplateProcessing
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from natlang_envs.files import cache_folder
-from natlang_envs.prompt import PathStep
+from natlang_envs.prompt import PathStep, reflection_prompt
 from reference_agent.baselines.agents import zero_shot_agent
 from reference_agent.baselines.likelihood import LikelihoodAgent
 from reference_agent.collection import Example
@@ -132,3 +132,18 @@ def test_remembered_prompts_are_bounded_by_bytes(model: LanguageModel) -> None:
     assert [reader.encode(text) for text in texts] == told
     assert reader.encode("A long one. " * 20_000) == reader.encode("A long one. " * 20_000)
     assert reader._known.size <= 100_000
+
+
+def test_no_prompt_of_a_pretrained_model_ends_in_a_space(llama: Path, model: LanguageModel) -> None:
+    inner = copy.deepcopy(model.tokenizer.backend_tokenizer)
+    readers = [PromptReader(PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="</s>"), 256)]
+    if SHIPPED_SMOLLM2.exists():
+        readers.append(PromptReader.of(SHIPPED_SMOLLM2))
+    for reader in readers:
+        asked, said = reader.ask_reflection("A street."), reader.space + "The way is north."
+        assert asked + said == reflection_prompt("A street.") + "The way is north."
+        assert not asked.endswith(" ")
+    if SHIPPED_SMOLLM2.exists():
+        assert readers[1].encode(asked) + readers[1].encode(said) == readers[1].encode(asked + said)
+    assert not PromptReader.of(llama, chat=True).ask_reflection("A street.").endswith(" ")
+    assert model.ask_reflection("A street.").endswith(" "), "what the tiny models on the board have learned to read"

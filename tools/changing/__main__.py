@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import resource
 from collections import Counter
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from natlang_envs.autoexplore.changing.checking import check_listed
+from natlang_envs.autoexplore.changing.checking import Source, in_forks, recheck
 from natlang_envs.autoexplore.changing.listing import write_book
 from natlang_envs.autoexplore.changing.making import make, read_journal, sharpness, unpack
 from natlang_envs.autoexplore.changing.repositories import (
@@ -18,12 +19,15 @@ from natlang_envs.autoexplore.changing.repositories import (
     change_repositories,
     change_repository,
 )
-from natlang_envs.autoexplore.freely.making import write_tasks
+from natlang_envs.autoexplore.changing.running import Runner
+from natlang_envs.autoexplore.freely.making import differing, write_tasks
+from natlang_envs.autoexplore.freely.tasks import code_tasks
 from natlang_envs.cli.support import run_app
 from natlang_envs.errors import UsageError
 
 app = typer.Typer(help="Make the change tasks that are shipped, and check them.", pretty_exceptions_enable=False)
 Names = Annotated[list[str] | None, typer.Argument(help="Names of repositories; all without any.")]
+Pythons = Annotated[list[str] | None, typer.Option("--python", help="Other interpreters to check with.")]
 Work = Annotated[Path, typer.Option("--work", help="The folder of the journals; making goes on with those there.")]
 
 
@@ -31,13 +35,13 @@ Work = Annotated[Path, typer.Option("--work", help="The folder of the journals; 
 def make_command(
     names: Names = None,
     work: Work = Path("runs/changing"),
-    pythons: Annotated[list[str] | None, typer.Option("--python", help="Other interpreters to check with.")] = None,
+    pythons: Pythons = None,
 ) -> None:
     """Make the tasks of repositories from their pinned sources: the same bytes each time."""
     work.mkdir(parents=True, exist_ok=True)
     for each in _chosen(names):
         journal = work / f"{each.name}.jsonl"
-        for row in make(each.open(), journal, each.count, seconds=each.seconds, pythons=pythons or ()):
+        for row in make(each.open(), journal, each.count, more=each.more, seconds=each.seconds, pythons=pythons or ()):
             if "scanned" in row:
                 typer.echo(f"{each.name}: {row['scanned']} is scanned")
             for what, why in row.get("left_out", {}).items():
@@ -51,26 +55,41 @@ def make_command(
 
 
 @app.command("free")
-def free_command(names: Names = None, work: Work = Path("runs/changing-free")) -> None:
+def free_command(names: Names = None, work: Work = Path("runs/changing-free"), pythons: Pythons = None) -> None:
     """Make the code tasks of AutoExplore-ChangeFree from our own services, which needs the lab."""
     work.mkdir(parents=True, exist_ok=True)
     for each in _chosen(names):
         if each.kind == OWN:
-            typer.echo(f"{each.name}: {write_tasks(each, work)} tasks")
+            typer.echo(f"{each.name}: {write_tasks(each, work, pythons or ())} tasks")
+
+
+@app.command("check-free")
+def check_free_command(pythons: Annotated[list[str], typer.Argument(help="Interpreters, with pytest.")]) -> None:
+    """Run the code tasks of AutoExplore-ChangeFree under other interpreters, and compare what fails."""
+    faults = 0
+    for each in _chosen(None):
+        tasks = [task for task in code_tasks(each.split).values() if task.repository.name == each.name]
+        for python in pythons if tasks else ():
+            found = list(differing(tasks, each, python))
+            faults += len(found)
+            typer.echo(f"{each.name}, {python}: {len(tasks)} tasks, {', '.join(found) or 'none'} differ")
+    if faults:
+        raise UsageError(f"{faults} tasks differ: make them again with --python")
 
 
 @app.command("check")
 def check_command(
     names: Names = None,
-    tasks: Annotated[int, typer.Option("--tasks", min=1, help="How many of each repository.")] = 5,
-    cells: Annotated[int, typer.Option("--cells", min=0, help="How many edits of each.")] = 10,
+    count: Annotated[int, typer.Option("--change", min=1, help="How many edits of each repository.")] = 50,
 ) -> None:
-    """Run tasks again, with everything imported anew, and compare their outcomes."""
+    """Run edits of tasks again, with everything imported anew, and compare their outcomes."""
     faults = 0
     for each in _chosen(names):
-        for fault in check_listed(each.listed, each.open(), tasks, cells, each.seconds):
-            faults += 1
-            typer.echo(f"{each.name}/{fault}")
+        source = Source(each.folder, each.listed)
+        with Runner(each.open(), each.seconds) as runner:
+            for fault in filter(None, recheck(source, count, random.Random(0), in_forks(runner))):
+                faults += 1
+                typer.echo(f"{each.name}: {fault}")
     if faults:
         raise UsageError(f"{faults} outcomes differ: make the tasks again")
     typer.echo("as listed")

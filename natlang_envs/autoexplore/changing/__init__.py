@@ -1,7 +1,5 @@
 """Change tasks: one place of tested Python code is broken, and the edit that mends it is among those listed.
 
-mutations     every single-place edit of a source file
-names         what the functions and classes of a source hold
 places        statements and functions by line
 worker        a script that runs tests in forks, with other sources or other functions
 watching      what a test reaches, leaves behind and does outside

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from natlang_envs.autoexplore.changing.making import FORMAT, Row, read_journal
 from natlang_envs.errors import UsageError
-from natlang_envs.files import write_whole
+from natlang_envs.files import json_line, write_whole
 
 PYTHONS = ("3.11", "3.12", "3.13")  # under which the tasks are the same
 
@@ -40,10 +39,6 @@ def write_book(journal: Path, out: Path, repository: str, kind: str, pythons: tu
         {name: row[name] for name in ("scanned", "outcomes", "edits", "covered")} for row in rows if "scanned" in row
     ]
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(out, b"".join(map(_line, [head, *tasks])))
-    write_whole(out.with_name(f"{out.stem}.scanned.jsonl"), b"".join(map(_line, scans)))
+    write_whole(out, b"".join(map(json_line, [head, *tasks])))
+    write_whole(out.with_name(f"{out.stem}.scanned.jsonl"), b"".join(map(json_line, scans)))
     return len(tasks)
-
-
-def _line(row: Row) -> bytes:
-    return json.dumps(row, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"

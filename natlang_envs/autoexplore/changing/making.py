@@ -19,18 +19,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from natlang_envs.autoexplore.changing.issues import Private
-from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits, restoring
 from natlang_envs.autoexplore.changing.places import Places
 from natlang_envs.autoexplore.changing.running import SECONDS, Runner, Subject, outcome_of
 from natlang_envs.autoexplore.changing.tables import Scan, scan, tabulate
 from natlang_envs.autoexplore.changing.usable import usable
 from natlang_envs.errors import UsageError
+from natlang_envs.files import json_line
+from natlang_envs.repository.mutations import Edit, apply, edits, restoring
 
 FORMAT = 1  # of finished tasks
-JOURNAL = 3
+JOURNAL = 4
 FEWEST_FAILING = 2
 MOST_IN_A_FUNCTION = 3
 MOST_OF_AN_OPERATOR = 15  # percent of the tasks
+MORE_IN_A_FUNCTION = 6  # where many tasks count more than different ones
+MORE_OF_AN_OPERATOR = 20
 
 Row = dict[str, Any]
 
@@ -81,7 +84,13 @@ def unpack(packed: dict[str, Any]) -> list[int]:
 
 
 def make(
-    subject: Subject, journal: Path, count: int, *, seconds: float = SECONDS, pythons: Sequence[str] = ()
+    subject: Subject,
+    journal: Path,
+    count: int,
+    *,
+    more: bool = False,
+    seconds: float = SECONDS,
+    pythons: Sequence[str] = (),
 ) -> Iterator[Row]:
     """Make tasks and write them into a journal; yield its rows as they are made, those of an earlier making too.
 
@@ -92,6 +101,7 @@ def make(
         subject: The repository.
         journal: The file; it is made, or gone on with.
         count: How many tasks are wanted. There may be fewer.
+        more: Whether to add tasks that are more alike, in functions and operators, where the rules leave room.
         seconds: Of processor time that a run of all tests may take.
         pythons: Other interpreters under which a task must be the same; they need pytest.
 
@@ -101,7 +111,7 @@ def make(
     if count < 1:
         raise UsageError(f"{count} tasks: ask for one at least")
     rows = read_journal(journal)
-    about: Row = {"format": JOURNAL, "repository": subject.digest, "count": count}
+    about: Row = {"format": JOURNAL, "repository": subject.digest, "count": count, "more": more}
     if rows and {name: rows[0].get(name) for name in about} != about:
         raise UsageError(f"{journal} is of another repository, count or version: choose another file")
     if not rows:
@@ -116,7 +126,7 @@ def make(
                 (sys.executable, True),
             )
         ]
-        yield from _Making(subject, journal, rows, runners).make(count)
+        yield from _Making(subject, journal, rows, runners).make(count, more)
 
 
 class _Making:
@@ -133,7 +143,7 @@ class _Making:
         self._tables = {row["id"]: row for row in rows if "table" in row and "issue" not in row}
         self._finished = {row["id"]: row for row in rows if "issue" in row}
 
-    def make(self, count: int) -> Iterator[Row]:
+    def make(self, count: int, more: bool) -> Iterator[Row]:
         yield self._first
         runner = self._runners[0]
         for file, text in self._subject.sources.items():
@@ -143,10 +153,10 @@ class _Making:
             yield self._scanned[file]
         scans = {file: _unpacked_scan(row) for file, row in self._scanned.items()}
         mutations = list(_mutations(self._subject, scans))
-        chosen = self._choose(mutations, count)
+        chosen = self._choose(mutations, count, more)
         while missing := [each for each in chosen if each.name not in self._checked]:
             yield from self._check(missing, scans)
-            chosen = self._choose(mutations, count)
+            chosen = self._choose(mutations, count, more)
         for file, text in self._subject.sources.items():
             here = [each for each in chosen if each.file == file]
             wanted = [each for each in here if each.name not in self._tables]
@@ -156,19 +166,15 @@ class _Making:
             yield from (self._tables[each.name] for each in here)
         yield from self._finish(chosen, scans)
 
-    def _choose(self, mutations: Sequence[Mutation], count: int) -> list[Mutation]:
+    def _choose(self, mutations: Sequence[Mutation], count: int, more: bool) -> list[Mutation]:
         """Return as many mutations as the rules permit, at most `count`, in the order of their names."""
         good = [
             each for each in sorted(mutations, key=lambda each: each.name)
             if each.failing.bit_count() in range(FEWEST_FAILING, len(self._tests))
             and "rejected" not in self._checked.get(each.name, {})
         ]  # fmt: skip
-        while True:
-            rules = _Rules(count)
-            chosen = [each for each in good if rules.keep(each)]
-            if len(chosen) == count or not chosen:
-                return chosen
-            count = len(chosen)
+        chosen = _permitted(good, count)
+        return _and_more(good, chosen, count) if more else chosen
 
     def _check(self, mutations: Sequence[Mutation], scans: Mapping[str, Scan]) -> Iterator[Row]:
         """Run mutations again, in another order, and with the other interpreters."""
@@ -239,12 +245,37 @@ def sharpness(rows: Iterable[Row]) -> Counter[str]:
     return counts
 
 
-class _Rules:
-    """One task a line, three a function, and few of an operator."""
+def _permitted(good: Sequence[Mutation], count: int) -> list[Mutation]:
+    """Return the first mutations that keep the rules together, at most `count`."""
+    while True:
+        rules = _Rules(count, MOST_IN_A_FUNCTION, MOST_OF_AN_OPERATOR)
+        chosen = [each for each in good if rules.keep(each)]
+        if len(chosen) == count or not chosen:
+            return chosen
+        count = len(chosen)
 
-    def __init__(self, count: int) -> None:
+
+def _and_more(good: Sequence[Mutation], chosen: Sequence[Mutation], count: int) -> list[Mutation]:
+    """Return the chosen mutations, and further ones that keep the wider rules with them, rare operators first."""
+    times = Counter(each.edit.operator for each in good)
+    rest = sorted(good, key=lambda each: (times[each.edit.operator], each.name))
+    for most in range(count, len(chosen), -1):
+        rules = _Rules(most, MORE_IN_A_FUNCTION, MORE_OF_AN_OPERATOR)
+        for each in chosen:
+            rules.add(each)
+        further = [each for each in rest if rules.keep(each)]
+        if len(chosen) + len(further) == most:
+            return sorted([*chosen, *further], key=lambda each: each.name)
+    return list(chosen)
+
+
+class _Rules:
+    """One task a line, few a function, and few of an operator: in percent of `count`."""
+
+    def __init__(self, count: int, functions: int, percent: int) -> None:
         self._room = count
-        self._most = max(1, count * MOST_OF_AN_OPERATOR // 100)
+        self._few = functions
+        self._most = max(1, count * percent // 100)
         self._lines: set[tuple[str, int]] = set()
         self._functions: Counter[tuple[str, str]] = Counter()
         self._operators: Counter[str] = Counter()
@@ -255,15 +286,19 @@ class _Rules:
         if (
             not self._room
             or (mutation.file, line) in self._lines
-            or self._functions[mutation.file, function] == MOST_IN_A_FUNCTION
-            or self._operators[operator] == self._most
+            or self._functions[mutation.file, function] >= self._few
+            or self._operators[operator] >= self._most
         ):
             return False
-        self._room -= 1
-        self._lines.add((mutation.file, line))
-        self._functions[mutation.file, function] += 1
-        self._operators[operator] += 1
+        self.add(mutation)
         return True
+
+    def add(self, mutation: Mutation) -> None:
+        """Keep a mutation."""
+        self._room -= 1
+        self._lines.add((mutation.file, mutation.edit.line))
+        self._functions[mutation.file, mutation.function] += 1
+        self._operators[mutation.edit.operator] += 1
 
 
 def _mutations(subject: Subject, scans: Mapping[str, Scan]) -> Iterator[Mutation]:
@@ -335,5 +370,5 @@ def read_journal(journal: Path) -> list[Row]:
 
 def _write(journal: Path, row: Row) -> Row:
     with journal.open("ab") as file:
-        file.write(json.dumps(row, separators=(",", ":")).encode() + b"\n")
+        file.write(json_line(row))
     return row

@@ -52,6 +52,11 @@ class ChangeRepository:
         return OWN if self.pin is None else PUBLIC
 
     @property
+    def more(self) -> bool:
+        """Whether its tasks may be more alike: for training, many count more."""
+        return self.split == "train"
+
+    @property
     def folder(self) -> Path:
         """Where its files lie.
 

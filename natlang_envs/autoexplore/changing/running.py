@@ -19,8 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from natlang_envs.autoexplore.changing.mutations import edits
 from natlang_envs.errors import UsageError
+from natlang_envs.repository.mutations import edits
 
 SECONDS = 1.0  # of processor time for a run of all tests
 _WORKER = Path(__file__).parent / "worker.py"

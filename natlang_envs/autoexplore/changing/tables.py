@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
 from natlang_envs.autoexplore.changing.places import Places
 from natlang_envs.autoexplore.changing.running import Reply, Runner, outcome_of
+from natlang_envs.repository.mutations import Edit, apply, edits
 
 AT_ONCE = 1000  # jobs of a batch
 CONTROLLED = 40

@@ -2,21 +2,17 @@
 
 env            the environment: the copilot's commands, and a verdict at the end
 rules          what tasks of both kinds have
-scoring        the rules of code tasks
-data_tasks     the rules of data tasks
+scoring        the rules of code tasks, and words of added code that a person has to look at
+data_tasks     the rules of data tasks, and the programs that answer them
 drawing        all tasks, by split
 tasks          code tasks, as their files hold them
 tables         answers of questions about tables
-data_programs  programs that answer data tasks: what the reference writes
 patching       a patch as commands, which an entry records
 protocols      writes the board's protocol
 agents         a chat model as a player
-making         makes code tasks
-removals       what can be taken out of a source
+making         makes code tasks: what can be taken out of a source
 test_files     tests with random names, and canaries among them
-words          words of added code that a person has to look at
 testing        runs tests in the sandbox
 referee        the script that does so there
 lab            pytest, pinned and compiled
-recheck        edits of listed tasks, run again in the sandbox
 """

@@ -10,8 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from natlang_envs.autoexplore.changing.checking import Run
+from natlang_envs.autoexplore.changing.running import files_of
 from natlang_envs.autoexplore.freely.lab import INSIDE, lab
 from natlang_envs.sandbox import AutoExploreSandbox, Limits
+from natlang_envs.sandbox.commands.context import ROOT
 from natlang_envs.sandbox.commands.parser import quote
 
 SECONDS = 10  # of processor time for a run of all tests
@@ -77,6 +80,24 @@ def run_tests(
         if why and test not in reasons:
             reasons[test] = why
     return Ends({test: tuple(found) for test, found in parts.items()}, reasons, whole=True)
+
+
+def in_sandbox(sandbox: AutoExploreSandbox, arguments: Sequence[str] = ()) -> Run:
+    """Return what runs tests of a repository in the sandbox over it, with the lab's pytest.
+
+    Args:
+        sandbox: The sandbox, made with `LIMITS`.
+        arguments: For pytest, besides.
+    """
+    inside = [each.replace("{root}", ROOT) for each in arguments]
+
+    def run(tests: list[str], file: str, text: str) -> frozenset[str]:
+        sandbox.reset()
+        sandbox.overlay.write(file, text.encode())
+        ends = run_tests(sandbox, (*inside, *files_of(tests)))
+        return frozenset(each for each in tests if not ends.passed(each))
+
+    return run
 
 
 def _rows(said: str) -> list[dict[str, Any]]:

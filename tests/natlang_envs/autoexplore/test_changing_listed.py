@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
 
 import natlang_envs
 from natlang_envs import UsageError
+from natlang_envs.autoexplore.changing.making import MORE_IN_A_FUNCTION, MORE_OF_AN_OPERATOR
+from natlang_envs.autoexplore.changing.picking.books import shipped_books
 from natlang_envs.autoexplore.changing.picking.env import AutoExploreChangeEnv
 from natlang_envs.autoexplore.changing.picking.tasks import Bench, ChangeTasks, kinds_of_task, make_tasks
 from natlang_envs.making import make_env
@@ -29,6 +32,16 @@ def test_a_bug_is_mended_by_the_edit_that_takes_it_back_and_noticed_by_a_hidden_
         assert (bench.visible & bench.broken).bit_count() == 1
         assert (bench.visible & ~bench.broken).bit_count() >= 1
         assert (bench.broken & ~bench.visible).bit_count() >= 1
+
+
+@pytest.mark.parametrize("split", ["train", "validation", "test"])
+def test_few_tasks_of_a_repository_are_alike(split: str) -> None:
+    few, percent = (MORE_IN_A_FUNCTION, MORE_OF_AN_OPERATOR) if split == "train" else (3, 15)
+    for book in shipped_books(split).values():
+        rows = book.tasks.values()
+        assert max(Counter((row["file"], row["line"]) for row in rows).values()) == 1
+        assert max(Counter((row["file"], row["function"]) for row in rows).values()) <= few
+        assert max(Counter(row["operator"] for row in rows).values()) <= max(1, len(rows) * percent // 100)
 
 
 def test_no_list_tells_where_the_bug_is() -> None:

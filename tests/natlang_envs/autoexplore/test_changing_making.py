@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -14,15 +15,15 @@ import pytest
 
 import natlang_envs
 from natlang_envs import UsageError
-from natlang_envs.autoexplore.changing.checking import check_listed
+from natlang_envs.autoexplore.changing.checking import NOTHING, Difference, Source, in_forks, recheck
 from natlang_envs.autoexplore.changing.listing import write_book
 from natlang_envs.autoexplore.changing.making import make, pack, sharpness, unpack
-from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
 from natlang_envs.autoexplore.changing.places import Places
 from natlang_envs.autoexplore.changing.repositories import change_repositories, change_repository, pinned_for_changes
 from natlang_envs.autoexplore.changing.running import Runner, Subject, all_pass, failing, open_subject
 from natlang_envs.autoexplore.changing.tables import scan, tabulate
 from natlang_envs.autoexplore.dataset.catalogue import catalogue
+from natlang_envs.repository.mutations import Edit, apply, edits
 from tests.support.folders import write
 
 SERVICES = Path(natlang_envs.__file__).parent / "autoexplore" / "changing" / "services"
@@ -241,6 +242,15 @@ def test_a_journal_of_something_else_is_refused(shop: Subject, journal: Path, tm
         list(make(shop, tmp_path / "new.jsonl", 0))
 
 
+def test_more_tasks_are_those_of_fewer_and_others_beside_them(shop: Subject, journal: Path, tmp_path: Path) -> None:
+    more = [row for row in make(shop, tmp_path / "tasks.jsonl", 8, more=True, seconds=0.5) if "issue" in row]
+    fewer = [row for row in make(shop, tmp_path / "fewer.jsonl", 8, seconds=0.5) if "issue" in row]
+    assert len(more) > len(fewer)
+    assert [row for row in more if row in fewer] == fewer
+    with pytest.raises(UsageError, match="of another repository, count or version"):
+        list(make(shop, journal, COUNT, more=True))
+
+
 def test_a_file_of_tasks_is_made_from_a_journal_and_checked(shop: Subject, journal: Path, tmp_path: Path) -> None:
     listed = tmp_path / "train" / "shop.jsonl"
     made = [row for row in rows_of(journal) if "issue" in row]
@@ -249,23 +259,34 @@ def test_a_file_of_tasks_is_made_from_a_journal_and_checked(shop: Subject, journ
     assert (head["format"], head["repository"], head["kind"], head["digest"]) == (1, "shop", "own", shop.digest)
     assert tasks == made
     assert [row["scanned"] for row in rows_of(listed.with_name("shop.scanned.jsonl"))] == list(shop.sources)
-    assert list(check_listed(listed, shop, COUNT, 3)) == []
-    row = dict(tasks[0])
-    row["table"] = pack([outcome ^ 1 for outcome in unpack(row["table"])])  # type: ignore[arg-type]
-    text = "".join(
-        json.dumps(each) + "\n" for each in (head, row, {**row, "edits_digest": "0"}, {**row, "failing": "1"})
-    )
-    listed.write_text(text, encoding="utf-8")
-    found = "\n".join(check_listed(listed, shop, 3, 1))
-    assert "makes 0 fail, not 1" in found
-    assert "other edits are listed" in found
-    assert "other tests fail than when it was made" in found
-    listed.write_text(text.replace(shop.digest, "0" * 64), encoding="utf-8")
-    with pytest.raises(UsageError, match=r"of other sources than .*: make the tasks again"):
-        list(check_listed(listed, shop, 1, 1))
     (tmp_path / "empty.jsonl").write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
     with pytest.raises(UsageError, match="holds no finished task: go on with making"):
         write_book(tmp_path / "empty.jsonl", listed, "shop", "own")
+
+
+def test_a_wrong_cell_of_a_table_is_found(shop: Subject, runner: Runner, journal: Path, tmp_path: Path) -> None:
+    listed, source = tmp_path / "shop.jsonl", Source(shop.root, tmp_path / "shop.jsonl")
+
+    def checked(count: int, **changed: object) -> list[Difference]:
+        head, row = {**rows_of(right)[0], **changed}, {**rows_of(right)[1], **changed}
+        listed.write_text(f"{json.dumps(head)}\n{json.dumps(row)}\n", encoding="utf-8")
+        return [each for each in recheck(source, count, random.Random(2), in_forks(runner)) if each is not None]
+
+    right = tmp_path / "right.jsonl"
+    write_book(journal, right, "shop", "own")
+    assert checked(12) == []
+    task = rows_of(right)[1]
+    wrong = [outcome ^ 1 for outcome in unpack(task["table"])]  # type: ignore[arg-type]
+    found = checked(6, table=pack(wrong))
+    assert 3 <= len(found) <= 6
+    assert "fails there alone" in str(found[0])
+    assert {each.cell.number for each in checked(25, failing="1")} == {NOTHING}
+    with pytest.raises(UsageError, match="lists other edits than this version does: make its tasks again"):
+        checked(1, edits_digest="0")
+    with pytest.raises(UsageError, match=r"the restoring edit of .* does not restore"):
+        checked(1, restoring=(int(str(task["restoring"])) + 1) % len(wrong))
+    with pytest.raises(UsageError, match="is not the repository that the tasks of"):
+        checked(1, digest="0" * 64)
 
 
 def test_repositories_are_of_one_split_and_pinned() -> None:

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from natlang_envs import UsageError
-from natlang_envs.autoexplore.changing.mutations import apply
 from natlang_envs.autoexplore.changing.picking.env import AutoExploreChangeEnv
 from natlang_envs.autoexplore.changing.picking.episode import submitted
 from natlang_envs.autoexplore.changing.picking.views import Place
@@ -22,6 +21,7 @@ from natlang_envs.autoexplore.changing.running import Runner, failing, open_subj
 from natlang_envs.evaluation import evaluate
 from natlang_envs.evaluation.agents import is_privileged, load_agent
 from natlang_envs.evaluation.protocols import Episode, Protocol
+from natlang_envs.repository.mutations import apply
 from tests.support.explore_games import brute_force
 from tests.support.folders import write
 from tests.support.kiosk import TASKS, kiosk

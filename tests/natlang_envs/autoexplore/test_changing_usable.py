@@ -8,10 +8,10 @@ import pytest
 
 from natlang_envs import UsageError
 from natlang_envs.autoexplore.changing.making import make
-from natlang_envs.autoexplore.changing.mutations import apply, edits
 from natlang_envs.autoexplore.changing.running import Runner, failing, open_subject
 from natlang_envs.autoexplore.changing.tables import scan
 from natlang_envs.autoexplore.changing.usable import describe, usable
+from natlang_envs.repository.mutations import apply, edits
 from tests.support.folders import write
 
 GOOD: dict[str, bytes | str] = {

@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 import natlang_envs
 from natlang_envs import UsageError, record, unwrap
-from natlang_envs.autoexplore.changing.mutations import apply
 from natlang_envs.autoexplore.freely.agents import CopilotAgent, copilot_agent
 from natlang_envs.autoexplore.freely.drawing import FreeTasks, free_tasks
 from natlang_envs.autoexplore.freely.env import AutoExploreChangeFreeEnv
+from natlang_envs.autoexplore.freely.making import BODY, OPERATORS, removals
 from natlang_envs.autoexplore.freely.patching import commands, patched
-from natlang_envs.autoexplore.freely.removals import BODY, OPERATORS, removals
 from natlang_envs.autoexplore.freely.tasks import CodeTask, code_tasks, contents, subject_of
 from natlang_envs.autoexplore.freely.test_files import disguised, functions, without
 from natlang_envs.conformance import CHECKS, Case, Check, NotApplicable
@@ -27,6 +26,7 @@ from natlang_envs.evaluation import evaluate
 from natlang_envs.evaluation.chat_endpoint import OwnEndpoint
 from natlang_envs.evaluation.protocols import Episode, Protocol
 from natlang_envs.evaluation.runs import read_run
+from natlang_envs.repository.mutations import apply
 from natlang_envs.trajectory import difference, replay
 from tests.support import chat_server
 from tests.support.free import needs_lab

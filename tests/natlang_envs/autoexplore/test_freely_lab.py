@@ -15,13 +15,13 @@ import pytest
 
 import natlang_envs
 from natlang_envs import UsageError
+from natlang_envs.autoexplore.changing.checking import Source, recheck
 from natlang_envs.autoexplore.changing.listing import write_book
 from natlang_envs.autoexplore.changing.making import make
 from natlang_envs.autoexplore.changing.running import open_subject
 from natlang_envs.autoexplore.dataset.package_index import Index, IndexSettings
 from natlang_envs.autoexplore.freely import lab
-from natlang_envs.autoexplore.freely.recheck import Source, recheck
-from natlang_envs.autoexplore.freely.testing import LIMITS, run_tests
+from natlang_envs.autoexplore.freely.testing import LIMITS, in_sandbox, run_tests
 from natlang_envs.sandbox import AutoExploreSandbox
 from tests.loopback import QuietHandler, serving
 from tests.support.folders import write
@@ -130,17 +130,16 @@ def test_tables_are_as_the_sandbox_runs_them_and_a_wrong_cell_is_found(tmp_path:
     assert list(make(open_subject(tmp_path / "shop"), tmp_path / "journal", 1))
     write_book(tmp_path / "journal", journal, "shop", "yours")
     source = Source(tmp_path / "shop", journal)
-    assert list(recheck(source, 2, random.Random(1))) == [None, None]
-    *lines, last = journal.read_text().splitlines()
-    row = json.loads(last)
-    row["table"]["outcomes"] = [f"{int(each, 16) ^ 1:x}" for each in row["table"]["outcomes"]]
-    journal.write_text("\n".join([*lines, json.dumps(row)]) + "\n")
-    (found,) = recheck(source, 1, random.Random(1))
+    with AutoExploreSandbox(tmp_path / "shop", limits=LIMITS) as sandbox:
+        run = in_sandbox(sandbox, ("-o", "pythonpath={root}"))
+        assert list(recheck(source, 2, random.Random(1), run)) == [None, None]
+        *lines, last = journal.read_text().splitlines()
+        row = json.loads(last)
+        row["table"]["outcomes"] = [f"{int(each, 16) ^ 1:x}" for each in row["table"]["outcomes"]]
+        journal.write_text("\n".join([*lines, json.dumps(row)]) + "\n")
+        (found,) = recheck(source, 1, random.Random(1), run)
     assert found is not None
     assert {*found.here, *found.table} == {"tests/test_prices.py::test_two"}
-    (tmp_path / "shop" / "prices.py").write_text("def left(price):\n    return price\n")
-    with pytest.raises(UsageError, match="is not the repository that the tasks of"):
-        list(recheck(source, 1, random.Random(1)))
 
 
 @needs_isolation

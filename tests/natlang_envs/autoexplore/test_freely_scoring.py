@@ -14,10 +14,9 @@ from natlang_envs.autoexplore.changing.running import open_subject
 from natlang_envs.autoexplore.freely import tasks, testing
 from natlang_envs.autoexplore.freely.data_tasks import DataRules, data_tasks, other_tables
 from natlang_envs.autoexplore.freely.rules import Verdict, counted
-from natlang_envs.autoexplore.freely.scoring import CodeRules
+from natlang_envs.autoexplore.freely.scoring import CodeRules, suspect_words
 from natlang_envs.autoexplore.freely.tasks import CodeTask, contents, task_of
 from natlang_envs.autoexplore.freely.testing import LIMITS, run_tests
-from natlang_envs.autoexplore.freely.words import suspect_words
 from natlang_envs.sandbox import AutoExploreSandbox
 from tests.support.folders import write
 from tests.support.free import needs_lab

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,6 +52,9 @@ def test_files_that_grow_never_stop_a_program(growing: Path, monkeypatch: pytest
     isolation_or_skip()
     monkeypatch.setattr(MANY, 0 if layered else 5_000)
     with AutoExploreSandbox(growing) as sandbox:
+        before = (growing / "logs/big").stat().st_size
+        while (growing / "logs/big").stat().st_size == before:  # the thread may not have had its turn
+            time.sleep(0.001)
         results = [sandbox.execute("python a.py") for _ in range(5)]
         assert [each[0] for each in results] == ["1\n"] * 5, results
         assert [each.exit_code for each in results] == [0] * 5

@@ -8,10 +8,10 @@ from math import sqrt
 from natlang_envs.autoexplore.changing.picking.env import AutoExploreChangeEnv, Start
 from natlang_envs.autoexplore.changing.picking.episode import TESTS
 from natlang_envs.autoexplore.changing.picking.tasks import Bench
-from natlang_envs.autoexplore.changing.picking.views import HERE, SUBMIT, TEST, Place
+from natlang_envs.autoexplore.changing.picking.views import Place
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.agents import AgentInput
-from natlang_envs.repository.texts import EXIT, NEXT, PREVIOUS, UP
+from natlang_envs.repository.texts import EXIT, HERE, NEXT, PREVIOUS, SUBMIT, TEST, UP
 
 _AWAY = ("cat ", "open ", "page ")  # from a line back to its source, or not to an edit
 _BACK = (HERE, UP, NEXT, PREVIOUS, TEST, EXIT)

@@ -8,9 +8,9 @@ from natlang_envs.autoexplore.asking import AskingEnv
 from natlang_envs.autoexplore.changing.picking.episode import HORIZON, MAX_NAME, NAMES, ChangeEpisode
 from natlang_envs.autoexplore.changing.picking.plan import way_to
 from natlang_envs.autoexplore.changing.picking.tasks import FAMILY, Bench, ChangeTasks, kinds_of_task, make_tasks
-from natlang_envs.autoexplore.changing.picking.views import EDITS, PAGE_LINES, SUBMIT, WIDTH, Key, Place
+from natlang_envs.autoexplore.changing.picking.views import EDITS, PAGE_LINES, WIDTH, Key, Place
 from natlang_envs.errors import one_of
-from natlang_envs.repository.texts import FILE_BUDGET
+from natlang_envs.repository.texts import FILE_BUDGET, SUBMIT
 from natlang_envs.tasks import Split
 
 Start = Literal["repository", "file", "line"]

@@ -7,13 +7,13 @@ from functools import lru_cache
 from pathlib import Path
 
 from natlang_envs.autoexplore.changing.making import edit_of, edits_digest, mask_of, unpack
-from natlang_envs.autoexplore.changing.mutations import apply
 from natlang_envs.autoexplore.changing.picking.books import Book, open_book, shipped_books
 from natlang_envs.autoexplore.changing.picking.shelf import Shelf, shelf_of
 from natlang_envs.autoexplore.changing.picking.views import Key, Place, Source, View
 from natlang_envs.autoexplore.changing.repositories import OWN, PUBLIC
 from natlang_envs.autoexplore.tasks import EMBEDDED
 from natlang_envs.errors import UsageError, one_of
+from natlang_envs.repository.mutations import apply
 from natlang_envs.tasks import SPLITS, Split, TaskList, check_in_split
 
 FAMILY = "autoexplore-change"

@@ -7,12 +7,21 @@ from functools import cached_property
 from itertools import groupby
 from typing import Literal, NamedTuple
 
-from natlang_envs.autoexplore.changing.mutations import Edit, edits
 from natlang_envs.repository.entries import Folder
+from natlang_envs.repository.mutations import Edit, edits
 from natlang_envs.repository.navigation import entered, turned
-from natlang_envs.repository.texts import MAX_COMMANDS, NEXT, PREVIOUS, UP, describe_place
+from natlang_envs.repository.texts import (
+    HERE,
+    MAX_COMMANDS,
+    NEXT,
+    PREVIOUS,
+    SUBMIT,
+    TEST,
+    UNDO,
+    UP,
+    describe_place,
+)
 
-HERE, UNDO, TEST, SUBMIT = "cd .", "undo", "test", "submit"
 PAGE_LINES = 40  # of a source
 NAMES = MAX_COMMANDS - 7  # of a page of a folder, beside `cd ..`, the next and the previous page, and the last four
 EDITABLE = 24  # lines of a page that can be edited, at most

@@ -1,1 +1,1 @@
-"""A small judge that plays AutoExplore-Change: reads, tries edits, submits; learned by imitation and then by reward."""
+"""How the judge of `reference_agent.mender` is taught: it plays AutoExplore-Change."""

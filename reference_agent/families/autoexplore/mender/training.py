@@ -4,25 +4,35 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors.torch import save
 from torch import Tensor
 
-from natlang_envs.autoexplore.changing.mutations import Edit, apply, edits
 from natlang_envs.autoexplore.changing.picking.env import STARTS, AutoExploreChangeEnv, Start
 from natlang_envs.errors import UsageError
-from reference_agent.families.autoexplore.mender.code import Code, Features
-from reference_agent.families.autoexplore.mender.desk import Choose, Desk
-from reference_agent.families.autoexplore.mender.judge import Judge, chosen
-from reference_agent.families.autoexplore.mender.notes import EDIT, FOLDER, PAGE, RUN, TEXT, Option
+from natlang_envs.files import only_process, write_whole
+from natlang_envs.repository.mutations import Edit, apply, edits
+from reference_agent.families.autoexplore.searcher.run import claim
+from reference_agent.mender.code import Code, Features
+from reference_agent.mender.desk import Choose, Desk
+from reference_agent.mender.judge import MENDER, Judge, chosen
+from reference_agent.mender.notes import EDIT, FOLDER, PAGE, RUN, TEXT, Option
 
+GAMES = 24  # tasks of an update by reward
 _BATCH = 48
 _NEAR, _LINES = 30, 12  # so far away, and so many, are the other lines that a broken one is compared with
 _SCRIPTED, _OWN = 0.7, 0.5  # games in which the teacher reads the shown test first, and steps that the judge chooses
+
+IMITATION = "imitation"
+# Each begins with the imitated judge: the curriculum, and as many updates from the top folder alone.
+BY_REWARD: dict[str, Sequence[Start]] = {"reward": ("line", "file", "repository"), "direct": ("repository",)}
 
 Report = Callable[[int, int, float], None]
 Numbers = NDArray[np.floating]
@@ -99,52 +109,37 @@ def wins(judge: Judge, bugs: Bugs) -> dict[Start, list[bool]]:
     }
 
 
-class Lesson(NamedTuple):
-    """The edits of a broken line, of which the first mends it, and those of lines near it."""
-
-    own: Features
-    near: list[Features]
-
-
-def lessons(text: str, bugs: int, rng: np.random.Generator) -> Iterator[Lesson]:
-    """Yield lessons made of a source as it is; each breaks another place."""
+def lessons(text: str, bugs: int, rng: np.random.Generator) -> Iterator[list[Features]]:
+    """Yield lessons made of a source as it is: the edits of a broken line, the first mends it, and of lines near it."""
     try:
-        lines, listed = text.split("\n"), edits(text)
+        listed = edits(text)
     except UsageError:  # of another Python
         return
-    whole = Code(dict(enumerate(lines, 1)))
+    whole = Code(dict(enumerate(text.split("\n"), 1)))
     of_line: dict[int, list[Edit]] = {}
     for edit in listed:
-        of_line.setdefault(edit.line, []).append(edit)
+        begins = text.rfind("\n", 0, edit.start) + 1
+        here = edit._replace(start=edit.start - begins, end=edit.end - begins)
+        of_line.setdefault(edit.line, []).append(here)
+    every = [edit for found in of_line.values() for edit in found]
     features: dict[int, Features] = {}
-    for bug in _varied([listed[at] for at in rng.permutation(len(listed))], bugs):
-        broken = apply(text, bug)
-        begins = text.rfind("\n", 0, bug.start) + 1
-        lines_now = {**whole.lines, bug.line: broken[begins:].partition("\n")[0]}
-        moved = len(bug.new) - (bug.end - bug.start)
-        others = [lines[bug.line - 1].strip()]
+    for bug in _varied([every[at] for at in rng.permutation(len(every))], bugs):
+        line = whole.lines[bug.line]
+        broken = apply(line, bug)
+        after = [line]
         for edit in of_line[bug.line]:
             if (edit.start, edit.end) == (bug.start, bug.end):
-                after = apply(text, edit)
-            elif edit.end <= bug.start:
-                after = apply(broken, edit)
-            elif edit.start >= bug.end:
-                after = apply(broken, edit._replace(start=edit.start + moved, end=edit.end + moved))
-            else:
-                continue
-            others.append(after[begins:].partition("\n")[0].strip())
-        now = lines_now[bug.line].strip()
-        own = whole.with_line(bug.line, lines_now[bug.line]).features(
-            bug.line, [each for each in dict.fromkeys(others) if each != now]
-        )
+                after.append(apply(line, edit))
+            elif edit.end <= bug.start or edit.start >= bug.end:
+                after.append(apply(apply(line, max(edit, bug)), min(edit, bug)))
+        others = [each for each in dict.fromkeys(map(str.strip, after)) if each != broken.strip()]
+        own = Code({**whole.lines, bug.line: broken}).features(bug.line, others)
         near = [number for number in of_line if number != bug.line and abs(number - bug.line) <= _NEAR]
         some = [near[at] for at in rng.permutation(len(near))[:_LINES]]
-        for number in some:
-            if number not in features:
-                begin = text.rfind("\n", 0, of_line[number][0].start) + 1
-                after = [apply(text, edit)[begin:].partition("\n")[0].strip() for edit in of_line[number]]
-                features[number] = whole.features(number, after)
-        yield Lesson(own, [features[number] for number in some])
+        for number in {*some} - features.keys():
+            read = [apply(whole.lines[number], edit).strip() for edit in of_line[number]]
+            features[number] = whole.features(number, read)
+        yield [own, *(features[number] for number in some)]
 
 
 def _varied(found: Sequence[Edit], count: int) -> Iterator[Edit]:
@@ -168,33 +163,22 @@ def learn_code(judge: Judge, train: Bugs, settings: Settings, rng: np.random.Gen
     for order in (rng.permutation(len(found)) for _ in range(settings.epochs)):
         for at in range(0, len(order) - _BATCH + 1, _BATCH):
             part = [found[each] for each in order[at : at + _BATCH]]
-            scores = judge.edits(*_joined([each for lesson in part for each in (lesson.own, *lesson.near)]))
-            loss, begin = torch.zeros(()), 0
-            for lesson in part:
-                own = len(lesson.own.ids)
-                end = begin + own + sum(len(each.ids) for each in lesson.near)
-                here = scores[begin:end]
-                loss = loss + torch.logsumexp(here[:own], 0) + torch.logsumexp(here, 0) - 2 * here[0]
-                begin = end
-            _step(judge, optimizer, schedule, loss / _BATCH)
+            every = (torch.from_numpy(np.concatenate(each)) for each in zip(*chain(*part), strict=True))
+            scores = judge.edits(*every).split([sum(len(each.ids) for each in lesson) for lesson in part])
+            loss = torch.zeros(())
+            for lesson, here in zip(part, scores, strict=True):
+                own = here[: len(lesson[0].ids)]
+                loss = loss + torch.logsumexp(own, 0) + torch.logsumexp(here, 0) - 2 * own[0]
+            _step(judge, optimizer, loss / _BATCH)
+            schedule.step()
     judge.eval()
-    judge.forget()
 
 
-def _joined(parts: Sequence[Features]) -> tuple[Tensor, Tensor, Tensor]:
-    ids, signs, numbers = (torch.from_numpy(np.concatenate(each)) for each in zip(*parts, strict=True))
-    return ids, signs, numbers
-
-
-def _step(
-    judge: Judge, optimizer: torch.optim.Optimizer, schedule: torch.optim.lr_scheduler.LRScheduler | None, loss: Tensor
-) -> None:
+def _step(judge: Judge, optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
     optimizer.zero_grad()
     loss.backward()
     torch.nn.utils.clip_grad_norm_(judge.parameters(), 1.0)
     optimizer.step()
-    if schedule is not None:
-        schedule.step()
 
 
 def right(env: AutoExploreChangeEnv, options: Sequence[Option]) -> list[int]:
@@ -244,7 +228,7 @@ def imitate(judge: Judge, train: Bugs, settings: Settings, rng: np.random.Genera
                 loss = torch.stack(
                     [-torch.logsumexp(each[list(good)], 0) for each, (_, good) in zip(chances, part, strict=True)]
                 )
-                _step(judge, optimizer, None, loss.mean())
+                _step(judge, optimizer, loss.mean())
         report(turn + 1, settings.rounds, sum(won) / len(won))
 
 
@@ -291,7 +275,7 @@ def reinforce(
         env = train.envs[starts[update * len(starts) // updates]]
         gains: list[float] = []
         every: list[bool] = []
-        for name in (train.names[each] for each in rng.integers(len(train.names), size=_BATCH // 2)):
+        for name in (train.names[each] for each in rng.integers(len(train.names), size=GAMES)):
             games: list[tuple[int, bool]] = []
             for _ in range(settings.samples):
                 since = len(states)
@@ -305,6 +289,61 @@ def reinforce(
             kept = [at for at, gain in enumerate(gains) if gain]
             chances = _chances(judge, [states[at] for at in kept])
             said = torch.stack([each[took[at]] for each, at in zip(chances, kept, strict=True)])
-            _step(judge, optimizer, None, -(said * torch.tensor([gains[at] for at in kept])).sum() / len(every))
+            _step(judge, optimizer, -(said * torch.tensor([gains[at] for at in kept])).sum() / len(every))
         schedule.step()
         report(update + 1, updates, sum(every) / len(every))
+
+
+class Result(NamedTuple):
+    """A judge, and the share of validation tasks that it wins greedily, by where they start."""
+
+    weights: Path
+    won: dict[Start, float]
+
+
+def train_menders(
+    out: Path,
+    seeds: int,
+    settings: Settings,
+    report: Callable[[str, int, int, float], None],
+    train: Bugs,
+    validation: Bugs,
+) -> list[Result]:
+    """Teach a judge for each seed: by imitation, then from it by reward, with the curriculum and without.
+
+    Args:
+        out: Gets `seed0/imitation.safetensors`, `seed0/reward.safetensors`, `seed0/direct.safetensors` and so on.
+        seeds: How many judges; they begin with other weights and meet other bugs.
+        settings: How long and how fast they learn.
+        report: Called with a stage, a step, the steps, and the share of training games won.
+        train: What they learn from.
+        validation: What is played at the end of each stage; nothing is chosen by it.
+
+    Raises:
+        UsageError: The folder holds judges of other settings or tasks.
+    """
+    torch.set_num_threads(1)
+    out.mkdir(parents=True, exist_ok=True)
+    with only_process(out):
+        claim(out, {**train.about, **settings._asdict()}, "menders")
+        found: list[Result] = []
+        for seed in range(seeds):
+            folder = out / f"seed{seed}"
+            folder.mkdir(exist_ok=True)
+            for number, stage in enumerate((IMITATION, *BY_REWARD)):
+                weights = folder / f"{stage}.safetensors"
+                if not weights.exists():
+                    rng = np.random.default_rng([seed, number])
+                    torch.manual_seed(seed)
+                    tell = partial(report, f"seed {seed}, {stage}")
+                    if stage == IMITATION:
+                        judge = Judge()
+                        learn_code(judge, train, settings, rng)
+                        imitate(judge, train, settings, rng, tell)
+                    else:
+                        judge = MENDER.read(folder / f"{IMITATION}.safetensors")
+                        reinforce(judge, train, BY_REWARD[stage], settings, rng, tell)
+                    write_whole(weights, save(dict(judge.state_dict())))
+                games = wins(MENDER.read(weights), validation)
+                found.append(Result(weights, {start: sum(won) / len(won) for start, won in games.items()}))
+    return found

@@ -17,7 +17,7 @@ from natlang_envs.files import only_process, write_whole
 from reference_agent.families.autoexplore.searcher.questions import load_questions, load_walks
 from reference_agent.searcher.judge import Judge
 from reference_agent.searcher.training import Settings, imitate, reinforce, shares
-from reference_agent.searcher.walking import Walker, read_judge_file
+from reference_agent.searcher.walking import SEARCHER, Walker
 
 SETTINGS = "settings.json"
 STAGES = ("imitation", "reward")
@@ -70,13 +70,13 @@ def train_searchers(
             torch.manual_seed(seed)
             judge = Judge() if depth is None else Walker()
             if start is not None:
-                judge.load_state_dict(read_judge_file(start / folder.name / "reward.safetensors").state_dict())
+                judge.load_state_dict(SEARCHER.read(start / folder.name / "reward.safetensors").state_dict())
             for stage, teach in zip(STAGES, (imitate, reinforce), strict=True):
                 weights = folder / f"{stage}.safetensors"
                 if not weights.exists():
                     teach(judge, train, validation, settings, seed, partial(report, f"seed {seed}, {stage}"))
                     write_whole(weights, save(dict(judge.state_dict())))
-                judge = read_judge_file(weights)
+                judge = SEARCHER.read(weights)
                 found.append(Result(weights, shares(judge, validation, False), shares(judge, validation, True)))
     return found
 
