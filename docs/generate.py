@@ -39,6 +39,8 @@ PACKAGES = (
 )
 MODULES = (
     "natlang_envs.env",
+    "natlang_envs.why",
+    "natlang_envs.specs",
     "natlang_envs.tasks",
     "natlang_envs.task_random",
     "natlang_envs.vector",

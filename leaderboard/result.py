@@ -41,6 +41,9 @@ class Result(BaseModel):
         mean_regret: Mean number of steps beyond the environment's plan, over successful episodes.
         invalid_rate: The part of the actions that were not among the listed commands.
         outcomes: One character an episode, in the order of the protocol: 1 for success, 0 for none.
+        failed_commands: How many commands did nothing, or ended a game as lost, for each cause; None where the
+            environment does not say why, or an earlier version replayed it.
+        failed_episodes: The same of the episodes, for each reason.
     """
 
     model_config = _STRICT
@@ -60,6 +63,8 @@ class Result(BaseModel):
     mean_regret: float | None
     invalid_rate: Rate
     outcomes: Annotated[str, Field(pattern=r"^[01]*$")]
+    failed_commands: dict[str, int] | None = None
+    failed_episodes: dict[str, int] | None = None
 
     def score(self, protocol: Protocol) -> Score:
         """Return the score that is shown."""
@@ -167,5 +172,5 @@ def read_ledger(path: Path) -> dict[str, Result]:
 
 def write_ledger(path: Path, results: dict[str, Result]) -> None:
     """Write a ledger, one entry a line, sorted, so that two branches merge."""
-    lines = ",\n".join(f'"{name}": {results[name].model_dump_json()}' for name in sorted(results))
+    lines = ",\n".join(f'"{name}": {results[name].model_dump_json(exclude_defaults=True)}' for name in sorted(results))
     write_whole(path, f"{{\n{lines}\n}}\n".encode())

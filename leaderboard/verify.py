@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 
@@ -21,6 +22,7 @@ from leaderboard.rounds import check_live, protocol_of
 from leaderboard.schema import SUBMISSION_FILE, SUBMISSIONS, Submission, one_line, read_bounded, read_submission
 from natlang_envs import __version__
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.causes import no_causes
 from natlang_envs.evaluation.protocols import Protocol
 from natlang_envs.evaluation.runner import plan_lengths
 from natlang_envs.evaluation.runs import TRAJECTORIES_FILE
@@ -246,11 +248,12 @@ def _replayed(protocol: Protocol, recording: Recording, digest: str) -> Result:
     env = _make(protocol)
     episodes, actions = hashlib.sha256(), hashlib.sha256()
     played_steps = invalid = 0
+    causes = no_causes(protocol)
     outcomes: list[Trajectory] = []
     try:
         for number, line in enumerate(recording.lines(), 1):
             recorded = _parsed(number, line)
-            played, unlisted = _replay(env, recorded)
+            played, unlisted, infos = _replay(env, recorded)
             problem = difference(recorded, played)
             # What is left is written otherwise: lone surrogates, -0.0, spaces, doubled keys.
             if problem is None and line_of(played) != line:
@@ -261,6 +264,8 @@ def _replayed(protocol: Protocol, recording: Recording, digest: str) -> Result:
             actions.update(repr((_key(played), played.actions)).encode())
             played_steps += len(played.actions)
             invalid += unlisted
+            if protocol.explains:
+                causes.add(played, [info["why"] for info in infos], [info["feedback"] for info in infos])
             outcomes.append(_without_texts(played))
     finally:
         env.close()
@@ -281,33 +286,36 @@ def _replayed(protocol: Protocol, recording: Recording, digest: str) -> Result:
         mean_regret=earned.mean_regret,
         invalid_rate=invalid / max(1, played_steps),
         outcomes="".join("1" if each.success else "0" for each in outcomes),
+        failed_commands=dict(sorted(causes.commands.items())) if protocol.explains else None,
+        failed_episodes=dict(sorted(causes.episodes.items())) if protocol.explains else None,
     )
 
 
 def _make(protocol: Protocol) -> gymnasium.Env[str, str]:
     """Return the environment, once each task of the protocol is known to be on this machine."""
     try:
-        env = protocol.make_env()
+        env = protocol.make_env(**({"explain": True} if protocol.explains else {}))
         env.reset(seed=protocol.episodes[0].seed, options={"task_id": protocol.episodes[0].task_id})
     except UsageError as error:
         raise MissingDataError(f"cannot be replayed on this machine: {error}") from None
     return env
 
 
-def _replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> tuple[Trajectory, int]:
-    """Play the actions again; return what the environment did, and how many were not among the listed commands."""
+def _replay(env: gymnasium.Env[str, str], recorded: Trajectory) -> tuple[Trajectory, int, list[dict[str, Any]]]:
+    """Play the actions again; return what the environment did, how many were not listed, and the info of each step."""
     steps = play_again(env, recorded)
     try:
         observation, _, _, _, info = next(steps)
     except UsageError as error:  # the task is of the protocol, so what is missing is its data
         raise MissingDataError(f"cannot be replayed on this machine: {error}") from None
     recorder = Recorder(recorded.task_id, recorded.seed, recorded.run, observation)
-    unlisted = 0
+    unlisted, infos = 0, list[dict[str, Any]]()
     for action, reflection, step in zip(recorded.actions, recorded.reflections, steps, strict=False):
         unlisted += action not in info["admissible_commands"]  # of the step before
         observation, reward, terminated, truncated, info = step
         recorder.add(AsRecorded(action), reflection, observation, reward, terminated, truncated, info["success"])
-    return recorder.trajectory(), unlisted
+        infos.append(info)
+    return recorder.trajectory(), unlisted, infos
 
 
 def _without_texts(played: Trajectory) -> Trajectory:

@@ -10,6 +10,8 @@ registration         every id; registers them with Gymnasium and PettingZoo
 making               makes an environment by its id
 trajectory           recorded episodes, their hashes and their replay
 files                files written whole or not at all, locks, the cache folder
+why                  why a command did nothing: a closed set of causes
+specs                specs that tell an environment's horizon
 errors               `UsageError`, and checks of names and positions that callers give
 dangerous_taxi/      Gymnasium's Taxi told in words
 autoexplore/         find the file of a repository that answers a question; the labelled dataset

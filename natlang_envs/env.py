@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
-from dataclasses import fields, replace
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import gymnasium
@@ -15,7 +13,9 @@ from gymnasium.wrappers import TimeLimit
 
 from natlang_envs.errors import MADE_WITH, UsageError, check_arguments, check_options, check_task_id
 from natlang_envs.spaces import CommandText, UnicodeText, escape_surrogates
+from natlang_envs.specs import with_horizon
 from natlang_envs.tasks import Tasks
+from natlang_envs.why import LONGEST, Feedback, Why, check_explaining, why_of
 
 MAX_COMMAND_LENGTH = 4_096
 
@@ -43,6 +43,7 @@ class Snapshot(NamedTuple):
     observation: str
     feedback: str
     state: tuple[Any, ...]
+    why: Why | None = None
 
 
 def without_margins(command: str, listed: Sequence[str]) -> str:
@@ -61,7 +62,8 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
     Every info holds `admissible_commands` (tuple of str, in a documented order, at the last step too), `success`
     (bool), `task_id`, `task` (what is asked, in words) and `feedback` (what the last action showed, without the parts
-    of the observation that only restate the situation; empty after reset).
+    of the observation that only restate the situation; empty after reset). With `explain=True` it also holds `why`: a
+    `natlang_envs.why.Why` where the last command did nothing, or ended the game as lost, and else None.
 
     Args:
         tasks: What `reset` draws from and accepts.
@@ -70,9 +72,11 @@ class NatLangEnv(gymnasium.Env[str, str]):
         max_observation: The largest number of characters of an observation.
         max_commands: The largest number of admissible commands at any step.
         fallback_commands: What the action space samples from before the first reset.
+        explain: Whether infos say why a command did nothing; only where the environment has `_explain`.
+        feedback: `"explained"` says it in the observation and in `info["feedback"]`, too.
 
     Raises:
-        UsageError: The horizon or the render mode is not one the environment has.
+        UsageError: The horizon or the render mode is not one the environment has, or `explain` or `feedback` is none.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -96,7 +100,12 @@ class NatLangEnv(gymnasium.Env[str, str]):
         max_observation: int,
         max_commands: int,
         fallback_commands: tuple[str, ...],
+        explain: bool = False,
+        feedback: Feedback = "plain",
     ) -> None:
+        self.explains, self._explained = check_explaining(explain, feedback)
+        if self.explains and type(self)._explain is NatLangEnv._explain:
+            raise UsageError(f"{type(self).__name__} does not say why: leave out explain and feedback")
         if not isinstance(horizon, int) or horizon < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UsageError(f"horizon must be a whole number of at least 1, not {horizon!r}")
         modes = self.metadata["render_modes"]
@@ -106,7 +115,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         self.horizon = horizon
         self.render_mode = render_mode
         self.max_commands = max_commands
-        self.observation_space: UnicodeText = UnicodeText(max_observation)  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.observation_space: UnicodeText = UnicodeText(max_observation + LONGEST * self._explained)  # pyright: ignore[reportIncompatibleVariableOverride]
         self.action_space: CommandText = CommandText(MAX_COMMAND_LENGTH, fallback_commands)  # pyright: ignore[reportIncompatibleVariableOverride]
         self._task_id: str | None = None
         self._steps = 0
@@ -114,6 +123,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         self._success = False
         self._observation = ""
         self._feedback = ""
+        self._why: Why | None = None
         self._limits: tuple[TimeLimit[Any, Any], ...] = ()
 
     # What a subclass writes. One object plays one episode at a time, and the default vector form plays N episodes with
@@ -129,6 +139,13 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
         `steps_left` is already the number of steps after this one.
         """
+
+    def _explain(self, command: str, outcome: Outcome) -> Why | None:
+        """Return why a command did nothing, or ended the game as lost; it may be asked right after the command alone.
+
+        Asked for by the arguments `explain` and `feedback`, which only environments that write this hook have.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def _observe(self, outcome: Outcome) -> str:
@@ -201,7 +218,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
 
     @spec.setter
     def spec(self, spec: EnvSpec | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        self._spec = None if spec is None else _with_horizon(spec, self.horizon)
+        self._spec = None if spec is None else with_horizon(spec, self.horizon)
 
     @property
     def steps_left(self) -> int:
@@ -233,7 +250,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         self._steps = 0
         self._ended = False
         self._success = False
-        self._feedback = ""
+        self._feedback, self._why = "", None
         self._observation = self._begin(task_id)
         return self._observation, self._info()
 
@@ -259,12 +276,23 @@ class NatLangEnv(gymnasium.Env[str, str]):
         if action.strip() is not action:  # in no case does `without_margins` need this: it is for speed
             action = without_margins(action, self._admissible_commands())
         self._steps += 1
-        outcome = self._act(action if action.isascii() else escape_surrogates(action))
+        command = action if action.isascii() else escape_surrogates(action)
+        outcome = self._act(command)
+        if self.explains:
+            outcome = self._with_why(command, outcome)
         self._feedback, reward, terminated, self._success = outcome
         truncated = not terminated and self._steps >= self.horizon
         self._ended = terminated or truncated
         self._observation = observation = self._observe(outcome)
         return observation, reward, terminated, truncated, self._info()
+
+    def _with_why(self, command: str, outcome: Outcome) -> Outcome:
+        """Find why a command did nothing, and return what it showed, with the reason where the player is told."""
+        self._why = self._explain(command, outcome)
+        if self._why is None or not self._explained:
+            return outcome
+        said = self._why.words if outcome.terminated else self._why.sentence
+        return outcome._replace(feedback=f"{outcome.feedback} {said}")
 
     def snapshot(self) -> Snapshot:
         """Return the present state; `restore` returns to it, also in another process.
@@ -283,6 +311,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
             self._observation,
             self._feedback,
             self._get_state(),
+            self._why,
         )
 
     def restore(self, snapshot: Snapshot | list[Any]) -> tuple[str, dict[str, Any]]:
@@ -297,8 +326,9 @@ class NatLangEnv(gymnasium.Env[str, str]):
         Raises:
             UsageError: This is no snapshot, or it is of another family of environments, or of another split's task.
         """
+        parts: Any = snapshot  # one of before reasons has a part less
         try:
-            saved = Snapshot._make(snapshot)
+            saved = Snapshot(*parts)
         except TypeError:
             raise UsageError(f"a snapshot has {len(Snapshot._fields)} parts: take one with snapshot()") from None
         if saved.family != self.family:
@@ -308,7 +338,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         self._begin(saved.task_id)
         self._set_state(tuple(saved.state))
         self._steps, self._ended, self._success = saved.steps, saved.ended, saved.success
-        self._observation, self._feedback = saved.observation, saved.feedback
+        self._observation, self._feedback, self._why = saved.observation, saved.feedback, why_of(saved.why)
         for limit in self._limits:
             limit.set_wrapper_attr("_elapsed_steps", saved.steps)
         return self._observation, self._info()
@@ -320,13 +350,16 @@ class NatLangEnv(gymnasium.Env[str, str]):
     def _info(self) -> dict[str, Any]:
         commands = self._admissible_commands()
         self.action_space.commands = commands
-        return {
+        info: dict[str, Any] = {
             "admissible_commands": commands,
             "success": self._success,
             "task_id": self._task_id,
             "task": self.task,
             "feedback": self._feedback,
         }
+        if self.explains:
+            info["why"] = self._why
+        return info
 
 
 def unwrap(env: gymnasium.Env[Any, Any]) -> NatLangEnv:
@@ -344,48 +377,3 @@ def unwrap(env: gymnasium.Env[Any, Any]) -> NatLangEnv:
         env = env.env
     inner.count_with(limits)
     return inner
-
-
-class OwnHorizonSpec(EnvSpec):
-    """A spec whose `max_episode_steps` tells the horizon, for wrappers and trainers that read it there.
-
-    What is made again from its JSON or its pickle has no `TimeLimit` around it: the environment counts, and so knows of
-    `restore`, and says at the horizon whether it terminated or was truncated.
-    """
-
-    horizon: int | None = None  # no field: it is no part of what describes the environment
-
-    def _plain(self) -> EnvSpec:
-        """Return the spec for making it again; a limit that a wrapper or `gymnasium.make` has set stays."""
-        own = self.max_episode_steps == self.horizon
-        return EnvSpec(**_spec_values(self, None if own else self.max_episode_steps))
-
-    def to_json(self) -> str:
-        """Return the spec as JSON."""
-        return self._plain().to_json()
-
-    def make(self, **kwargs: Any) -> Any:
-        """Make the environment again."""
-        return self._plain().make(**kwargs)
-
-    def __reduce__(self) -> Any:
-        return EnvSpec.from_json, (self.to_json(),)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Return a copy that still tells the horizon: wrappers add themselves to one."""
-        again = replace(self, kwargs=deepcopy(self.kwargs, memo), additional_wrappers=self.additional_wrappers)
-        again.horizon = self.horizon
-        return again
-
-
-def _with_horizon(spec: EnvSpec, horizon: int) -> EnvSpec:
-    """Return a spec whose `max_episode_steps` is the horizon."""
-    own = OwnHorizonSpec(**_spec_values(spec, horizon))
-    own.horizon = horizon
-    return own
-
-
-def _spec_values(spec: EnvSpec, limit: int | None) -> dict[str, Any]:
-    """Return the arguments of a spec like this one, with another limit."""
-    values: dict[str, Any] = {each.name: getattr(spec, each.name) for each in fields(spec) if each.init}
-    return {**values, "max_episode_steps": limit}

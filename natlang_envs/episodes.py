@@ -73,7 +73,8 @@ class EpisodesVectorEnv(NatLangVectorEnv):
         last: list[Outcome] = []
         for game, command in zip(self._at(indices), commands, strict=True):
             game._steps += 1
-            last.append(game._act(command))
+            outcome = game._act(command)
+            last.append(game._with_why(command, outcome) if game.explains else outcome)
         self._last = last
         feedback, rewards, terminated, success = zip(*last, strict=True) if last else ((), (), (), ())
         return Outcomes(
@@ -81,6 +82,7 @@ class EpisodesVectorEnv(NatLangVectorEnv):
             np.array(rewards, dtype=np.float64),
             np.array(terminated, dtype=np.bool_),
             np.array(success, dtype=np.bool_),
+            object_array([game._why for game in self._at(indices)]) if self._single.explains else None,
         )
 
     def _observe(self, indices: Indices, outcomes: Outcomes) -> list[str]:

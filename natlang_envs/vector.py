@@ -35,6 +35,7 @@ class Outcomes(NamedTuple):
     rewards: NDArray[np.float64]
     terminated: NDArray[np.bool_]
     success: NDArray[np.bool_]
+    why: NDArray[np.object_] | None = None  # where the environments explain
 
 
 def object_array(values: Sequence[Any]) -> NDArray[np.object_]:
@@ -100,7 +101,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         self._ended = np.ones(num_envs, dtype=np.bool_)
         self._game_over = np.ones(num_envs, dtype=np.bool_)  # the same, were it not for `max_episode_steps`
         self._success = np.zeros(num_envs, dtype=np.bool_)
-        self._feedback = object_array([""] * num_envs)
+        self._feedback, self._why = object_array([""] * num_envs), object_array([None] * num_envs)
         self._observations = object_array([""] * num_envs)
         self._all: Indices = np.arange(num_envs)
 
@@ -193,9 +194,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
             raise UsageError(f"step() takes {self.num_envs} actions, one an environment, not {len(actions)}")
         rewards = np.zeros(self.num_envs, dtype=np.float64)
         terminated = np.zeros(self.num_envs, dtype=np.bool_)
-        restarting = np.flatnonzero(self._ended)
-        active: Indices = self._all
-        commands = actions
+        restarting, active, commands = np.flatnonzero(self._ended), self._all, actions
         if len(restarting):
             first = int(restarting[0])
             if self._task_ids[first] is None or self.autoreset_mode is not AutoresetMode.NEXT_STEP:
@@ -209,6 +208,8 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         terminated[active] = outcomes.terminated
         self._success[active] = outcomes.success
         self._feedback[active] = outcomes.feedback
+        if self._single.explains:
+            self._why[active] = outcomes.why
         self._observations[active] = self._observe(active, outcomes)
         truncated = ~terminated & (self._steps >= self.horizon)
         truncated[restarting] = False
@@ -287,7 +288,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         env._task_id = self._task_ids[index]
         env._steps, env._success = int(self._steps[index]), bool(self._success[index])
         env._ended = bool(self._game_over[index])
-        env._observation, env._feedback = self._observations[index], self._feedback[index]
+        env._observation, env._feedback, env._why = self._observations[index], self._feedback[index], self._why[index]
         if env._task_id is not None:
             env.action_space.commands = env._admissible_commands()
         return env
@@ -297,7 +298,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         self._task_ids[index], self._steps[index], self._success[index] = env._task_id, env._steps, env._success
         self._game_over[index] = env._ended
         self._ended[index] = env._ended or (self._limit is not None and env._steps >= self._limit)
-        self._observations[index], self._feedback[index] = env._observation, env._feedback
+        self._observations[index], self._feedback[index], self._why[index] = env._observation, env._feedback, env._why
 
     def _strip(self, indices: Indices, commands: Sequence[str]) -> Sequence[str]:
         """Remove the white space around commands that are not listed with it."""
@@ -328,7 +329,7 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
         self._steps[indices] = 0
         self._ended[indices] = self._game_over[indices] = False
         self._success[indices] = False
-        self._feedback[indices] = ""
+        self._feedback[indices], self._why[indices] = "", None
         self._observations[indices] = self._begin(where, begun)
 
     def _reset_mask(self, mask: Any) -> NDArray[np.bool_]:
@@ -367,6 +368,8 @@ class NatLangVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], NDArray[Any]]):
             "task": self._task_texts,
             "feedback": self._feedback.copy(),
         }
+        if self._single.explains:
+            columns["why"] = self._why.copy()
         infos: Infos = {}
         everyone = bool(mask.all())
         for key, column in columns.items():

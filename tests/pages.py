@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# (\w+\.(?:py|toml))\n")  # the first line of a block that a reader saves under this name
-LANGUAGES = {"console", "python", "py", "toml", "text"}
+LANGUAGES = {"console", "diff", "python", "py", "toml", "text"}
 
 
 class Block(NamedTuple):

@@ -28,6 +28,7 @@ from leaderboard.result import KindScore, by_kind, kinds_of
 from leaderboard.schema import SUBMISSION_FILE, one_line, read_bounded
 from leaderboard.site.downloads import as_csv, as_json, repacked
 from leaderboard.site.episodes import SHOWN, script_of, shown_episodes, viewed
+from leaderboard.site.failures import failures
 from leaderboard.site.overview import addresses, families, repository_of
 from leaderboard.site.paper import as_of, bibtex, latex, markdown
 from leaderboard.site.players import player_of, write_players
@@ -233,6 +234,7 @@ def _write_entry(
         up="../" * (row.path.count("/") + 2),
         index=_index(entry, numbers),
         kinds=by_kind(entry.result, entry.protocol, kinds),
+        failures=failures(entry.result),
         curve=learning_curves([row]),
         shown_at_least=SHOWN,
         pieces=True,

@@ -129,11 +129,7 @@ def replay_all(submissions: Path, folders: Sequence[Path] = ()) -> Iterator[tupl
             yield name, error
         else:
             before = ledger.get(name)
-            # A replay that finds the same keeps its date, so that the file changes only where something changed.
-            same = before is not None and before == entry.result.model_copy(
-                update={"date": before.date, "package": before.package}
-            )
-            ledger[name] = before if same and before is not None else entry.result
+            ledger[name] = entry.result if before is None else _as_before(before, entry.result)
             yield name, entry
     write_ledger(path, {name: result for name, result in ledger.items() if name in kept})
 
@@ -145,6 +141,16 @@ def entry_folders(submissions: Path) -> list[Path]:
     """
     found = (Path(folder) for folder, _, files in os.walk(submissions) if files and Path(folder) != submissions)
     return sorted(each for each in found if not each.name.startswith("."))
+
+
+def _as_before(before: Result, now: Result) -> Result:
+    """Return a result with the date of an earlier replay where that found the same, so that the ledger changes little.
+
+    An earlier one may not have counted why commands fail.
+    """
+    dated = now.model_copy(update={"date": before.date, "package": before.package})
+    uncounted = {"failed_commands": None, "failed_episodes": None}
+    return dated if before in (dated, dated.model_copy(update=uncounted)) else now
 
 
 def _find(submissions: Path, folder: Path, ledger: dict[str, Result]) -> _Found:

@@ -8,13 +8,16 @@ from typing import Any, get_args
 from natlang_envs.alfworld.backends import FIRST_COMMANDS, AnyWorld, Backend, make_world, native_twin, room_and_task
 from natlang_envs.alfworld.difficulty import Difficulty
 from natlang_envs.alfworld.engine.goals import TASK_TYPES, Goal
+from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS
 from natlang_envs.alfworld.games.generated_tasks import Goals
 from natlang_envs.alfworld.games.size_limits import MAX_COMMANDS, MAX_OBSERVATION
 from natlang_envs.alfworld.games.splits import AlfredSplit
 from natlang_envs.alfworld.plans import reference
 from natlang_envs.alfworld.tasks import FAMILY, Source, make_tasks
+from natlang_envs.alfworld.why import why
 from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.errors import one_of
+from natlang_envs.why import Feedback, Why
 
 
 class ALFWorldEnv(NatLangEnv):
@@ -78,6 +81,8 @@ class ALFWorldEnv(NatLangEnv):
       (1, 8)}`: things beside what is sought, receptacles that a search looks into, steps of the reference plan.
     - `game`: the path of a `game.tw-pddl` of your own, which is then the only task.
     - `backend`: `"native"`, or `"textworld"`, which plays the same games with the real packages (extra `alfworld`).
+    - `explain`: True for `info["why"]`, why nothing happened; `feedback`: `"explained"` says it to the
+      player, too, which is an ablation.
     - `horizon`: 50 steps.
     - `render_mode`: `"ansi"` or None.
 
@@ -102,6 +107,8 @@ class ALFWorldEnv(NatLangEnv):
         human_goals: bool = False,
         goals: Goals = "official",
         difficulty: Difficulty | None = None,
+        explain: bool = False,
+        feedback: Feedback = "plain",
     ) -> None:
         self._tasks = make_tasks(split, task_types, goal, source, grammar, game, folder, human_goals, goals, difficulty)
         one_of("backend", backend, get_args(Backend))
@@ -113,6 +120,8 @@ class ALFWorldEnv(NatLangEnv):
             max_observation=MAX_OBSERVATION,
             max_commands=MAX_COMMANDS,
             fallback_commands=FIRST_COMMANDS,
+            explain=explain,
+            feedback=feedback,
         )
         self._world: AnyWorld
         self._task = ""
@@ -150,6 +159,11 @@ class ALFWorldEnv(NatLangEnv):
             return Outcome(feedback, 1.0, True, True)
         # In half the time of its constructor.
         return tuple.__new__(Outcome, (feedback, 0.0, False, False))  # pyright: ignore[reportUnknownMemberType]
+
+    def _explain(self, command: str, outcome: Outcome) -> Why | None:
+        if outcome.feedback != NOTHING_HAPPENS:
+            return None
+        return why(native_twin(self._world, self._tasks, self._task_id or ""), command)
 
     def _observe(self, outcome: Outcome) -> str:
         return outcome.feedback

@@ -9,6 +9,7 @@ from natlang_envs.autoexplore.tasks import FAMILY, kinds_of_task
 from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.repository.texts import EXIT, MAX_COMMANDS, check_budget, max_observation
 from natlang_envs.tasks import Tasks
+from natlang_envs.why import Feedback
 
 
 class Goal(Protocol):
@@ -59,7 +60,14 @@ class AskingEnv(NatLangEnv, Generic[T, E]):
     _episode: E
 
     def __init__(
-        self, tasks: T, horizon: int, file_budget: int, render_mode: str | None, longest_list: int = 0
+        self,
+        tasks: T,
+        horizon: int,
+        file_budget: int,
+        render_mode: str | None,
+        longest_list: int = 0,
+        explain: bool = False,
+        feedback: Feedback = "plain",
     ) -> None:
         self._budget = check_budget(file_budget)
         self._tasks = tasks
@@ -70,6 +78,8 @@ class AskingEnv(NatLangEnv, Generic[T, E]):
             max_observation=max_observation(file_budget) + longest_list,
             max_commands=MAX_COMMANDS,
             fallback_commands=(EXIT,),
+            explain=explain,
+            feedback=feedback,
         )
 
     @classmethod

@@ -8,8 +8,11 @@ from natlang_envs.autoexplore.asking import AskingEnv
 from natlang_envs.autoexplore.dataset.labels import Wording
 from natlang_envs.autoexplore.episode import HORIZON, Episode
 from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTasks, make_tasks
+from natlang_envs.autoexplore.why import why
+from natlang_envs.env import Outcome
 from natlang_envs.repository.texts import FILE_BUDGET
 from natlang_envs.repository.tree import Repository
+from natlang_envs.why import Feedback, Why
 
 
 class AutoExploreEnv(AskingEnv[ExploreTasks, Episode]):
@@ -61,6 +64,8 @@ class AutoExploreEnv(AskingEnv[ExploreTasks, Episode]):
     - `repository`, `question`, `target`: a folder of your own, what is asked, and the path of the file that answers it
       (or a list of paths, any of which is right). The folder is indexed once per process. Or `repository` and, as
       `dataset`, a file of labels about it, such as `natlang data label` writes.
+    - `explain`: True for `info["why"]`, why a command did nothing, or lost; `feedback`: `"explained"` says it to the
+      player, too.
     - `horizon`: 15 steps.
     - `file_budget`: 2,000 characters, the length of what one `cat` shows.
     - `render_mode`: `"ansi"` or None.
@@ -81,9 +86,11 @@ class AutoExploreEnv(AskingEnv[ExploreTasks, Episode]):
         file_budget: int = FILE_BUDGET,
         render_mode: str | None = None,
         wording: Wording = "natural",
+        explain: bool = False,
+        feedback: Feedback = "plain",
     ) -> None:
         tasks = make_tasks(depth, split, dataset, repository, question, target, wording)
-        super().__init__(tasks, horizon, file_budget, render_mode)
+        super().__init__(tasks, horizon, file_budget, render_mode, explain=explain, feedback=feedback)
 
     @property
     def repository(self) -> Repository:
@@ -98,6 +105,9 @@ class AutoExploreEnv(AskingEnv[ExploreTasks, Episode]):
     def _begin(self, task_id: str) -> str:
         self._episode = Episode(self._tasks.load(task_id), self._budget)
         return self._episode.observe(self.horizon, "")
+
+    def _explain(self, command: str, outcome: Outcome) -> Why | None:
+        return why(self._episode.place, command, outcome)
 
     def _admissible_commands(self) -> tuple[str, ...]:
         return self._episode.place.commands

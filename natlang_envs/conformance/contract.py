@@ -25,6 +25,7 @@ from natlang_envs.conformance.case import (
 )
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
+from natlang_envs.why import CAUSES, Why
 
 INFO_TYPES: dict[str, type] = {
     "admissible_commands": tuple,
@@ -79,7 +80,11 @@ def _check_texts(env: NatLangEnv, moment: Moment) -> None:
 
 def _check_info(env: NatLangEnv, moment: Moment) -> None:
     info, where = moment.info, f"after {moment.action!r:.80}"
-    assert sorted(info) == sorted(INFO_TYPES), f"the info {where} has the keys {sorted(info)}, not {sorted(INFO_TYPES)}"
+    keys = sorted([*INFO_TYPES, *(["why"] if env.explains else [])])
+    assert sorted(info) == keys, f"the info {where} has the keys {sorted(info)}, not {keys}"
+    if (why := info.get("why")) is not None:
+        assert type(why) is Why, f"info['why'] {where} is {why!r}, not a Why"
+        assert why.cause in CAUSES, f"info['why'] {where} names an unknown cause: {why.cause!r}"
     for key, kind in INFO_TYPES.items():
         value = info[key]
         assert type(value) is kind, (

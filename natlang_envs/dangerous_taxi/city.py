@@ -27,7 +27,7 @@ IN_TAXI = len(LANDMARKS)
 PICK_UP, DROP_OFF = 4, 5
 ILLEGAL = -1
 
-_MOVES = ((1, 0), (-1, 0), (0, 1), (0, -1))  # south, north, east, west: TaxiEnv's actions 0 to 3
+MOVES = ((1, 0), (-1, 0), (0, 1), (0, -1))  # south, north, east, west: TaxiEnv's actions 0 to 3
 _GENERATED = re.compile("map-([0-9]{4}|[1-9][0-9]{14})")
 _SIZES = (5, 9)
 _WALL_CHANCE = 65  # percent of the column borders that carry a wall
@@ -115,7 +115,7 @@ def taxi_rules(rows: int, columns: int, landmarks: tuple[Cell, ...], walls: froz
 
     table = np.full((len(states), 6), ILLEGAL, dtype=np.int32)
     blocked = (row == rows - 1, row == 0, wall_east[row, column], wall_west[row, column])
-    for action, (down, right) in enumerate(_MOVES):
+    for action, (down, right) in enumerate(MOVES):
         table[:, action] = np.where(blocked[action], ILLEGAL, number(row + down, column + right, passenger))
     landmark_at = np.full((rows, columns), -1)
     for index, cell in enumerate(landmarks):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from natlang_envs.dangerous_taxi.city import CLASSIC, ILLEGAL, PICK_UP, City, load_city
 from natlang_envs.dangerous_taxi.render import render_ansi, render_rgb
 from natlang_envs.dangerous_taxi.tasks import FAMILY, MapKind, TaxiTasks, parse_task_id
+from natlang_envs.dangerous_taxi.why import why
 from natlang_envs.dangerous_taxi.words import (
     COMMAND_INDEX,
     COMMANDS,
@@ -23,6 +24,7 @@ from natlang_envs.dangerous_taxi.words import (
 from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.errors import one_of
 from natlang_envs.tasks import Split
+from natlang_envs.why import Feedback, Why
 
 Stage = Literal["pickup", "dropoff", "delivery"]
 
@@ -81,6 +83,8 @@ class DangerousTaxiEnv(NatLangEnv):
     - `map`: `"classic"` (Gymnasium's) or `"generated"` (5 to 9 rows and columns; walls and landmarks drawn from the
       city's number). On the classic map a held-out start still crosses trained states; unseen maps are the honest test.
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by start (classic) or by city (generated).
+    - `explain`: True for `info["why"]`, why a command was illegal; `feedback`: `"explained"` says it to the
+      player, too.
     - `horizon`: 15 steps for the pickup, 30 for the delivery.
     - `render_mode`: `"ansi"` or `"rgb_array"`.
 
@@ -99,6 +103,8 @@ class DangerousTaxiEnv(NatLangEnv):
         split: Split = "all",
         horizon: int = 30,
         render_mode: str | None = None,
+        explain: bool = False,
+        feedback: Feedback = "plain",
     ) -> None:
         one_of("stage", stage, TASKS)
         super().__init__(
@@ -108,6 +114,8 @@ class DangerousTaxiEnv(NatLangEnv):
             max_observation=MAX_OBSERVATION,
             max_commands=len(COMMANDS),
             fallback_commands=COMMANDS,
+            explain=explain,
+            feedback=feedback,
         )
         self.stage: Stage = stage
         self._outcomes = outcomes(stage)
@@ -138,6 +146,9 @@ class DangerousTaxiEnv(NatLangEnv):
             return REFUSALS[index]
         self.state = state
         return self._outcomes[index]
+
+    def _explain(self, command: str, outcome: Outcome) -> Why | None:
+        return why(self.city, self.state, command) if outcome.terminated and not outcome.success else None
 
     def _observe(self, outcome: Outcome) -> str:
         text = self._texts[self.state]

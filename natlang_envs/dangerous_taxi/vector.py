@@ -19,9 +19,10 @@ from natlang_envs.dangerous_taxi.env import ILLEGAL_REWARD, DangerousTaxiEnv, St
 from natlang_envs.dangerous_taxi.render import render_ansi, render_rgb
 from natlang_envs.dangerous_taxi.tasks import MapKind, parse_task_id
 from natlang_envs.dangerous_taxi.words import COMMAND_INDEX, COMMANDS, REFUSED, TASKS, descriptions, unknown_command
-from natlang_envs.env import NatLangEnv
+from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.tasks import Split
 from natlang_envs.vector import Indices, NatLangVectorEnv, Outcomes, object_array
+from natlang_envs.why import Feedback
 
 _UNKNOWN = len(COMMANDS)  # the column of the tables that stands for any other text
 
@@ -74,8 +75,10 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         render_mode: str | None = None,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
+        explain: bool = False,
+        feedback: Feedback = "plain",
     ) -> None:
-        env = DangerousTaxiEnv(stage, map, split, horizon, render_mode)
+        env = DangerousTaxiEnv(stage, map, split, horizon, render_mode, explain, feedback)
         super().__init__(env, num_envs, autoreset_mode, max_episode_steps)
         self._chance = [_Uniforms(*seeding.np_random()) for _ in range(num_envs)]
         self._env = env
@@ -153,12 +156,26 @@ class DangerousTaxiVectorEnv(NatLangVectorEnv):
         for position in np.flatnonzero(actions == _UNKNOWN).tolist():
             feedback[position] = unknown_command(commands[position].strip())
         ends = self._legal_ends[actions]
+        reasons = self._reasons(indices, commands, legal, feedback) if self._env.explains else None
         return Outcomes(
             feedback=feedback,
+            why=reasons,
             rewards=np.where(legal, self._legal_rewards[actions], ILLEGAL_REWARD),
             terminated=~legal | ends,
             success=legal & ends,
         )
+
+    def _reasons(
+        self, indices: Indices, commands: Sequence[str], legal: NDArray[np.bool_], feedback: NDArray[np.object_]
+    ) -> NDArray[np.object_]:
+        """Return why commands are illegal, and add it to what they showed where the player is told."""
+        reasons = object_array([None] * len(commands))
+        for position in np.flatnonzero(~legal).tolist():
+            index = int(indices[position])
+            env = self._lend(index)
+            shown = env._with_why(commands[position].strip(), Outcome(feedback[position], 0.0, terminated=True))
+            feedback[position], reasons[position] = shown.feedback, env._why
+        return reasons
 
     def _observe(self, indices: Indices, outcomes: Outcomes) -> NDArray[np.object_]:
         texts = self._describe(indices, self._states[indices])

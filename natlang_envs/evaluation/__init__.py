@@ -14,9 +14,11 @@ chat_connection  where it is and how it is reached, by environment variables
 chat_response    reads what it answers
 model_text       reads what models write, and the texts that they are asked with
 statistics       scores, their 95% intervals, and paired tests
+causes           why episodes fail and why commands do, counted from recordings
 """
 
 from natlang_envs.evaluation.agents import Agent, AgentInput, Decision, load_agent
+from natlang_envs.evaluation.causes import Causes, count_causes
 from natlang_envs.evaluation.live import Round, live_boards, live_protocol, why_development
 from natlang_envs.evaluation.protocols import Protocol, load_protocol, protocol_names
 from natlang_envs.evaluation.recording import record
@@ -27,6 +29,7 @@ from natlang_envs.evaluation.statistics import Interval, Score, paired_p, score
 __all__ = [
     "Agent",
     "AgentInput",
+    "Causes",
     "Decision",
     "Interval",
     "Progress",
@@ -34,6 +37,7 @@ __all__ = [
     "Round",
     "Run",
     "Score",
+    "count_causes",
     "evaluate",
     "live_boards",
     "live_protocol",

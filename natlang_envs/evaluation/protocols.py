@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple, cast, get_origin, get_type_hints
 
@@ -84,6 +85,11 @@ class Protocol:
     def acceptance(self) -> float | None:
         """What a person's yes to a win that was set aside adds to the return; None where none is set aside."""
         return self._env.acceptance
+
+    @property
+    def explains(self) -> bool:
+        """Whether the environment takes `explain=True`, and so says why a command does nothing."""
+        return "explain" in signature(self._env.__init__).parameters
 
     @property
     def _env(self) -> type[NatLangEnv]:

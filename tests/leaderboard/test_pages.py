@@ -146,6 +146,38 @@ def test_entry_shows_success_by_kind(tmp_path: Path) -> None:
     assert page.count("pick_heat_then_place_in_recep</td>") == 1
 
 
+# Why episodes and commands fail.
+
+
+def test_entry_shows_why_episodes_and_commands_fail_and_a_ledger_that_has_not_counted_shows_nothing(
+    submissions: Path, entry: Path, tmp_path: Path, command: Callable[..., Finished]
+) -> None:
+    command("ledger", "--submissions", submissions)
+    ledger, name = submissions.parent / LEDGER_FILE, f"{PROTOCOL}/{NAME}"
+    counted = read_ledger(ledger)[name]
+    assert counted == verify(entry, copies=True).result
+    assert counted.failed_episodes is not None
+    assert sum(counted.failed_episodes.values()) == counted.outcomes.count("0") > 0
+    page = entry_page(submissions, tmp_path / "counted", name)
+    for cause, count in {**counted.failed_episodes, **(counted.failed_commands or {})}.items():
+        assert f">{cause}</td>" in page
+        assert f">{count}</td>" in page
+    assert "Why episodes fail" in page
+    assert "Why commands fail" in page
+    # As an earlier version noted it, on another day.
+    content = json.loads(ledger.read_text())
+    del content[name]["failed_episodes"], content[name]["failed_commands"]
+    ledger.write_text(json.dumps(content | {name: content[name] | {"date": "2026-01-02", "package": "0.1"}}))
+    assert "Why episodes fail" not in entry_page(submissions, tmp_path / "not", name)
+    command("ledger", "--submissions", submissions)
+    assert read_ledger(ledger)[name] == counted.model_copy(update={"date": "2026-01-02", "package": "0.1"})
+
+
+def entry_page(submissions: Path, site: Path, name: str) -> str:
+    build(submissions, site)
+    return (site / "entries" / name / "index.html").read_text()
+
+
 # Learning curves.
 
 

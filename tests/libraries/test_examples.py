@@ -85,6 +85,26 @@ def test_textarena_plays_the_environments_own_plan(worked) -> None:
     worked("textarena", module, "wiring only")
 
 
+def test_skyrl_gym_plays_the_environments_own_plan(worked) -> None:
+    module = example("skyrl_text_env", "skyrl-gym")
+    reward, won = module.main()
+    assert won
+    assert 0 < reward < 1
+    worked("skyrl-gym", module, "wiring only")
+
+
+def test_gem_plays_the_environments_own_plan_in_spawned_copies(worked) -> None:
+    module = example("gem_env", "gem-llm")
+    reward, won = module.main()
+    assert won
+    assert 0 < reward < 1
+    env = module.NatLangGem("NatLang/DangerousTaxi-v0", seed=4)
+    first, info = env.reset()
+    assert env.reset(seed=4)[0] == first
+    assert env.sample_random_action() in info["admissible_commands"]
+    worked("gem-llm", module, "wiring only")
+
+
 def test_hugging_faces_data_set_holds_every_step(worked, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     module = example("hf_datasets", "datasets")

@@ -37,6 +37,9 @@ CASES = [
     Case("NatLang/ALFWorld-v0", {"split": "test", "grammar": "0.4.2", "horizon": 20}),
     Case("NatLang/ALFWorld-v0", {"split": "train", "source": "mixed"}),
     Case("NatLang/ALFWorld-TomatoMicrowave-v0", {"split": "validation"}),
+    Case("NatLang/DangerousTaxi-v0", {**GENERATED, "feedback": "explained"}),
+    Case("NatLang/AutoExplore-v0", {**EMBEDDED, "feedback": "explained"}),
+    Case("NatLang/ALFWorld-v0", {"split": "test", "explain": True}),
 ]
 BY_NAME = {check.__name__: check for check in CHECKS}
 TOO_SHORT = {"plans_succeed"}  # with a horizon of five steps most plans do not fit

@@ -3,6 +3,7 @@
 batch          the batched environment
 config         the package's config, read and checked
 expert_plan    `extra.expert_plan`, planned when it is read
+single         one game at a time, as `textworld.start` with alfworld's wrappers
 
 Replace `from alfworld.agents.environment import get_environment` by
 `from natlang_envs.alfworld.compat import get_environment`. The config, the batched `reset` and `step`, the infos and
@@ -14,6 +15,8 @@ the order of games after `seed` are the package's. These things differ:
 - `extra.gamefile` is given at every step; the package gives None after the start.
 - `domain_randomization` draws its numbers from the seed of the batch, not from Python's global generator.
 - The config may have `env.grammar`, the words that games are played in whatever their files say.
+- It may have `env.explain: true`: the infos' `why` then says why nothing happened (a `natlang_envs.why.Why`, else
+  None). `env.feedback: explained` says it in the observation, too.
 - Keys that nothing here reads are ignored, as in the package, and a warning names them. `logic` is not read: games
   carry theirs.
 - Evaluation on games that are not the official ones of the split, all of them, warns.
@@ -94,24 +97,34 @@ class AlfredTWEnv:
         train_eval: `"train"`, `"eval_in_distribution"` or `"eval_out_of_distribution"`.
         grammar: Whose words the games are played in, such as `"json_2.1.1"`, those of the paper; None takes the
             config's `env.grammar`, and else what the games' files say.
+        explain: Whether infos have `why`; None takes the config's `env.explain`, and else False.
 
     Attributes:
         config: The config.
         train_eval: The split.
         grammar: As given.
+        explain: As given.
         game_files: The paths of the games; `init_env` plays what it holds then.
         num_games: How many they are.
     """
 
     grammar: str | None = None
+    explain: bool | None = None
 
-    def __init__(self, config: Config, train_eval: str = "train", grammar: str | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        train_eval: str = "train",
+        grammar: str | None = None,
+        explain: bool | None = None,
+    ) -> None:
         self.config = config
         self.train_eval = train_eval
         self.grammar = grammar
+        self.explain = explain
         self.game_files: list[str]
         self.num_games: int
-        settings_of(config, train_eval, grammar)
+        settings_of(config, train_eval, grammar, explain)
         self.collect_game_files()
         if value(config, "env", "goal_desc_human_anns_prob") > 0:
             # As the package since 0.4.
@@ -140,6 +153,25 @@ class AlfredTWEnv:
         if verbose:
             print(f"{self.num_games} games of {self.train_eval} in {folder}")
 
+    def share(self, rank: int, workers: int) -> None:
+        """Keep one worker's share of the games, so that all workers together play each game once.
+
+        Each then makes its batches with `init_env` and resets them until its `num_games` are played.
+
+        Args:
+            rank: Which worker this is, from 0.
+            workers: How many there are.
+
+        Raises:
+            UsageError: There is no such worker, or more of them than games.
+        """
+        if not 0 <= rank < workers:
+            raise UsageError(f"rank is {rank} and has to be from 0 to {workers - 1}, for {workers} workers")
+        if workers > self.num_games:
+            raise UsageError(f"{workers} workers cannot share {self.num_games} games: take at most {self.num_games}")
+        self.game_files = self.game_files[rank::workers]
+        self.num_games = len(self.game_files)
+
     def get_game_logic(self) -> None:
         """Do nothing: games carry their own rules and texts, and the files of the config's `logic` are not read."""
 
@@ -150,7 +182,7 @@ class AlfredTWEnv:
             batch_size: How many episodes are played at a time.
             group_size: How many neighbours of a batch start in the same game; the package has no such argument.
         """
-        settings = settings_of(self.config, self.train_eval, self.grammar)
+        settings = settings_of(self.config, self.train_eval, self.grammar, self.explain)
         return AlfredBatch(self.game_files, settings, batch_size, group_size)
 
 

@@ -14,8 +14,11 @@ from natlang_envs.alfworld.compat.config import Settings
 from natlang_envs.alfworld.compat.expert_plan import Planner
 from natlang_envs.alfworld.engine.game import Game, parse_game
 from natlang_envs.alfworld.engine.game_file import read_game_file
+from natlang_envs.alfworld.engine.grammar import NOTHING_HAPPENS
 from natlang_envs.alfworld.engine.world import World
+from natlang_envs.alfworld.why import why
 from natlang_envs.errors import UsageError
+from natlang_envs.why import Why
 
 Infos = dict[str, list[Any]]
 
@@ -31,6 +34,7 @@ class _Episode:
         self.world = World(game)
         self.observation = self.world.intro()
         self.steps = 0
+        self.why: Why | None = None
         self.planner = Planner(game, settings.expert) if settings.expert else None
 
     @property
@@ -42,6 +46,10 @@ class _Episode:
         if not self.done:
             self.observation = self.world.step(command)
             self.steps += 1
+            if self.settings.explains:
+                self.why = why(self.world, command) if self.observation == NOTHING_HAPPENS else None
+                if self.why and self.settings.explained:
+                    self.observation = f"{self.observation} {self.why.sentence}"
             if self.planner:
                 self.planner.observe(command)
 
@@ -53,6 +61,8 @@ class _Episode:
         }
         if self.planner:
             infos["extra.expert_plan"] = self.planner.plan()
+        if self.settings.explains:
+            infos["why"] = self.why
         return infos
 
 

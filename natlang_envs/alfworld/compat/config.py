@@ -16,6 +16,7 @@ from natlang_envs.alfworld.engine.grammar import GRAMMARS
 from natlang_envs.alfworld.games.official import VARIABLE
 from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.protocols import load_protocol
+from natlang_envs.why import check_explaining
 
 Config = Mapping[str, Any]
 ExpertType = Literal["handcoded", "planner"]
@@ -25,10 +26,11 @@ DATA = {
     "eval_in_distribution": "eval_id_data_path",
     "eval_out_of_distribution": "eval_ood_data_path",
 }
-# The sections that this class reads; `hybrid` and `thor` concern images, and `grammar` is ours.
+# The sections that this class reads; `hybrid` and `thor` concern images; `grammar`, `explain` and `feedback` are ours.
 _KNOWN = {
     "env": (
         *("type", "task_types", "domain_randomization", "expert_type", "expert_timeout_steps", "grammar"),
+        *("explain", "feedback"),
         *("goal_desc_human_anns_prob", "regen_game_files", "hybrid", "thor"),
     ),
     "dataset": (*DATA.values(), "num_train_games", "num_eval_games"),
@@ -47,13 +49,15 @@ class Settings:
     shuffled: bool  # whether things of a type change their numbers from episode to episode
     expert: ExpertType | None  # who makes `extra.expert_plan`
     grammar: str | None  # in place of the one in the games' files
+    explains: bool  # whether infos say why nothing happened
+    explained: bool  # whether the observation does, too
 
 
-def settings_of(config: Config, train_eval: str, grammar: str | None = None) -> Settings:
+def settings_of(config: Config, train_eval: str, grammar: str | None = None, explain: bool | None = None) -> Settings:
     """Return what a config says about the episodes of a split.
 
-    All splits but `"train"` are played without an expert and in the numbers of the files. A grammar may also be given
-    beside the config's `env.grammar`, if they agree.
+    All splits but `"train"` are played without an expert and in the numbers of the files. A grammar, and whether to
+    explain, may also be given beside the config's `env.grammar` and `env.explain`, if they agree.
     """
     _warn_of_unknown_keys(config)
     training = train_eval == "train"
@@ -66,11 +70,17 @@ def settings_of(config: Config, train_eval: str, grammar: str | None = None) -> 
     expert = None
     if training and method == "dagger":
         expert = one_of("env.expert_type", str(value(config, "env", "expert_type")), ("handcoded", "planner"))
+    asked = _agreed(config, "explain", explain)
+    explains, explained = check_explaining(
+        False if asked is None else asked, _section(config, "env").get("feedback", "plain")
+    )
     return Settings(
         max_steps=steps,
         shuffled=bool(value(config, "env", "domain_randomization")) and training,
         expert=cast("ExpertType | None", expert),
         grammar=_grammar(config, grammar),
+        explains=explains,
+        explained=explained,
     )
 
 
@@ -139,11 +149,16 @@ def _section(config: Config, name: str) -> Config:
 def _grammar(config: Config, grammar: str | None) -> str | None:
     if (file := _section(config, "logic").get("grammar")) in GRAMMARS:
         raise UsageError(f"logic.grammar is {file!r} and has to be a file, which no game is played by: use env.grammar")
-    given = _section(config, "env").get("grammar")
-    if None not in (given, grammar) and given != grammar:
-        raise UsageError(f"grammar is {grammar!r} and env.grammar is {given!a}: give one of them")
-    asked = grammar if given is None else given
+    asked = _agreed(config, "grammar", grammar)
     return None if asked is None else one_of("grammar", str(asked), GRAMMARS)
+
+
+def _agreed(config: Config, name: str, argument: Any) -> Any:
+    """Return what is given by an argument, or in the section `env`, or by both alike."""
+    given = _section(config, "env").get(name)
+    if given is not None and argument is not None and given != argument:
+        raise UsageError(f"{name} is {argument!r} and env.{name} is {given!a}: give one of them")
+    return argument if given is None else given
 
 
 def _warn_of_unknown_keys(config: Config) -> None:

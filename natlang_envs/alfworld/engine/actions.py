@@ -245,26 +245,10 @@ def find_actions(world: World) -> AvailableActions:
         place.always.update(_always(game, place))
     found = place.always.copy()
     for number in place.receptacles:
-        name, kind, _, openable = game.receptacles[number]
-        inside = world.contents[number]
-        reachable = not openable or bool(world.opened >> number & 1)
-        if openable and reachable:
-            found[f"close {name}"] = _action(_DO_CLOSE, number)
-        elif openable:
-            found[f"open {name}"] = _action(_DO_OPEN, number)
-        if inside & game.toggleable:
-            for thing in bits(inside & game.toggleable):
-                found[f"use {game.things[thing].name}"] = _action(_DO_USE, thing)
-        if held is not None:
-            _add_work(found, world, held, number, name, kind, reachable)
-        elif reachable:
-            rest = inside & game.pickupable
-            while rest:
-                thing = (rest & -rest).bit_length() - 1
-                rest &= rest - 1
-                found[f"take {game.things[thing].name} from {name}"] = _action(_DO_TAKE, thing, number)
+        reachable = world.reachable(number)
+        add_at_receptacle(found, game, number, world.contents[number], reachable, held)
     if held is not None:
-        _add_handling(found, world, held)
+        add_in_hand(found, game, held, world.things_at[world.location])
     commands = sorted(found)
     before = bisect(commands, _GO)
     commands[before:before] = place.ways
@@ -281,21 +265,40 @@ def _always(game: Game, place: Place) -> dict[str, int]:
     return found
 
 
-def _add_handling(found: dict[str, int], world: World, held: int) -> None:
-    """Add what can be done anywhere with the thing in hand."""
-    game = world.game
+def add_at_receptacle(
+    found: dict[str, int], game: Game, number: int, inside: int, reachable: bool, held: int | None
+) -> None:
+    """Add what can be done at a receptacle with what lies in it and what is held; `alfworld.why` asks what if."""
+    name, kind, _, openable = game.receptacles[number]
+    if openable and reachable:
+        found[f"close {name}"] = _action(_DO_CLOSE, number)
+    elif openable:
+        found[f"open {name}"] = _action(_DO_OPEN, number)
+    if inside & game.toggleable:
+        for thing in bits(inside & game.toggleable):
+            found[f"use {game.things[thing].name}"] = _action(_DO_USE, thing)
+    if held is not None:
+        _add_work(found, game, held, number, name, kind, reachable)
+    elif reachable:
+        rest = inside & game.pickupable
+        while rest:
+            thing = (rest & -rest).bit_length() - 1
+            rest &= rest - 1
+            found[f"take {game.things[thing].name} from {name}"] = _action(_DO_TAKE, thing, number)
+
+
+def add_in_hand(found: dict[str, int], game: Game, held: int, beside: int) -> None:
+    """Add what can be done anywhere with the thing in hand, and with the things that are at the place."""
     name = game.things[held].name
     found[f"examine {name}"] = _action(_DO_EXAMINE_THING, held)
     if game.knives >> held & 1:
-        for thing in bits(world.things_at[world.location] & game.sliceable):
+        for thing in bits(beside & game.sliceable):
             found[f"slice {game.things[thing].name} with {name}"] = _action(_DO_CUT, thing, held)
 
 
-def _add_work(
-    found: dict[str, int], world: World, held: int, number: int, name: str, kind: str, reachable: bool
-) -> None:
+def _add_work(found: dict[str, int], game: Game, held: int, number: int, name: str, kind: str, reachable: bool) -> None:
     """Add what can be done with the thing in hand at a receptacle."""
-    game, one = world.game, 1 << held
+    one = 1 << held
     thing, thing_kind = game.things[held]
     if reachable and (kind, thing_kind) in game.can_contain:
         found[game.grammar.put.format(thing, name)] = _action(_DO_PUT, held, number)

@@ -98,6 +98,13 @@ class World:
             return NOTHING_HAPPENS
         return actions.go(self, receptacle)
 
+    def understands(self, command: str) -> bool:
+        """Whether a command does something now: it is among `commands`."""
+        receptacle = self.game.destinations.get(command)
+        if receptacle is None:
+            return command in self._actions
+        return self.game.receptacles[receptacle].location != self.location
+
     def state(self) -> tuple[Any, ...]:
         """Return what `set_state` needs, as JSON values."""
         return (

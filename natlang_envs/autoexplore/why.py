@@ -1,0 +1,102 @@
+"""Why a command does nothing in a repository, or ends the search without success, and what was meant."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from natlang_envs.env import Outcome
+from natlang_envs.repository.navigation import Place
+from natlang_envs.repository.texts import EXIT, NEXT, PREVIOUS, UP, unknown_command
+from natlang_envs.why import Misspelt, Why
+
+_VERBS: Final = {
+    word: verb
+    for verb, words in {
+        "cd": ("cd", "chdir", "enter", "go", "goto", "open"),
+        "cat": ("cat", "read", "view", "show", "less", "more", "head", "tail", "print", "type", "open", "display"),
+        "id": ("id", "identify", "answer", "submit", "select", "choose", "name"),
+    }.items()
+    for word in words
+}
+_WHOLE: Final = {
+    **dict.fromkeys(("..", "up", "back", "go back", "go up", "cd..", "cd ../", "cd -", "parent"), UP),
+    **dict.fromkeys(("next", "page down", "next_page", "go to next page"), NEXT),
+    **dict.fromkeys(("previous", "prev", "page up", "previous_page", "prev page"), PREVIOUS),
+    **dict.fromkeys(("quit", "leave", "stop", "finish", "end", "give up"), EXIT),
+}
+_FILLING: Final = frozenset(("to", "into", "the", "folder", "file", "directory", "in"))
+_QUOTES: Final = " \t\r\n'\"`"
+
+
+def why(place: Place, command: str, outcome: Outcome) -> Why | None:
+    """Return why a command did nothing, or ended the search without success.
+
+    Args:
+        place: Where the player is after the command.
+        command: As given.
+        outcome: What it led to.
+    """
+    if outcome.feedback.startswith(unknown_command(command)):
+        return _worded(place, command)
+    if not outcome.terminated or outcome.success or command not in place.moves:
+        return None
+    kind = place.moves[command].kind
+    if kind == "id":
+        return Why("wrong answer", "This file does not answer the question.")
+    return Why("left", "The search ended without an answer.") if kind == "exit" else None
+
+
+def _worded(place: Place, command: str) -> Why:
+    """Return why a text is no command here."""
+    plain = " ".join(command.split()).strip(_QUOTES)
+    lower = plain.lower()
+    if not plain:
+        return Why("no command", "There is no command in this.", EXIT if len(place.moves) == 1 else "")
+    whole = _WHOLE.get(lower, lower)
+    if whole in place.moves:
+        cause = "spelling" if whole == lower or lower.startswith("cd") else "other verb"
+        return Why(cause, "It is written otherwise.", whole)
+    if whole in (UP, NEXT, PREVIOUS):
+        return Why("already there", "This is the top folder." if whole == UP else "There is no further page.")
+    said, *rest = plain.split(" ")
+    verb = _VERBS.get(said.lower())
+    while rest and rest[0] in _FILLING and len(rest) > 1:
+        rest = rest[1:]
+    name = " ".join(rest).strip(_QUOTES)
+    if verb is None:
+        return Why("no such verb", f"There is no command {said!a:.60}: there are cd, cat, id and what is listed.")
+    if not name.strip("./~"):
+        return Why("already there" if name else "incomplete", "A command names a folder or a file of this place.")
+    return _named(place, said, verb, name, plain == command)
+
+
+def _named(place: Place, said: str, verb: str, name: str, as_given: bool) -> Why:
+    """Return what is wrong with a command that names something."""
+    here = {command.partition(" ")[2]: command for command in place.moves if command.startswith(("cd ", "cat "))}
+    short = name.removeprefix("./").strip("/")
+    folder = place.key[0]
+    inside = short.removeprefix(f"{folder}/") if folder else short
+    found = inside if inside in here else _spelt(here, inside)
+    if found is None:
+        first = inside.partition("/")[0]
+        if f"cd {first}" in place.moves and first != inside:
+            return Why("elsewhere", "A command names what is in this folder: go one folder at a time.", f"cd {first}")
+        if "/" in inside:
+            return Why("elsewhere", "A command names what is in this folder, without a path.")
+        return Why("not there", f"There is no {name!a:.60} here.")
+    listed = f"{verb} {found}"
+    if listed not in place.moves:
+        if here[found].startswith("cd "):
+            cause = "other verb" if said == "open" else "wrong thing"
+            return Why(cause, "This is a folder.", f"cd {found}")
+        cause = "other verb" if said in ("open", "go") else "not a place"
+        return Why(cause, "This is a file.", f"cat {found}")
+    if found == name and said != verb:
+        return Why("other verb", f"The verb is {verb!r} here.", listed)
+    return Why("spelling", "It is written otherwise.", listed)
+
+
+def _spelt(here: dict[str, str], name: str) -> str | None:
+    """Return the name of something here that was misspelt."""
+    same = [each for each in here if each.lower() == name.lower()]
+    return same[0] if same else Misspelt(here).meant(name)
