@@ -56,6 +56,13 @@ def _both(name: str, *boards: str) -> tuple[tuple[str, str, str], ...]:
 
 
 _SLIPS = ("teacher.slips=0.2", "collect.trajectories=100", "collect.policy_trajectories=100")
+
+
+def _slips(name: str, *more: str) -> Training:
+    disclosure = "One map: other starts of it are in the split test. Settings were chosen on validation."
+    return Training("gain/taxi-pickup", (("policy", name, PICKUP),), disclosure, (*_SLIPS, *more))
+
+
 TRAININGS = {
     "slips-100": Training(
         "gain/taxi-pickup",
@@ -63,6 +70,9 @@ TRAININGS = {
         "One map: other starts of it are in the split test. Settings were chosen on validation.",
         _SLIPS,
     ),
+    "slips-100-rlft-only": _slips("rlft-only-slips", "reflect=false", "sft_policy.steps=0"),
+    "slips-100-no-reflection": _slips("no-reflection-slips", "reflect=false", "sft_policy.steps=400"),
+    "slips-100-no-negatives": _slips("reflect-rl-slips-no-negatives", "collect.negatives=0"),
     "pickup-best": Training(
         "taxi-pickup/best",
         (*_both("reflect-rl-best", PICKUP), ("policy", "reflect-rl-classic-map", PICKUP_CITIES)),
@@ -150,20 +160,22 @@ def _facts(
     _, files = published_files(player)
     sizes = [load(unpacked(file)) for name, file in files.items() if name.endswith("model.safetensors")]
     learned = policy == "policy" and bool(_iterations(config))
-    episodes = config.collect.trajectories + (config.rl.batch * _iterations(config) if learned else 0)
-    slips = "the shortest plan, slipping in one step of five" if training.settings else "the environment's plan"
+    taught = config.collect.trajectories if config.reflect or config.sft_policy.steps else 0
+    episodes = taught + (config.rl.batch * _iterations(config) if learned else 0)
+    teacher = "the shortest plan, slipping in one step of five" if training.settings else "the environment's plan"
+    lessons = [f"from {taught} trajectories of the split train"] if taught else []
+    lessons += ["by RL in the split train"] if learned else []
     return {
         "description": f"reflect-rl train {training.config} {settings} at commit {commit}, published: {before}{how}.",
         "deterministic": board not in _DRAWN,
-        "disclosure": f"It learned from {config.collect.trajectories} trajectories of the split train"
-        f"{', and by RL in that split' if learned else ''}. {training.disclosure}",
+        "disclosure": f"It learned {', and '.join(lessons)}. {training.disclosure}",
         "model": "tiny Llama, one for each player" if config.reflect else "tiny Llama",
         "parameters": sum(each.numel() for one in sizes for name, each in one.items() if not name.endswith(".scale")),
         "track": {
             "weights": "open",
             "method": "rl" if learned else "imitation",
             "reflection": config.reflect,
-            "teacher": slips,
+            "teacher": teacher if taught else None,
             "training_episodes": episodes,
             "curve": read_curve(run / "curve.json") if learned else None,
         },
