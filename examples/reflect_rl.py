@@ -28,7 +28,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import natlang_envs  # noqa: F401 (registers the environments)
 from natlang_envs.env import NatLangEnv
-from natlang_envs.prompt import PathStep, enumerate_actions, policy_prompt, reflection_prompt, state_prompt
+from natlang_envs.prompt import Choice, PathStep, enumerate_actions, policy_prompt, reflection_prompt, state_prompt
 
 TINY = next((Path(__file__).parents[1] / "reference_agent" / "data" / "models").glob("tiny-*"))
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # labels of the commands; single tokens in most vocabularies
@@ -144,7 +144,11 @@ class Player:
         optimizer.step()
         optimizer.zero_grad()
 
-    def hidden(self, texts: Sequence[Sequence[int]]) -> Tensor:
+    def list_actions(self, commands: Sequence[str], rng: np.random.Generator | None) -> list[Choice]:
+        """Return each command with its label; drawn anew by `rng`, else in order."""
+        return enumerate_actions(commands, [*self.labels][: len(commands)], rng)
+
+    def logits(self, texts: Sequence[Sequence[int]]) -> Tensor:
         """Return the logits [B, T, vocabulary] of texts, padded on the right."""
         ids = pad_sequence([torch.tensor(each) for each in texts], batch_first=True)
         held = pad_sequence([torch.ones(len(each)) for each in texts], batch_first=True)
@@ -153,7 +157,7 @@ class Player:
     def label_logits(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> Tensor:
         """Return the logits [B, K] of the labels that each prompt lists, one token each (section 4.3)."""
         texts = [self.ids(each) for each in prompts]
-        last = self.hidden(texts)[torch.arange(len(texts)), torch.tensor([len(each) - 1 for each in texts])]
+        last = self.logits(texts)[torch.arange(len(texts)), torch.tensor([len(each) - 1 for each in texts])]
         which = torch.tensor([[self.labels[label] for label in each] for each in labels])
         return last.gather(1, which)
 
@@ -161,7 +165,7 @@ class Player:
         """Return the mean loss on the answers' tokens and the end; the prompts carry none."""
         begun = [self.ids(each) for each in prompts]
         ends = [[*self.ids(each), self.tokenizer.eos_token_id] for each in answers]
-        logits = self.hidden([first + then for first, then in zip(begun, ends, strict=True)])
+        logits = self.logits([first + then for first, then in zip(begun, ends, strict=True)])
         told = [logits[at, len(a) - 1 : len(a) + len(b) - 1] for at, (a, b) in enumerate(zip(begun, ends, strict=True))]
         return cross_entropy(torch.cat(told), torch.tensor([token for each in ends for token in each]))
 
@@ -217,7 +221,7 @@ def fine_tune_both(reflector: Player, policy: Player, examples: Sequence[Example
         return each.reflection.replace(each.action, each.commands[int(rng.integers(len(each.commands)))])
 
     def choose(batch: Sequence[Example]) -> Tensor:
-        listed = [enumerate_actions(each.commands, [*policy.labels][: len(each.commands)], rng) for each in batch]
+        listed = [policy.list_actions(each.commands, rng) for each in batch]
         prompts = [policy_prompt(e.state, heard(e), choices) for e, choices in zip(batch, listed, strict=True)]
         logits = policy.label_logits(prompts, [[choice.label for choice in each] for each in listed])
         right = torch.tensor([each.commands.index(each.action) for each in batch])
@@ -272,7 +276,7 @@ class Players:
         asked = [(state, self.said[state]) for state in states]
         of = dict(zip(asked, commands, strict=True))
         if unknown := [each for each in of if each not in known]:
-            listed = [enumerate_actions(of[each], [*self.policy.labels][: len(of[each])], rng) for each in unknown]
+            listed = [self.policy.list_actions(of[each], rng) for each in unknown]
             prompts = [policy_prompt(*each, choices) for each, choices in zip(unknown, listed, strict=True)]
             labels = [[choice.label for choice in each] for each in listed]
             logits = self.policy.label_logits(prompts, labels)
@@ -320,11 +324,11 @@ def update(policy: Player, optimizer: torch.optim.Optimizer, episodes: Sequence[
     better = better / (better.std() + 1e-6) if better.std() > 1e-5 else better
     entropy = 0.0
     policy.model.train()
-    prompts = list(dict.fromkeys(each.prompt for each in decisions))  # equal questions are computed once
+    labels = {each.prompt: each.labels for each in decisions}
+    prompts = [*labels]  # equal questions are computed once
     for first in range(0, len(prompts), settings.microbatch):
         place = {prompt: at for at, prompt in enumerate(prompts[first : first + settings.microbatch])}
         part = [at for at, each in enumerate(decisions) if each.prompt in place]
-        labels = {each.prompt: each.labels for each in decisions}
         logits = policy.label_logits([*place], [labels[each] for each in place])
         said = torch.log_softmax(logits, dim=1)[[place[decisions[at].prompt] for at in part]]
         chosen = said.gather(1, torch.tensor([[decisions[at].chosen] for at in part]))[:, 0]
