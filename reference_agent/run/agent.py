@@ -23,7 +23,7 @@ from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Answers, Reflector, choice_chances, decide, fitting_state
 from reference_agent.players import Decision as Choice
 from reference_agent.run.published import unpack
-from reference_agent.run.stages import CONFIG, load_player, load_reflector, read_config
+from reference_agent.run.stages import CONFIG, load_players
 
 _REMEMBERED = 10_000  # answers of the policy
 
@@ -78,12 +78,9 @@ class ReflectRLAgent(PlayersAgent):
     """Two trained players of a run; `policy` is `"policy"` or `"policy-sft"`."""
 
     def __init__(self, run: Path, policy: str = "policy", sampling: bool = False) -> None:
-        config = read_config(run)
+        player, reflector, config = load_players(run, policy)
         torch.set_num_threads(config.threads)
-        if not (run / policy).exists():
-            raise UsageError(f"{run / policy} is missing: finish training with `reflect-rl train --out {run}`")
-        player = load_player(config, run, policy)
-        super().__init__(player, load_reflector(config, run, player), config.history, sampling)
+        super().__init__(player, reflector, config.history, sampling)
 
 
 def load(argument: str, sampling: bool = False) -> ReflectRLAgent:

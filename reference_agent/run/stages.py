@@ -211,6 +211,19 @@ def load_reflector(config: Config, out: Path, policy: LanguageModel) -> Reflecto
     return Reflector(model, config.reflection_tokens, model is not policy, config.reflections == "sampled")
 
 
+def load_players(run: Path, policy: str = "policy") -> tuple[LanguageModel, Reflector | None, Config]:
+    """Return the players of a run and its settings; `policy` is `"policy"` or `"policy-sft"`.
+
+    Raises:
+        UsageError: There is no run, its training has not ended, or it is damaged.
+    """
+    config = read_config(run)
+    if not (run / policy).exists():
+        raise UsageError(f"{run / policy} is missing: finish training with `reflect-rl train --out {run}`")
+    player = load_player(config, run, policy)
+    return player, load_reflector(config, run, player), config
+
+
 def served_reflector(config: Config, out: Path) -> Reflector:
     """Return the reflector that a server writes for in RL."""
     base, trained = start_model(config).source(out), out / "reflector"

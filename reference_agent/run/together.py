@@ -24,7 +24,8 @@ from reference_agent.rollout import Episode
 from reference_agent.run.agent import PlayersAgent
 from reference_agent.run.config import CollectConfig, Config, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
 from reference_agent.run.config_file import dump_config
-from reference_agent.run.stages import CONFIG, load_model, load_player, load_reflector, read_config
+from reference_agent.run.idle import idle, refuse
+from reference_agent.run.stages import CONFIG, load_model, load_players
 from reference_agent.teachers.base import Teacher
 from reference_agent.tiny.making import tiny_folder
 
@@ -114,6 +115,9 @@ class Players:
             reflections=reflections,
             model=settings,
         )
+        refuse("", idle(config))
+        if seed and not settings.lora_rank:
+            refuse("", {"seed": "without adapters, which alone are drawn (lora_rank = 0)"})
 
         def player(name: str) -> LanguageModel:
             return base.with_adapter(name, settings, seed=seed) if settings.lora_rank else base.copy()
@@ -130,9 +134,7 @@ class Players:
         Raises:
             UsageError: It holds none, or is damaged.
         """
-        config = read_config(Path(folder))
-        policy = load_player(config, Path(folder), "policy")
-        return cls(policy, load_reflector(config, Path(folder), policy), config)
+        return cls(*load_players(Path(folder)))
 
     def save(self, folder: Path | str) -> None:
         """Write the players whole or not at all, in folders that transformers and peft load; `README.md` says how.
@@ -189,6 +191,8 @@ class Players:
             model = self._models["reflector"]
             sft.fine_tune_reflector(model, examples, reflector, seed, lambda *told: report("reflector", *told))
             self.reflector.cache.clear()
+        elif reflector != SFTConfig():
+            refuse("", {"reflector": "without a reflector (reflect = false)"})
         sft.fine_tune_policy(self.policy, examples, policy, seed, lambda *told: report("policy", *told), None, reflect)
         if self.config.head == "text":
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +118,29 @@ def test_what_the_policy_has_learned_is_said_in_a_line() -> None:
 def test_settings_for_a_model_that_is_there_already_are_refused() -> None:
     with pytest.raises(UsageError, match="settings are for a model that is loaded here"):
         Players.of(rrl.load_model(), rrl.ModelConfig(lora_rank=2))
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"reflect": False, "reflection_tokens": 24}, "reflection_tokens"),
+        ({"reflect": False, "reflections": "sampled"}, "reflections"),
+        ({"seed": 1}, "seed"),
+        ({"settings": rrl.ModelConfig(lora_alpha=8)}, "lora_alpha"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused(given: dict[str, Any], name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name} has no effect"):
+        Players.of(**given)
+
+
+def test_settings_of_a_reflector_that_is_not_there_are_refused() -> None:
+    with pytest.raises(UsageError, match="reflector has no effect without a reflector"):
+        Players.of(reflect=False).fine_tune([], rrl.SFTConfig(steps=2))
+
+
+def test_players_whose_training_has_not_ended_are_named(kept: Path, tmp_path: Path) -> None:
+    shutil.copytree(kept, tmp_path / "cut")
+    shutil.rmtree(tmp_path / "cut" / "policy")
+    with pytest.raises(UsageError, match="finish training"):
+        Players.load(tmp_path / "cut")
