@@ -41,6 +41,7 @@ def run(folder: Path, name: str, *arguments: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_first_dry_run_trains_and_is_evaluated(tmp_path: Path) -> None:
     for command in dry_runs()[:2]:
         run(tmp_path, *command)

@@ -122,6 +122,14 @@ class Silent(HalvingEnv):
         return ()
 
 
+def test_where_no_command_is_listed_a_policy_that_chooses_is_refused() -> None:
+    base = load_model("tiny")
+    for model in (base, with_head(base.copy(), Config(head="saycan"))):
+        with pytest.raises(UsageError, match="lists no commands to choose from: set head = 'text'"):
+            play(Silent, model)
+
+
+@pytest.mark.slow
 def test_where_no_command_is_listed_the_policy_writes_it() -> None:
     base = load_model("tiny")
     examples = collect(Silent, halving, CollectConfig(trajectories=4, policy_trajectories=4))
@@ -132,9 +140,6 @@ def test_where_no_command_is_listed_the_policy_writes_it() -> None:
     settings = RLConfig(algorithm="grpo", group=8, reference_kl=0.05, **small)  # type: ignore[arg-type]
     won = [row["success"] for row in reinforce(policy, reflector, Stage(Silent, 12), settings)]
     assert sum(won[-3:]) > sum(won[:3]) + 0.3
-    for model in (base, with_head(base.copy(), Config(head="saycan"))):
-        with pytest.raises(UsageError, match="lists no commands to choose from: set head = 'text'"):
-            play(Silent, model)
 
 
 def test_a_teacher_that_hangs_is_named_in_one_line_and_a_slow_one_is_waited_for() -> None:

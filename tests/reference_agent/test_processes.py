@@ -55,6 +55,7 @@ def test_two_processes_take_the_step_that_one_takes(model: LanguageModel, tmp_pa
         assert any((value - before[name]).abs().max() > 0.001 for name, value in one.items())
 
 
+@pytest.mark.slow
 def test_a_run_of_two_processes_is_whole_and_resumes_to_the_same(out: Path) -> None:
     out.mkdir()
     (out / CONFIG).write_text(dump_config(quick_config("rl.batch=7", "rl.group=1")))

@@ -159,7 +159,7 @@ def test_splits_hold_what_they_say() -> None:
 @needs_lab
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_the_environment_conforms(check: Check) -> None:
-    case = Case(ID, {"split": "validation", "horizon": 12})
+    case = Case(ID, {"split": "validation", "horizon": 5})
     if check.__name__ == "oracle_is_exact":
         with pytest.raises(NotApplicable, match="no exact oracle"):
             check(case)

@@ -106,7 +106,7 @@ for path, folder in everything():
 """
 
 
-@pytest.mark.parametrize("seed", [*range(10), *(pytest.param(each, marks=pytest.mark.slow) for each in range(10, 60))])
+@pytest.mark.parametrize("seed", [*range(5), *(pytest.param(each, marks=pytest.mark.slow) for each in range(5, 60))])
 def test_what_programs_find_and_leave_is_the_same_as_in_a_copy(
     repo: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
