@@ -19,7 +19,7 @@ import gymnasium
 
 from natlang_envs.env import unwrap
 from natlang_envs.errors import UsageError
-from natlang_envs.files import keys_once, write_whole
+from natlang_envs.files import json_line, keys_once, write_whole
 from natlang_envs.spaces import escape_surrogates
 
 MAX_FILE_BYTES = 64 * 1024 * 1024  # of a recording, unpacked
@@ -181,7 +181,7 @@ def plan_length(env: gymnasium.Env[str, str], task_id: str) -> int:
 
 def line_of(trajectory: Trajectory) -> bytes:
     """Return an episode as the one line, its end included, that stands for it in a recording."""
-    return (json.dumps(asdict(trajectory), ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+    return json_line(asdict(trajectory))
 
 
 def write_trajectories(path: Path, trajectories: Iterable[Trajectory]) -> None:

@@ -18,7 +18,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation.protocols import Episode, Protocol
-from natlang_envs.files import keys_once, write_whole
+from natlang_envs.files import json_line, keys_once, write_whole
 from natlang_envs.trajectory import MAX_LINE_BYTES, Trajectory, parse_line, read_trajectories, write_trajectories
 
 RUN_FILE = "run.json"
@@ -204,9 +204,8 @@ class Journal:
             return
         # The seconds since the episode before, so that the sum of a journal's lines is wall-clock time.
         facts = {"position": episode.position, "tokens": episode.tokens, "seconds": round(passed, 3)}
-        line = json.dumps({**facts, "episode": asdict(episode.trajectory)}, ensure_ascii=False, separators=(",", ":"))
         with (self._out / JOURNAL_FILE).open("ab") as file:
-            file.write(f"{line}\n".encode())
+            file.write(json_line({**facts, "episode": asdict(episode.trajectory)}))
 
     def trajectories(self) -> list[Trajectory]:
         """Return the episodes in the order of the protocol."""
