@@ -20,7 +20,6 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
-from fastapi import Request
 from fastapi.encoders import jsonable_encoder
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
@@ -192,9 +191,7 @@ class ServedEnvironment(Environment[CommandAction, TextObservation, TaskState]):
         except UsageError as error:
             said = ToolError(error_type=kind, message=str(error))
             return CallToolObservation(tool_name=call.tool_name, error=said)
-        return CallToolObservation(
-            tool_name=_ACT, result=seen.model_dump(), reward=seen.reward, done=seen.done
-        )
+        return CallToolObservation(tool_name=_ACT, result=seen.model_dump(), reward=seen.reward, done=seen.done)
 
     @cached_property
     def mcp_server(self) -> FastMCP:

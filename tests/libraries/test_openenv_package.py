@@ -31,7 +31,17 @@ def instructions(dockerfile: Path) -> list[tuple[str, str]]:
 
 def test_openenv_s_own_checks_find_the_folder_whole() -> None:
     assert [each for each in validate_env_structure(PACKAGE) if "outputs" not in each] == []
-    openenv = [sys.executable, "-m", "openenv.cli", "validate", str(PACKAGE), "--level", "static", "--skip-build", "--json"]
+    openenv = [
+        sys.executable,
+        "-m",
+        "openenv.cli",
+        "validate",
+        str(PACKAGE),
+        "--level",
+        "static",
+        "--skip-build",
+        "--json",
+    ]
     done = subprocess.run(openenv, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(done.stdout)
@@ -43,7 +53,9 @@ def test_the_steps_of_the_dockerfile_make_a_server_of_the_wheel_alone(tmp_path: 
     """No image is pulled: the steps run in a new environment, into which openenv and what it needs are linked."""
     context, app, source = tmp_path / "context", tmp_path / "app", tmp_path / "source"
     shutil.copytree(PACKAGE, context)
-    tracked = subprocess.run(["git", "ls-files", "-coz", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    tracked = subprocess.run(
+        ["git", "ls-files", "-coz", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True, text=True
+    ).stdout
     for each in filter(None, tracked.split("\0")):  # the tree itself gets no folder `build` of setuptools
         if (ROOT / each).is_file() and not each.startswith(("docs", "tests")):
             (source / each).parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +102,11 @@ def test_the_steps_of_the_dockerfile_make_a_server_of_the_wheel_alone(tmp_path: 
             assert client.reset(index=0).observation["text"]
             client.close()
             subprocess.run(["sh", "-c", health], cwd=app, env=environment, check=True)
-            where = [environment["PATH"].partition(":")[0] + "/python", "-c", "import natlang_envs as n; print(n.__file__)"]
+            where = [
+                environment["PATH"].partition(":")[0] + "/python",
+                "-c",
+                "import natlang_envs as n; print(n.__file__)",
+            ]
             assert str(tmp_path) in subprocess.run(where, cwd=app, capture_output=True, text=True, check=True).stdout
         finally:
             server.terminate()

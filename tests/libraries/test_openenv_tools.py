@@ -92,7 +92,12 @@ def test_a_wrong_request_has_a_status_of_400_and_more_and_says_why(
 
 
 def test_no_body_makes_the_server_fail(taxi: str) -> None:
-    routes = ("reset", "step", "mcp", *(f"{ROUTES[1:]}/{each}" for each in ("tasks", "num_tasks", "task", "task_range")))
+    routes = (
+        "reset",
+        "step",
+        "mcp",
+        *(f"{ROUTES[1:]}/{each}" for each in ("tasks", "num_tasks", "task", "task_range")),
+    )
     bodies = (
         b"", b"{", b"\xff", b"[]", b"7", b'"train"', b"[" * 5_000,
         {"split": 7}, {"split": "train", "index": "x"}, {"split": "train", "index": 1e300}, {"seed": -1}, {"seed": 1.5},

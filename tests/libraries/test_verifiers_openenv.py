@@ -66,19 +66,10 @@ def test_verifiers_openenv_taskset_plays_the_reference_and_is_paid_what_gymnasiu
     (traces,) = tmp_path.glob("outputs/**/traces.jsonl")
     rewards = []
     for line in traces.read_text(encoding="utf-8").splitlines():
-        rewards += [each["openenv_reward"] for each in find_all(json.loads(line), "rewards")]
+        rewards += [each["rewards"]["openenv_reward"]["score"] for each in json.loads(line)["traces"]]
     wanted = []
     for index in (0, 5):
         text, _ = env.reset(options={"task_id": ids[index]})
         assert text in shown
         wanted.append(sum(float(env.step(each)[1]) for each in env.reference()))
     assert sorted(rewards) == sorted(wanted)
-
-
-def find_all(value: object, name: str) -> list[dict[str, float]]:
-    if isinstance(value, list):
-        return [found for each in value for found in find_all(each, name)]
-    if not isinstance(value, dict):
-        return []
-    own = [value[name]] if isinstance(value.get(name), dict) and "openenv_reward" in value[name] else []
-    return own + [found for each in value.values() for found in find_all(each, name)]
