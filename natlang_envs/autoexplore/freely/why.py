@@ -8,8 +8,8 @@ from natlang_envs.autoexplore.freely.patching import WORD
 from natlang_envs.copilot import Turn
 from natlang_envs.copilot.copilot import EndKind
 from natlang_envs.sandbox.commands.context import MISSING, NO_FOLDER, OUTSIDE
-from natlang_envs.sandbox.commands.native import NATIVE
 from natlang_envs.sandbox.commands.parser import ParseError, parse
+from natlang_envs.sandbox.sandbox import NATIVE
 from natlang_envs.why import Why, misspelt
 
 _REASONS = {
