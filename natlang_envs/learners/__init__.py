@@ -6,6 +6,7 @@ vector_wrappers  the same for vector environments, which stay fast
 trl              TRL's GRPO: rollouts, a tool, rows and the reward
 minari           lets Minari keep the text spaces
 openenv          an environment behind OpenEnv's protocol: `natlang serve`
+tried            the versions of other libraries that were tried
 """
 
 from __future__ import annotations
