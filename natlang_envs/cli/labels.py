@@ -211,11 +211,11 @@ def export_command(
     In Harbor's form, change tasks (--board change) may be written, too; your own are named by --tasks and --repo.
     """
     if one_of("format", form, ("parquet", "harbor")) == "harbor":
-        chosen_tasks = harbor_tasks(board, labels, tasks, repository, split)
-        paths = [*write_tasks(folder, islice(chosen_tasks, limit))]
+        named = [*islice(harbor_tasks(board, labels, tasks, repository, split), limit)]  # before any is written
+        paths = [*write_tasks(folder, named)]
         for path in paths:
             typer.echo(str(path))
-        typer.echo(f"{len(paths):,} tasks are in {folder}.")
+        typer.echo(f"Tasks in {folder}: {len(paths):,}")
         return
     given = {"--board": board, "--tasks": tasks, "--split": split, "--limit": limit}
     for name in (name for name, value in given.items() if value is not None):

@@ -60,7 +60,7 @@ class CommandAction(Action):
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Any:
         """Return the action that a client sends: a command, or what a client of tools says in its place."""
-        tools = _TOOLS.get(obj.get("type")) if isinstance(obj, dict) else None
+        tools = _TOOLS.get(str(obj.get("type"))) if isinstance(obj, dict) else None
         return super().model_validate(obj, **options) if tools is None else tools.model_validate(obj, **options)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from natlang_envs.autoexplore.changing.picking.books import shipped_books
 from natlang_envs.autoexplore.changing.picking.tasks import ChangeTasks
+from natlang_envs.autoexplore.dataset.shipped import load_labels
 from natlang_envs.autoexplore.freely.test_files import function_of
 from natlang_envs.autoexplore.harbor import Change, Question, write_tasks
 from natlang_envs.autoexplore.tasks import make_tasks
@@ -164,9 +166,9 @@ def test_a_repository_that_many_tasks_are_about_is_on_the_disk_once(tmp_path: Pa
     assert file.stat().st_ino == other.stat().st_ino
 
 
-def export(*options: str) -> tuple[int, str]:
+def export(*options: str, **environment: str) -> tuple[int, str]:
     command = [sys.executable, "-m", "natlang_envs.cli.main", "data", "export", *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | environment)
     return done.returncode, done.stderr if done.returncode else done.stdout
 
 
@@ -175,7 +177,7 @@ def test_the_command_writes_so_many_tasks_and_says_where(tmp_path: Path) -> None
     assert code == 0, said
     *paths, last = said.splitlines()
     assert [Path(each).is_dir() for each in paths] == [True, True]
-    assert last == f"2 tasks are in {tmp_path / 'out'}."
+    assert last == f"Tasks in {tmp_path / 'out'}: 2"
 
 
 @pytest.mark.parametrize(
@@ -203,6 +205,35 @@ def test_options_that_do_not_go_together_are_one_line(tmp_path: Path, options: l
     assert words in said
     assert said.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_a_repository_that_is_not_here_is_named_before_anything_is_written(tmp_path: Path) -> None:
+    code, said = export(
+        str(tmp_path / "out"), "--format", "harbor", "--split", "test", NATLANG_CACHE=str(tmp_path / "none")
+    )
+    assert code == 2
+    assert "are not here: run natlang data fetch" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_own_labels_and_own_change_tasks_are_written(tmp_path: Path) -> None:
+    folder = Path(__file__).parents[3] / "natlang_envs/autoexplore"
+    labels = tmp_path / "labels.jsonl"
+    label = next(each for each in load_labels("train") if each.repository == "coffee-company")
+    labels.write_text(f"{label.to_json()}\n", encoding="utf-8")
+    for number, (option, file, repository) in enumerate(
+        (
+            ("--labels", labels, folder / "dataset/coffee_company"),
+            ("--tasks", folder / "changing/listed/test/gift-cards.jsonl", folder / "changing/services/gift-cards"),
+        )
+    ):
+        out = tmp_path / str(number)
+        code, said = export(
+            str(out), "--format", "harbor", option, str(file), "--repo", str(repository), "--limit", "1"
+        )
+        assert code == 0, said
+        (task,) = out.iterdir()
+        assert tomllib.loads((task / "task.toml").read_text(encoding="utf-8"))["metadata"]["split"] == "own"
 
 
 def test_a_folder_that_is_not_empty_is_left_as_it_is(tmp_path: Path) -> None:

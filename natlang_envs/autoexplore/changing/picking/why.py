@@ -141,7 +141,8 @@ def _named(episode: ChangeEpisode, said: str, verb: str, name: str) -> Why:
     return Why("other verb" if found == name and said != word else "spelling", _OTHERWISE, listed)
 
 
-def _line(episode: ChangeEpisode, source: Source, number: int, *_: int) -> Why:
+def _line(episode: ChangeEpisode, source: Source, number: int, *more: int) -> Why:
+    del more
     kind, _, open_line, page = episode.view.key
     if kind == "line":
         if number == open_line:
@@ -158,7 +159,8 @@ def _line(episode: ChangeEpisode, source: Source, number: int, *_: int) -> Why:
     return Why("elsewhere", "This line is on another page.", remedy=way if way[0] in episode.moves else ())
 
 
-def _page(episode: ChangeEpisode, source: Source, number: int, *_: int) -> Why:
+def _page(episode: ChangeEpisode, source: Source, number: int, *more: int) -> Why:
+    del more
     kind, _, _, page = episode.view.key
     if kind == "line":
         way = (_source_of(episode),)
