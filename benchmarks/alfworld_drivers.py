@@ -1,7 +1,7 @@
 """Whether programs of five kinds see the same of our adapter as of alfworld's package.
 
-`python benchmarks/alfworld_drivers.py` prints a table and writes it to benchmarks/results/alfworld_drivers.md, in some
-two minutes of one core. It needs the extra `alfworld`, and $ALFWORLD_DATA with the official games. The exit code is 1
+`python benchmarks/alfworld_drivers.py` prints a table and writes it to benchmarks/results/alfworld_drivers.md, in half
+a minute of one core. It needs the extra `alfworld`, and $ALFWORLD_DATA with the official games. The exit code is 1
 where anything differs.
 """
 
