@@ -7,6 +7,7 @@ observation, too). A cause tells no more than what a player can know: what was t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from os.path import commonprefix
 from typing import Any, Literal, NamedTuple, get_args
 
 from natlang_envs.errors import UsageError, one_of
@@ -21,6 +22,7 @@ ENDINGS = {  # of nothing but the end of a game that is lost
     "in the taxi": "the passenger is in the taxi already",
     "not the destination": "the passenger wants to go elsewhere",
     "wrong answer": "the file does not answer the question",
+    "wrong repair": "the changes do not do what was asked",
     "left": "the player left without an answer",
 }
 CAUSES = {
@@ -39,6 +41,7 @@ CAUSES = {
     "wrong thing": "this cannot be done with such a thing",
     "wrong appliance": "another appliance does this",
     "does not belong": "such a thing has no place there",
+    "not offered": "the word, line or edit is not among those that can be chosen",
     # What stands in the way.
     "elsewhere": "the player is at another place",
     "not there": "the thing is not where the command looks for it",
@@ -51,6 +54,9 @@ CAUSES = {
     "hands full": "the player holds something else",
     "not held": "the player does not hold the thing",
     "already held": "the player holds the thing",
+    "nothing edited": "nothing is edited yet",
+    "used up": "it may not be done any more",
+    "stopped": "it reached a limit of time or size, and was stopped",
     **ENDINGS,
 }
 
@@ -119,6 +125,20 @@ class Misspelt:
             if found is not None and abs(len(found) - len(word)) <= 1:
                 return found
         return None
+
+
+def misspelt(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that `Misspelt` would find: without preparation, for words that are asked for once."""
+    if len(word) < 3:
+        return None
+    return next((each for each in known if abs(len(each) - len(word)) < 2 and _one_slip(word, each)), None)
+
+
+def _one_slip(one: str, other: str) -> bool:
+    """Return whether two words are equal, but for one letter or two that changed places."""
+    start = len(commonprefix((one, other)))  # noqa: RUF071 - of letters, not of paths
+    one, other = one[start:], other[start:]
+    return one[1:] == other[1:] or one[1:] == other or one == other[1:] or (one[1::-1] + one[2:] == other)
 
 
 def _shorter(word: str) -> Sequence[str]:

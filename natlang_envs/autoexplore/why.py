@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from natlang_envs.env import Outcome
 from natlang_envs.repository.navigation import Place
 from natlang_envs.repository.texts import EXIT, NEXT, PREVIOUS, UP, unknown_command
-from natlang_envs.why import Misspelt, Why
+from natlang_envs.why import Why, misspelt
 
-_VERBS: Final = {
+VERBS: Final = {
     word: verb
     for verb, words in {
         "cd": ("cd", "chdir", "enter", "go", "goto", "open"),
@@ -18,14 +19,14 @@ _VERBS: Final = {
     }.items()
     for word in words
 }
-_WHOLE: Final = {
+WHOLE: Final = {
     **dict.fromkeys(("..", "up", "back", "go back", "go up", "cd..", "cd ../", "cd -", "parent"), UP),
     **dict.fromkeys(("next", "page down", "next_page", "go to next page"), NEXT),
     **dict.fromkeys(("previous", "prev", "page up", "previous_page", "prev page"), PREVIOUS),
     **dict.fromkeys(("quit", "leave", "stop", "finish", "end", "give up"), EXIT),
 }
-_FILLING: Final = frozenset(("to", "into", "the", "folder", "file", "directory", "in"))
-_QUOTES: Final = " \t\r\n'\"`"
+FILLING: Final = frozenset(("to", "into", "the", "folder", "file", "directory", "in"))
+QUOTES: Final = " \t\r\n'\"`"
 
 
 def why(place: Place, command: str, outcome: Outcome) -> Why | None:
@@ -48,26 +49,35 @@ def why(place: Place, command: str, outcome: Outcome) -> Why | None:
 
 def _worded(place: Place, command: str) -> Why:
     """Return why a text is no command here."""
-    plain = " ".join(command.split()).strip(_QUOTES)
+    plain = " ".join(command.split()).strip(QUOTES)
     lower = plain.lower()
     if not plain:
         return Why("no command", "There is no command in this.", EXIT if len(place.moves) == 1 else "")
-    whole = _WHOLE.get(lower, lower)
+    whole = WHOLE.get(lower, lower)
     if whole in place.moves:
         cause = "spelling" if whole == lower or lower.startswith("cd") else "other verb"
         return Why(cause, "It is written otherwise.", whole)
     if whole in (UP, NEXT, PREVIOUS):
         return Why("already there", "This is the top folder." if whole == UP else "There is no further page.")
     said, *rest = plain.split(" ")
-    verb = _VERBS.get(said.lower())
-    while rest and rest[0] in _FILLING and len(rest) > 1:
+    verb = VERBS.get(said.lower())
+    while rest and rest[0] in FILLING and len(rest) > 1:
         rest = rest[1:]
-    name = " ".join(rest).strip(_QUOTES)
+    name = " ".join(rest).strip(QUOTES)
     if verb is None:
-        return Why("no such verb", f"There is no command {said!a:.60}: there are cd, cat, id and what is listed.")
+        return no_verb(said, rest, place.moves)
     if not name.strip("./~"):
         return Why("already there" if name else "incomplete", "A command names a folder or a file of this place.")
     return _named(place, said, verb, name, plain == command)
+
+
+def no_verb(said: str, rest: Sequence[str], moves: Collection[str]) -> Why:
+    """Return what is wrong with a command whose verb no command has, in a place with these commands."""
+    verbs = dict.fromkeys(each.partition(" ")[0] for each in moves)
+    found = misspelt(said.lower(), verbs)
+    words = f"There is no command {said!a:.60}: there are {', '.join(verbs)}."
+    meant = " ".join([found or "", *rest])
+    return Why("spelling" if found else "no such verb", words, meant if meant in moves else "")
 
 
 def _named(place: Place, said: str, verb: str, name: str, as_given: bool) -> Why:
@@ -76,7 +86,7 @@ def _named(place: Place, said: str, verb: str, name: str, as_given: bool) -> Why
     short = name.removeprefix("./").strip("/")
     folder = place.key[0]
     inside = short.removeprefix(f"{folder}/") if folder else short
-    found = inside if inside in here else _spelt(here, inside)
+    found = inside if inside in here else spelt(here, inside)
     if found is None:
         first = inside.partition("/")[0]
         if f"cd {first}" in place.moves and first != inside:
@@ -96,7 +106,7 @@ def _named(place: Place, said: str, verb: str, name: str, as_given: bool) -> Why
     return Why("spelling", "It is written otherwise.", listed)
 
 
-def _spelt(here: dict[str, str], name: str) -> str | None:
+def spelt(here: Collection[str], name: str) -> str | None:
     """Return the name of something here that was misspelt."""
     same = [each for each in here if each.lower() == name.lower()]
-    return same[0] if same else Misspelt(here).meant(name)
+    return same[0] if same else misspelt(name, here)

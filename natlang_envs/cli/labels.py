@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -27,9 +28,11 @@ from natlang_envs.autoexplore.dataset.report import (
     wordings_of,
 )
 from natlang_envs.autoexplore.dataset.shipped import digest, load_labels, part_named
+from natlang_envs.autoexplore.harbor import write_tasks
 from natlang_envs.cli.change_tables import check_tables
-from natlang_envs.cli.support import LabelsOption, RepositoryOption, print_some, printable, progress_bar
-from natlang_envs.errors import UsageError
+from natlang_envs.cli.harbor import harbor_tasks
+from natlang_envs.cli.support import LabelsOption, RepositoryOption, TasksOption, print_some, printable, progress_bar
+from natlang_envs.errors import UsageError, one_of
 from natlang_envs.evaluation.chat_endpoint import ChatEndpoint
 from natlang_envs.repository.tree import open_repository
 
@@ -195,8 +198,28 @@ def export_command(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
     labels: LabelsOption = None,
     repository: RepositoryOption = None,
+    form: Annotated[
+        str, typer.Option("--format", help="parquet, for the library datasets; or harbor, folders of tasks.")
+    ] = "parquet",
+    board: Annotated[str | None, typer.Option(help="With harbor: explore (questions, the default) or change.")] = None,
+    tasks: TasksOption = None,
+    split: Annotated[str | None, typer.Option(help="With harbor: the split, train unless told otherwise.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="With harbor: the largest number of tasks.")] = None,
 ) -> None:
-    """Write Parquet files and the card, as the Hugging Face library datasets loads them."""
+    """Write the dataset: Parquet files and the card, or tasks as Harbor's folders.
+
+    In Harbor's form, change tasks (--board change) may be written, too; your own are named by --tasks and --repo.
+    """
+    if one_of("format", form, ("parquet", "harbor")) == "harbor":
+        named = [*islice(harbor_tasks(board, labels, tasks, repository, split), limit)]  # before any is written
+        paths = [*write_tasks(folder, named)]
+        for path in paths:
+            typer.echo(str(path))
+        typer.echo(f"Tasks in {folder}: {len(paths):,}")
+        return
+    given = {"--board": board, "--tasks": tasks, "--split": split, "--limit": limit}
+    for name in (name for name, value in given.items() if value is not None):
+        raise UsageError(f"{name} is for --format harbor: leave it out, or name the format")
     chosen = chosen_labels(labels, repository)
     for path in write_export(folder, chosen.parts, chosen.digest, own=chosen.own):
         typer.echo(str(path))

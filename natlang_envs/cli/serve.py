@@ -47,7 +47,7 @@ def serve_command(
     env.reset(seed=0)  # a wrong id or split, or data that is not here, is said now, not to the first client
     env.close()
     token = os.environ.get(TOKEN) or (None if _is_loopback(host) else secrets.token_urlsafe(24))
-    app = make_app(lambda: make_env(id, split=split), sessions, idle, token)
+    app = make_app(lambda: make_env(id, split=split), split, sessions, idle, token)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family)

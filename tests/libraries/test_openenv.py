@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import gymnasium
 import pytest
@@ -23,47 +15,9 @@ pytest.importorskip("openenv", reason="OpenEnv is not installed: run `make libra
 from openenv.core.generic_client import GenericEnvClient
 
 from natlang_envs import unwrap
+from tests.libraries.serving import HOUSE, TAXI, asked, command, served, wait_for
 
-TAXI, HOUSE = "NatLang/DangerousTaxi-v0", "NatLang/ALFWorld-v0"
 TOKEN = "a-token-for-this-test"
-
-
-def command(*options: str) -> list[str]:
-    return [sys.executable, "-m", "natlang_envs.cli.main", "serve", *options]
-
-
-@contextmanager
-def served(*options: str, token: str | None = None) -> Iterator[str]:
-    environment = os.environ | ({"NATLANG_SERVE_TOKEN": token} if token else {})
-    with subprocess.Popen(
-        command(*options, "--port", "0"), stdout=subprocess.PIPE, text=True, env=environment
-    ) as server:
-        assert server.stdout
-        found = re.search(r"served at (\S+) ", server.stdout.readline())
-        assert found
-        try:
-            yield found[1]
-        finally:
-            server.terminate()
-
-
-def wait_for(url: str) -> GenericEnvClient:
-    for _ in range(100):
-        try:
-            return GenericEnvClient(base_url=url).sync().__enter__()
-        except ConnectionError:
-            time.sleep(0.1)
-    raise AssertionError(f"nothing listens at {url}")
-
-
-def asked(url: str, body: object = None) -> tuple[int, Any]:
-    """Return how plain HTTP answers: the status, and the answer or what is wrong."""
-    data = None if body is None else json.dumps(body).encode()
-    try:
-        with urlopen(Request(url, data, {"Content-Type": "application/json"})) as answer:
-            return answer.status, json.load(answer)
-    except HTTPError as error:
-        return error.code, json.load(error)["detail"]
 
 
 def test_a_client_of_openenv_plays_what_gymnasium_plays() -> None:
@@ -106,7 +60,11 @@ def test_seeds_draw_the_same_tasks_and_wrong_requests_are_one_line() -> None:
 
 def test_an_argument_of_reset_that_is_not_known_is_refused_and_the_session_goes_on() -> None:
     refused = (
-        ({"split": "test"}, "start natlang serve with --split"),
+        ({"split": "test"}, "'train' is served here, not 'test': start natlang serve with --split"),
+        ({"index": 146}, "the split 'train' has 146 tasks, from 0 on: none is 146"),
+        ({"index": -1}, "none is -1"),
+        ({"index": True}, "index must be int, not True"),
+        ({"index": 0, "task_id": "classic/2.3/red-green"}, "task_id and index both name a task: give one of them"),
         ({"taskid": "classic/2.3/red-green"}, "unknown argument of reset 'taskid': choose one of task_id"),
         ({"sead": 3}, "unknown argument of reset 'sead': choose one of seed"),
         ({"options": {}}, "unknown argument of reset 'options': choose one of"),
@@ -129,7 +87,7 @@ def test_an_argument_of_reset_that_is_not_known_is_refused_and_the_session_goes_
 def test_plain_http_names_the_environment_and_says_that_it_keeps_no_game() -> None:
     with served(TAXI) as url:
         wait_for(url).close()
-        assert asked(f"{url}/list_environments") == (200, [TAXI])
+        assert asked(f"{url}/metadata")[1]["name"] == TAXI
         status, answer = asked(f"{url}/step", {"action": {"command": "move north"}})
         assert (status, answer.partition(";")[0]) == (400, "step was asked for before reset")
 
@@ -173,6 +131,7 @@ def test_other_addresses_than_loopback_need_the_token() -> None:
         for wrong in (url.removesuffix(TOKEN), url[:-1] + "x", url.removesuffix(f"/{TOKEN}")):
             with pytest.raises(ConnectionError):
                 GenericEnvClient(base_url=wrong).sync().__enter__()
+        assert asked(f"{url.removesuffix(f'/{TOKEN}')}/health") == (200, {"status": "healthy"})
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ import pytest
 from natlang_envs import UsageError
 from natlang_envs.evaluation import AgentInput, count_causes, evaluate, load_protocol
 from natlang_envs.evaluation.causes import OUT_OF_STEPS, REPEATED, reason_in_words
-from natlang_envs.evaluation.protocols import Protocol
+from natlang_envs.evaluation.protocols import Protocol, protocol_names
 from natlang_envs.trajectory import Trajectory
 from natlang_envs.why import CAUSES
+from tests.support.broken import HONEST
 
 
 def few(name: str, horizon: int, episodes: int = 2) -> Protocol:
@@ -82,13 +83,11 @@ def _expert(view: AgentInput) -> str:
     return expert.choose(view.observation, view.admissible_commands)
 
 
-def test_what_cannot_be_counted_is_refused() -> None:
-    with pytest.raises(UsageError, match="NatLang/AutoExplore-Search-v0 does not say why commands fail"):
-        count_causes(load_protocol("autoexplore-search/v1"), [])
-    assert [load_protocol(name).explains for name in (HOUSE, TAXI, EXPLORE, "autoexplore-change/v1")] == [
-        *(True, True, True),
-        False,
-    ]
+def test_every_board_s_causes_are_counted_and_those_of_an_environment_that_says_none_are_refused() -> None:
+    assert [name for name in protocol_names() if not load_protocol(name).explains] == []
+    own = Protocol("own/v1", HONEST.partition(":")[2], {}, 5, 0, (), "One.")
+    with pytest.raises(UsageError, match="Broken/Corridor-v0 does not say why commands fail"):
+        count_causes(own, [])
 
 
 def test_every_reason_has_words() -> None:

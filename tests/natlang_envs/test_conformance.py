@@ -39,6 +39,8 @@ CASES = [
     Case("NatLang/ALFWorld-TomatoMicrowave-v0", {"split": "validation"}),
     Case("NatLang/DangerousTaxi-v0", {**GENERATED, "feedback": "explained"}),
     Case("NatLang/AutoExplore-v0", {**EMBEDDED, "feedback": "explained"}),
+    Case("NatLang/AutoExplore-Search-v0", {**EMBEDDED, "feedback": "explained"}),
+    Case("NatLang/AutoExplore-ChangeLine-v0", {"dataset": "embedded", "explain": True}),
     Case("NatLang/ALFWorld-v0", {"split": "test", "explain": True}),
 ]
 BY_NAME = {check.__name__: check for check in CHECKS}

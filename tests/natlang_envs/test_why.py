@@ -97,8 +97,6 @@ def test_wrong_values_are_refused_with_the_nearest() -> None:
         make(TAXI, explan=True)
     with pytest.raises(UsageError, match="unknown feedback 'explaned'"):
         gymnasium.make_vec(TAXI, 2, vectorization_mode="vector_entry_point", feedback="explaned")
-    with pytest.raises(UsageError, match="unknown argument 'explain'"):
-        make("NatLang/AutoExplore-Search-v0", explain=True)
 
 
 def test_an_environment_of_one_s_own_that_says_no_reasons_is_refused_where_they_are_asked_for() -> None:

@@ -7,6 +7,7 @@ games, TALES TextWorld's own function with alfworld's wrapper.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
@@ -207,8 +208,16 @@ def config_of(games: Path, steps: int) -> dict[str, Any]:
 
 
 def write_games(folder: Path, texts: Mapping[str, GameText]) -> list[str]:
-    """Write games by the ends of their ids, as `alfworld-download` leaves them; return the paths, sorted."""
-    return sorted(str(export_game(text, folder.joinpath(*name.split("/")[-2:]))) for name, text in texts.items())
+    """Write games by the ends of their ids, as `alfworld-download` leaves them; return the paths, sorted.
+
+    Like the official ones they hold a walkthrough: without it TextWorld's planner looks for one, which takes minutes.
+    """
+    paths = [export_game(text, folder.joinpath(*name.split("/")[-2:])) for name, text in texts.items()]
+    for path in paths:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        content.setdefault("walkthrough", reference(World(parse_game(read_game_file(str(path))))))
+        path.write_text(json.dumps(content), encoding="utf-8")
+    return sorted(map(str, paths))
 
 
 DRIVERS: dict[str, Driver] = {

@@ -16,13 +16,16 @@ from typing import Any
 
 from natlang_envs.alfworld.textworld.backend import borrowed
 
-_TRANSLATIONS_KEPT = 2
 _SHALLOW = ("variables", "mapping")  # what `copy_context` copies deeply; nobody changes what these hold
 
 
 @contextmanager
-def faster() -> Generator[None]:
-    """Let TextWorld's engine keep the results of its pure functions, for as long as the context lasts."""
+def faster(translations: int = 2) -> Generator[None]:
+    """Let TextWorld's engine keep the results of its pure functions, for as long as the context lasts.
+
+    Args:
+        translations: Of how many problems the translation is kept; where games are played in turns, of all.
+    """
     with borrowed():  # to import them draws random numbers
         texts, logic = import_module("textworld.envs.pddl.textgen"), import_module("textworld.logic")
         planner = import_module("fast_downward")
@@ -33,7 +36,7 @@ def faster() -> Generator[None]:
         return parse(text, rule_name=rule)
 
     # The second translation, optimised, serves to plan, and no plan is asked for.
-    translate_once = lru_cache(maxsize=_TRANSLATIONS_KEPT)(translate)
+    translate_once = lru_cache(maxsize=translations)(translate)
 
     def parsed(text: str, rule_name: str, **_: Any) -> Any:
         return deepcopy(parse_once(text, rule_name))  # symbols are given a context when they are derived

@@ -7,6 +7,7 @@ data_tasks     the rules of data tasks, and the programs that answer them
 drawing        all tasks, by split
 tasks          code tasks, as their files hold them
 tables         answers of questions about tables
+why            why a command does nothing
 patching       a patch as commands, which an entry records
 protocols      writes the board's protocol
 agents         a chat model as a player

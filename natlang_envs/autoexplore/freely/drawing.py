@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
 from natlang_envs.autoexplore.freely.data_tasks import DataRules, DataTask, data_tasks
-from natlang_envs.autoexplore.freely.rules import Rules
+from natlang_envs.autoexplore.freely.rules import Rules, Verdict
 from natlang_envs.autoexplore.freely.scoring import CodeRules
 from natlang_envs.autoexplore.freely.tasks import CodeTask, code_tasks
+from natlang_envs.autoexplore.freely.testing import LIMITS
 from natlang_envs.errors import check_task_id
+from natlang_envs.sandbox import AutoExploreSandbox, CommandResult, SandboxState
+from natlang_envs.sandbox.changes.overlay import State
 from natlang_envs.tasks import TaskList, check_in_split, check_split
 
 _SPLITS = ("train", "validation", "test")
@@ -76,3 +80,17 @@ class FreeTasks(TaskList):
     def load(self, task_id: str) -> FreeTask:
         """Return a task of any split."""
         return self._all[task_id][0]
+
+
+@lru_cache(maxsize=256)
+def checked(task: FreeTask, changes: State) -> CommandResult:
+    """Answer the command `test` in a state of a task, once for equal states."""
+    with AutoExploreSandbox(task.folder(), limits=LIMITS) as sandbox:
+        sandbox.restore(SandboxState("", changes))
+        return rules_of(task).check(sandbox)
+
+
+@lru_cache(maxsize=256)
+def scored(task: FreeTask, kept: tuple[tuple[str, str], ...]) -> Verdict:
+    """Return what files that count are worth, once for equal ones."""
+    return rules_of(task).score(dict(kept))

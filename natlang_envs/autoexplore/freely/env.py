@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from natlang_envs.autoexplore.episode import GOAL_REWARD
-from natlang_envs.autoexplore.freely.drawing import FreeTask, FreeTasks, rules_of
+from natlang_envs.autoexplore.freely.drawing import FreeTask, FreeTasks, checked, rules_of, scored
 from natlang_envs.autoexplore.freely.lab import lab
-from natlang_envs.autoexplore.freely.patching import WORD, commands, patched
+from natlang_envs.autoexplore.freely.patching import WORD, applied, commands
 from natlang_envs.autoexplore.freely.rules import Verdict, counted
 from natlang_envs.autoexplore.freely.testing import LIMITS
+from natlang_envs.autoexplore.freely.why import why
 from natlang_envs.copilot import AutoExploreCopilot, TaskCommand, Turn
 from natlang_envs.copilot.copilot import describe
 from natlang_envs.env import NatLangEnv, Outcome
 from natlang_envs.repository.texts import EXIT, MAX_COMMANDS
-from natlang_envs.sandbox import AutoExploreSandbox, CommandResult, SandboxState
-from natlang_envs.sandbox.changes.overlay import State
+from natlang_envs.sandbox import CommandResult, SandboxState
 from natlang_envs.sandbox.commands.parser import quote
 from natlang_envs.tasks import Split
+from natlang_envs.why import Feedback, Why
 
 HORIZON = 40
 TEST = "test"
@@ -68,6 +68,8 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
 
     ## Arguments
     - `split`: `"train"`, `"validation"`, `"test"` or `"all"`, by repository; of data tasks by question.
+    - `explain`: True for `info["why"]`, why a command did nothing, or what it ended failed; `feedback`: `"explained"`
+      says it to the player, too.
     - `horizon`: 40 steps.
     - `render_mode`: `"ansi"` or None.
 
@@ -82,7 +84,14 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
     reward_scale = GOAL_REWARD
     acceptance = 2 * GOAL_REWARD  # set aside, it paid -GOAL_REWARD
 
-    def __init__(self, split: Split = "all", horizon: int = HORIZON, render_mode: str | None = None) -> None:
+    def __init__(
+        self,
+        split: Split = "all",
+        horizon: int = HORIZON,
+        render_mode: str | None = None,
+        explain: bool = False,
+        feedback: Feedback = "plain",
+    ) -> None:
         self._tasks = FreeTasks(split)
         super().__init__(
             tasks=self._tasks,
@@ -91,6 +100,8 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
             max_observation=_MOST_SHOWN,
             max_commands=MAX_COMMANDS,
             fallback_commands=(EXIT,),
+            explain=explain,
+            feedback=feedback,
         )
 
     @classmethod
@@ -119,13 +130,21 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
     def _act(self, command: str) -> Outcome:
         turn = self._copilot.take(command)
         if self._copilot.ending is None:
-            return Outcome(describe(turn.result, _CHARACTERS), 0.0)
+            self._said = describe(turn.result, _CHARACTERS)
+            return Outcome(self._said, 0.0)
         self._verdict = verdict = self._score()
         won = verdict.kind == "solved"
         return Outcome(verdict.words, GOAL_REWARD if won else -GOAL_REWARD, terminated=True, success=won)
 
+    def _explain(self, command: str, outcome: Outcome) -> Why | None:
+        ending = self._copilot.ending and self._copilot.ending.kind
+        return why(self._copilot.turns[-1], ending, outcome.success, self._admissible_commands(), TEST)
+
     def _observe(self, outcome: Outcome) -> str:
         shown = self._copilot.prompt()
+        if not outcome.terminated and outcome.feedback != self._said:
+            head, steps, left = shown.rpartition("\n# Steps left\n")
+            shown = f"{head.removesuffix(self._said)}{outcome.feedback}{steps}{left}"
         return (f"{shown}\n# Verdict\n{outcome.feedback}" if outcome.terminated else shown)[:_MOST_SHOWN]
 
     def _admissible_commands(self) -> tuple[str, ...]:
@@ -148,26 +167,17 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
     def _test(self, rest: str) -> CommandResult:
         if rest:
             return CommandResult("", f"{TEST}: takes no arguments\n", 2)
-        return _checked(self._task, self._copilot.sandbox.snapshot().changes)
+        return checked(self._task, self._copilot.sandbox.snapshot().changes)
 
     def _patch(self, rest: str) -> CommandResult:
-        overlay = self._copilot.sandbox.overlay
-        before = self._rules.before()
-        texts = {**before, **counted(self._rules, self._copilot.sandbox.changed_files())}
-        found = patched(texts, rest)
-        if isinstance(found, str):
-            return CommandResult("", f"{found}\n", 2)
-        try:
-            overlay.write(found[0], found[1].encode())
-        except (OSError, KeyError) as error:
-            return CommandResult("", f"{WORD}: {found[0]} cannot be written ({error})\n", 1)
-        return CommandResult("", "", 0)
+        texts = {**self._rules.before(), **counted(self._rules, self._copilot.sandbox.changed_files())}
+        return applied(texts, rest, self._copilot.sandbox.overlay.write)
 
     def _score(self) -> Verdict:
         kept = counted(self._rules, self._copilot.sandbox.changed_files())
         if len(commands(self._rules.before(), kept)) >= self.horizon:
             return Verdict("unsolved", _UNREPEATABLE.format(horizon=self.horizon))
-        return _scored(self._task, tuple(sorted(kept.items())))
+        return scored(self._task, tuple(sorted(kept.items())))
 
     def recorded_actions(self) -> list[str]:
         """Return the patch, as commands, and `exit`: programs print other things each time."""
@@ -186,15 +196,3 @@ class AutoExploreChangeFreeEnv(NatLangEnv):
     def verdict(self) -> Verdict | None:
         """What the changes are worth, once the episode has ended."""
         return self._verdict
-
-
-@lru_cache(maxsize=256)
-def _checked(task: FreeTask, changes: State) -> CommandResult:
-    with AutoExploreSandbox(task.folder(), limits=LIMITS) as sandbox:
-        sandbox.restore(SandboxState("", changes))
-        return rules_of(task).check(sandbox)
-
-
-@lru_cache(maxsize=256)
-def _scored(task: FreeTask, kept: tuple[tuple[str, str], ...]) -> Verdict:
-    return rules_of(task).score(dict(kept))

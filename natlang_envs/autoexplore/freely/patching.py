@@ -7,11 +7,12 @@ a file go from its end to its beginning, so that each is about places of the tex
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import Any, cast
 
 from natlang_envs.env import MAX_COMMAND_LENGTH
+from natlang_envs.sandbox import CommandResult
 
 WORD = "patch"
 _ROOM = MAX_COMMAND_LENGTH - 300  # characters of JSON for the text of one command
@@ -50,6 +51,18 @@ def patched(texts: Mapping[str, str], said: str) -> tuple[str, str] | str:
     except UnicodeEncodeError:
         return f"{WORD}: the text holds half a character"
     return path, texts[path][:start] + new + texts[path][end:]
+
+
+def applied(texts: Mapping[str, str], said: str, write: Callable[[str, bytes], None]) -> CommandResult:
+    """Answer a command, without its first word: write the file that it changes."""
+    found = patched(texts, said)
+    if isinstance(found, str):
+        return CommandResult("", f"{found}\n", 2)
+    try:
+        write(found[0], found[1].encode())
+    except (OSError, KeyError) as error:
+        return CommandResult("", f"{WORD}: {found[0]} cannot be written ({error})\n", 1)
+    return CommandResult("", "", 0)
 
 
 def _hunks(before: str, after: str) -> Iterator[tuple[int, int, str]]:

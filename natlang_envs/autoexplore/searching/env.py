@@ -10,10 +10,13 @@ from natlang_envs.autoexplore.episode import HORIZON
 from natlang_envs.autoexplore.searching.episode import SearchEpisode
 from natlang_envs.autoexplore.searching.listing import MAX_LIST, ORDERS, Order
 from natlang_envs.autoexplore.searching.plan import ranked_plan, shortest_plan
+from natlang_envs.autoexplore.searching.why import why
 from natlang_envs.autoexplore.tasks import ExploreSplit, ExploreTasks, make_tasks
+from natlang_envs.env import Outcome
 from natlang_envs.errors import one_of
 from natlang_envs.repository.texts import EXIT, FILE_BUDGET
 from natlang_envs.repository.tree import Repository
+from natlang_envs.why import Feedback, Why
 
 
 class AutoExploreSearchEnv(AskingEnv[ExploreTasks, SearchEpisode]):
@@ -62,7 +65,7 @@ class AutoExploreSearchEnv(AskingEnv[ExploreTasks, SearchEpisode]):
       `sort` would, ties by path; each search stands alone. `"ranked"`: by the BM25 of all words searched for since
       `search again`, a further command, so that lists get better with each word.
     - `depth`, `wording`, `split`, `dataset`, `repository`, `question`, `target`, `horizon`, `file_budget`,
-      `render_mode`: as of `AutoExploreEnv`.
+      `render_mode`, `explain`, `feedback`: as of `AutoExploreEnv`.
 
     ## Version History
     - v0: initial version.
@@ -83,11 +86,13 @@ class AutoExploreSearchEnv(AskingEnv[ExploreTasks, SearchEpisode]):
         file_budget: int = FILE_BUDGET,
         render_mode: str | None = None,
         wording: Wording = "natural",
+        explain: bool = False,
+        feedback: Feedback = "plain",
     ) -> None:
         one_of("order", order, ORDERS)
         self._order: Order = order
         tasks = make_tasks(depth, split, dataset, repository, question, target, wording)
-        super().__init__(tasks, horizon, file_budget, render_mode, MAX_LIST)
+        super().__init__(tasks, horizon, file_budget, render_mode, MAX_LIST, explain, feedback)
 
     @property
     def repository(self) -> Repository:
@@ -97,6 +102,9 @@ class AutoExploreSearchEnv(AskingEnv[ExploreTasks, SearchEpisode]):
     def _begin(self, task_id: str) -> str:
         self._episode = SearchEpisode(self._tasks.load(task_id), self._order, self._budget)
         return self._episode.observe(self.horizon, "")
+
+    def _explain(self, command: str, outcome: Outcome) -> Why | None:
+        return why(self._episode, command, outcome)
 
     def _admissible_commands(self) -> tuple[str, ...]:
         return self._episode.commands

@@ -1,6 +1,7 @@
 """AutoExplore-Change: mend broken code by one of the listed edits.
 
 env, episode     the environment, and the rules of one episode
+why              why a command does nothing, and what was meant
 views            pages of folders, sources and lines, with their commands
 shelf            a repository, shared by its tasks
 tasks            a task with what each edit makes fail

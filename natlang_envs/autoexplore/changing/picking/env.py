@@ -9,9 +9,12 @@ from natlang_envs.autoexplore.changing.picking.episode import HORIZON, MAX_NAME,
 from natlang_envs.autoexplore.changing.picking.plan import way_to
 from natlang_envs.autoexplore.changing.picking.tasks import FAMILY, Bench, ChangeTasks, kinds_of_task, make_tasks
 from natlang_envs.autoexplore.changing.picking.views import EDITS, PAGE_LINES, WIDTH, Key, Place
+from natlang_envs.autoexplore.changing.picking.why import why
+from natlang_envs.env import Outcome
 from natlang_envs.errors import one_of
 from natlang_envs.repository.texts import FILE_BUDGET, SUBMIT
 from natlang_envs.tasks import Split
+from natlang_envs.why import Feedback, Why
 
 Start = Literal["repository", "file", "line"]
 STARTS: tuple[Start, ...] = ("repository", "file", "line")
@@ -79,6 +82,8 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
       published code, which `natlang data fetch` brings. Without it a named split has both, and `"all"` draws from the
       embedded code and accepts any task's id.
     - `repository`: a folder of your own, and as `dataset` a file of tasks that `natlang data mutate` made of it.
+    - `explain`: True for `info["why"]`, why a command did nothing, or lost; `feedback`: `"explained"` says it to the
+      player, too.
     - `horizon`: 30 steps.
     - `file_budget`: 2,000 characters, the length of what one `cat` shows.
     - `render_mode`: `"ansi"` or None.
@@ -99,11 +104,14 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
         horizon: int = HORIZON,
         file_budget: int = FILE_BUDGET,
         render_mode: str | None = None,
+        explain: bool = False,
+        feedback: Feedback = "plain",
     ) -> None:
         one_of("start", start, STARTS)
         self._start: Start = start
         self._partial = partial
-        super().__init__(make_tasks(split, dataset, repository), horizon, file_budget, render_mode, _MORE)
+        tasks = make_tasks(split, dataset, repository)
+        super().__init__(tasks, horizon, file_budget, render_mode, _MORE, explain, feedback)
 
     @classmethod
     def task_kinds(cls, task_id: str, **arguments: Any) -> dict[str, str]:
@@ -134,6 +142,9 @@ class AutoExploreChangeEnv(AskingEnv[ChangeTasks, ChangeEpisode]):
         }
         self._episode = ChangeEpisode(bench, starts[self._start], self._partial)
         return self._episode.observe(self.horizon, "")
+
+    def _explain(self, command: str, outcome: Outcome) -> Why | None:
+        return why(self._episode, command, outcome)
 
     def _admissible_commands(self) -> tuple[str, ...]:
         return self._episode.commands

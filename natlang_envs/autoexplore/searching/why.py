@@ -1,0 +1,93 @@
+"""Why a command does nothing in AutoExplore-Search, or ends the search without success, and what was meant."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from natlang_envs.autoexplore.searching.episode import SearchEpisode
+from natlang_envs.autoexplore.searching.listing import AGAIN
+from natlang_envs.autoexplore.why import FILLING, QUOTES, VERBS, WHOLE, no_verb, spelt
+from natlang_envs.env import Outcome
+from natlang_envs.repository.texts import unknown_command
+from natlang_envs.repository.words import stem
+from natlang_envs.why import Why
+
+_VERBS: Final = {
+    **{word: verb for word, verb in VERBS.items() if verb != "cd" or word == "open"},
+    "open": "cat",
+    **dict.fromkeys(("search", "grep", "find", "rg", "ag", "ack", "query", "lookup", "look", "locate"), "search"),
+}
+_FILLING: Final = FILLING | {"for", "word", "path"}
+
+
+def why(episode: SearchEpisode, command: str, outcome: Outcome) -> Why | None:
+    """Return why a command did nothing, or ended the search without success.
+
+    Args:
+        episode: As it is after the command.
+        command: As given.
+        outcome: What it led to.
+    """
+    if outcome.feedback.startswith(unknown_command(command)):
+        return _worded(episode, command)
+    if not outcome.terminated or outcome.success or command not in episode.moves:
+        return None
+    kind = episode.moves[command].kind
+    if kind == "id":
+        return Why("wrong answer", "This file does not answer the question.")
+    return Why("left", "The search ended without an answer.") if kind == "exit" else None
+
+
+def _worded(episode: SearchEpisode, command: str) -> Why:
+    plain = " ".join(command.split()).strip(QUOTES)
+    lower = plain.lower()
+    if not plain:
+        return Why("no command", "There is no command in this.")
+    whole = WHOLE.get(lower, lower)
+    if whole in episode.moves:
+        return Why("spelling" if whole == lower else "other verb", "It is written otherwise.", whole)
+    if whole == AGAIN and episode.board.order == "ranked":
+        return Why("already there", "Nothing is searched for yet.")
+    said, *rest = plain.split(" ")
+    verb = _VERBS.get(said.lower())
+    while len(rest) > 1 and rest[0].lower() in _FILLING:
+        rest = rest[1:]
+    name = " ".join(rest).strip(QUOTES)
+    if verb is None:
+        return no_verb(said, rest, episode.moves)
+    if not name:
+        return Why("incomplete", "A command names a word or a file.")
+    exact = said == verb
+    return _searched(episode, exact, name) if verb == "search" else _named(episode, exact, verb, name)
+
+
+def _searched(episode: SearchEpisode, exact: bool, name: str) -> Why:
+    """Return what is wrong with a search."""
+    offered = {each.partition(" ")[2]: each for each in episode.moves if each.startswith("search ") and each != AGAIN}
+    found = spelt(offered, name) or next((each for each in offered if stem(each) == stem(name.lower())), None)
+    if found:
+        return Why("spelling" if exact or found != name else "other verb", "It is written otherwise.", offered[found])
+    if stem(name.lower()) in map(stem, episode.words):
+        return Why("already there", "This is searched for already.")
+    parts = [spelt(offered, each) for each in name.split(" ")]
+    one = next(filter(None, parts), None)
+    if len(parts) > 1 and one:
+        return Why("several at once", "A search is for one word.", offered[one])
+    return Why("not offered", "Only the words that are listed can be searched for.")
+
+
+def _named(episode: SearchEpisode, exact: bool, verb: str, name: str) -> Why:
+    """Return what is wrong with a command that names a file."""
+    paths = dict.fromkeys(each.partition(" ")[2] for each in episode.moves if each.startswith(("cat ", "id ")))
+    short = name.removeprefix("./").strip("/")
+    found = spelt(paths, short)
+    if found is None:
+        ending = [each for each in paths if each.endswith(f"/{short}")]
+        listed = f"{verb} {ending[0]}" if len(ending) == 1 else ""
+        if listed in episode.moves:
+            return Why("incomplete", "A file is named by its whole path.", listed)
+        return Why("not there", "The list of the last search has no such file.")
+    listed = f"{verb} {found}"
+    if listed not in episode.moves:
+        return Why("elsewhere", "Only what the last search lists can be read.")
+    return Why("spelling" if exact or found != name else "other verb", "It is written otherwise.", listed)
