@@ -108,6 +108,36 @@ def fine_tune_policy(
     return model
 
 
+class Learned(NamedTuple):
+    """What the policy has learned by imitation, on at most 64 of its examples.
+
+    Attributes:
+        accuracy: How often its likeliest command is the teacher's.
+        chance: How often a drawn command is, or the most frequent one, whichever is right more often.
+        without: `accuracy` where no reflection is shown: near it, the policy does not read the reflection.
+    """
+
+    accuracy: float
+    chance: float
+    without: float | None
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        said = f"the policy chooses as the teacher {self.accuracy:.0%} of the time, chance {self.chance:.0%}"
+        if self.without is None:
+            return said
+        deaf = self.accuracy - self.without < 0.05
+        told = ": it has not learned to read the reflection" * deaf
+        return f"{said}, without the reflection {self.without:.0%}{told}"
+
+
+def learned(policy: LanguageModel, examples: Sequence[Example], reflect: bool = True, most: int = 64) -> Learned:
+    """Return what a policy has learned; arguments are those of `choice_accuracy`. It is in evaluation mode then."""
+    policy.model.eval()
+    accuracy, chance, _ = choice_accuracy(policy, examples, reflect, most)
+    return Learned(accuracy, chance, choice_accuracy(policy, examples, False, most)[0] if reflect else None)
+
+
 def choice_accuracy(
     policy: LanguageModel, examples: Sequence[Example], reflect: bool = True, most: int = 64
 ) -> tuple[float, float, int]:

@@ -52,6 +52,7 @@ class Added(NamedTuple):
 
     speak: Speak  # makes up reflections
     repeats: bool = True
+    rounds: int | None = None  # of repeating that are enough: on short prompts, and on whole ones; None for all steps
     first: tuple[WarmupLesson, ...] = ()
     last: tuple[WarmupLesson, ...] = ()
     beside: Callable[[], Tensor | float] = lambda: 0.0  # a loss that is added to that of repeating
@@ -123,7 +124,7 @@ def _lessons(
     labels, repeats = partial(find, count=config.batch), config.copy_steps if added.repeats else 0
     return [
         *added.first,
-        WarmupLesson("repeating", repeats, repeating, soon, lambda loss: loss < _REPEATED),
+        WarmupLesson("repeating", repeats, repeating, soon, lambda loss: loss < _REPEATED, added.rounds),
         WarmupLesson("labels", config.steps, labels, soon, lambda accuracy: accuracy > _LEVEL_UP, config.levels),
         *added.last,
     ]
@@ -140,8 +141,13 @@ def noted(loss: Tensor) -> tuple[Tensor, float]:
 
 
 def replaced(samples: Sequence[Example]) -> Speak:
-    """Return what takes the sentences on a state with another command in place of theirs."""
-    return lambda command, number, *_: samples[number].reflection.replace(samples[number].action, command)
+    """Return what takes the sentences on a state with another command in place of theirs, if they name theirs."""
+
+    def speak(command: str, number: int, *_: object) -> str:
+        said, theirs = samples[number].reflection, samples[number].action
+        return said.replace(theirs, command) if theirs in said else f"{command}."
+
+    return speak
 
 
 def _repeat_loss(
