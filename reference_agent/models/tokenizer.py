@@ -41,7 +41,7 @@ def check_labels(commands: int, labels: int) -> None:
     if commands > labels:
         raise UsageError(
             f"{commands} commands need as many single-token labels, this tokenizer has {labels}: "
-            "use another model, or page the commands"
+            "use another model, page the commands, or set head = 'saycan', which needs none"
         )
 
 

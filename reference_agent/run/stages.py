@@ -136,8 +136,8 @@ def read_config(out: Path) -> Config:
         return parse_config(json.loads((out / CONFIG).read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise UsageError(f"{out} holds no run: train one with `reflect-rl train --out {out}`") from None
-    except UsageError:
-        raise
+    except UsageError as error:
+        raise UsageError(f"{out / CONFIG} is of another version of the agent, or was edited: {error}") from None
     except ValueError as error:
         raise UsageError(f"{out / CONFIG} is damaged ({error}): train again with another --out") from None
 

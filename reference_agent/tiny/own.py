@@ -21,8 +21,8 @@ from reference_agent.tiny.warmup import Added, replaced, warm_up
 _GAMES = 30  # of the teacher, whose prompts are read
 _WORDS, _NAMES = 300, 700  # that are single tokens: of states and reflections, and of commands
 _COPIES = 150  # steps of repeating, at most
-_LEVELS = 4
-_BATCH = 32
+_LISTED, _LEVELS = 2, 5  # commands at first, of which a new model finds the named one soonest; then twice as many
+_BATCH = 64
 _POSITIONS = 2048  # which cost nothing: they are angles
 _PART, _WORD = re.compile(r"\w+"), re.compile(r"\w*[^\W\d_]\w*")
 
@@ -60,8 +60,9 @@ def tiny_for(
         raise UsageError("the environment lists no commands, which the tiny model chooses from: load_model('smollm2')")
     config = ModelConfig(mimetic=True, positions=_POSITIONS)
     model = LanguageModel.tiny(config, prompts, _telling_words(samples), seed, max(26, commands))
-    lessons = WarmupConfig(copy_steps=_COPIES, steps=steps, levels=_LEVELS, seed=seed, batch=_BATCH)
-    warm_up(model, samples, lessons, told.step, lambda *_: Added(replaced(samples), rounds=2))
+    levels = max(_LEVELS, (commands - 1).bit_length())
+    lessons = WarmupConfig(copy_steps=_COPIES, steps=steps, levels=levels, seed=seed, batch=_BATCH)
+    warm_up(model, samples, lessons, told.step, lambda *_: Added(replaced(samples), rounds=2, listed=_LISTED))
     told.check(lambda: learned(model, samples), now=True)
     return model
 
