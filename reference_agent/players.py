@@ -165,8 +165,8 @@ def fitting_state(
     budget = policy.positions - beside - spoken - _JOINTS
     if budget <= 0:
         raise UsageError(
-            f"the model reads {policy.positions} tokens, which {beside} of commands and {spoken} of a reflection fill: take "
-            "another model, or fewer reflection_tokens"
+            f"the model reads {policy.positions} tokens, which {beside} of commands and {spoken} of a reflection fill: "
+            "take another model, or fewer reflection_tokens"
         )
 
     def length(state: str) -> int:

@@ -22,7 +22,7 @@ _GAMES = 30  # of the teacher, whose prompts are read
 _WORDS, _NAMES = 300, 700  # that are single tokens: of states and reflections, and of commands
 _COPIES = 150  # steps of repeating, at most
 _LISTED, _LEVELS = 2, 5  # commands at first, of which a new model finds the named one soonest; then twice as many
-_BATCH = 64
+_BATCH = 32
 _POSITIONS = 2048  # which cost nothing: they are angles
 _PART, _WORD = re.compile(r"\w+"), re.compile(r"\w*[^\W\d_]\w*")
 

@@ -39,7 +39,9 @@ def untrained(tokenizer: Any, positions: int = 512) -> Any:
 def test_a_model_without_a_tokenizer(tmp_path: Path) -> None:
     base = rrl.load_model()
     base.model.save_pretrained(tmp_path)
-    refused(lambda: LanguageModel.of(base.model, None), "comes with None as its tokenizer: give the one of transformers")
+    refused(
+        lambda: LanguageModel.of(base.model, None), "comes with None as its tokenizer: give the one of transformers"
+    )
     for load in (rrl.load_model, Players.of):
         refused(lambda load=load: load(str(tmp_path)), f"{tmp_path} holds no tokenizer")
 
