@@ -17,6 +17,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -275,6 +276,18 @@ class Adapter:
         save_file({key: value.contiguous() for key, value in state.items()}, folder / WEIGHTS)
         self._players.peft_config[self.name].save_pretrained(str(folder))
         (folder / _BASE).write_text(self._base_digest() + "\n", encoding="utf-8")
+
+    def merged(self) -> Any:
+        """Return a copy of the base into whose weights the adapter is added. Raises `UsageError` in 8 bits."""
+        if getattr(self._model, "is_quantized", False):
+            raise UsageError("an adapter cannot be added to a base in 8 bits: load it with model.eight_bit = false")
+        players = deepcopy(self._players)
+        players.base_model.enable_adapter_layers()
+        players.base_model.model.float()  # in 16 bits most of the adapter would be rounded away
+        model = players.base_model.merge_and_unload(adapter_names=[self.name])
+        for name in (_PLAYERS, _BARE):
+            vars(model).pop(name, None)
+        return model
 
     def restore(self, folder: Path) -> None:
         """Read what `save` wrote. Raises `RuntimeError` for another base's, `UsageError` for damaged weights."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -123,17 +124,25 @@ class Players:
         Raises:
             UsageError: There is something in the folder already.
         """
-        folder = Path(folder)
-        if folder.exists():
-            raise UsageError(f"{folder} is there already: choose another folder")
-        with whole_folder(folder, keep=True) as unfinished, disk_errors():
-            write_whole(unfinished / CONFIG, dump_config(self.config).encode())
-            write_whole(unfinished / PAGE, _PAGE.read_bytes())
+        with _new_folder(folder, self.config) as unfinished:
             for name, player in self._models.items():
-                (unfinished / name).mkdir()
-                player.save(unfinished / name)
+                player.save(_made(unfinished / name))
             if self.config.model.is_tiny and self.config.model.lora_rank:
                 shutil.copytree(tiny_folder(), unfinished / "base")
+
+    def to_transformers(self, folder: Path | str) -> None:
+        """Write the players as whole models that plain transformers loads; `README.md` beside them asks them.
+
+        Adapters are added to their base, in 32 bits, so that neither peft nor the base is needed. `load` reads it too.
+
+        Raises:
+            UsageError: There is something in the folder already, or the base is in 8 bits.
+        """
+        alone = ModelConfig(chat=self.config.model.chat)
+        players = "two" if self.config.players == "adapters" else self.config.players
+        with _new_folder(folder, replace(self.config, model=alone, players=players)) as unfinished:
+            for name, player in self._models.items():
+                player.save_whole(_made(unfinished / name))
 
     @property
     def _models(self) -> dict[str, LanguageModel]:
@@ -232,3 +241,20 @@ class Players:
         """Play a protocol, and return the run; `options`, such as `out`, and errors are those of `evaluate`."""
         run, _ = evaluate(self.agent(sampling), protocol, **{"name": "players", **options})
         return run
+
+
+@contextmanager
+def _new_folder(folder: Path | str, config: Config) -> Iterator[Path]:
+    """Make a folder of players, whole or not at all, with their settings and the page that says how to ask them."""
+    folder = Path(folder)
+    if folder.exists():
+        raise UsageError(f"{folder} is there already: choose another folder")
+    with whole_folder(folder, keep=True) as unfinished, disk_errors():
+        write_whole(unfinished / CONFIG, dump_config(config).encode())
+        write_whole(unfinished / PAGE, _PAGE.read_bytes())
+        yield unfinished
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder

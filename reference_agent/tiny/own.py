@@ -61,6 +61,7 @@ def tiny_for(
     config = ModelConfig(mimetic=True, positions=_POSITIONS)
     model = LanguageModel.tiny(config, prompts, _telling_words(samples), seed, max(26, commands))
     levels = max(_LEVELS, (commands - 1).bit_length())
+    told.check(lambda: learned(model, samples), now=True)
     lessons = WarmupConfig(copy_steps=_COPIES, steps=steps, levels=levels, seed=seed, batch=_BATCH)
     warm_up(model, samples, lessons, told.step, lambda *_: Added(replaced(samples), rounds=2, listed=_LISTED))
     told.check(lambda: learned(model, samples), now=True)
