@@ -35,14 +35,7 @@ BACK = re.compile(r'<a class="viewcode-back" href="[^"]*">\[docs\]</a>')
 LINK = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)")
 GENERATED = runpy.run_path(str(ROOT / "docs/generate.py"))
 CONTENTS = {
-    "Begin": [
-        "docs/start",
-        "docs/evaluate",
-        "docs/submit",
-        "docs/own_repository",
-        "docs/new_environment",
-        "docs/own_agent",
-    ],
+    "Begin": ["docs/start", "docs/evaluate", "docs/submit", "docs/own_repository", "docs/new_environment"],
     "Environments": ["docs/dangerous_taxi", "docs/autoexplore", "docs/alfworld", "docs/libraries", "docs/contract"],
     "Scores": ["docs/protocols", "docs/leaderboard_policy", "datasets/autoexplore/README"],
     "Reflect-RL": ["docs/reflect_rl", "docs/reflect_rl_library", "docs/algorithm"],

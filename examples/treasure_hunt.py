@@ -1,4 +1,4 @@
-"""A treasure hunt: four rooms, a key and a chest. `docs/own_agent.md` trains an agent for it in ten minutes."""
+"""A treasure hunt: four rooms, a key and a chest. `docs/new_environment.md` trains an agent for it."""
 
 from __future__ import annotations
 

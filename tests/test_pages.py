@@ -73,7 +73,7 @@ NOT_RUN = (
     Left(
         "submit.md", r"natlang protocol live|.*(round\.json|runs/live)", "tests/leaderboard/test_live.py plays a round"
     ),
-    Left("own_agent.md", r"# hunt_(tiny|smollm2)|python hunt_", "tests/examples/test_own_agent.py runs them"),
+    Left("new_environment.md", r"# hunt_(tiny|smollm2)|python hunt_", "tests/examples/test_own_agent.py runs them"),
     Left("reflect_rl.md", r"reflect-rl train|natlang evaluate", HOURS),
     Left("reflect_rl_library.md", r"reflect-rl train", HOURS),
 )
@@ -84,7 +84,7 @@ SLOW = {
 }
 """Commands that take half a minute each: run by `make test-full`."""
 
-CHECKOUT = {"own_repository.md": "natlang_envs", "new_environment.md": "examples", "own_agent.md": "examples"}
+CHECKOUT = {"own_repository.md": "natlang_envs", "new_environment.md": "examples"}
 """The folder of the checkout that a page's commands are about."""
 AFTER = {"evaluate.md": "start.md"}
 """The page whose files a page's reader has."""

@@ -1,4 +1,4 @@
-"""The page on an agent for one's own environment: its files, as printed, learn what it says, in the time that it says."""
+"""An agent for one's own environment: the page's files, as printed, learn what it says in the time that it says."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from reference_agent.sft import learned
 from tests.pages import FILE, blocks
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "own_agent.md"
+PAGE = ROOT / "docs" / "new_environment.md"
 HUNT = "Example/TreasureHunt-v0"
 MINUTES = 10
 SMOLLM2 = cache_folder() / "models" / "smollm2"
