@@ -30,7 +30,7 @@ from reference_agent.run.config import PolicySFTConfig, SFTConfig
 from reference_agent.run.idle import check_rate, check_sft, idle_policy, refuse
 from reference_agent.run.inputs import digest_all, training
 
-Report = Callable[[int, float], None]
+Report = Callable[[int, float, float], None]  # step, loss, norm of the gradient
 # The loss of a batch, in one summand for each of this process's micro-batches.
 Losses = Callable[[Sequence[Example]], Iterator[Tensor]]
 
@@ -67,7 +67,7 @@ def fine_tune_reflector(
         examples: The data set D.
         config: How long and how fast.
         seed: Seed of the batches.
-        report: Called with the step and the loss.
+        report: Called with the step, the loss, and the norm of the gradient before it is cut.
         folder: Folder of checkpoints, the newest of which is resumed; None for no checkpoints.
         max_tokens: Largest number of tokens of a reflection that it writes.
         one_model: Whether the model may be the policy as well (appendix E.2).
@@ -292,7 +292,7 @@ def _tune(
         values: list[float] = []
         try:
             with dropout_seed(seed, 6, step):
-                model.descend(optimizer, _noted(losses_of(batch), values), config.clip, together=True)
+                norm = model.descend(optimizer, _noted(losses_of(batch), values), config.clip, together=True)
             last_one = step + 1 == config.steps
             if last_one:
                 check_finite(optimizer)
@@ -304,7 +304,7 @@ def _tune(
                 f"{error} in step {step + 1} of {config.steps} of a supervised fine-tuning: lower its learning_rate "
                 "and train with another --out"
             ) from None
-        report(step + 1, sum(processes.gather(values)))
+        report(step + 1, sum(processes.gather(values)), norm)
     model.model.eval()
 
 

@@ -181,7 +181,7 @@ class Players:
             if chooses and any(each.shown for each in examples):
                 told.check(lambda: sft.learned(self.policy, examples, reflect, _GLANCE), now)
 
-        def step(number: int, loss: float) -> None:
+        def step(number: int, loss: float, _: float) -> None:
             told.step("policy, loss", number, policy.steps, loss)
             if number < policy.steps:
                 glance()
@@ -191,7 +191,7 @@ class Players:
         if self.reflector:
             model, steps = self._models["reflector"], reflector.steps
             sft.fine_tune_reflector(
-                model, examples, reflector, seed, lambda at, loss: told.step("reflector, loss", at, steps, loss)
+                model, examples, reflector, seed, lambda at, loss, _: told.step("reflector, loss", at, steps, loss)
             )
             self.reflector.cache.clear()
         elif reflector != SFTConfig():

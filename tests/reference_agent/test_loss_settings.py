@@ -18,12 +18,14 @@ from reference_agent.algorithms.policy_gradient import (
     shared,
     with_reference,
 )
+from reference_agent.collection import Example
 from reference_agent.curriculum import Stage, improves_no_more
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.players import Reflector, decide
 from reference_agent.rlft import reinforce
 from reference_agent.rollout import Episode
-from reference_agent.run.config import RLConfig
+from reference_agent.run.config import RLConfig, SFTConfig
+from reference_agent.sft import fine_tune_reflector
 from tests.reference_agent.test_algorithms import (
     COMMANDS,
     STATE,
@@ -135,3 +137,19 @@ def test_validation_changes_nothing_that_is_learned(model: LanguageModel) -> Non
         del plain["reflections"], row["reflections"]  # games of validation may have asked already
     assert curves[0] == curves[1]
     assert all(isinstance(value, float | int) for row in curves[0] for value in row.values()), "any logger takes rows"
+
+
+@pytest.mark.parametrize("clip", [1.0, 1e-6])
+def test_fine_tuning_tells_the_norm_of_its_gradient_before_it_is_cut(
+    clip: float, model: LanguageModel, examples: list[Example]
+) -> None:
+    few, told = examples[:4], list[tuple[int, float, float]]()
+    by_hand = model.copy()
+    loss = by_hand.completion_loss(
+        [by_hand.ask_reflection(each.state) for each in few], [by_hand.space + each.reflection for each in few]
+    )
+    loss.backward()
+    norm = torch.cat([each.grad.flatten() for each in by_hand.parameters() if each.grad is not None]).norm()
+    settings = SFTConfig(steps=1, batch=4, clip=clip)
+    fine_tune_reflector(model.copy(), few, settings, report=lambda *each: told.append(each))
+    assert told == [(1, pytest.approx(loss.item(), rel=1e-4), pytest.approx(norm.item(), rel=1e-3))]
