@@ -101,7 +101,8 @@ def load_model(name: str = "tiny", config: ModelConfig = ModelConfig()) -> Langu
 
     Args:
         name: `"tiny"`, the small model of the package (0.6 million weights, which can read labels and reflections of
-            DangerousTaxi, and says once so where it meets other commands); `"smollm2"`; a folder; or a hub id.
+            DangerousTaxi, and says once so where it meets other commands: `tiny_for` makes one for these); `"smollm2"`;
+            a folder; or a hub id.
         config: Precision, device and so on.
 
     Raises:

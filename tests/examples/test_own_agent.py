@@ -14,7 +14,8 @@ from resource import RUSAGE_CHILDREN, getrusage
 import numpy as np
 import pytest
 
-import examples.treasure_hunt  # noqa: F401  (registers it)
+from examples.treasure_hunt import TreasureHuntEnv  # registers it, too
+from natlang_envs.errors import UsageError
 from natlang_envs.files import cache_folder
 from reference_agent import (
     CollectConfig,
@@ -129,3 +130,15 @@ def test_players_say_what_they_have_learned_while_they_learn() -> None:
 def test_the_tiny_model_is_the_same_again() -> None:
     made = [tiny_for(HUNT, teacher, steps=2, seed=seed, say=lambda _: None).fingerprint() for seed in (1, 1, 2)]
     assert made[0] == made[1] != made[2]
+
+
+class SilentHunt(TreasureHuntEnv):
+    """A hunt that lists no commands."""
+
+    def _admissible_commands(self) -> tuple[str, ...]:
+        return ()
+
+
+def test_an_environment_that_lists_no_commands_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"lists no commands, which the tiny model chooses from: load_model"):
+        tiny_for(lambda: SilentHunt("train"), teacher)

@@ -32,7 +32,12 @@ def refused(call: Callable[[], object], told: str) -> None:
 
 
 def untrained(tokenizer: Any, positions: int = 512) -> Any:
-    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    sizes: dict[str, Any] = {
+        "hidden_size": 16,
+        "intermediate_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
     return LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=positions, **sizes))
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
 
+from natlang_envs.errors import UsageError
 from reference_agent.algorithms import methods
 from reference_agent.algorithms.methods import compared, leave_one_out
 from reference_agent.algorithms.policy_gradient import (
@@ -35,6 +39,7 @@ from tests.reference_agent.test_algorithms import (
     placed,
     sampled,
 )
+from tests.support.corridor import Corridor
 
 
 def test_the_exact_distance_is_the_sum_over_the_list_and_pulls_as_it(model: LanguageModel) -> None:
@@ -126,7 +131,7 @@ def test_validation_changes_nothing_that_is_learned(model: LanguageModel) -> Non
     pickup, curves, weights = "NatLang/DangerousTaxi-Pickup-v0", [], []
     for every in (0, 2):
         policy, reflector = model.copy(), Reflector(model.copy(), 4)
-        settings = RLConfig(batch=4, validate_every=every, **({"validate_episodes": 3} if every else {}))
+        settings = RLConfig(batch=4, validate_every=every, validate_episodes=3 if every else 100)
         curves.append(reinforce(policy, reflector, Stage(pickup, 4), settings))
         weights.append(policy.fingerprint())
     assert weights[0] == weights[1]
@@ -153,3 +158,12 @@ def test_fine_tuning_tells_the_norm_of_its_gradient_before_it_is_cut(
     settings = SFTConfig(steps=1, batch=4, clip=clip)
     fine_tune_reflector(model.copy(), few, settings, report=lambda *each: told.append(each))
     assert told == [(1, pytest.approx(loss.item(), rel=1e-4), pytest.approx(norm.item(), rel=1e-3))]
+
+
+def test_a_folder_from_before_these_settings_goes_on(model: LanguageModel, tmp_path: Path) -> None:
+    policy, stage = model.copy(), Stage(partial(Corridor, "train"), 1)
+    reinforce(policy, None, stage, RLConfig(batch=2), folder=tmp_path)
+    written = json.loads((tmp_path / "inputs.json").read_text(encoding="utf-8"))["settings"]
+    assert not {"discount", "normalise", "exact_kl", "validate_every", "validate_episodes", "patience"} & {*written}
+    with pytest.raises(UsageError, match=r"settings\.discount was not there and is now 0\.5"):
+        reinforce(policy, None, stage, RLConfig(batch=2, discount=0.5), folder=tmp_path)
