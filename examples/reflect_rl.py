@@ -125,6 +125,8 @@ class Player:
         self.model: Any = AutoModelForCausalLM.from_pretrained(name)
         if lora:
             self.model = get_peft_model(self.model, LoraConfig(r=lora, target_modules="all-linear"))
+        # A pretrained model's words bring their space, so that none ends a prompt; the tiny model reads it there.
+        self.space = "" if self.tokenizer.eos_token == "<|end|>" else " "
         newline = len(self.ids("\n"))
         tokens = {letter: self.ids(f"\n{letter}")[newline:] for letter in LETTERS}
         self.labels = {letter: ids[0] for letter, ids in tokens.items() if len(ids) == 1}
@@ -132,6 +134,10 @@ class Player:
     def ids(self, text: str) -> list[int]:
         """Return the tokens of a text."""
         return self.tokenizer(text, add_special_tokens=False)["input_ids"]
+
+    def asked(self, prompt: str) -> list[int]:
+        """Return the tokens of a prompt, behind what the tokenizer puts before any text."""
+        return self.tokenizer(prompt.removesuffix(self.space))["input_ids"]
 
     def optimizer(self, rate: float, decay: float) -> torch.optim.Optimizer:
         """Return AdamW on the weights that learn."""
@@ -148,31 +154,33 @@ class Player:
         """Return each command with its label; drawn anew by `rng`, else in order."""
         return enumerate_actions(commands, [*self.labels][: len(commands)], rng)
 
-    def logits(self, texts: Sequence[Sequence[int]]) -> Tensor:
-        """Return the logits [B, T, vocabulary] of texts, padded on the right."""
+    def logits(self, texts: Sequence[Sequence[int]], places: Tensor) -> Tensor:
+        """Return the logits [B, P, vocabulary] at P places of texts, which are padded on the right."""
         ids = pad_sequence([torch.tensor(each) for each in texts], batch_first=True)
         held = pad_sequence([torch.ones(len(each)) for each in texts], batch_first=True)
-        return self.model(input_ids=ids, attention_mask=held).logits
+        return self.model(input_ids=ids, attention_mask=held, logits_to_keep=places).logits
 
     def label_logits(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> Tensor:
         """Return the logits [B, K] of the labels that each prompt lists, one token each (section 4.3)."""
-        texts = [self.ids(each) for each in prompts]
-        last = self.logits(texts)[torch.arange(len(texts)), torch.tensor([len(each) - 1 for each in texts])]
+        texts = [self.asked(each) for each in prompts]
+        places, last = torch.tensor([len(each) - 1 for each in texts]).unique(return_inverse=True)
         which = torch.tensor([[self.labels[label] for label in each] for each in labels])
-        return last.gather(1, which)
+        return self.logits(texts, places)[torch.arange(len(texts)), last].gather(1, which)
 
     def completion_loss(self, prompts: Sequence[str], answers: Sequence[str]) -> Tensor:
         """Return the mean loss on the answers' tokens and the end; the prompts carry none."""
-        begun = [self.ids(each) for each in prompts]
-        ends = [[*self.ids(each), self.tokenizer.eos_token_id] for each in answers]
-        logits = self.logits([first + then for first, then in zip(begun, ends, strict=True)])
-        told = [logits[at, len(a) - 1 : len(a) + len(b) - 1] for at, (a, b) in enumerate(zip(begun, ends, strict=True))]
+        begun = [self.asked(each) for each in prompts]
+        ends = [[*self.ids(self.space + each), self.tokenizer.eos_token_id] for each in answers]
+        texts, first = [a + b for a, b in zip(begun, ends, strict=True)], min(map(len, begun)) - 1
+        logits = self.logits(texts, torch.arange(first, max(map(len, texts))))
+        starts = [len(each) - 1 - first for each in begun]
+        told = [logits[at, start : start + len(end)] for at, (start, end) in enumerate(zip(starts, ends, strict=True))]
         return cross_entropy(torch.cat(told), torch.tensor([token for each in ends for token in each]))
 
     @torch.no_grad()
     def write(self, prompts: Sequence[str], most: int) -> list[str]:
         """Return the likeliest completions."""
-        texts = [self.ids(each) for each in prompts]
+        texts = [self.asked(each) for each in prompts]
         width, end = max(map(len, texts)), self.tokenizer.eos_token_id
         ids = torch.tensor([[end] * (width - len(each)) + each for each in texts])
         held = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in texts])

@@ -43,9 +43,10 @@ if TYPE_CHECKING:
     from reference_agent.rollout import Episode, play, success_rate
     from reference_agent.run.config import CollectConfig, ModelConfig, PolicySFTConfig, RLConfig, SFTConfig
     from reference_agent.run.stages import load_model
-    from reference_agent.run.together import Learned, Players
-    from reference_agent.sft import fine_tune_policy, fine_tune_reflector
+    from reference_agent.run.together import Players
+    from reference_agent.sft import Learned, fine_tune_policy, fine_tune_reflector
     from reference_agent.teachers.base import Lesson, Moment, Teacher
+    from reference_agent.tiny.own import tiny_for
 
 _NAMES = {
     "collection": "Example collect",
@@ -57,9 +58,10 @@ _NAMES = {
     "rollout": "Episode play success_rate",
     "run.config": "CollectConfig ModelConfig PolicySFTConfig RLConfig SFTConfig",
     "run.stages": "load_model",
-    "run.together": "Learned Players",
-    "sft": "fine_tune_policy fine_tune_reflector",
+    "run.together": "Players",
+    "sft": "Learned fine_tune_policy fine_tune_reflector",
     "teachers.base": "Lesson Moment Teacher",
+    "tiny.own": "tiny_for",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
@@ -75,7 +77,16 @@ __all__ += [
     "Teacher",
     "WritingPolicy",
 ]
-__all__ += ["collect", "fine_tune_policy", "fine_tune_reflector", "load_model", "play", "reinforce", "success_rate"]
+__all__ += [
+    "collect",
+    "fine_tune_policy",
+    "fine_tune_reflector",
+    "load_model",
+    "play",
+    "reinforce",
+    "success_rate",
+    "tiny_for",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -21,7 +21,7 @@ from natlang_envs.making import make_env
 from reference_agent.run.bounds import at_least, check_bounds, fraction
 
 _DRAWS = 1000
-_ALL, _TRAIN = "all", "train"
+_ALL, _TRAIN, _VALIDATION = "all", "train", "validation"
 # Names of splits that hold test tasks, beside those that begin with "test"; the last two are ALFWorld's.
 _WITH_TEST = (_ALL, "valid_unseen", "eval_out_of_distribution")
 
@@ -128,6 +128,25 @@ def passed(stage: Stage, number: int, curve: Sequence[dict[str, float]]) -> bool
     """Return whether the last batches of stage `number` succeeded often enough to go on."""
     recent = [row["success"] for row in curve if row["stage"] == number][-stage.advance_after :]
     return stage.advance_at > 0 and len(recent) == stage.advance_after and float(np.mean(recent)) >= stage.advance_at
+
+
+def for_validation(stage: Stage) -> Stage:
+    """Return a stage with the tasks of the split `"validation"`. Raises `UsageError` if it has none beside its own."""
+    if not isinstance(stage.env, str):
+        raise UsageError("rl.validate_every plays the split 'validation' of an environment's id: register yours")
+    made = stage.make()
+    splits, own = _takes_split(made), stage.env_kwargs.get("split")
+    made.close()
+    if not splits or own == _VALIDATION:
+        why = f"learns from {_VALIDATION!r} itself" if splits else "has no splits"
+        raise UsageError(f"rl.validate_every plays the split 'validation', but {stage.env} {why}: set it to 0")
+    return replace(stage, env_kwargs={**stage.env_kwargs, "split": _VALIDATION})
+
+
+def improves_no_more(number: int, curve: Sequence[dict[str, float]], patience: int) -> bool:
+    """Return whether the last `patience` validations of stage `number` were no better than one before; 0 for never."""
+    scores = [row["validation"] for row in curve if row["stage"] == number and "validation" in row]
+    return 0 < patience < len(scores) and max(scores[-patience:]) <= max(scores[:-patience])
 
 
 class Tasks:

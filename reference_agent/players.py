@@ -161,7 +161,13 @@ def fitting_state(
     choices = policy.list_actions(commands, None)
     answer = max((policy.count(choice.label) for choice in choices), default=0)
     beside = policy.count_prompt(policy.ask("", None, choices)) + max(answer, _LONGEST_COMMAND * (not choices))
-    budget = max(0, policy.positions - beside - (reflector.max_tokens if reflector else 0) - _JOINTS)
+    spoken = reflector.max_tokens if reflector else 0
+    budget = policy.positions - beside - spoken - _JOINTS
+    if budget <= 0:
+        raise UsageError(
+            f"the model reads {policy.positions} tokens, which {beside} of commands and {spoken} of a reflection fill: "
+            "take another model, or fewer reflection_tokens"
+        )
 
     def length(state: str) -> int:
         # Both players come from one base; it reads these very tokens next, so counting with it costs nothing.

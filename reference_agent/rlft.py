@@ -24,12 +24,12 @@ from reference_agent import processes
 from reference_agent.algorithms import load_algorithm, methods
 from reference_agent.algorithms.policy_gradient import Learner, Update
 from reference_agent.checkpoint import Checkpoints, Iterations, dropout_seed, random_state
-from reference_agent.curriculum import Stage, Tasks, for_learning, passed
+from reference_agent.curriculum import Stage, Tasks, for_learning, for_validation, improves_no_more, passed
 from reference_agent.models.language_model import LanguageModel, NotFinite, check_finite
 from reference_agent.models.saycan import WritingPolicy
 from reference_agent.models.served import ServedModel
 from reference_agent.players import Reflector, check_apart
-from reference_agent.rollout import Episode, make_envs, sample_episodes
+from reference_agent.rollout import Episode, make_envs, play, sample_episodes, success_rate
 from reference_agent.run.config import RLConfig
 from reference_agent.run.idle import check_rate, idle_rl, refuse
 from reference_agent.run.inputs import training
@@ -81,12 +81,13 @@ def reinforce(
         seed: Seed of tasks, labels and choices.
         folder: Folder of checkpoints and TensorBoard events, where a stopped run of these very arguments resumes, also
             with the policy as it was left; None keeps nothing.
-        report: Called after each iteration with its row of the learning curve.
+        report: Called after each iteration with its row of the learning curve, such as `wandb.log`.
         one_model: Whether one model is both players (appendix E.2): the reflector's is `policy`, and learns.
         allow_test: Whether the splits may hold test tasks.
 
     Returns:
-        The learning curve: one row per iteration, with the training success rate and mean return.
+        The learning curve: one row per iteration, with the training success rate and mean return, and every
+        `validate_every` iterations `"validation"`, the success of greedy games in that split.
 
     Raises:
         Stopped: Ctrl-C was pressed; the last complete iteration is saved, and `curve` has the rows so far.
@@ -116,8 +117,10 @@ def _check(
         idle["dropout_rate"] = "on this model, whose attention has none to set"
     if settings.dropout != "off" and not (dropped or settings.dropout_rate or any(own)):
         idle["dropout"] = "on a model without dropout; rl.dropout_rate gives it some"
-    if isinstance(policy, WritingPolicy) and settings.entropy:
-        idle["entropy"] = "on a policy that writes: the entropy over all texts is not known"
+    if isinstance(policy, WritingPolicy):
+        unknown = "on a policy that writes: the {} over all texts is not known"
+        idle |= {"entropy": unknown.format("entropy")} if settings.entropy else {}
+        idle |= {"exact_kl": unknown.format("distance")} if settings.exact_kl else {}
     if settings.reflector_endpoint and not (reflector and isinstance(reflector.model, ServedModel)):
         idle["reflector_endpoint"] = "here: reflect-rl train asks the server"
     refuse("rl.", idle)
@@ -141,6 +144,13 @@ def _reinforced(
             module.attention_dropout = settings.dropout_rate
     checkpoints, rng = Checkpoints(folder, policy, critic), np.random.default_rng([seed, 4])
     before = checkpoints.reference() if settings.reference_kl else None
+    unseen = [for_validation(each) for each in stages] if settings.validate_every else []
+    games = {"episodes": settings.validate_episodes, "greedy": True, "history": history, "seed": seed}
+    games["one_model"] = reflector is not None and reflector.model is policy
+
+    def ended(number: int) -> bool:
+        return passed(stages[number], number, curve) or improves_no_more(number, curve, settings.patience)
+
     progress = checkpoints.resume(Iterations) or Iterations(0, 0, [random_state(rng)], {}, [])
     (rng.bit_generator.state,) = progress.random
     if reflector:
@@ -160,7 +170,7 @@ def _reinforced(
             envs, tasks = make_envs(stage, settings.batch), Tasks(stage)
             learner = Learner(policy, optimizer, settings, rng, critic, before)
             for iteration in range(done, stage.iterations):  # line 23
-                if passed(stage, number, curve):
+                if ended(number):
                     break
                 for group in optimizer.param_groups:
                     group["lr"] = settings.learning_rate * (1 - 0.9 * iteration / stage.iterations)
@@ -176,6 +186,8 @@ def _reinforced(
                     ) from None
                 if reflector and not reflector.frozen:
                     reflector.cache.clear()  # after the update it would say something else
+                if settings.validate_every and (iteration + 1) % settings.validate_every == 0:
+                    row["validation"] = success_rate(play(unseen[number], policy, reflector, **games))
                 if not curve and row.get("entropy", _SURE) < _SURE:
                     _log.warning(_TOO_SURE, row["entropy"])
                 row |= {"stage": number, "iteration": iteration + 1}
@@ -184,7 +196,7 @@ def _reinforced(
                     for key, value in row.items():
                         writer.add_scalar(f"rl/{key}", value, len(curve))
                 report(row)
-                finished = iteration + 1 == stage.iterations or passed(stage, number, curve)
+                finished = iteration + 1 == stage.iterations or ended(number)
                 stop = processes.anyone(interrupted())
                 if writes and (finished or stop or (iteration + 1) % settings.checkpoint_every == 0):
                     cache = reflector.cache if reflector else {}

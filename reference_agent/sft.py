@@ -30,7 +30,7 @@ from reference_agent.run.config import PolicySFTConfig, SFTConfig
 from reference_agent.run.idle import check_rate, check_sft, idle_policy, refuse
 from reference_agent.run.inputs import digest_all, training
 
-Report = Callable[[int, float], None]
+Report = Callable[[int, float, float], None]  # step, loss, norm of the gradient
 # The loss of a batch, in one summand for each of this process's micro-batches.
 Losses = Callable[[Sequence[Example]], Iterator[Tensor]]
 
@@ -67,7 +67,7 @@ def fine_tune_reflector(
         examples: The data set D.
         config: How long and how fast.
         seed: Seed of the batches.
-        report: Called with the step and the loss.
+        report: Called with the step, the loss, and the norm of the gradient before it is cut.
         folder: Folder of checkpoints, the newest of which is resumed; None for no checkpoints.
         max_tokens: Largest number of tokens of a reflection that it writes.
         one_model: Whether the model may be the policy as well (appendix E.2).
@@ -106,6 +106,36 @@ def fine_tune_policy(
     with training(folder, model, job="policy", examples=digest_all(shown), config=config, seed=seed, reflect=reflect):
         _tune(model, shown, _policy_losses(model, reflect, config, rng), config, [rng], seed, report, folder)
     return model
+
+
+class Learned(NamedTuple):
+    """What the policy has learned by imitation, on at most 64 of its examples.
+
+    Attributes:
+        accuracy: How often its likeliest command is the teacher's.
+        chance: How often a drawn command is, or the most frequent one, whichever is right more often.
+        without: `accuracy` where no reflection is shown: near it, the policy does not read the reflection.
+    """
+
+    accuracy: float
+    chance: float
+    without: float | None
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        said = f"the policy chooses as the teacher {self.accuracy:.0%} of the time, chance {self.chance:.0%}"
+        if self.without is None:
+            return said
+        deaf = self.accuracy - self.without < 0.05
+        told = ": it has not learned to read the reflection" * deaf
+        return f"{said}, without the reflection {self.without:.0%}{told}"
+
+
+def learned(policy: LanguageModel, examples: Sequence[Example], reflect: bool = True, most: int = 64) -> Learned:
+    """Return what a policy has learned; arguments are those of `choice_accuracy`. It is in evaluation mode then."""
+    policy.model.eval()
+    accuracy, chance, _ = choice_accuracy(policy, examples, reflect, most)
+    return Learned(accuracy, chance, choice_accuracy(policy, examples, False, most)[0] if reflect else None)
 
 
 def choice_accuracy(
@@ -262,7 +292,7 @@ def _tune(
         values: list[float] = []
         try:
             with dropout_seed(seed, 6, step):
-                model.descend(optimizer, _noted(losses_of(batch), values), config.clip, together=True)
+                norm = model.descend(optimizer, _noted(losses_of(batch), values), config.clip, together=True)
             last_one = step + 1 == config.steps
             if last_one:
                 check_finite(optimizer)
@@ -274,7 +304,7 @@ def _tune(
                 f"{error} in step {step + 1} of {config.steps} of a supervised fine-tuning: lower its learning_rate "
                 "and train with another --out"
             ) from None
-        report(step + 1, sum(processes.gather(values)))
+        report(step + 1, sum(processes.gather(values)), norm)
     model.model.eval()
 
 

@@ -6,16 +6,16 @@ the variance; advantages with a baseline are divided by their standard deviation
 
 PPO takes several updates on a batch, with a clipped probability ratio; its epochs end early when the policy is too far
 from the one that sampled. With a critic (`rl.critic`), a linear value head on the policy's last state, the advantage is
-the generalised advantage estimate, undiscounted; a truncated episode counts as ended. Appendix A found PPO unstable:
+the generalised advantage estimate; a truncated episode counts as ended. Appendix A found PPO unstable:
 see `rl.dropout`. With `rl.reference_kl` the loss also holds the distance to the policy before RL: exp(x) - 1 - x, where
-x is the difference of log-probabilities.
+x is the difference of log-probabilities, or with `rl.exact_kl` the sum over all listed commands.
 
 The others compare the `rl.group` episodes of a task. RLOO and GRPO give all decisions of an episode one advantage, and
 skip groups whose returns are equal. RLOO's is the return minus the mean of the others, undivided: dividing would give
 most weight to tasks that are almost solved or almost hopeless. GRPO's is the return minus the group's mean, divided by
 its standard deviation. GiGPO adds a second level: where several steps of the group met the same p(s), their
 rewards-to-go are compared too, so that one wrong step does not blame the right ones before it. Simplified: neither
-level is divided, and rewards are not discounted. RLOO takes one update a minibatch, the others PPO's.
+level is divided. RLOO takes one update a minibatch, the others PPO's.
 """
 
 from __future__ import annotations
@@ -40,33 +40,39 @@ VALUE_WEIGHT = 0.5  # of the critic's squared error
 
 def reinforce(learner: Learner, episodes: Sequence[Episode]) -> Update:
     """Take one pass over the batch in minibatches, last steps first, with one update a minibatch."""
-    return _one_pass(learner, pg.centred(episodes, learner.config))
+    transitions = pg.centred(episodes, learner.config)
+    return _one_pass(learner, pg.shared(episodes, transitions, learner.config))
 
 
 def ppo(learner: Learner, episodes: Sequence[Episode]) -> Update:
     """Take up to `rl.epochs` passes over the batch in shuffled minibatches, with centred and scaled advantages."""
     if learner.critic is None:
-        return several_passes(learner, pg.centred(episodes, learner.config))
-    transitions = judged(learner, episodes)
-    # A critic that has not learned yet is no baseline: all that was rewarded would be made likelier.
-    mean = float(np.mean([each.advantage for each in transitions])) if len(transitions) > 1 else 0.0
-    return several_passes(learner, pg.scaled([each._replace(advantage=each.advantage - mean) for each in transitions]))
+        transitions = pg.centred(episodes, learner.config)
+    else:
+        transitions = judged(learner, episodes)
+        # A critic that has not learned yet is no baseline: all that was rewarded would be made likelier.
+        mean = float(np.mean([each.advantage for each in transitions])) if len(transitions) > 1 else 0.0
+        transitions = pg.scaled([each._replace(advantage=each.advantage - mean) for each in transitions])
+    return several_passes(learner, pg.shared(episodes, transitions, learner.config))
 
 
 def rloo(learner: Learner, episodes: Sequence[Episode]) -> Update:
     """Take one pass over the groups whose returns differ, last steps first."""
-    transitions = leave_one_out(episodes, learner.config.group, learner.config.reward_scale)
+    config = learner.config
+    transitions = leave_one_out(episodes, config.group, config.reward_scale, config.discount)
     return _those_that_differ(learner, episodes, transitions, _one_pass)
 
 
 def grpo(learner: Learner, episodes: Sequence[Episode]) -> Update:
     """Take PPO's passes over the groups whose returns differ."""
-    return _those_that_differ(learner, episodes, compared(episodes, learner.config.group), several_passes)
+    transitions = compared(episodes, learner.config.group, learner.config.discount)
+    return _those_that_differ(learner, episodes, transitions, several_passes)
 
 
 def gigpo(learner: Learner, episodes: Sequence[Episode]) -> Update:
     """Take PPO's passes over the batch with the credit of both levels."""
-    return several_passes(learner, pg.scaled(credit(episodes, learner.config)))
+    transitions = pg.scaled(credit(episodes, learner.config))
+    return several_passes(learner, pg.shared(episodes, transitions, learner.config))
 
 
 def make_critic(policy: LanguageModel) -> torch.nn.Linear:
@@ -85,34 +91,34 @@ def judged(learner: Learner, episodes: Sequence[Episode]) -> list[Transition]:
     for each in pg.choices_in_parts(learner, transitions):
         assert each.values is not None
         values += each.values.tolist()
-    first = 0
+    first, discount = 0, learner.config.discount
     for episode in episodes:
         following = advantage = 0.0
         for index in reversed(range(first, first + len(episode.rewards))):
             reward = episode.rewards[index - first] / learner.config.reward_scale
-            advantage = reward + following - values[index] + GAE * advantage
+            advantage = reward + discount * following - values[index] + discount * GAE * advantage
             following = values[index]
             transitions[index] = transitions[index]._replace(advantage=advantage, target=advantage + values[index])
         first += len(episode.rewards)
     return transitions
 
 
-def leave_one_out(episodes: Sequence[Episode], size: int, scale: float) -> list[Transition]:
+def leave_one_out(episodes: Sequence[Episode], size: int, scale: float, discount: float = 1.0) -> list[Transition]:
     """Return the decisions of the groups whose returns differ, with RLOO's advantages."""
     # The return less the mean of the others is the return less the mean of all, size / (size - 1) times.
-    return _whole_returns(episodes, size, lambda gained: (gained - gained.mean()) / scale * size / (size - 1))
+    return _whole_returns(episodes, size, discount, lambda gained: (gained - gained.mean()) / scale * size / (size - 1))
 
 
-def compared(episodes: Sequence[Episode], size: int) -> list[Transition]:
+def compared(episodes: Sequence[Episode], size: int, discount: float = 1.0) -> list[Transition]:
     """Return the decisions of the groups whose returns differ, with GRPO's advantages."""
-    return _whole_returns(episodes, size, lambda gained: (gained - gained.mean()) / gained.std())
+    return _whole_returns(episodes, size, discount, lambda gained: (gained - gained.mean()) / gained.std())
 
 
 def credit(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
     """Return every decision with its episode's advantage plus its state's."""
     transitions: list[Transition] = []
     for group in _groups(episodes, config.group):
-        gained = [pg.rewards_to_go(each.rewards, config.reward_scale).tolist() for each in group]
+        gained = [pg.rewards_to_go(each.rewards, config.reward_scale, config.discount).tolist() for each in group]
         mean = float(np.mean([each[0] for each in gained]))
         met: dict[str, list[float]] = defaultdict(list)
         for episode, togo in zip(group, gained, strict=True):
@@ -131,11 +137,16 @@ def _groups(episodes: Sequence[Episode], size: int) -> list[Sequence[Episode]]:
 
 
 def _whole_returns(
-    episodes: Sequence[Episode], size: int, advantage: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    episodes: Sequence[Episode],
+    size: int,
+    discount: float,
+    advantage: Callable[[NDArray[np.float64]], NDArray[np.float64]],
 ) -> list[Transition]:
     transitions: list[Transition] = []
-    for group in filter(pg.differ, _groups(episodes, size)):
-        returns = np.array([sum(each.rewards) for each in group])
+    for group in _groups(episodes, size):
+        if not pg.differ(group, discount):
+            continue
+        returns = np.array([pg.whole_return(each.rewards, discount) for each in group])
         transitions += [
             Transition(step, decision, better)
             for episode, better in zip(group, advantage(returns).tolist(), strict=True)
@@ -152,6 +163,7 @@ def _those_that_differ(
 ) -> Update:
     """Update on the transitions, if there are any, and tell the share of decisions that were skipped."""
     total = sum(len(each.decisions) for each in episodes)
+    transitions = pg.shared(episodes, transitions, learner.config)
     result = passes(learner, transitions) if transitions else Update(updates=0)
     return result._replace(skipped=1 - len(transitions) / total)
 
@@ -160,7 +172,7 @@ def _one_pass(learner: Learner, transitions: Sequence[Transition]) -> Update:
     """Take one update a minibatch, in the order of the transitions, whose advantages are used as they are."""
 
     def loss_of(part: Sequence[Transition]) -> tuple[Tensor, tuple[float, ...]]:
-        chosen, entropy, _ = pg.choices(learner, part)
+        chosen, entropy, *_ = pg.choices(learner, part)
         weight = chosen.new_tensor([each.advantage for each in part])
         return -(weight * chosen).mean() - learner.config.entropy * entropy, (float(entropy.detach()),)
 
@@ -176,7 +188,8 @@ def several_passes(learner: Learner, transitions: Sequence[Transition]) -> Updat
         transitions = pg.with_reference(learner, transitions)
 
     def loss_of(part: Sequence[Transition]) -> tuple[Tensor, tuple[float, ...]]:
-        chosen, entropy, values = pg.choices(learner, part)
+        now = pg.choices(learner, part)
+        chosen, entropy, values = now.chosen, now.entropy, now.values
         weight = chosen.new_tensor([each.advantage for each in part])
         moved = chosen - chosen.new_tensor([each.decision.log_probability for each in part])
         ratio = moved.exp()
@@ -190,8 +203,7 @@ def several_passes(learner: Learner, transitions: Sequence[Transition]) -> Updat
         watched = (float(entropy.detach()), float(kl), float(clipped))
         if not config.reference_kl:
             return loss, watched
-        away = chosen.new_tensor([each.reference for each in part]) - chosen
-        distance = (away.exp() - 1 - away).mean()
+        distance = pg.distance(learner, now, part)
         return loss + config.reference_kl * distance, (*watched, float(distance.detach()))
 
     parts: list[list[float]] = []

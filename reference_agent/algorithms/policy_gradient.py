@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from reference_agent import processes
 from reference_agent.models.language_model import LanguageModel
@@ -60,6 +61,7 @@ class Transition(NamedTuple):
     advantage: float
     target: float = 0.0  # what the critic should have said
     reference: float = 0.0  # the choice's log-probability before RL
+    listed: tuple[float, ...] = ()  # and those of all listed commands, with `rl.exact_kl`
 
 
 class Choices(NamedTuple):
@@ -68,16 +70,28 @@ class Choices(NamedTuple):
     chosen: Tensor  # log π of what was chosen [B]: of a written command, the sum over its tokens
     entropy: Tensor  # the mean, nats
     values: Tensor | None  # the critic's [B]
+    listed: Tensor | None = None  # log π of all listed commands [B, K], -inf where there are fewer
 
 
-def rewards_to_go(rewards: Sequence[float], scale: float) -> NDArray[np.float64]:
-    """Return Σ_{t ≥ h} r_t / scale for every step h."""
-    return np.cumsum(np.asarray(rewards)[::-1])[::-1] / scale
+def rewards_to_go(rewards: Sequence[float], scale: float, discount: float = 1.0) -> NDArray[np.float64]:
+    """Return Σ_{t ≥ h} discount^(t - h) r_t / scale for every step h."""
+    if discount == 1.0:
+        return np.cumsum(np.asarray(rewards)[::-1])[::-1] / scale
+    following, gained = 0.0, list[float]()
+    for reward in reversed(rewards):
+        following = reward + discount * following
+        gained.append(following)
+    return np.asarray(gained[::-1]) / scale
+
+
+def whole_return(rewards: Sequence[float], discount: float = 1.0) -> float:
+    """Return Σ_t discount^t r_t."""
+    return sum(reward * discount**step for step, reward in enumerate(rewards))
 
 
 def advantages(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
     """Return every step of every episode, last steps first, with its reward-to-go less `rl.baseline`."""
-    returns = [rewards_to_go(each.rewards, config.reward_scale).tolist() for each in episodes]
+    returns = [rewards_to_go(each.rewards, config.reward_scale, config.discount).tolist() for each in episodes]
     means = [0.0] * max(map(len, returns))
     if config.baseline == "step":
         means = [float(np.mean([each[at] for each in returns if at < len(each)])) for at in range(len(means))]
@@ -93,9 +107,9 @@ def last_first(transitions: Iterable[Transition]) -> list[Transition]:
     return sorted(transitions, key=lambda each: -each.step)
 
 
-def differ(episodes: Sequence[Episode]) -> bool:
+def differ(episodes: Sequence[Episode], discount: float = 1.0) -> bool:
     """Return whether the returns of some episodes differ by more than the rounding of their sums."""
-    returns = [sum(each.rewards) for each in episodes]
+    returns = [whole_return(each.rewards, discount) for each in episodes]
     added = max(sum(map(abs, each.rewards)) for each in episodes)
     return max(returns) - min(returns) > _ROUNDING * added
 
@@ -115,6 +129,18 @@ def centred(episodes: Sequence[Episode], config: RLConfig) -> list[Transition]:
     """Return `advantages`, scaled if a baseline was subtracted."""
     transitions = advantages(episodes, config)
     return transitions if config.baseline == "none" else scaled(transitions)
+
+
+def shared(episodes: Sequence[Episode], transitions: list[Transition], config: RLConfig) -> list[Transition]:
+    """Return the transitions with weights of `rl.normalise`: all tokens, or all episodes that are left, count alike."""
+    if config.normalise == "token":
+        return transitions
+    left = {id(each.decision) for each in transitions}
+    own = [{id(one): len(one.written or "_") for one in each.decisions if id(one) in left} for each in episodes]
+    own = [each for each in own if each]
+    mean = sum(sum(each.values()) for each in own) / max(1, len(own))
+    weight = {number: mean / sum(each.values()) for each in own for number in each}
+    return [each._replace(advantage=each.advantage * weight[id(each.decision)]) for each in transitions]
 
 
 def choices(learner: Learner, transitions: Sequence[Transition]) -> Choices:
@@ -137,7 +163,18 @@ def choices(learner: Learner, transitions: Sequence[Transition]) -> Choices:
     chosen = log_probabilities.gather(1, taken)[:, 0]
     probabilities = log_probabilities.exp()
     entropy = -(probabilities * log_probabilities.masked_fill(probabilities == 0, 0.0)).sum(dim=1).mean()
-    return Choices(chosen, entropy, values)
+    return Choices(chosen, entropy, values, log_probabilities)
+
+
+def distance(learner: Learner, now: Choices, transitions: Sequence[Transition]) -> Tensor:
+    """Return the mean KL(policy now || policy before RL), nats: estimated from the choices, or exact over the lists."""
+    if not learner.config.exact_kl:
+        away = now.chosen.new_tensor([each.reference for each in transitions]) - now.chosen
+        return (away.exp() - 1 - away).mean()
+    assert now.listed is not None
+    before = pad_sequence([now.chosen.new_tensor(each.listed) for each in transitions], batch_first=True)
+    gap = now.listed.masked_fill(now.listed.isinf(), 0.0) - before
+    return (now.listed.exp() * gap).sum(dim=1).mean()
 
 
 def choices_in_parts(learner: Learner, transitions: Sequence[Transition]) -> Iterator[Choices]:
@@ -157,12 +194,22 @@ def with_reference(learner: Learner, transitions: Sequence[Transition]) -> list[
     for weight, before in zip(weights, learner.reference, strict=True):
         weight.data = before
     try:
-        said = [value for each in choices_in_parts(learner, transitions) for value in each.chosen.tolist()]
+        said = [each for part in choices_in_parts(learner, transitions) for each in _said(part)]
     finally:
         for weight, kept in zip(weights, now, strict=True):
             weight.data = kept
         model.train(training)
-    return [transition._replace(reference=each) for transition, each in zip(transitions, said, strict=True)]
+    exact = learner.config.exact_kl
+    return [
+        each._replace(reference=chosen, listed=tuple(listed[: len(each.decision.labels)]) if exact else ())
+        for each, (chosen, listed) in zip(transitions, said, strict=True)
+    ]
+
+
+def _said(part: Choices) -> Iterator[tuple[float, list[float]]]:
+    """Yield the log-probability of each choice, and those of all that was listed beside it."""
+    nothing: list[list[float]] = [[]] * len(part.chosen)
+    yield from zip(part.chosen.tolist(), nothing if part.listed is None else part.listed.tolist(), strict=True)
 
 
 def known_entropy(learner: Learner, mean: float) -> float | None:

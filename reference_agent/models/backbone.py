@@ -17,6 +17,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,8 @@ def _dtype(precision: str, device: str) -> torch.dtype:
 
 def check_player(name: str | Path, model: Any, tokenizer: Any) -> None:
     """Switch dropout off, and give the tokenizer a pad token if it has none."""
+    if not hasattr(tokenizer, "eos_token"):
+        raise UsageError(f"{name} comes with {tokenizer!r} as its tokenizer: give the one of transformers")
     if getattr(model, "peft_config", None):
         raise UsageError(
             f"{name} has PEFT adapters already: merge them with merge_and_unload(), or give their folder to "
@@ -136,8 +139,8 @@ def checkpointed(model: Any) -> tuple[Any, ...]:
 
 
 def load_tokenizer(path: str | Path) -> Any:
-    """Return a model's tokenizer. Raises `UsageError` if there is no such model."""
-    with _named(path):
+    """Return a model's tokenizer. Raises `UsageError` if there is no such model, or it has none."""
+    with _named(path, "tokenizer" if (Path(path) / "config.json").is_file() else "causal language model"):
         return AutoTokenizer.from_pretrained(path)
 
 
@@ -162,14 +165,14 @@ def _check_head(path: str | Path, settings: Any) -> None:
 
 
 @contextmanager
-def _named(path: str | Path) -> Iterator[None]:
+def _named(path: str | Path, what: str = "causal language model") -> Iterator[None]:
     try:
         yield
     except UsageError:
         raise
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise UsageError(
-            f"{path} holds no causal language model ({_first_line(error)}): train one, or name another: tiny, smollm2, "
+            f"{path} holds no {what} ({_first_line(error)}): train one, or name another: tiny, smollm2, "
             "a folder, a hub id"
         ) from None
 
@@ -252,6 +255,11 @@ class Adapter:
 
     def take_turn(self) -> None:
         """Make this the adapter that the model computes with, and alone trainable unless it is frozen."""
+        if (own := self.parameters[0].device) != (below := self._model.device):
+            raise UsageError(
+                f"the adapter {self.name!r} is on {own} and its base on {below}: load the base where both are to be, "
+                "with ModelConfig(device=...), and then make the adapter"
+            )
         if vars(self._model).pop(_BARE, False):
             self._players.base_model.enable_adapter_layers()
         if self._players.active_adapter != self.name:
@@ -268,6 +276,18 @@ class Adapter:
         save_file({key: value.contiguous() for key, value in state.items()}, folder / WEIGHTS)
         self._players.peft_config[self.name].save_pretrained(str(folder))
         (folder / _BASE).write_text(self._base_digest() + "\n", encoding="utf-8")
+
+    def merged(self) -> Any:
+        """Return a copy of the base into whose weights the adapter is added. Raises `UsageError` in 8 bits."""
+        if getattr(self._model, "is_quantized", False):
+            raise UsageError("an adapter cannot be added to a base in 8 bits: load it with model.eight_bit = false")
+        players = deepcopy(self._players)
+        players.base_model.enable_adapter_layers()
+        players.base_model.model.float()  # in 16 bits most of the adapter would be rounded away
+        model = players.base_model.merge_and_unload(adapter_names=[self.name])
+        for name in (_PLAYERS, _BARE):
+            vars(model).pop(name, None)
+        return model
 
     def restore(self, folder: Path) -> None:
         """Read what `save` wrote. Raises `RuntimeError` for another base's, `UsageError` for damaged weights."""

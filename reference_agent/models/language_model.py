@@ -137,6 +137,12 @@ class LanguageModel(PromptReader):
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
+    def save_whole(self, folder: Path) -> None:
+        """Write what plain transformers loads: weights, config and tokenizer, with an adapter added to its base."""
+        model = self.model if self.adapter is None else self.adapter.merged()
+        model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
     def restore(self, folder: Path) -> None:
         """Put the weights that `save` wrote into this model. Raises `RuntimeError` for another model's."""
         if self.adapter is not None:

@@ -41,7 +41,7 @@ def check_labels(commands: int, labels: int) -> None:
     if commands > labels:
         raise UsageError(
             f"{commands} commands need as many single-token labels, this tokenizer has {labels}: "
-            "use another model, or page the commands"
+            "use another model, page the commands, or set head = 'saycan', which needs none"
         )
 
 
@@ -207,7 +207,7 @@ class Origin:
         if other is not None and not self._told:
             self._told = True
             _log.warning(
-                "this model has learned to read %s alone, not commands like %r: load_model('smollm2'), another "
-                "pretrained model or `reflect-rl train` (which makes a tiny model for an environment) may do better",
+                "this model has learned to read %s alone, not commands like %r: tiny_for(env) makes one that reads an "
+                "environment in minutes; load_model('smollm2') or another pretrained model reads any",
                 *(self._name, other),
             )

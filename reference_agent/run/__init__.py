@@ -10,6 +10,7 @@ stages       a run's folder: settings, start model, stages before RL, players
 pipeline     Algorithm 1 from end to end
 published    trained players as files that a repository can hold
 agent        the trained players on a protocol
+telling      what is said while something learns
 together     both players bound together, from a model to a board
 command      `reflect-rl`
 """

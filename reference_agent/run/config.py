@@ -192,6 +192,15 @@ class RLConfig:
         reward_scale: Divisor of the rewards.
         group: Group size: episodes of each task in a batch.
         baseline: Baseline of the reward-to-go: `"none"` or `"step"`, the batch's mean at the same step.
+        discount: Factor by which a reward counts less for each step that it comes later.
+        normalise: What counts alike in the loss: every `"token"`, so that long episodes count more (a label is one
+            token), or every `"episode"`.
+        exact_kl: Whether the distance of `reference_kl` is summed over all listed commands, and not estimated from the
+            chosen ones.
+        validate_every: Iterations between greedy games of the split `"validation"`, whose success stands in the curve;
+            0 for none.
+        validate_episodes: Number of those games.
+        patience: Validations in a row without a better one than before, after which a stage ends; 0 for never.
         checkpoint_every: Iterations between checkpoints.
         reflector_endpoint: Address of an OpenAI-compatible server that writes the frozen reflector's sentences, such as
             `"http://localhost:8000/v1"`; empty to compute them here.
@@ -215,6 +224,12 @@ class RLConfig:
     reward_scale: float = positive(1.0)
     group: int = 1
     baseline: str = choice("step", "none")
+    discount: float = fraction(1.0)
+    normalise: str = choice("token", "episode")
+    exact_kl: bool = False
+    validate_every: int = at_least(0, 0)
+    validate_episodes: int = at_least(1, 100)
+    patience: int = at_least(0, 0)
     checkpoint_every: int = at_least(1, 20)
     reflector_endpoint: str = ""
 

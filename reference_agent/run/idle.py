@@ -62,6 +62,8 @@ def idle_rl(settings: RLConfig) -> Idle:
         (settings.critic, ("baseline",), "beside a critic"),
         (name == "grpo", ("reward_scale",), f"in {name!r}, which divides by each group's standard deviation"),
         (settings.dropout == "off", ("dropout_rate",), "while rl.dropout is 'off'"),
+        (not settings.reference_kl, ("exact_kl",), "without rl.reference_kl"),
+        (not settings.validate_every, ("validate_episodes", "patience"), "while rl.validate_every is 0"),
     )
 
 

@@ -151,7 +151,7 @@ def _make_reflector(
     config: Config, out: Path, examples: Sequence[Example], report: Report, steps: Path
 ) -> LanguageModel:
     model, settings = new_player(config, out, "reflector"), config.sft_reflector
-    rest = (config.seed, lambda step, loss: report("reflector", step, settings.steps, loss), steps)
+    rest = (config.seed, lambda step, loss, _: report("reflector", step, settings.steps, loss), steps)
     with memory_advice("in the reflector's SFT", f"set or lower sft_reflector.microbatch, {_LAST}"):
         if settings.steps and config.one_model:
             fine_tune_both(model, with_shown(examples, config.collect), settings, config.sft_policy, *rest)
@@ -167,7 +167,7 @@ def _make_policy(config: Config, out: Path, examples: Sequence[Example], report:
     settings = without(config.sft_policy, idle_policy(config.sft_policy, config.reflect, config.head))
     if not settings.steps:
         return model
-    rest = (config.seed, lambda step, loss: report("policy", step, settings.steps, loss), steps, config.reflect)
+    rest = (config.seed, lambda step, loss, _: report("policy", step, settings.steps, loss), steps, config.reflect)
     with memory_advice("in the policy's SFT", f"set or lower sft_policy.microbatch, {_LAST}"):
         shown = with_shown(examples, config.collect)
         policy = fine_tune_policy(model, shown, settings, *rest)

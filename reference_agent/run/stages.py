@@ -101,7 +101,8 @@ def load_model(name: str = "tiny", config: ModelConfig = ModelConfig()) -> Langu
 
     Args:
         name: `"tiny"`, the small model of the package (0.6 million weights, which can read labels and reflections of
-            DangerousTaxi, and says once so where it meets other commands); `"smollm2"`; a folder; or a hub id.
+            DangerousTaxi, and says once so where it meets other commands: `tiny_for` makes one for these); `"smollm2"`;
+            a folder; or a hub id.
         config: Precision, device and so on.
 
     Raises:
@@ -136,8 +137,8 @@ def read_config(out: Path) -> Config:
         return parse_config(json.loads((out / CONFIG).read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise UsageError(f"{out} holds no run: train one with `reflect-rl train --out {out}`") from None
-    except UsageError:
-        raise
+    except UsageError as error:
+        raise UsageError(f"{out / CONFIG} is of another version of the agent, or was edited: {error}") from None
     except ValueError as error:
         raise UsageError(f"{out / CONFIG} is damaged ({error}): train again with another --out") from None
 

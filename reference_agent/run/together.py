@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import evaluate
@@ -26,34 +27,13 @@ from reference_agent.run.config import CollectConfig, Config, ModelConfig, Polic
 from reference_agent.run.config_file import dump_config
 from reference_agent.run.idle import idle, refuse
 from reference_agent.run.stages import CONFIG, load_model, load_players
+from reference_agent.run.telling import Say, Told, say
 from reference_agent.teachers.base import Teacher
 from reference_agent.tiny.making import tiny_folder
 
 PAGE = "README.md"
+_GLANCE = 24  # examples that the policy is asked about while it learns
 _PAGE = Path(__file__).parents[1] / "data" / "players.md"
-
-
-class Learned(NamedTuple):
-    """What the policy has learned by imitation, on at most 64 of its examples.
-
-    Attributes:
-        accuracy: How often its likeliest command is the teacher's.
-        chance: How often a drawn command is, or the most frequent one, whichever is right more often.
-        without: `accuracy` where no reflection is shown: near it, the policy does not read the reflection.
-    """
-
-    accuracy: float
-    chance: float
-    without: float | None
-
-    def __str__(self) -> str:
-        """Say it in a line."""
-        said = f"the policy chooses as the teacher {self.accuracy:.0%} of the time, chance {self.chance:.0%}"
-        if self.without is None:
-            return said
-        deaf = self.accuracy - self.without < 0.05
-        told = ": it has not learned to read the reflection" * deaf
-        return f"{said}, without the reflection {self.without:.0%}{told}"
 
 
 class Players:
@@ -144,17 +124,25 @@ class Players:
         Raises:
             UsageError: There is something in the folder already.
         """
-        folder = Path(folder)
-        if folder.exists():
-            raise UsageError(f"{folder} is there already: choose another folder")
-        with whole_folder(folder, keep=True) as unfinished, disk_errors():
-            write_whole(unfinished / CONFIG, dump_config(self.config).encode())
-            write_whole(unfinished / PAGE, _PAGE.read_bytes())
+        with _new_folder(folder, self.config) as unfinished:
             for name, player in self._models.items():
-                (unfinished / name).mkdir()
-                player.save(unfinished / name)
+                player.save(_made(unfinished / name))
             if self.config.model.is_tiny and self.config.model.lora_rank:
                 shutil.copytree(tiny_folder(), unfinished / "base")
+
+    def to_transformers(self, folder: Path | str) -> None:
+        """Write the players as whole models that plain transformers loads; `README.md` beside them asks them.
+
+        Adapters are added to their base, in 32 bits, so that neither peft nor the base is needed. `load` reads it too.
+
+        Raises:
+            UsageError: There is something in the folder already, or the base is in 8 bits.
+        """
+        alone = ModelConfig(chat=self.config.model.chat)
+        players = "two" if self.config.players == "adapters" else self.config.players
+        with _new_folder(folder, replace(self.config, model=alone, players=players)) as unfinished:
+            for name, player in self._models.items():
+                player.save_whole(_made(unfinished / name))
 
     @property
     def _models(self) -> dict[str, LanguageModel]:
@@ -180,34 +168,59 @@ class Players:
         policy: PolicySFTConfig = PolicySFTConfig(),  # noqa: B008 - immutable
         *,
         seed: int = 0,
-        report: Callable[[str, int, float], None] = lambda *_: None,
-    ) -> Learned | None:
+        say: Say = say,
+    ) -> sft.Learned | None:
         """Teach both players by imitation (lines 21 and 22), and return what the policy has learned; None if it writes.
 
-        `report` is called with the player, the step and the loss. Errors are those of `fine_tune_reflector`.
+        `say` is called with a line now and then: a loss, or how often the policy chooses as the teacher, beside chance.
+        Errors are those of `fine_tune_reflector`.
         """
-        reflect = self.reflector is not None
+        reflect, told, chooses = self.reflector is not None, Told(say), self.config.head != "text"
+
+        def glance(now: bool = False) -> None:
+            if chooses and any(each.shown for each in examples):
+                told.check(lambda: sft.learned(self.policy, examples, reflect, _GLANCE), now)
+
+        def step(number: int, loss: float, _: float) -> None:
+            told.step("policy, loss", number, policy.steps, loss)
+            if number < policy.steps:
+                glance()
+                self.policy.model.train()
+
+        glance(now=True)
         if self.reflector:
-            model = self._models["reflector"]
-            sft.fine_tune_reflector(model, examples, reflector, seed, lambda *told: report("reflector", *told))
+            model, steps = self._models["reflector"], reflector.steps
+            sft.fine_tune_reflector(
+                model, examples, reflector, seed, lambda at, loss, _: told.step("reflector, loss", at, steps, loss)
+            )
             self.reflector.cache.clear()
         elif reflector != SFTConfig():
             refuse("", {"reflector": "without a reflector (reflect = false)"})
-        sft.fine_tune_policy(self.policy, examples, policy, seed, lambda *told: report("policy", *told), None, reflect)
-        if self.config.head == "text":
-            return None
-        accuracy, chance, _ = sft.choice_accuracy(self.policy, examples, reflect)
-        without = sft.choice_accuracy(self.policy, examples, False)[0] if reflect else None
-        return Learned(accuracy, chance, without)
+        sft.fine_tune_policy(self.policy, examples, policy, seed, step, None, reflect)
+        return sft.learned(self.policy, examples, reflect) if chooses else None
 
     def reinforce(
         self,
         stages: Stage | Sequence[Stage],
         settings: RLConfig = RLConfig(),  # noqa: B008 - immutable
+        *,
+        say: Say = say,
         **options: Any,
     ) -> list[rlft.Row]:
-        """Let the policy learn from its own games (lines 23 to 35); `options` and errors are those of `reinforce`."""
-        return rlft.reinforce(self.policy, self.reflector, stages, settings, history=self.config.history, **options)
+        """Let the policy learn from its own games (lines 23 to 35); `options` and errors are those of `reinforce`.
+
+        `say` is called with the success of a batch now and then.
+        """
+        told, report = Told(say), options.pop("report", lambda _: None)
+        iterations = [each.iterations for each in ([stages] if isinstance(stages, Stage) else stages)]
+
+        def row(row: rlft.Row) -> None:
+            number = int(row["stage"])
+            told.step(f"stage {number}, success", int(row["iteration"]), iterations[number], row["success"])
+            report(row)
+
+        options |= {"report": row, "history": self.config.history}
+        return rlft.reinforce(self.policy, self.reflector, stages, settings, **options)
 
     # Play.
 
@@ -228,3 +241,20 @@ class Players:
         """Play a protocol, and return the run; `options`, such as `out`, and errors are those of `evaluate`."""
         run, _ = evaluate(self.agent(sampling), protocol, **{"name": "players", **options})
         return run
+
+
+@contextmanager
+def _new_folder(folder: Path | str, config: Config) -> Iterator[Path]:
+    """Make a folder of players, whole or not at all, with their settings and the page that says how to ask them."""
+    folder = Path(folder)
+    if folder.exists():
+        raise UsageError(f"{folder} is there already: choose another folder")
+    with whole_folder(folder, keep=True) as unfinished, disk_errors():
+        write_whole(unfinished / CONFIG, dump_config(config).encode())
+        write_whole(unfinished / PAGE, _PAGE.read_bytes())
+        yield unfinished
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder

@@ -21,6 +21,7 @@ END = "<|end|>"
 INITIALIZER_RANGE = 0.08
 _SHARP = 10.0  # biases that make a head attend to one position: all others score about 12 lower
 _FEW = 26  # labels, the letters; where there are more commands, there are more words too
+_FEW_WORDS = 100
 _LETTERS = r"(?<=\n)[A-Z](?=\. )"
 _PAIRS = r"(?<=\n)(?:[A-Z][a-z]?|[a-z])(?=\. |\z)"
 
@@ -35,7 +36,7 @@ def make_tokenizer(texts: Sequence[str], words: Sequence[str], labels: int = _FE
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, in_bytes])
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=1_024 if few else 4_096,
+        vocab_size=1_024 if few and len(words) <= _FEW_WORDS else 4_096,
         special_tokens=[END],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,

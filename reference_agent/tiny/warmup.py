@@ -32,7 +32,6 @@ Labels = Callable[[Levels, int], Tensor]  # the loss of finding labels, on so ma
 SAMPLED = 1_000  # largest number of trajectories of sample prompts
 _LEVEL_UP = 0.9  # mean accuracy at which the prompts become harder
 _WINDOW = 12  # steps over which accuracy and loss are averaged
-_LISTED = 6  # commands in a list at level 0; twice as many at each further level
 _REPEATED = 0.1  # mean loss at which whole prompts take the place of short ones
 
 
@@ -52,6 +51,8 @@ class Added(NamedTuple):
 
     speak: Speak  # makes up reflections
     repeats: bool = True
+    rounds: int | None = None  # of repeating that are enough: on short prompts, and on whole ones; None for all steps
+    listed: int = 6  # commands in a list at level 0; twice as many at each further level
     first: tuple[WarmupLesson, ...] = ()
     last: tuple[WarmupLesson, ...] = ()
     beside: Callable[[], Tensor | float] = lambda: 0.0  # a loss that is added to that of repeating
@@ -111,7 +112,7 @@ def _lessons(
     states = [(each.state, each.commands) for each in samples]
 
     def find(levels: Levels, count: int) -> tuple[Tensor, float]:
-        return _label_loss(model, states, added.speak, levels.get("labels", 0), count, rng)
+        return _label_loss(model, states, added, levels.get("labels", 0), count, rng)
 
     def repeating(levels: Levels) -> tuple[Tensor, float]:
         loss, value = noted(_repeat_loss(model, states, added.speak, "repeating" in levels, config.batch, rng))
@@ -123,7 +124,7 @@ def _lessons(
     labels, repeats = partial(find, count=config.batch), config.copy_steps if added.repeats else 0
     return [
         *added.first,
-        WarmupLesson("repeating", repeats, repeating, soon, lambda loss: loss < _REPEATED),
+        WarmupLesson("repeating", repeats, repeating, soon, lambda loss: loss < _REPEATED, added.rounds),
         WarmupLesson("labels", config.steps, labels, soon, lambda accuracy: accuracy > _LEVEL_UP, config.levels),
         *added.last,
     ]
@@ -140,8 +141,13 @@ def noted(loss: Tensor) -> tuple[Tensor, float]:
 
 
 def replaced(samples: Sequence[Example]) -> Speak:
-    """Return what takes the sentences on a state with another command in place of theirs."""
-    return lambda command, number, *_: samples[number].reflection.replace(samples[number].action, command)
+    """Return what takes the sentences on a state with another command in place of theirs, if they name theirs."""
+
+    def speak(command: str, number: int, *_: object) -> str:
+        said, theirs = samples[number].reflection, samples[number].action
+        return said.replace(theirs, command) if theirs in said else f"{command}."
+
+    return speak
 
 
 def _repeat_loss(
@@ -160,7 +166,7 @@ def _repeat_loss(
 
 
 def _label_loss(
-    model: LanguageModel, states: Sequence[State], speak: Speak, level: int, count: int, rng: np.random.Generator
+    model: LanguageModel, states: Sequence[State], added: Added, level: int, count: int, rng: np.random.Generator
 ) -> tuple[Tensor, float]:
     """Return the loss and the accuracy of finding a command's label, on `count` prompts.
 
@@ -171,12 +177,12 @@ def _label_loss(
     for _ in range(count):
         number = int(rng.integers(len(states)))
         state, commands = states[number]
-        if len(commands) > _LISTED << level:  # among dozens of labels a model that reads none stays at chance
-            commands = tuple(commands[each] for each in sorted(rng.permutation(len(commands))[: _LISTED << level]))
+        if len(commands) > added.listed << level:  # among dozens of labels a model that reads none stays at chance
+            commands = tuple(commands[each] for each in sorted(rng.permutation(len(commands))[: added.listed << level]))
         target = int(rng.integers(len(commands)))
         said = f"{commands[target]}."
         if rng.random() < min(0.8, 0.2 * level):
-            said = speak(commands[target], number, level, rng)
+            said = added.speak(commands[target], number, level, rng)
         choices = enumerate_actions(commands, model.labels_for(len(commands)), rng)
         shown = state if level else _last_sentence(state)
         prompts.append(policy_prompt(shown, said, choices))

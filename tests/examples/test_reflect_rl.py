@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import ast
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from typing import Any
 
 import pytest
 import torch
+from tokenizers.processors import TemplateProcessing
 
 import reference_agent as rrl
 from examples import reflect_rl
 from examples.reflect_rl import Player, Players, Settings
+from natlang_envs.prompt import reflection_prompt
 from reference_agent.tiny.making import tiny_folder
 
 
@@ -51,7 +58,33 @@ def test_it_runs_from_data_to_reinforcement(lora: int, capsys: pytest.CaptureFix
 
 
 @pytest.mark.slow
-def test_it_learns_the_classic_pickup() -> None:
-    (_, drawn), (greedy, later) = reflect_rl.main(Settings())
-    assert greedy >= 0.6
-    assert later >= drawn + 0.1, "reinforcement makes the policy surer of what is right"
+@pytest.mark.timeout(3600)
+def test_the_command_learns_the_classic_pickup_in_five_minutes_of_a_core() -> None:
+    before, environment = getrusage(RUSAGE_CHILDREN), {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, reflect_rl.__file__]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    after = getrusage(RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 300
+    (_, drawn), (greedy, later) = re.findall(r"won (\d+)% greedily, (\d+)% with drawn commands", done.stdout)
+    assert int(greedy) >= 60
+    assert int(later) >= int(drawn) + 10, "reinforcement makes the policy surer of what is right"
+
+
+def test_a_pretrained_models_words_bring_their_space(tmp_path: Path) -> None:
+    library = rrl.load_model()
+    library.tokenizer.add_special_tokens({"eos_token": "<|over|>", "bos_token": "<|begin|>"})
+    library.tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single="<|begin|> $A", special_tokens=[("<|begin|>", library.tokenizer.convert_tokens_to_ids("<|begin|>"))]
+    )
+    library.model.resize_token_embeddings(len(library.tokenizer))
+    library.save(tmp_path)
+    ours, theirs = Player(str(tmp_path)), rrl.load_model(str(tmp_path))
+    states, told = ["The taxi is at row 1.", "It is here, and the way is long."], ["So I move south.", "So I wait."]
+    asked = [reflection_prompt(each) for each in states]
+    assert ours.asked(asked[0]) == [*theirs.encode_prompt(theirs.ask_reflection(states[0]))]
+    loss = theirs.completion_loss([theirs.ask_reflection(each) for each in states], [f" {each}" for each in told])
+    torch.testing.assert_close(ours.completion_loss(asked, told), loss)
+    torch.testing.assert_close(
+        ours.label_logits(asked, [["A", "B"]] * 2),
+        theirs.choice_logits([each.rstrip(" ") for each in asked], [["A", "B"]] * 2),
+    )

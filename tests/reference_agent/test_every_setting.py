@@ -132,6 +132,23 @@ CASES: dict[type, list[tuple[str, Case]]] = {
             for name in ("rloo", "grpo", "gigpo")
         ),
         case("baseline", "none", "beside a critic", critic=True, **PPO),
+        case("discount", 0.5, reward_scale=10.0, baseline="none"),
+        case("discount", 1.5, "give a number from 0 to 1"),
+        *(case("discount", 0.5, algorithm=name, group=2) for name in ("rloo", "gigpo")),
+        case("discount", 0.5, critic=True, **PPO),
+        case("normalise", "episode"),
+        *(case("normalise", "episode", algorithm=name, group=2) for name in ("rloo", "grpo")),
+        case("normalise", "episode", **PPO),
+        case("exact_kl", True, reference_kl=5.0, target_kl=0.0, **PPO),
+        case("exact_kl", True, "without rl.reference_kl", **PPO),
+        case("exact_kl", True, "on a policy that writes", reference_kl=5.0, head="text", **PPO),
+        case("validate_every", 1, env=PICKUP),
+        case("validate_every", 1, "of an environment's id: register yours"),
+        case("validate_every", 1, "learns from 'validation' itself", env=PICKUP, split="validation"),
+        case("validate_episodes", 7, validate_every=1, env=PICKUP),
+        case("validate_episodes", 7, "while rl.validate_every is 0"),
+        case("patience", 1, validate_every=1, validate_episodes=1, env=PICKUP),
+        case("patience", 1, "while rl.validate_every is 0"),
         case("checkpoint_every", 1),
         case("reflector_endpoint", "http://localhost:1/v1", "here: reflect-rl train asks the server"),
     ],
@@ -240,9 +257,9 @@ def result(kind: type, values: dict[str, Any], model: LanguageModel, examples: l
     if issubclass(kind, SFTConfig):
         return tuned(model, examples, kind(**{"steps": 3, "batch": 4, **values}), head, reflect)
     if kind is RLConfig:
-        return reinforced(
-            model, Stage(walk_on, 2), RLConfig(**{"batch": 6, "learning_rate": 1e-2, **values}), head, folder
-        )
+        env, split = values.pop("env", walk_on), values.pop("split", None)
+        stage = Stage(env, 3 if env == PICKUP else 2, env_kwargs={"split": split} if split else {})
+        return reinforced(model, stage, RLConfig(**{"batch": 6, "learning_rate": 1e-2, **values}), head, folder)
     if kind is Stage:
         stage = Stage(**{"env": walk_on, "iterations": 2, "advance_after": 5, **values})
         return reinforced(model, stage, RLConfig(batch=6), head, folder)[::3]

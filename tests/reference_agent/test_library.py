@@ -77,7 +77,7 @@ def test_each_step_works_alone_and_again_where_it_was_done(tmp_path: Path) -> No
         assert {each.negative for each in examples} == {False, True}
         base = load_model()
 
-        def told(step: int, _: float) -> None:
+        def told(step: int, *_: float) -> None:
             steps.append(step)
 
         sft = {"steps": 2, "batch": 4}

@@ -204,7 +204,7 @@ def test_the_tiny_model_says_once_where_it_was_not_made_to_read(
             play_games(here, base.copy(), episodes=2)
     (said,) = caplog.messages
     assert re.match(
-        r"this model has learned to read DangerousTaxi alone, not commands like '\w+ .*': load_model\(", said
+        r"this model has learned to read DangerousTaxi alone, not commands like '\w+ .*': tiny_for\(env\) makes", said
     )
 
 

@@ -122,7 +122,7 @@ def test_demonstrations_and_rewards_move_it(model: LanguageModel, examples: list
 
     before = likelihood(each.action)
     losses: list[float] = []
-    fine_tune_policy(policy, lesson, PolicySFTConfig(steps=40, batch=2), 0, lambda _, loss: losses.append(loss))
+    fine_tune_policy(policy, lesson, PolicySFTConfig(steps=40, batch=2), 0, lambda _, loss, __: losses.append(loss))
     assert losses[-1] < losses[0]
     assert likelihood(each.action) > before + 0.1
 

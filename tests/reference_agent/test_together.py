@@ -78,15 +78,26 @@ def test_a_folder_is_whole_or_not_there(players: Players, kept: Path, tmp_path: 
         Players.load(tmp_path / "half")
 
 
-def test_the_page_beside_them_plays_them_with_plain_transformers(players: Players, kept: Path) -> None:
-    (code,) = re.findall(r"```python\n(.+?)```", (kept / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+@pytest.mark.parametrize("head", ["labels", "saycan"])
+@pytest.mark.parametrize("rank", [0, 2])
+def test_the_page_beside_them_plays_them_with_plain_transformers(head: Any, rank: int, tmp_path: Path) -> None:
+    pair = Players.of("tiny", rrl.ModelConfig(lora_rank=rank), head=head, reflection_tokens=12)
+    pair.fine_tune(pair.collect(PICKUP, "oracle", FEW), rrl.SFTConfig(2), rrl.PolicySFTConfig(2))
+    pair.to_transformers(tmp_path / "plain")
+    (code,) = re.findall(r"```python\n(.+?)```", (tmp_path / "plain" / "README.md").read_text("utf-8"), re.DOTALL)
     names: dict[str, Any] = {}
     exec(code, names)
+    policy, reflector = (names["Asked"](tmp_path / "plain" / name) for name in ("policy", "reflector"))
+    again = Players.load(tmp_path / "plain")
     for task in range(3):
         view = start(task)
-        said, command = names["choose"](kept, state_prompt(view.task, (), view.observation), view.admissible_commands)
-        decision = players.act(view)
-        assert (decision.action, decision.reflection) == (command, said)
+        state = state_prompt(view.task, (), view.observation)
+        said = reflector.reflect(state, 12)
+        chosen = {"labels": policy.choose, "saycan": policy.choose_text}[head](state, said, view.admissible_commands)
+        for decision in (pair.act(view), again.act(view)):
+            assert (decision.action, decision.reflection) == (chosen, said)
+    with pytest.raises(UsageError, match="is there already"):
+        pair.to_transformers(tmp_path / "plain")
 
 
 @pytest.mark.parametrize("head", ["labels", "saycan"])

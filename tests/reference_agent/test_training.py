@@ -236,11 +236,11 @@ def test_dropout_depends_on_the_step_and_so_resumes_exactly(
 ) -> None:
     monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
 
-    def crash(step: int, _: float) -> None:
+    def crash(step: int, *_: float) -> None:
         if step == 2:
             raise CrashedError
 
-    def tuned(report: Callable[[int, float], None], folder: Path | None) -> dict[str, torch.Tensor]:
+    def tuned(report: Callable[[int, float, float], None], folder: Path | None) -> dict[str, torch.Tensor]:
         player = copy.deepcopy(model)
         for module in player.model.modules():
             if hasattr(module, "attention_dropout"):

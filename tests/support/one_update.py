@@ -48,8 +48,8 @@ def tune(folder: Path, after: Path) -> tuple[list[float], int]:
     ]
     losses: list[float] = []
     settings = {"steps": 2, "batch": 7, "learning_rate": 1e-2, "microbatch": 3}
-    fine_tune_reflector(model, examples, SFTConfig(**settings), report=lambda _, loss: losses.append(loss))
-    told = {"report": lambda _, loss: losses.append(loss), "one_model": True}
+    fine_tune_reflector(model, examples, SFTConfig(**settings), report=lambda _, loss, __: losses.append(loss))
+    told = {"report": lambda _, loss, __: losses.append(loss), "one_model": True}
     fine_tune_policy(model, examples, PolicySFTConfig(**settings), **told)
     torch.save(model.model.state_dict(), after)
     return losses, sum(read)

@@ -1,0 +1,89 @@
+"""A tiny model for any environment: made of its prompts, so that it can read the words that tell its states apart."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+
+from natlang_envs.errors import UsageError
+from natlang_envs.prompt import History, enumerate_actions, policy_prompt
+from reference_agent.collection import Example, collect
+from reference_agent.curriculum import Environment, Stage, for_learning
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.run.config import CollectConfig, ModelConfig, WarmupConfig
+from reference_agent.run.telling import Say, Told, say
+from reference_agent.sft import learned
+from reference_agent.teachers.base import Teacher
+from reference_agent.tiny.warmup import Added, replaced, warm_up
+
+_GAMES = 30  # of the teacher, whose prompts are read
+_WORDS, _NAMES = 300, 700  # that are single tokens: of states and reflections, and of commands
+_COPIES = 150  # steps of repeating, at most
+_LISTED, _LEVELS = 2, 5  # commands at first, of which a new model finds the named one soonest; then twice as many
+_BATCH = 32
+_POSITIONS = 2048  # which cost nothing: they are angles
+_PART, _WORD = re.compile(r"\w+"), re.compile(r"\w*[^\W\d_]\w*")
+
+
+def tiny_for(
+    env: Environment | Stage,
+    teacher: Teacher | str = "oracle",
+    *,
+    history: History = 1,
+    seed: int = 1,
+    steps: int = 600,
+    say: Say = say,
+) -> LanguageModel:
+    """Return a tiny model that reads an environment: it copies commands, and finds the label of the one that is named.
+
+    That takes one to three minutes of a core where prompts are short. The teacher plays, for the words and the shape of
+    prompts: what it chooses is not learned.
+
+    Args:
+        env: An environment's id, a function that makes a `NatLangEnv`, or a stage with arguments. An id's tasks are of
+            the split `"train"`.
+        teacher: A function from a `Moment` to a reflection and an action, or the name of a registered teacher.
+        history: Number of the path's steps that p(s) shows.
+        seed: Seed of the weights and lessons.
+        steps: The most updates of the lesson on labels, which ends sooner where they are read well.
+        say: Called with a line of progress now and then, and at the end with what was learned beside chance.
+
+    Raises:
+        UsageError: The environment lists no commands, or as in `collect`.
+    """
+    told, samples = Told(say), _played(env, teacher, history)
+    prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in samples]
+    commands = max(len(each.commands) for each in samples)
+    if not commands:
+        raise UsageError("the environment lists no commands, which the tiny model chooses from: load_model('smollm2')")
+    config = ModelConfig(mimetic=True, positions=_POSITIONS)
+    model = LanguageModel.tiny(config, prompts, _telling_words(samples), seed, max(26, commands))
+    levels = max(_LEVELS, (commands - 1).bit_length())
+    told.check(lambda: learned(model, samples), now=True)
+    lessons = WarmupConfig(copy_steps=_COPIES, steps=steps, levels=levels, seed=seed, batch=_BATCH)
+    warm_up(model, samples, lessons, told.step, lambda *_: Added(replaced(samples), rounds=2, listed=_LISTED))
+    told.check(lambda: learned(model, samples), now=True)
+    return model
+
+
+def _played(env: Environment | Stage, teacher: Teacher | str, history: History) -> list[Example]:
+    """Return examples of the teacher, on as many tasks as there are up to a number."""
+    stage = for_learning(env if isinstance(env, Stage) else Stage(env), False)
+    made = stage.make()
+    games = len(set(islice(made.tasks.ids(), _GAMES)))
+    made.close()
+    settings = CollectConfig(trajectories=games, policy_trajectories=games, policy_negatives=True, failures=True)
+    return collect(stage, teacher, settings, history=history)
+
+
+def _telling_words(samples: Sequence[Example]) -> list[str]:
+    """Return the words of commands, and those that some prompts show and others do not: what a choice may hang on.
+
+    A number is a word of a command, or else its digits.
+    """
+    named = Counter(word for each in samples for word in {*_PART.findall(" ".join(each.commands))})
+    shown = Counter(word for each in samples for word in {*_WORD.findall(f"{each.state} {each.reflection}")})
+    apart = [word for word, count in shown.most_common() if count < len(samples)]
+    return sorted({*apart[:_WORDS], *(word for word, _ in named.most_common(_NAMES))})

@@ -1,0 +1,169 @@
+"""Discount, what counts alike, the exact distance to the policy before RL, and validation on the way."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from natlang_envs.errors import UsageError
+from reference_agent.algorithms import methods
+from reference_agent.algorithms.methods import compared, leave_one_out
+from reference_agent.algorithms.policy_gradient import (
+    Transition,
+    advantages,
+    choices,
+    distance,
+    rewards_to_go,
+    shared,
+    with_reference,
+)
+from reference_agent.collection import Example
+from reference_agent.curriculum import Stage, improves_no_more
+from reference_agent.models.language_model import LanguageModel
+from reference_agent.players import Reflector, decide
+from reference_agent.rlft import reinforce
+from reference_agent.rollout import Episode
+from reference_agent.run.config import RLConfig, SFTConfig
+from reference_agent.sft import fine_tune_reflector
+from tests.reference_agent.test_algorithms import (
+    COMMANDS,
+    STATE,
+    approximately,
+    episode,
+    learner_of,
+    placed,
+    sampled,
+)
+from tests.support.corridor import Corridor
+
+
+def test_the_exact_distance_is_the_sum_over_the_list_and_pulls_as_it(model: LanguageModel) -> None:
+    learner = learner_of(model, algorithm="ppo", reference_kl=1.0, exact_kl=True)
+    before = [each.detach().clone() for each in learner.policy.parameters()]
+    rows = advantages(sampled(learner, 6), learner.config)
+    three = decide(
+        learner.policy, None, [STATE], [(*COMMANDS, "wait")], learner.rng
+    )  # a longer list beside shorter ones
+    rows.append(Transition(0, three[0], 1.0))
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for each in learner.policy.parameters():
+            each += 0.02 * torch.randn_like(each)
+    rows = with_reference(learner._replace(reference=before), rows)
+
+    def by_hand(policy: LanguageModel) -> torch.Tensor:
+        asked = [row.decision for row in rows]
+        lists = [policy.choice_logits([each.prompt], [each.labels])[0].log_softmax(0) for each in asked]
+        terms = [(now.exp() * (now - torch.tensor(row.listed))).sum() for now, row in zip(lists, rows, strict=True)]
+        return torch.stack(terms).mean()
+
+    def gradient(loss: torch.Tensor) -> torch.Tensor:
+        learner.policy.model.zero_grad()
+        loss.backward()
+        return torch.cat([each.grad.flatten() for each in learner.policy.parameters() if each.grad is not None])
+
+    ours = distance(learner, choices(learner, rows), rows)
+    assert ours.item() == pytest.approx(by_hand(learner.policy).item(), rel=1e-4)
+    assert ours.item() > 1e-3
+    torch.testing.assert_close(gradient(ours), gradient(by_hand(learner.policy)), rtol=1e-3, atol=1e-6)
+    # Drawn often enough, the estimate is it.
+    drawn = decide(learner.policy, None, [STATE] * 4000, [COMMANDS] * 4000, learner.rng)
+    many = with_reference(learner._replace(reference=before), [Transition(0, each, 0.0) for each in drawn])
+    estimated = learner._replace(config=replace(learner.config, exact_kl=False))
+    now = choices(learner, many)
+    assert distance(estimated, now, many).item() == pytest.approx(distance(learner, now, many).item(), rel=0.1)
+
+
+def test_a_discount_makes_late_rewards_count_less(model: LanguageModel) -> None:
+    assert rewards_to_go([1.0, 2.0, 4.0], 2.0, 0.5).tolist() == [1.5, 2.0, 2.0]
+    late, soon = episode(("s", 0.0), ("t", 0.0), ("u", 8.0)), episode(("s", 8.0))
+    assert compared([late, soon], 2) == [], "the same return, undiscounted"
+    assert placed(compared([late, soon], 2, 0.5)) == approximately([(2, -1.0), (1, -1.0), (0, -1.0), (0, 1.0)])
+    assert placed(leave_one_out([late, soon], 2, 1.0, 0.5)) == approximately(
+        [(2, -6.0), (1, -6.0), (0, -6.0), (0, 6.0)]
+    )
+    settings = RLConfig(baseline="none", discount=0.5)
+    assert placed(advantages([late], settings)) == approximately([(2, 8.0), (1, 4.0), (0, 2.0)])
+    learner = learner_of(model, algorithm="ppo", critic=True, reward_scale=1.0, discount=0.5)
+    learner = learner._replace(critic=methods.make_critic(learner.policy))
+    torch.nn.init.constant_(learner.critic.bias, 3.0)  # type: ignore[union-attr,arg-type]
+    rows = methods.judged(learner, [episode(("a", 1.0), ("b", 4.0))])
+    assert [row.advantage for row in rows] == pytest.approx([(1 + 1.5 - 3) + 0.5 * methods.GAE * (4 - 3), 4 - 3])
+
+
+def test_episodes_count_alike_whatever_their_length() -> None:
+    long, short = episode(*[("s", 1.0)] * 6), episode(("s", 2.0), ("t", 2.0))
+    config = RLConfig(normalise="episode", baseline="none")
+    rows = advantages([long, short], config)
+    flat = [row._replace(advantage=1.0) for row in rows]
+    weighted = shared([long, short], flat, config)
+    of_long = {id(each) for each in long.decisions}
+    shares = [sum(row.advantage for row in weighted if (id(row.decision) in of_long) is own) for own in (True, False)]
+    assert shares == pytest.approx([4.0, 4.0]), "halves of the eight decisions"
+    assert shared([long, short], flat, RLConfig()) == flat
+    # An episode that was skipped leaves its share to the others.
+    kept = [row for row in flat if id(row.decision) in of_long]
+    assert [row.advantage for row in shared([long, short], kept, config)] == pytest.approx([1.0] * 6)
+    # Of a written command every token counts.
+    wordy = Episode([long.decisions[0]._replace(written=(1, 2, 3))], [1.0])
+    rows = shared([wordy, short], [Transition(0, each, 1.0) for each in (*wordy.decisions, *short.decisions)], config)
+    assert [row.advantage for row in rows] == pytest.approx([2.5 / 3, 1.25, 1.25])
+
+
+def test_a_stage_ends_where_validations_improve_no_more() -> None:
+    def ends(*scores: float | None, patience: int = 2) -> bool:
+        rows = [{"stage": 1.0, **({} if score is None else {"validation": score})} for score in scores]
+        return improves_no_more(1, [{"stage": 0.0, "validation": 9.0}, *rows], patience)
+
+    assert not ends(0.5, None, 0.4)
+    assert ends(0.5, None, 0.4, None, 0.5), "twice in a row no better"
+    assert not ends(0.5, 0.4, 0.6)
+    assert not ends(0.5, 0.6, 0.5)
+    assert not ends(*[0.5] * 9, patience=0)
+
+
+def test_validation_changes_nothing_that_is_learned(model: LanguageModel) -> None:
+    pickup, curves, weights = "NatLang/DangerousTaxi-Pickup-v0", [], []
+    for every in (0, 2):
+        policy, reflector = model.copy(), Reflector(model.copy(), 4)
+        settings = RLConfig(batch=4, validate_every=every, validate_episodes=3 if every else 100)
+        curves.append(reinforce(policy, reflector, Stage(pickup, 4), settings))
+        weights.append(policy.fingerprint())
+    assert weights[0] == weights[1]
+    assert ["validation" in row for row in curves[1]] == [False, True, False, True]
+    scores = [row.pop("validation") for row in curves[1] if "validation" in row]
+    assert set(scores) <= {0, 1 / 3, 2 / 3, 1}
+    for plain, row in zip(*curves, strict=True):
+        del plain["reflections"], row["reflections"]  # games of validation may have asked already
+    assert curves[0] == curves[1]
+    assert all(isinstance(value, float | int) for row in curves[0] for value in row.values()), "any logger takes rows"
+
+
+@pytest.mark.parametrize("clip", [1.0, 1e-6])
+def test_fine_tuning_tells_the_norm_of_its_gradient_before_it_is_cut(
+    clip: float, model: LanguageModel, examples: list[Example]
+) -> None:
+    few, told = examples[:4], list[tuple[int, float, float]]()
+    by_hand = model.copy()
+    loss = by_hand.completion_loss(
+        [by_hand.ask_reflection(each.state) for each in few], [by_hand.space + each.reflection for each in few]
+    )
+    loss.backward()
+    norm = torch.cat([each.grad.flatten() for each in by_hand.parameters() if each.grad is not None]).norm()
+    settings = SFTConfig(steps=1, batch=4, clip=clip)
+    fine_tune_reflector(model.copy(), few, settings, report=lambda *each: told.append(each))
+    assert told == [(1, pytest.approx(loss.item(), rel=1e-4), pytest.approx(norm.item(), rel=1e-3))]
+
+
+def test_a_folder_from_before_these_settings_goes_on(model: LanguageModel, tmp_path: Path) -> None:
+    policy, stage = model.copy(), Stage(partial(Corridor, "train"), 1)
+    reinforce(policy, None, stage, RLConfig(batch=2), folder=tmp_path)
+    written = json.loads((tmp_path / "inputs.json").read_text(encoding="utf-8"))["settings"]
+    assert not {"discount", "normalise", "exact_kl", "validate_every", "validate_episodes", "patience"} & {*written}
+    with pytest.raises(UsageError, match=r"settings\.discount was not there and is now 0\.5"):
+        reinforce(policy, None, stage, RLConfig(batch=2, discount=0.5), folder=tmp_path)
