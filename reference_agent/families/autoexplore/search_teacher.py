@@ -87,7 +87,7 @@ def _first_command(env: AutoExploreSearchEnv, words: Sequence[str]) -> str:
     rule does not go back and forth between two words.
     """
     plan = env.oracle()
-    if len(plan) != 2 or not plan[0].startswith("search "):  # noqa: PLR2004 (a search and a name)
+    if len(plan) != 2 or not plan[0].startswith("search "):
         return plan[0]
     path, index, asked = plan[1].removeprefix("id "), line_index_of(env.repository), asked_words(env.question)
     good = [word for word in asked if word not in words and path in [hit.path for hit in index.search(word).best]]
