@@ -63,7 +63,7 @@ class SearchTeacher:
         elif value not in asked_words(question) and shown:
             yield say("near", shown[-1])
         elif words:
-            yield say("next", *words)
+            yield say("next")
         yield say("word")
 
 
