@@ -8,9 +8,12 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import natlang_envs
 from natlang_envs.errors import UsageError
+from natlang_envs.repository.words import stem
 from reference_agent.collection import Example, read_examples, write_examples
 from reference_agent.families import phrases
 from reference_agent.run.config import TeacherConfig
@@ -19,6 +22,7 @@ from reference_agent.teachers.choose import make_teacher
 from tests.reference_agent.conftest import collect, quick_config
 
 ALL_STARTS = list(natlang_envs.unwrap(gymnasium.make("NatLang/DangerousTaxi-v0")).tasks.ids())
+QUESTIONS = list(natlang_envs.unwrap(gymnasium.make("NatLang/AutoExplore-Search-v0")).tasks.ids())
 
 
 @pytest.mark.parametrize("env_id", ["NatLang/DangerousTaxi-Pickup-v0", "NatLang/DangerousTaxi-Dropoff-v0"])
@@ -71,6 +75,54 @@ def test_a_teacher_that_looks_at_walls_says_what_is_there_and_drives_by_it(city:
         arrived += info["success"]
     assert arrived >= 0.97 * games
     assert seen == {"a", "no", "open", "closed", "none"}
+
+
+@given(task_id=st.sampled_from(QUESTIONS), seed=st.integers(0, 99), steps=st.integers(0, 4))
+def test_a_teacher_that_searches_wins_by_fewest_commands_and_speaks_of_the_list_alone(
+    task_id: str, seed: int, steps: int
+) -> None:
+    env = natlang_envs.unwrap(gymnasium.make("NatLang/AutoExplore-Search-v0"))
+    rng = np.random.default_rng(seed)
+    teacher = make_teacher(env, rng, TeacherConfig())
+    observation, info = env.reset(options={"task_id": task_id})
+    for _ in range(steps):  # from anywhere
+        going = [each for each in info["admissible_commands"] if not each.startswith("id ") and each != "exit"]
+        observation, _, _, _, info = env.step(going[int(rng.integers(len(going)))])
+    plan = env.oracle()
+    for left in range(len(plan), 0, -1):
+        reflection, action = teacher(Moment(env, "", (), (), observation, info))
+        assert len(env.oracle()) == left
+        assert reflection is not None
+        assert agrees(reflection, action, info["admissible_commands"]), reflection
+        listed = observation.partition("# Hits\n")[2].lower()
+        if found := re.search(r"(?:By|goes with) (.+?)(?:, one|: id) ", reflection):  # of the words named, one place
+            place = action.removeprefix("id ").lower()
+            lines = [line for line in listed.split("\n") if line.startswith(f"{place} (")]
+            assert all(any(stem(word) in line for line in lines) for word in re.split(", | and ", found[1])), reflection
+        observation, _, _, _, info = env.step(action)
+    assert info["success"] == (plan != ["exit"])
+
+
+def test_a_teacher_that_searches_goes_on_in_the_question_so_that_its_rule_meets_every_word() -> None:
+    """A player who forgets its path, and took the best word anew after each list, would go between two for ever."""
+    env = natlang_envs.unwrap(gymnasium.make("NatLang/AutoExplore-Search-v0"))
+    teacher = make_teacher(env, np.random.default_rng(0), TeacherConfig())
+    on = 0
+    for task_id in QUESTIONS:
+        _, info = env.reset(options={"task_id": task_id})
+        searches = [each for each in info["admissible_commands"] if each.startswith("search ")]
+        for at, search in enumerate(searches):
+            env.reset(options={"task_id": task_id})
+            observation, _, _, _, info = env.step(search)
+            found = teacher(Moment(env, "", (), (), observation, info))[1]
+            if found in searches:
+                between = [*searches[at + 1 :], *searches[:at]]
+                for other in between[: between.index(found)]:
+                    env.reset(options={"task_id": task_id})
+                    assert env.step(other)[4]["success"] is False
+                    assert not env.oracle()[0].startswith("id "), "a word between them would have done"
+                    on += 1
+    assert on > 20
 
 
 def test_a_negative_example_shows_the_wrong_step_in_its_path_and_says_so() -> None:

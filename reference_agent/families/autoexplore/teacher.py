@@ -11,10 +11,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from natlang_envs.autoexplore.env import AutoExploreEnv
+from natlang_envs.autoexplore.searching.env import AutoExploreSearchEnv
 from natlang_envs.env import NatLangEnv
 from natlang_envs.prompt import PathStep
 from natlang_envs.repository.texts import NEXT, PREVIOUS, UP
 from natlang_envs.repository.words import question_words, stem, words_of
+from reference_agent.families.autoexplore.search_teacher import SearchTeacher
 from reference_agent.teachers.base import FORBIDDEN, Lesson, Moment, Sayings, agrees, listing
 
 FAMILY = "autoexplore"
@@ -85,9 +87,9 @@ class AutoExploreTeacher:
             yield say(kind)
 
 
-def make(env: NatLangEnv, rng: np.random.Generator) -> AutoExploreTeacher:
-    """Return the teacher of AutoExplore, which has no options."""
-    return AutoExploreTeacher(rng)
+def make(env: NatLangEnv, rng: np.random.Generator) -> AutoExploreTeacher | SearchTeacher:
+    """Return the teacher of AutoExplore, with or without a search command; it has no options."""
+    return SearchTeacher(rng, FAMILY) if isinstance(env, AutoExploreSearchEnv) else AutoExploreTeacher(rng)
 
 
 def sought_words(question: str) -> list[str]:
