@@ -84,19 +84,54 @@ def _drawn(env: NatLangEnv, count: int) -> list[str]:
     return list(islice(dict.fromkeys((*found, *first)), count))
 
 
+def demonstrations(
+    id: str, tokenizer: Any, count: int = 512, *, split: str | None = "train", allow_test: bool = False, **kwargs: Any
+) -> list[dict[str, list[int]]]:
+    """Return rows for TRL's `SFTTrainer`: the environment's own plans, as `rollout` plays them.
+
+    Only the commands are labels. GRPO learns from episodes that differ, so a model that does not know the form or never
+    wins is shown some of these first.
+
+    Args:
+        id: The environment.
+        tokenizer: The model's.
+        count: At most so many tasks, as `tasks` draws them.
+        split: The split of the tasks; None for an environment that takes no split.
+        allow_test: Needed besides for a split that may hold test tasks, and for None.
+        **kwargs: What else the environment is made with.
+
+    Raises:
+        UsageError: The environment cannot be made, or the split is not one to learn from.
+    """
+    env = _maker(id, split, allow_test, kwargs)()
+    rows: list[dict[str, list[int]]] = []
+    for task_id in _drawn(env, count):
+        episode = _begin(env, task_id, tokenizer)
+        for command in env.reference():
+            tokens = _tokens(tokenizer, f"{command}\n")
+            episode.written += [(token, 0.0) for token in tokens]
+            _step(episode, tokens, tokenizer, float("inf"))
+        labels = [-100 if chance is None else token for token, chance in episode.written]
+        rows.append({"input_ids": episode.context, "labels": [-100] * len(episode.prompt) + labels})
+    return rows
+
+
 def reward(
     completions: list[Any],
     episode_reward: list[float],
     episode_cut: Sequence[bool] = (),
+    episode_won: Sequence[bool] = (),
     log_metric: Callable[[str, float], None] | None = None,
     **_: Any,
 ) -> list[float]:
     """Return what each episode earned, divided by the environment's largest reward; for `reward_funcs`.
 
-    Where TRL hands in `log_metric`, the share of episodes that `max_tokens` cut is logged as `episodes/cut`.
+    Where TRL hands in `log_metric`, the shares of episodes that were won and that `max_tokens` cut are logged as
+    `episodes/won` and `episodes/cut`.
     """
-    if log_metric is not None and episode_cut:
-        log_metric("episodes/cut", sum(episode_cut) / len(episode_cut))
+    for name, marks in (("cut", episode_cut), ("won", episode_won)):
+        if log_metric is not None and marks:
+            log_metric(f"episodes/{name}", sum(marks) / len(marks))
     return episode_reward
 
 
@@ -110,6 +145,7 @@ class _Episode:
     earned: float = 0.0
     steps: int = 0
     ended: bool = False
+    won: bool = False
     cut: bool = False
 
     @property
@@ -162,6 +198,8 @@ def rollout(
     def play(prompts: list[Any], trainer: Any) -> dict[str, Any]:
         nonlocal told_of_cuts
         tokenizer = getattr(trainer, "processing_class", None)
+        if getattr(trainer, "use_vllm", False):
+            raise UsageError("rollout generates with the model itself: set use_vllm=False, or use environment(ID)")
         if tokenizer is None or tokenizer.eos_token_id is None:
             raise UsageError("the trainer's processing_class must be a tokenizer with an end-of-sequence token")
         limit = _limit(max_tokens, trainer)
@@ -194,6 +232,7 @@ def rollout(
             "env_mask": [[int(chance is not None) for _, chance in each.written] for each in episodes],
             "episode_reward": [each.earned / each.env.reward_scale for each in episodes],
             "episode_cut": [each.cut for each in episodes],
+            "episode_won": [each.won for each in episodes],
         }
 
     return play
@@ -238,7 +277,7 @@ def _step(episode: _Episode, tokens: list[int], tokenizer: Any, longest: float) 
     observation, earned, terminated, truncated, info = episode.env.step(written.partition("\n")[0].strip())
     episode.earned += float(earned)
     episode.steps += 1
-    episode.ended = terminated or truncated
+    episode.ended, episode.won = terminated or truncated, info["success"]
     if episode.ended:
         if tokens[-1] != tokenizer.eos_token_id:
             episode.written.append((tokenizer.eos_token_id, None))
