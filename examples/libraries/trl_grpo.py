@@ -32,7 +32,7 @@ def won(trainer: GRPOTrainer, games: int = 4) -> float:
     return sum(marks) / len(marks)
 
 
-def main(tokenizer: str, warm_up: int = 80, steps: int = 60, seed: int = 0) -> tuple[float, list[float], float]:
+def main(tokenizer: str, warm_up: int = 120, steps: int = 30, seed: int = 0) -> tuple[float, list[float], float]:
     """Return the success on held-out tasks before GRPO, that on training tasks in each step, and that at the end."""
     set_seed(seed)
     words = AutoTokenizer.from_pretrained(tokenizer, padding_side="left")
@@ -52,11 +52,11 @@ def main(tokenizer: str, warm_up: int = 80, steps: int = 60, seed: int = 0) -> t
         SFTTrainer(model, shown, train_dataset=rows, processing_class=words).train()
         played = GRPOConfig(
             folder, max_steps=steps, per_device_train_batch_size=64, num_generations=8, learning_rate=1e-3,
-            beta=0.0, logging_steps=1, mask_truncated_completions=True, seed=seed, **COMMON,
+            beta=0.0, scale_rewards="batch", logging_steps=1, mask_truncated_completions=True, seed=seed, **COMMON,
         )  # fmt: skip
         trainer = GRPOTrainer(
             model, reward, played, Dataset.from_list(tasks(PICKUP)), processing_class=words,
-            rollout_func=rollout(PICKUP),
+            rollout_func=rollout(PICKUP, turns=10),
         )  # fmt: skip
         before = won(trainer)
         trainer.train()

@@ -1,4 +1,4 @@
-"""An environment of the suite as a taskset of verifiers, wiring only: vf-eval @ verifiers_taskset.toml"""
+"""An environment of the suite as a taskset of verifiers: vf-eval @ verifiers_taskset.toml"""
 
 from __future__ import annotations
 

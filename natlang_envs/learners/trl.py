@@ -4,10 +4,10 @@
 
 An episode is one completion: what the model wrote, and between its lines what the environment answered, which TRL's
 `env_mask` keeps out of the loss. `environment(ID)` is the same game for models that call tools; its rows are
-`tasks(ID, chat=True)`. All three take the split `"train"` unless told otherwise.
+`tasks(ID, chat=True)`. All take the split `"train"` unless told otherwise.
 """
 
-# Torch and TRL are in extras; a trainer hands its own objects in, whose types depend on the version.
+# Torch and TRL are in extras, and a trainer's own objects are of types that depend on the version.
 # pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from typing import Any
 
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
+from natlang_envs.learners.tried import tell_if_untried
 from natlang_envs.making import make_env
 from natlang_envs.prompt import CHAT_ROLE, chat_messages, state_prompt
 from natlang_envs.tasks import check_learning_split
 
+tell_if_untried("trl")
 Rollout = Callable[[list[Any], Any], dict[str, Any]]
 
 CHAT_TEMPLATE = (
@@ -84,29 +86,20 @@ def _drawn(env: NatLangEnv, count: int) -> list[str]:
     return list(islice(dict.fromkeys((*found, *first)), count))
 
 
-def demonstrations(
-    id: str, tokenizer: Any, count: int = 512, *, split: str | None = "train", allow_test: bool = False, **kwargs: Any
-) -> list[dict[str, list[int]]]:
+def demonstrations(id: str, tokenizer: Any, count: int = 512, **settings: Any) -> list[dict[str, list[int]]]:
     """Return rows for TRL's `SFTTrainer`: the environment's own plans, as `rollout` plays them.
 
-    Only the commands are labels. GRPO learns from episodes that differ, so a model that does not know the form or never
-    wins is shown some of these first.
+    GRPO learns from episodes that differ, so a model that never wins is shown some of these first.
 
     Args:
         id: The environment.
         tokenizer: The model's.
-        count: At most so many tasks, as `tasks` draws them.
-        split: The split of the tasks; None for an environment that takes no split.
-        allow_test: Needed besides for a split that may hold test tasks, and for None.
-        **kwargs: What else the environment is made with.
-
-    Raises:
-        UsageError: The environment cannot be made, or the split is not one to learn from.
+        count: At most so many tasks.
+        **settings: What else `tasks` takes, and may raise `UsageError` for.
     """
-    env = _maker(id, split, allow_test, kwargs)()
-    rows: list[dict[str, list[int]]] = []
-    for task_id in _drawn(env, count):
-        episode = _begin(env, task_id, tokenizer)
+    split, allow_test = settings.pop("split", "train"), settings.pop("allow_test", False)
+    env, rows = _maker(id, split, allow_test, settings)(), list[dict[str, list[int]]]()
+    for episode in (_begin(env, task_id, tokenizer) for task_id in _drawn(env, count)):
         for command in env.reference():
             tokens = _tokens(tokenizer, f"{command}\n")
             episode.written += [(token, 0.0) for token in tokens]
@@ -199,7 +192,7 @@ def rollout(
         nonlocal told_of_cuts
         tokenizer = getattr(trainer, "processing_class", None)
         if getattr(trainer, "use_vllm", False):
-            raise UsageError("rollout generates with the model itself: set use_vllm=False, or use environment(ID)")
+            raise UsageError("rollout generates with the model itself: leave use_vllm out, or use environment(ID)")
         if tokenizer is None or tokenizer.eos_token_id is None:
             raise UsageError("the trainer's processing_class must be a tokenizer with an end-of-sequence token")
         limit = _limit(max_tokens, trainer)
