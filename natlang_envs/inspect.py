@@ -184,8 +184,9 @@ def write_runs(log: EvalLog | str | Path, out: Path | None = None) -> list[Path]
     Raises:
         UsageError: It is no such log, some episodes have not ended, or `out` holds a run or cannot be made.
     """
-    read = log if isinstance(log, EvalLog) and log.samples is not None else None
-    read = read or read_eval_log(log.location if isinstance(log, EvalLog) else str(log))
+    read = read_eval_log(str(log)) if isinstance(log, str | Path) else log
+    if read.samples is None:  # the log of a whole set is handed over without them
+        read = read_eval_log(read.location)
     facts, arguments = (read.eval.metadata or {}).get(_OURS), read.eval.task_args
     if facts is None:
         raise UsageError(f"{read.location} is no log of natlang_envs/protocol: choose another")

@@ -19,6 +19,7 @@ from inspect_ai import eval as inspect_eval
 from inspect_ai import eval_retry
 from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
 
+import natlang_envs.inspect
 from natlang_envs.errors import UsageError
 from natlang_envs.evaluation import AgentInput, Decision, Run, evaluate, load_agent, load_protocol, read_run
 from natlang_envs.evaluation.runner import score_run
@@ -28,6 +29,8 @@ from natlang_envs.trajectory import Trajectory
 from tests.loopback import QuietHandler, serving
 
 PICKUP = "dangerous-taxi-pickup/v1"
+PROTOCOLS = {PICKUP: 50, "alfworld-generated/v1": 5, "autoexplore-depth1/v1": 15}
+EQUAL: list[str] = []
 MODEL = "openai-api/loopback/player"
 TOKENS = 7  # of every answer
 
@@ -100,12 +103,11 @@ def run_of(log: EvalLog, ending: str = "") -> tuple[Run, list[Trajectory]]:
     return read_run(Path(f"{log.location.removesuffix('.eval').removeprefix('file://')}{ending}"))
 
 
-@pytest.mark.parametrize(
-    ("name", "episodes"), [(PICKUP, 50), ("alfworld-generated/v1", 5), ("autoexplore-depth1/v1", 15)]
-)
+@pytest.mark.parametrize("name", PROTOCOLS)
 def test_a_model_earns_under_inspect_what_it_earns_in_an_evaluation(
-    name: str, episodes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worked: Any
 ) -> None:
+    episodes = PROTOCOLS[name]
     player = Player(name, episodes)
     run, played = evaluate(player, name, episodes=episodes)
     with answering(player.say, monkeypatch) as url:
@@ -121,6 +123,10 @@ def test_a_model_earns_under_inspect_what_it_earns_in_an_evaluation(
     assert (written.protocol_digest, written.tokens, written.runs) == (run.protocol_digest, run.tokens, 1)
     assert written.agent == MODEL
     assert 0 < written.seconds < 600
+    EQUAL.append(name)
+    if len(EQUAL) == len(PROTOCOLS):
+        told = f"{sum(PROTOCOLS.values())} episodes of {len(EQUAL)} protocols, 0 differences from `natlang evaluate`"
+        worked("inspect-ai", natlang_envs.inspect, f"equal to ours: {told}", lines=0)
 
 
 def test_an_endpoint_that_fails_in_the_middle_of_an_episode_loses_nothing_that_was_played(
@@ -191,6 +197,10 @@ def test_inspects_tools_read_the_log_and_ours_read_the_run(tmp_path: Path) -> No
     call("inspect", "view", "bundle", "--log-dir", "logs", "--output-dir", "site")
     assert (tmp_path / "site/index.html").exists()
     assert "holds" in call("natlang", "replay", str(next(tmp_path.glob("logs/*/run.json")).parent))
+    (again,) = write_runs(log.location, tmp_path / "again")
+    assert read_run(again)[1] == run_of(log)[1]
+    with pytest.raises(UsageError, match="already holds a run"):
+        write_runs(log, tmp_path / "again")
 
 
 def test_an_episode_that_a_limit_cuts_is_no_success_and_of_no_recording(
