@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import numpy as np
+from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import Sample
@@ -106,6 +107,7 @@ def play(name: str, agent: str | None = None, history: History = "full", episode
     chosen = _protocol(name, episodes)
     places = {each.task_id: (position, each) for position, each in enumerate(chosen.episodes)}
     player = None if agent is None else _agent(agent)[0]
+    alone = CapacityLimiter(1)  # an agent may not bear being asked from several threads
 
     async def solve(state: TaskState, _: Generate) -> TaskState:
         position, episode = places[str(state.sample_id)]
@@ -118,7 +120,7 @@ def play(name: str, agent: str | None = None, history: History = "full", episode
                         state, chat_messages(game.given.prompt(history), game.given.admissible_commands)
                     )
                 else:
-                    decision = (await run_sync(decide, player, [game.given]))[0]
+                    decision = (await run_sync(decide, player, [game.given], limiter=alone))[0]
                 await run_sync(game.step, decision)
                 state.store.set("return", game.earned)
             played = await run_sync(game.played)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -170,6 +172,19 @@ def test_each_epoch_is_a_run_and_the_first_is_that_of_an_evaluation(tmp_path: Pa
         assert (written.provenance["origin"], written.provenance["agent"]) == ("built-in", "random")
     rates = [sum(each.success for each in one[1]) / 100 for one in (first, second)]
     assert metric(log, "success") == pytest.approx(sum(rates) / 2)
+
+
+def test_an_agent_is_never_asked_twice_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = threading.Lock()
+
+    def slow(given: AgentInput) -> str:
+        assert asked.acquire(blocking=False)
+        time.sleep(0.01)
+        asked.release()
+        return given.admissible_commands[-1]
+
+    monkeypatch.setattr("natlang_envs.inspect._agent", lambda _: (slow, "function"))
+    assert inspect(tmp_path, protocol(PICKUP, agent="any", episodes=8), model="none/none").status == "success"
 
 
 def test_all_runs_of_a_protocol_are_epochs_of_one_recording(tmp_path: Path) -> None:
