@@ -32,7 +32,7 @@ test-full: lint bubblewrap data textworld
 
 # The examples with other libraries, and our extras, in environments with versions that go together; writes docs/libraries.md.
 libraries:
-	for each in libraries rllib gem verifiers; do \
+	for each in libraries rllib gem verifiers harbor; do \
 		$(PYTHON) -m venv .venv-$$each && \
 		.venv-$$each/bin/$(PIP_INSTALL) -r examples/libraries/requirements-$$each.txt && \
 		LIBRARIES_TABLE=docs/libraries.md .venv-$$each/bin/python -m pytest -q -p no:cacheprovider tests/libraries || exit 1; \
