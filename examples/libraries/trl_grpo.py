@@ -19,6 +19,8 @@ from trl import GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
 
 from datasets import Dataset
 from natlang_envs.learners.trl import demonstrations, reward, rollout, tasks
+from natlang_envs.making import make_env
+from natlang_envs.trajectory import plan_length
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 WORDS = next((Path(__file__).parents[2] / "reference_agent/data/models").glob("tiny-*"))  # a tokenizer of 644 tokens
@@ -33,7 +35,7 @@ def won(trainer: GRPOTrainer, games: int = 4) -> float:
 
 
 def main(warm_up: int = 120, steps: int = 30, seed: int = 0) -> tuple[float, list[float], float]:
-    """Return the success on held-out tasks before GRPO, that on training tasks in each step, and that at the end."""
+    """Return the success on held-out tasks before GRPO, that on near training tasks in each step, and that at the end."""
     set_seed(seed)
     words = AutoTokenizer.from_pretrained(WORDS, padding_side="left")
     config = LlamaConfig(
@@ -49,13 +51,15 @@ def main(warm_up: int = 120, steps: int = 30, seed: int = 0) -> tuple[float, lis
         )  # fmt: skip
         rows = Dataset.from_list(demonstrations(PICKUP, words))
         SFTTrainer(model, shown, train_dataset=rows, processing_class=words).train()
+        env = make_env(PICKUP, split="train")
+        near = [row for row in tasks(PICKUP) if plan_length(env, row["prompt"]) <= 4]  # far ones are hardly ever won
         played = GRPOConfig(
             folder, max_steps=steps, per_device_train_batch_size=64, num_generations=8, learning_rate=1e-3,
             beta=0.0, scale_rewards="batch", logging_steps=1, mask_truncated_completions=True, seed=seed, **COMMON,
         )  # fmt: skip
         trainer = GRPOTrainer(
-            model, reward, played, Dataset.from_list(tasks(PICKUP)), processing_class=words,
-            rollout_func=rollout(PICKUP, turns=10),
+            model, reward, played, Dataset.from_list(near), processing_class=words,
+            rollout_func=rollout(PICKUP, turns=6),
         )  # fmt: skip
         before = won(trainer)
         trainer.train()
@@ -67,5 +71,5 @@ if __name__ == "__main__":
     before, curve, after = main()
     print(f"held-out tasks won before: {before:.0%}")
     for at in range(0, len(curve), 5):
-        print(f"training tasks won from step {at}: {sum(curve[at : at + 5]) / len(curve[at : at + 5]):.0%}")
+        print(f"near training tasks won from step {at}: {sum(curve[at : at + 5]) / len(curve[at : at + 5]):.0%}")
     print(f"held-out tasks won at the end: {after:.0%}")
