@@ -35,7 +35,7 @@ def won(trainer: GRPOTrainer, games: int = 4) -> float:
 
 
 def main(warm_up: int = 120, steps: int = 30, seed: int = 0) -> tuple[float, list[float], float]:
-    """Return the success on held-out tasks before GRPO, that on near training tasks in each step, and that at the end."""
+    """Return the success on held-out tasks before GRPO, on near training tasks in each step, and at the end."""
     set_seed(seed)
     words = AutoTokenizer.from_pretrained(WORDS, padding_side="left")
     config = LlamaConfig(
