@@ -1,4 +1,4 @@
-"""TRL's GRPO learns the pickup from texts, on a CPU: python examples/libraries/trl_grpo.py
+"""TRL's SFT and GRPO on the pickup, on a CPU, wiring only: python examples/libraries/trl_grpo.py
 
 A model of 123,000 weights is shown the environment's plans for a while, then GRPO plays. For Qwen on a GPU, leave the
 warm-up out, and hand these to GRPOTrainer:
