@@ -18,6 +18,7 @@ autoexplore/         find the file of a repository that answers a question; the 
 alfworld/            household tasks
 learners/            wrappers, encoders, and adapters of other libraries
 evaluation/          agents play protocols; runs are kept and replayed
+inspect              any protocol as a task of Inspect
 conformance/         checks that any text environment can run
 repository/          a repository as AutoExplore sees it
 finder/              full-text search: which files answer a question

@@ -64,6 +64,7 @@ NOT_RUN = (
     ),
     Left("contract.md", r"pytest", OWN),
     Left("evaluate.md", r".* --backend ray", GPU),
+    Left("evaluate.md", r"inspect eval", "tests/libraries/test_inspect.py runs it"),
     Left(
         "leaderboard_policy.md",
         r"natlang data (seal|open|check)",

@@ -1,4 +1,4 @@
-"""An environment of the suite as one of GEM, wiring only: python examples/libraries/gem_env.py"""
+"""An environment of the suite as one of GEM: python examples/libraries/gem_env.py"""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import gem
 import gymnasium
 
 from natlang_envs import unwrap
+from natlang_envs.learners.tried import tell_if_untried
 from natlang_envs.prompt import state_prompt
+
+tell_if_untried("gem-llm")
 
 
 class NatLangGem(gem.Env):

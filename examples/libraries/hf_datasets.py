@@ -1,4 +1,4 @@
-"""The expert's games as a data set of Hugging Face's, wiring only: python examples/libraries/hf_datasets.py"""
+"""The expert's games as a data set of Hugging Face's: python examples/libraries/hf_datasets.py"""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import gymnasium
 
 from datasets import Dataset
 from natlang_envs import unwrap
+from natlang_envs.learners.tried import tell_if_untried
 from natlang_envs.prompt import PathStep, chat_messages, state_prompt
+
+tell_if_untried("datasets")
 
 HOUSE = "NatLang/ALFWorld-v0"
 

@@ -1,4 +1,4 @@
-"""Minari records the oracle of the taxi and loads it again, wiring only: python examples/libraries/minari_dataset.py"""
+"""Minari records the oracle of the taxi and loads it again: python examples/libraries/minari_dataset.py"""
 
 from __future__ import annotations
 

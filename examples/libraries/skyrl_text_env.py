@@ -1,4 +1,4 @@
-"""A text environment of SkyRL-gym from one of the suite, wiring only: python examples/libraries/skyrl_text_env.py"""
+"""A text environment of SkyRL-gym from one of the suite: python examples/libraries/skyrl_text_env.py"""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import skyrl_gym
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
 from natlang_envs import unwrap
+from natlang_envs.learners.tried import tell_if_untried
 from natlang_envs.prompt import chat_messages, state_prompt
+
+tell_if_untried("skyrl-gym")
 
 
 class NatLangText(BaseTextEnv):

@@ -1,4 +1,4 @@
-"""An environment of the suite as a game of TextArena, wiring only: python examples/libraries/textarena_game.py"""
+"""An environment of the suite as a game of TextArena: python examples/libraries/textarena_game.py"""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import gymnasium
 import textarena
 
 from natlang_envs import unwrap
+from natlang_envs.learners.tried import tell_if_untried
 from natlang_envs.prompt import state_prompt
+
+tell_if_untried("textarena")
 
 
 class NatLangGame(textarena.Env):

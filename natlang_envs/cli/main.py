@@ -154,8 +154,6 @@ def evaluate_command(
     elif address is not None:
         raise UsageError("--address is of a Ray cluster: add --backend ray")
     prepare_folder(out, resume=resume)
-    argument = agent.partition(":")[2]
-    checkpoint = Path(argument) if origin == "entry point" and argument else None
     with progress_bar(TextColumn("{task.fields[said]}")) as progress:
         bar = progress.add_task(chosen.name, total=None, said="")
         begun = time.monotonic()
@@ -176,7 +174,7 @@ def evaluate_command(
             episodes=episodes,
             resume=resume,
             workers=crew,
-            source=provenance(origin, agent, checkpoint),
+            source=provenance(origin, agent),
             progress=show,
         )
     _print_score(run, score_run(chosen, trajectories), out)

@@ -30,6 +30,7 @@ EXTRAS = {
     "eight-bit": "models in 8 bits",
     "leaderboard": "packing, verifying and building the leaderboard",
     "explore": "a faster index for natlang explore; chat models: --agent openai, natlang data label",
+    "inspect": "playing protocols as tasks of Inspect: inspect eval natlang_envs/protocol",
     "data": "fetching the repositories of the labelled dataset, and exporting it",
     "ray": "evaluating on a Ray cluster",
     "serve": "serving an environment over OpenEnv's protocol: natlang serve",

@@ -117,7 +117,7 @@ def play_with(crew: Crew, units: Iterable[list[Place]]) -> Iterator[Played]:
 
 
 class Game:
-    """One episode in play: what the agent is given next, and what was recorded so far."""
+    """One episode in play: what the agent is given next, what it has earned, and what was recorded so far."""
 
     def __init__(self, env: gymnasium.Env[str, str], place: Place, privileged: bool) -> None:
         self._env = env
@@ -125,6 +125,7 @@ class Game:
         observation, info = env.reset(seed=episode.seed, options={"task_id": episode.task_id})
         self._recorder = Recorder(episode.task_id, episode.seed, run, observation)
         self._tokens = 0
+        self.earned = 0.0
         self.ended = False
         rng = np.random.default_rng([episode.seed, run])
         inner = unwrap(env) if privileged else None
@@ -136,6 +137,7 @@ class Game:
         observation, reward, terminated, truncated, info = self._env.step(action)
         self._recorder.add(action, reflection, observation, float(reward), terminated, truncated, info["success"])
         self._tokens += decision.tokens
+        self.earned += float(reward)
         self.ended = terminated or truncated
         path = (*self.given.path, PathStep(str(action), info["feedback"]))
         listed = info["admissible_commands"]

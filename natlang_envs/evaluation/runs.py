@@ -79,9 +79,11 @@ class Run:
     provenance: dict[str, str] | None = None
 
 
-def provenance(origin: str, agent: str, checkpoint: Path | None = None) -> Provenance:
+def provenance(origin: str, agent: str) -> Provenance:
     """Return where an agent came from, with the command and the commit of this process."""
-    digest = digest_of(checkpoint) if checkpoint is not None and checkpoint.exists() else ""
+    argument = agent.partition(":")[2]
+    weights = origin == "entry point" and argument and Path(argument).exists()
+    digest = digest_of(Path(argument)) if weights else ""
     command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
     agent, command = (
         "".join(each if each.isprintable() else " " for each in text)[:_MAX_TEXT] for text in (agent, command)

@@ -7,6 +7,7 @@ trl              TRL's GRPO: rollouts, a tool, rows and the reward
 minari           lets Minari keep the text spaces
 tried            the versions of those libraries that were tried
 openenv          an environment behind OpenEnv's protocol: `natlang serve`
+tried            the versions of other libraries that were tried
 """
 
 from __future__ import annotations

@@ -14,7 +14,10 @@ from typing import Any
 
 from minari.serialization import deserialize_space, serialize_space
 
+from natlang_envs.learners.tried import tell_if_untried
 from natlang_envs.spaces import CommandText, UnicodeText
+
+tell_if_untried("minari")
 
 
 def register() -> None:

@@ -4,10 +4,10 @@
 
 An episode is one completion: what the model wrote, and between its lines what the environment answered, which TRL's
 `env_mask` keeps out of the loss. `environment(ID)` is the same game for models that call tools; its rows are
-`tasks(ID, chat=True)`. All three take the split `"train"` unless told otherwise.
+`tasks(ID, chat=True)`. All take the split `"train"` unless told otherwise.
 """
 
-# Torch and TRL are in extras; a trainer hands its own objects in, whose types depend on the version.
+# Torch and TRL are in extras, and a trainer's own objects are of types that depend on the version.
 # pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from typing import Any
 
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
+from natlang_envs.learners.tried import tell_if_untried
 from natlang_envs.making import make_env
 from natlang_envs.prompt import CHAT_ROLE, chat_messages, state_prompt
 from natlang_envs.tasks import check_learning_split
 
+tell_if_untried("trl")
 Rollout = Callable[[list[Any], Any], dict[str, Any]]
 
 CHAT_TEMPLATE = (
@@ -84,19 +86,45 @@ def _drawn(env: NatLangEnv, count: int) -> list[str]:
     return list(islice(dict.fromkeys((*found, *first)), count))
 
 
+def demonstrations(id: str, tokenizer: Any, count: int = 512, **settings: Any) -> list[dict[str, list[int]]]:
+    """Return rows for TRL's `SFTTrainer`: the environment's own plans, as `rollout` plays them.
+
+    GRPO learns from episodes that differ, so a model that never wins is shown some of these first.
+
+    Args:
+        id: The environment.
+        tokenizer: The model's.
+        count: At most so many tasks.
+        **settings: What else `tasks` takes, and may raise `UsageError` for.
+    """
+    split, allow_test = settings.pop("split", "train"), settings.pop("allow_test", False)
+    env, rows = _maker(id, split, allow_test, settings)(), list[dict[str, list[int]]]()
+    for episode in (_begin(env, task_id, tokenizer) for task_id in _drawn(env, count)):
+        for command in env.reference():
+            tokens = _tokens(tokenizer, f"{command}\n")
+            episode.written += [(token, 0.0) for token in tokens]
+            _step(episode, tokens, tokenizer, float("inf"))
+        labels = [-100 if chance is None else token for token, chance in episode.written]
+        rows.append({"input_ids": episode.context, "labels": [-100] * len(episode.prompt) + labels})
+    return rows
+
+
 def reward(
     completions: list[Any],
     episode_reward: list[float],
     episode_cut: Sequence[bool] = (),
+    episode_won: Sequence[bool] = (),
     log_metric: Callable[[str, float], None] | None = None,
     **_: Any,
 ) -> list[float]:
     """Return what each episode earned, divided by the environment's largest reward; for `reward_funcs`.
 
-    Where TRL hands in `log_metric`, the share of episodes that `max_tokens` cut is logged as `episodes/cut`.
+    Where TRL hands in `log_metric`, the shares of episodes that were won and that `max_tokens` cut are logged as
+    `episodes/won` and `episodes/cut`.
     """
-    if log_metric is not None and episode_cut:
-        log_metric("episodes/cut", sum(episode_cut) / len(episode_cut))
+    for name, marks in (("cut", episode_cut), ("won", episode_won)):
+        if log_metric is not None and marks:
+            log_metric(f"episodes/{name}", sum(marks) / len(marks))
     return episode_reward
 
 
@@ -110,6 +138,7 @@ class _Episode:
     earned: float = 0.0
     steps: int = 0
     ended: bool = False
+    won: bool = False
     cut: bool = False
 
     @property
@@ -162,6 +191,8 @@ def rollout(
     def play(prompts: list[Any], trainer: Any) -> dict[str, Any]:
         nonlocal told_of_cuts
         tokenizer = getattr(trainer, "processing_class", None)
+        if getattr(trainer, "use_vllm", False):
+            raise UsageError("rollout generates with the model itself: leave use_vllm out, or use environment(ID)")
         if tokenizer is None or tokenizer.eos_token_id is None:
             raise UsageError("the trainer's processing_class must be a tokenizer with an end-of-sequence token")
         limit = _limit(max_tokens, trainer)
@@ -194,6 +225,7 @@ def rollout(
             "env_mask": [[int(chance is not None) for _, chance in each.written] for each in episodes],
             "episode_reward": [each.earned / each.env.reward_scale for each in episodes],
             "episode_cut": [each.cut for each in episodes],
+            "episode_won": [each.won for each in episodes],
         }
 
     return play
@@ -238,7 +270,7 @@ def _step(episode: _Episode, tokens: list[int], tokenizer: Any, longest: float) 
     observation, earned, terminated, truncated, info = episode.env.step(written.partition("\n")[0].strip())
     episode.earned += float(earned)
     episode.steps += 1
-    episode.ended = terminated or truncated
+    episode.ended, episode.won = terminated or truncated, info["success"]
     if episode.ended:
         if tokens[-1] != tokenizer.eos_token_id:
             episode.written.append((tokenizer.eos_token_id, None))

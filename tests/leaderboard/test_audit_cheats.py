@@ -120,7 +120,7 @@ def test_weights_are_loaded_by_the_board_and_must_be_those_of_the_run(
     train(quick_config(), run, lambda *_: None)
     for agent, folder in ((f"reflect-rl:{run}", "greedy"), (f"reflect-rl-sample:{run}", "drawn")):
         out = tmp_path / folder
-        evaluate(load_agent(agent), PROTOCOL, out=out / "run", source=provenance("entry point", agent, run))
+        evaluate(load_agent(agent), PROTOCOL, out=out / "run", source=provenance("entry point", agent))
         entry = pack(out / "run", name="agent", out=out / "submissions", deterministic=folder == "greedy")
         found = audit(entry, agent, "beacon")
         assert (found.same, found.problem, found.surprise is not None) == (found.steps, "", folder == "drawn")

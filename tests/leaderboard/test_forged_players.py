@@ -150,9 +150,8 @@ def test_a_recording_of_ones_own_under_the_checkpoint_of_another_is_not_ranked(h
 
 def test_draws_that_were_chosen_are_not_ranked_under_the_boards_loader(here: Path) -> None:
     agent = f"reflect-rl-sample:{here}/players/one.json"
-    path = Path(agent.partition(":")[2])
     best = load_agent(f"reflect-rl:{here}/players/one.json")
-    evaluate(best, PROTOCOL, out=here / "run", batch=1, source=provenance("entry point", agent, path))
+    evaluate(best, PROTOCOL, out=here / "run", batch=1, source=provenance("entry point", agent))
     facts = here / "run" / "run.json"
     facts.write_text(json.dumps({**json.loads(facts.read_text()), "sampling": True}))
     entry = pack(here / "run", name="agent", out=here / "submissions")

@@ -42,7 +42,7 @@ def entry_of(agent: Any, folder: Path, *, protocol: str = PROTOCOL, spec: str = 
     spec = spec or (agent if isinstance(agent, str) else "")
     path = Path(spec.partition(":")[2])
     weights = path if path.suffix == ".json" or path.is_absolute() else None
-    source = provenance("entry point" if weights else "function", spec, weights)
+    source = provenance("entry point" if weights else "function", spec)
     evaluate(player, protocol, out=folder / "run", batch=1, source=source)
     return pack(folder / "run", name="agent", out=folder / "submissions", **facts)
 

@@ -11,16 +11,20 @@ from typing import NamedTuple
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
 
 
 class Row(NamedTuple):
     library: str
-    module: str
+    version: str
+    link: str
     lines: int
-    learns: str
+    result: str
 
 
+HEAD = ["| library | version | example | lines of glue | result |", "|---|---|---|---|---|"]
+RESULTS = ("learns", "equal to ours", "plays")
 ROWS: list[Row] = []
 
 
@@ -43,13 +47,17 @@ def lines_of_glue(module: ModuleType) -> int:
 
 @pytest.fixture
 def worked():
-    """Say that an example did what it says; `learns` is a figure that the test saw, or "wiring only"."""
+    """Say what an example did: it learns, is equal to Gymnasium's episodes, or plays; then the figures the test saw."""
 
-    def record(package: str, module: ModuleType, learns: str) -> None:
-        name = module.__name__.rpartition(".")[2]
+    def record(package: str, module: ModuleType, result: str, lines: int | None = None) -> None:
+        kind = result.partition(":")[0]
+        assert kind in RESULTS
         title = (module.__doc__ or "").partition(":")[0]
-        assert ("wiring only" in title) == (learns == "wiring only")
-        ROWS.append(Row(f"{package} {version(package)}", name, lines_of_glue(module), learns))
+        assert ("wiring only" in title) == (kind == "plays")
+        assert module.__file__
+        path = Path(module.__file__)
+        link = f"[{path.stem}](../{path.relative_to(ROOT)})"
+        ROWS.append(Row(package, version(package), link, lines_of_glue(module) if lines is None else lines, result))
 
     return record
 
@@ -61,9 +69,7 @@ def pytest_sessionfinish() -> None:
     text = Path(page).read_text(encoding="utf-8")
     head, _, rest = text.partition(BEGIN)
     old, _, tail = rest.partition(END)
-    kept = {row.split("|")[2].strip(): row for row in old.splitlines() if "examples/" in row}
-    for each in ROWS:
-        link = f"[{each.module}](../examples/libraries/{each.module}.py)"
-        kept[link] = f"| {each.library} | {link} | {each.lines} | {each.learns} |"
-    table = ["| library | example | lines of glue | learns? |", "|---|---|---|---|", *sorted(kept.values())]
-    Path(page).write_text(f"{head}{BEGIN}\n" + "\n".join(table) + f"\n\n{END}{tail}", encoding="utf-8")
+    kept = {row.split("|")[3].strip(): row for row in old.splitlines() if "](../" in row}
+    kept |= {each.link: f"| {' | '.join(map(str, each))} |" for each in ROWS}
+    table = "\n".join([*HEAD, *sorted(kept.values())])
+    Path(page).write_text(f"{head}{BEGIN}\n{table}\n\n{END}{tail}", encoding="utf-8")

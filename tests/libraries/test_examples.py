@@ -5,11 +5,56 @@ from __future__ import annotations
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from random import Random
 from types import ModuleType
+from typing import NamedTuple
 
+import gymnasium
 import pytest
 
+from natlang_envs import unwrap
+from natlang_envs.prompt import chat_messages, state_prompt
+
 ROOT = Path(__file__).parents[2]
+GAMES, EPISODES = ("NatLang/DangerousTaxi-v0", "NatLang/ALFWorld-v0"), 10
+EQUAL = f"equal to ours: {EPISODES * len(GAMES)} episodes of the taxi and of ALFWorld, 0 differences"
+
+
+class Step(NamedTuple):
+    command: str
+    text: str
+    listed: str
+    reward: float
+    terminated: bool
+    truncated: bool
+    success: bool
+
+
+class Episode(NamedTuple):
+    task_id: str
+    first: str
+    commands: tuple[str, ...]
+    listed: str
+    steps: list[Step]
+
+
+def ours(env_id: str, seed: int) -> Episode:
+    """Return an episode of Gymnasium's: the environment's plan, with a random command for one in eight."""
+    env, draw = gymnasium.make(env_id, split="train"), Random(seed)
+    observation, info = env.reset(seed=seed)
+    first, commands = state_prompt(info["task"], [], observation), info["admissible_commands"]
+    steps: list[Step] = []
+    begin = (info["task_id"], first, commands, listed(commands), steps)
+    while not steps or not (steps[-1].terminated or steps[-1].truncated):
+        command = draw.choice(info["admissible_commands"]) if draw.random() < 0.125 else unwrap(env).reference()[0]
+        text, reward, terminated, truncated, info = env.step(command)
+        shown = (text, listed(info["admissible_commands"]), float(reward) / unwrap(env).reward_scale)
+        steps.append(Step(command, *shown, terminated, truncated, info["success"]))
+    return Episode(*begin)
+
+
+def listed(commands: tuple[str, ...]) -> str:
+    return "Actions: " + "; ".join(commands)
 
 
 def example(name: str, package: str) -> ModuleType:
@@ -24,14 +69,15 @@ def test_maskable_ppo_learns_the_pickup(worked) -> None:
     module = example("sb3_maskable_ppo", "sb3-contrib")
     won = module.main()
     assert won > 0.25  # a random player wins 4%
-    worked("sb3-contrib", module, f"{won:.0%} of training pickups after 100,000 steps; random 4%")
+    worked("sb3-contrib", module, f"learns: {won:.0%} of training pickups after 100,000 steps; random 4%")
 
 
 def test_tianshous_dqn_learns_the_pickup(worked) -> None:
     module = example("tianshou_dqn", "tianshou")
     reward = module.main(epochs=5)
     assert reward > -0.4  # -0.57 before
-    worked("tianshou", module, f"mean reward {reward:.2f} on validation after 25,000 steps; -0.57 before, at most 0.9")
+    told = f"mean reward {reward:.2f} on validation after 25,000 steps; -0.57 before, at most 0.9"
+    worked("tianshou", module, f"learns: {told}")
 
 
 def test_a_minari_data_set_is_read_back(worked, tmp_path, monkeypatch) -> None:
@@ -47,17 +93,15 @@ def test_a_minari_data_set_is_read_back(worked, tmp_path, monkeypatch) -> None:
         assert episode.observations[0] == first
         assert [env.step(each)[0] for each in episode.actions] == list(episode.observations[1:])
         assert episode.terminations[-1]
-    worked("minari", module, "wiring only")
+    worked("minari", module, "equal to ours: 3 episodes, read back and played again, 0 differences")
 
 
-def test_trls_grpo_gets_a_gradient(worked) -> None:
+def test_trl_is_shown_plans_then_plays_and_tells_what_it_won(worked) -> None:
     module = example("trl_grpo", "trl")
-    # The tiny model of this project, which has learned nothing.
-    model = next((ROOT / "reference_agent/data/models").glob("tiny-*"))
-    norms = module.main(str(model), steps=3)
-    assert len(norms) == 3
-    assert max(norms) > 0
-    worked("trl", module, "wiring only")
+    before, curve, after = module.main(warm_up=3, steps=2)
+    assert len(curve) == 2
+    assert all(0 <= each <= 1 for each in (before, *curve, after))
+    worked("trl", module, "plays")
 
 
 def test_trls_environment_plays_by_calls_of_a_tool() -> None:
@@ -79,21 +123,47 @@ def test_trls_environment_plays_by_calls_of_a_tool() -> None:
     assert game.get_reward() == pytest.approx((20 - (len(plan) - 1)) / 20)
 
 
-def test_textarena_plays_the_environments_own_plan(worked) -> None:
+def test_textarena_plays_the_episodes_of_gymnasium(worked) -> None:
     module = example("textarena_game", "textarena")
     assert module.main() == 1
-    worked("textarena", module, "wiring only")
+    for env_id in GAMES:
+        game = module.NatLangGame(env_id)
+        for seed in range(EPISODES):
+            expected = ours(env_id, seed)
+            game.reset(num_players=1, seed=seed)
+            shown = [text for _, text, _ in game.get_observation()[1]]
+            assert shown == [expected.first, expected.listed]
+            for step in expected.steps:
+                done, _ = game.step(step.command)
+                assert done == (step.terminated or step.truncated)
+                seen = [text for _, text, _ in game.get_observation()[1]]
+                assert seen == [step.command, step.text, step.listed]
+            assert game.close()[0][0] == expected.steps[-1].success
+    worked("textarena", module, EQUAL)
 
 
-def test_skyrl_gym_plays_the_environments_own_plan(worked) -> None:
+def test_skyrl_gym_plays_the_episodes_of_gymnasium(worked) -> None:
     module = example("skyrl_text_env", "skyrl-gym")
     reward, won = module.main()
     assert won
     assert 0 < reward < 1
-    worked("skyrl-gym", module, "wiring only")
+    for env_id in GAMES:
+        for seed in range(EPISODES):
+            expected = ours(env_id, seed)
+            env = module.NatLangText(extras={"env_id": env_id, "task_id": expected.task_id})
+            messages, _ = env.init([])
+            assert messages == chat_messages(expected.first, expected.commands)
+            for step in expected.steps:
+                found = env.step(f"So be it.\n{step.command}")
+                assert found["reward"] == step.reward
+                assert found["done"] == (step.terminated or step.truncated)
+                assert found["metadata"]["success"] == step.success
+                said = [] if found["done"] else [{"role": "user", "content": f"{step.text}\n\n{step.listed}"}]
+                assert found["observations"] == said
+    worked("skyrl-gym", module, EQUAL)
 
 
-def test_gem_plays_the_environments_own_plan_in_spawned_copies(worked) -> None:
+def test_gem_plays_the_episodes_of_gymnasium_and_the_plan_in_spawned_copies(worked) -> None:
     module = example("gem_env", "gem-llm")
     reward, won = module.main()
     assert won
@@ -102,7 +172,17 @@ def test_gem_plays_the_environments_own_plan_in_spawned_copies(worked) -> None:
     first, info = env.reset()
     assert env.reset(seed=4)[0] == first
     assert env.sample_random_action() in info["admissible_commands"]
-    worked("gem-llm", module, "wiring only")
+    for env_id in GAMES:
+        env = module.NatLangGem(env_id)
+        for seed in range(EPISODES):
+            expected = ours(env_id, seed)
+            assert env.reset(seed=seed)[0] == f"{expected.first}\n{expected.listed}"
+            for step in expected.steps:
+                text, earned, terminated, truncated, info = env.step(step.command)
+                assert text == f"{step.text}\n{step.listed}"
+                assert (earned, terminated, truncated) == (step.reward, step.terminated, step.truncated)
+                assert info["success"] == step.success
+    worked("gem-llm", module, EQUAL)
 
 
 def test_hugging_faces_data_set_holds_every_step(worked, tmp_path, monkeypatch) -> None:
@@ -111,7 +191,7 @@ def test_hugging_faces_data_set_holds_every_step(worked, tmp_path, monkeypatch) 
     found = module.main(episodes=3)
     expected = list(module.rows(module.HOUSE, 3))
     assert found.to_list() == expected
-    worked("datasets", module, "wiring only")
+    worked("datasets", module, "equal to ours: the steps of 3 episodes, 0 differences")
 
 
 def test_rllib_trains_both_players(worked) -> None:
@@ -119,4 +199,4 @@ def test_rllib_trains_both_players(worked) -> None:
         pytest.skip("RLlib needs Gymnasium 1.2.2: run `make libraries`")
     module = example("rllib_two_players", "ray")
     assert all(-2 < each < 1 for each in module.main(iterations=2))
-    worked("ray", module, "wiring only")
+    worked("ray", module, "plays")

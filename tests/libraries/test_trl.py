@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, Llama
 from trl import GRPOConfig, GRPOTrainer
 
 from datasets import Dataset
-from natlang_envs.learners.trl import environment, reward, rollout, tasks
+from natlang_envs.errors import UsageError
+from natlang_envs.learners.trl import demonstrations, environment, reward, rollout, tasks
 from natlang_envs.making import make_env
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
@@ -57,6 +59,43 @@ def test_games_that_were_cut_count_as_truncated(tmp_path: Path) -> None:
     trainer = trained(tmp_path, 1, True, steps=1)
     assert 0 < columns(trainer, "completions/clipped_ratio")[0] < 1
     assert columns(trainer, "episodes/cut") == [0]
+
+
+def test_demonstrations_are_the_plans_as_rollout_plays_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(TINY, padding_side="left")
+    rows = demonstrations(PICKUP, tokenizer)
+    prompts = [each["prompt"] for each in tasks(PICKUP)]
+    env = make_env(PICKUP, split="train")
+    plans = {}
+    for prompt, row in zip(prompts, rows, strict=True):
+        env.reset(options={"task_id": prompt})
+        labels = [token for token in row["labels"] if token != -100]
+        begin = row["labels"].index(labels[0])
+        plan = plans[tuple(row["input_ids"][:begin])] = env.reference()
+        assert tokenizer.decode(labels) == "".join(f"{command}\n" for command in plan)
+
+    def write(going: list[Any], *_: Any) -> list[tuple[list[int], list[float]]]:
+        lines = [plans[tuple(each.prompt)][each.steps] for each in going]
+        written = [tokenizer(f"{line}\n", add_special_tokens=False)["input_ids"] for line in lines]
+        return [(each, [0.0] * len(each)) for each in written]
+
+    monkeypatch.setattr("natlang_envs.learners.trl._generate", write)
+    model = SimpleNamespace(config=LlamaConfig(max_position_embeddings=4096))
+    trainer = SimpleNamespace(
+        processing_class=tokenizer, model=model, accelerator=SimpleNamespace(unwrap_model=lambda given: given)
+    )
+    played = rollout(PICKUP)(prompts[:20], trainer)
+    assert all(played["episode_won"])
+    for row, prompt, completion, mask in zip(
+        rows, played["prompt_ids"], played["completion_ids"], played["env_mask"], strict=False
+    ):
+        assert row["input_ids"] == prompt + completion
+        assert [token != -100 for token in row["labels"]] == [False] * len(prompt) + [bool(each) for each in mask]
+
+
+def test_rollout_refuses_vllm_which_it_would_not_use() -> None:
+    with pytest.raises(UsageError, match="generates with the model itself: leave use_vllm out, or use environment"):
+        rollout(PICKUP)(["any"], SimpleNamespace(processing_class=None, use_vllm=True))
 
 
 def test_the_rows_of_tasks_fit_the_environment_inside_the_trainer(tmp_path: Path, monkeypatch) -> None:

@@ -160,7 +160,7 @@ def test_a_published_mender_plays_as_its_weights_and_passes_an_audit_without_env
     monkeypatch.setattr("natlang_envs.evaluation.protocols._folder", lambda: folder)
     monkeypatch.setattr("leaderboard.audit.auditing.EPISODES", 20)
     weights, agent = f"mender:{trained[-1].weights}", f"mender:{published}"
-    source = provenance("entry point", agent, published)
+    source = provenance("entry point", agent)
     played = evaluate(load_agent(agent), protocol, out=tmp_path / "run", batch=1, source=source)[1]
     same = evaluate(load_agent(weights), protocol.first(10), batch=1)[1]
     assert [each.actions for each in same] == [each.actions for each in played][:10]

@@ -1,0 +1,244 @@
+"""Any protocol as a task of Inspect (`inspect_ai`), with the success and the return of `natlang evaluate`.
+
+    inspect eval natlang_envs/protocol -T name=dangerous-taxi-pickup/v1 --model openai/gpt-5
+
+When every episode has ended, a run that can be replayed and packed for the leaderboard is written beside Inspect's log,
+in a folder of the log's name. Each further epoch is another such run.
+"""
+
+# Inspect is in an extra.
+# pyright: basic, reportMissingImports=false
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import closing
+from dataclasses import asdict, replace
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import numpy as np
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from inspect_ai import Epochs, Task, task
+from inspect_ai.dataset import Sample
+from inspect_ai.hooks import Hooks, TaskEnd, hooks
+from inspect_ai.log import EvalLog, EvalSample, read_eval_log
+from inspect_ai.model import ChatMessageSystem, ChatMessageUser, get_model
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.agents import Decision, decide, find_agent, is_privileged, is_sampling
+from natlang_envs.evaluation.model_text import split_thought
+from natlang_envs.evaluation.playing import Game
+from natlang_envs.evaluation.protocols import Protocol, load_protocol
+from natlang_envs.evaluation.runs import Journal, Played, prepare_folder, provenance
+from natlang_envs.learners.tried import tell_if_untried
+from natlang_envs.prompt import History, chat_messages, check_history
+from natlang_envs.trajectory import parse_line
+
+tell_if_untried("inspect-ai")
+_OURS = "natlang_envs"  # what a log's metadata has about a task of ours
+_log = logging.getLogger(__name__)
+_agent = cache(find_agent)  # one for a task and its solver
+
+
+@task
+def protocol(
+    name: str,
+    agent: str | None = None,
+    history: History = "full",
+    sampling: bool = False,
+    episodes: int | None = None,
+) -> Task:
+    """Return the task whose samples are the episodes of a protocol.
+
+    Args:
+        name: The protocol's name, or the file of a live round.
+        agent: Who plays in place of the model, as `natlang evaluate --agent` takes it: for a baseline in the same
+            viewer, with `--model none`.
+        history: How much of the previous path the model sees.
+        sampling: Whether the model draws its answers; it then plays all runs of the protocol. Each is an epoch.
+        episodes: Play only so many of the protocol's episodes, for a try.
+
+    Raises:
+        UsageError: There is no such protocol or agent, or a number is out of range.
+    """
+    chosen = _protocol(name, episodes)
+    check_history(history)
+    player = None if agent is None else _agent(agent)[0]
+    if player is not None and (history != "full" or sampling):
+        raise UsageError("history and sampling are of the model: leave them out, or agent")
+    facts = {
+        "protocol": chosen.name,
+        "digest": chosen.digest,
+        "sampling": sampling if player is None else is_sampling(player),
+        "privileged": player is not None and is_privileged(player),
+    }
+    _listen()
+    return Task(
+        dataset=[Sample(id=each.task_id, input=each.task_id, metadata={"seed": each.seed}) for each in chosen.episodes],
+        solver=play(name, agent, history, episodes),
+        scorer=outcome(),
+        epochs=Epochs(chosen.runs if facts["sampling"] else 1, "mean"),
+        continue_on_fail=True,  # what is in play when one episode fails is played to its end
+        version=chosen.digest[:12],
+        display_name=chosen.name,
+        metadata={_OURS: facts},
+    )
+
+
+def _protocol(name: str, episodes: int | None) -> Protocol:
+    if episodes is not None and episodes < 1:
+        raise UsageError(f"episodes must be at least 1, not {episodes}")
+    chosen = load_protocol(name)
+    return chosen if episodes is None else chosen.first(episodes)
+
+
+@solver
+def play(name: str, agent: str | None = None, history: History = "full", episodes: int | None = None) -> Solver:
+    """Return what plays an episode; for the arguments see `protocol`."""
+    chosen = _protocol(name, episodes)
+    places = {each.task_id: (position, each) for position, each in enumerate(chosen.episodes)}
+    player = None if agent is None else _agent(agent)[0]
+    alone = CapacityLimiter(1)  # an agent may not bear being asked from several threads
+
+    async def solve(state: TaskState, _: Generate) -> TaskState:
+        position, episode = places[str(state.sample_id)]
+        with closing(await run_sync(chosen.make_env)) as env:
+            game = await run_sync(Game, env, (position, episode, 0), player is not None and is_privileged(player))
+            game.given = replace(game.given, rng=np.random.default_rng([episode.seed, state.epoch - 1]))
+            while not game.ended:
+                if player is None:
+                    decision = await _ask(
+                        state, chat_messages(game.given.prompt(history), game.given.admissible_commands)
+                    )
+                else:
+                    decision = (await run_sync(decide, player, [game.given], limiter=alone))[0]
+                await run_sync(game.step, decision)
+                state.store.set("return", game.earned)
+            played = await run_sync(game.played)
+        state.store.set("episode", asdict(played.trajectory))
+        state.store.set("tokens", played.tokens)
+        return state
+
+    return solve
+
+
+async def _ask(state: TaskState, messages: list[dict[str, str]]) -> Decision:
+    """Return what the model says to a prompt of its own, and append both to what the viewer shows."""
+    system, prompt = ChatMessageSystem(content=messages[0]["content"]), ChatMessageUser(content=messages[1]["content"])
+    state.output = await get_model().generate([system, prompt])
+    shown = [system] if len(state.messages) < 2 else state.messages
+    state.messages = [*shown, prompt, state.output.message]
+    content = state.output.message.content
+    apart = [] if isinstance(content, str) else [each.reasoning for each in content if each.type == "reasoning"]
+    thought, said, _ = split_thought(state.output.completion)
+    tokens = state.output.usage.total_tokens if state.output.usage else 0
+    return Decision(said, "\n".join([*apart, thought]).strip() or None, tokens)
+
+
+@scorer(metrics={"success": [mean(), stderr()], "return": [mean(), stderr()]})
+def outcome() -> Scorer:
+    """Score an episode by its success and its return; one that a limit of Inspect's cut is no success."""
+
+    async def score(state: TaskState, _: Target) -> Score:
+        episode: Any = state.store.get("episode")
+        if episode is None:
+            earned = state.store.get("return", 0.0)
+            return Score(value={"success": 0, "return": earned}, explanation="A limit of Inspect's cut the episode.")
+        value = {"success": int(episode["success"]), "return": sum(episode["rewards"])}
+        return Score(value=value, answer=episode["actions"][-1], explanation="\n".join(episode["actions"]))
+
+    return score
+
+
+@cache
+def _listen() -> None:
+    """Have runs written when tasks end; before there is a task of ours, Inspect is not to announce a hook."""
+
+    @hooks(name="recordings", description="writes a run for the leaderboard beside the log of a protocol")
+    class Recordings(Hooks):
+        async def on_task_end(self, data: TaskEnd) -> None:
+            if _OURS in (data.log.eval.metadata or {}):
+                try:
+                    write_runs(data.log)
+                except UsageError as error:
+                    _log.warning("%s", error)
+
+
+def write_runs(log: EvalLog | str | Path, out: Path | None = None) -> list[Path]:
+    """Write what was played under Inspect as `natlang evaluate` writes it, and return the folders, one for each run.
+
+    Inspect does this by itself when a task ends. It is of use for a log that lies on another machine.
+
+    Args:
+        log: A log of the task `protocol`, or where it is.
+        out: The folder for the first run; the second one goes to `out` with `-2` at its end, and so on. By default
+            its name is that of the log.
+
+    Raises:
+        UsageError: It is no such log, some episodes have not ended, or `out` holds a run or cannot be made.
+    """
+    read = read_eval_log(str(log)) if isinstance(log, str | Path) else log
+    if read.samples is None:  # the log of a whole set is handed over without them
+        read = read_eval_log(read.location)
+    facts, arguments = (read.eval.metadata or {}).get(_OURS), read.eval.task_args
+    if facts is None:
+        raise UsageError(f"{read.location} is no log of natlang_envs/protocol: choose another")
+    chosen = _protocol(arguments["name"], arguments["episodes"])
+    if chosen.digest != facts["digest"]:
+        raise UsageError(f"{read.location} is of another version of {chosen.name}: evaluate again")
+    place = urlsplit(read.location)
+    if out is None and place.scheme not in ("", "file"):
+        raise UsageError(
+            f"{read.location} is not on this machine: natlang_envs.inspect.write_runs(LOG, OUT) writes its run"
+        )
+    out = out or Path(url2pathname(place.path)).with_suffix("")
+    ended = {(str(each.id), each.epoch): each for each in read.samples or [] if "episode" in each.store}
+    runs = chosen.runs if facts["sampling"] else 1
+    epochs = max((epoch for _, epoch in ended), default=1)
+    missing = len(chosen.episodes) * epochs - len(ended)
+    if missing or epochs % runs:
+        raise UsageError(f"no run is written: {missing} episodes have not ended; inspect eval-retry {read.location}")
+    folders = [
+        out if first == 0 else out.with_name(f"{out.name}-{first // runs + 1}") for first in range(0, epochs, runs)
+    ]
+    for number, folder in enumerate(folders):
+        _write(folder, chosen, runs, number * runs, ended, read)
+    return folders
+
+
+def _write(folder: Path, chosen: Protocol, runs: int, before: int, ended: dict[Any, EvalSample], log: EvalLog) -> None:
+    """Write one run, whose epochs are those after the first so many."""
+    agent, facts = log.eval.task_args["agent"], (log.eval.metadata or {})[_OURS]
+    prepare_folder(folder)
+    journal = Journal(folder, chosen, agent or log.eval.model, runs)
+    times: list[tuple[float, float]] = []
+    for position, episode, run in journal.todo():
+        sample = ended[episode.task_id, before + run + 1]
+        played = parse_line(json.dumps(sample.store["episode"]).encode())
+        journal.append(Played(position, replace(played, run=run), sample.store["tokens"]))
+        times.append((_seconds(sample.started_at), _seconds(sample.completed_at)))
+    journal.seconds = _covered(times)
+    source = provenance("loop", log.eval.model) if agent is None else provenance(_agent(agent)[1], agent)
+    journal.finish(source, facts["sampling"], facts["privileged"])
+
+
+def _seconds(told: str | None) -> float:
+    return datetime.fromisoformat(told).timestamp() if told else 0.0
+
+
+def _covered(times: list[tuple[float, float]]) -> float:
+    """Return how many seconds intervals cover together: the wall-clock time of all starts, without the pauses."""
+    total, until = 0.0, 0.0
+    for begin, end in sorted(times):
+        total += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return total
