@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from examples import ppo_taxi, train_guessing_game, train_taxi
+from examples import players_taxi, ppo_taxi, train_guessing_game, train_taxi
 from natlang_envs.conformance import CHECKS
+from reference_agent import Players
 from reference_agent.tiny.making import tiny_folder
 
 
@@ -28,6 +29,12 @@ def test_training_takes_few_lines() -> None:
 
 def test_taxi_trains_with_a_model_of_transformers() -> None:
     assert 0 <= train_taxi.main(str(tiny_folder()), steps=2, iterations=1) <= 1
+
+
+def test_players_are_trained_and_saved_before_and_after_reinforcement(tmp_path: Path) -> None:
+    players_taxi.main(tmp_path, trajectories=3, steps=5, iterations=1)
+    for name in ("sft", "players"):
+        assert Players.load(tmp_path / name).config.reflection_tokens == 80
 
 
 def test_a_game_of_ones_own_trains() -> None:
