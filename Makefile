@@ -24,10 +24,10 @@ demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py
 
 test: lint bubblewrap data textworld
-	$(BIN)/pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not slow"
 
 test-full: lint bubblewrap data textworld
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 	$(MAKE) conformance
 
 # The examples with other libraries, and our extras, in environments with versions that go together; writes docs/libraries.md.

@@ -5,7 +5,6 @@ wrappers         scaled rewards, actions by index, a reward for a milestone, cha
 vector_wrappers  the same for vector environments, which stay fast
 trl              TRL's GRPO: rollouts, a tool, rows and the reward
 minari           lets Minari keep the text spaces
-tried            the versions of those libraries that were tried
 openenv          an environment behind OpenEnv's protocol: `natlang serve`
 tried            the versions of other libraries that were tried
 """

@@ -127,6 +127,7 @@ def test_players_say_what_they_have_learned_while_they_learn() -> None:
     assert all(any(re.search(each, line) for line in said) for each in patterns)
 
 
+@pytest.mark.slow
 def test_the_tiny_model_is_the_same_again() -> None:
     made = [tiny_for(HUNT, teacher, steps=2, seed=seed, say=lambda _: None).fingerprint() for seed in (1, 1, 2)]
     assert made[0] == made[1] != made[2]

@@ -87,8 +87,7 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
     return done.stderr
 
 
-def left_behind() -> set[str]:
-    """Return the sandboxes whose process, which their names tell, is gone; others are of tests that run beside."""
+def left_behind(process: int | None = None) -> set[str]:
+    """Return the sandboxes of a process, this one or another, which their names tell; those of others come and go."""
     places = {Path(tempfile.gettempdir()), Path("/dev/shm")}
-    found = {each for place in places if place.is_dir() for each in place.glob(f"{PREFIX}*")}
-    return {str(each) for each in found if not Path("/proc", each.name.removeprefix(PREFIX).split("-")[0]).exists()}
+    return {str(each) for place in places for each in place.glob(f"{PREFIX}{process or os.getpid()}-*")}

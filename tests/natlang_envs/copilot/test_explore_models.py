@@ -20,7 +20,6 @@ from tests.support.chat_server import Body, Model, completion, part, serve
 from tests.support.explore_command import (
     DIFF,
     ask,
-    explore,
     explore_here,
     left_behind,
     refused,
@@ -48,7 +47,7 @@ def test_a_model_changes_a_repository(sums: Path, tmp_path: Path) -> None:
     before, around, patch = tree_hash(sums), left_behind(), tmp_path / "fix.patch"
     with serve(repairer) as chat:
         given = ("Repair the sum.", "--repo", str(sums), "--mode", "change", "--export", str(patch), "--results", "1")
-        done = explore(*given, "--agent", "openai", "--model", "tiny", OPENAI_BASE_URL=chat.url)
+        done = explore_here(*given, "--agent", "openai", "--model", "tiny", OPENAI_BASE_URL=chat.url)
     assert done.returncode == 0, done.stdout + done.stderr
     assert DIFF in done.stdout
     commands = re.findall(r"^> (\w+)", done.stdout, re.MULTILINE)
