@@ -10,10 +10,11 @@ a first observation that ends with the task omits the task.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from string import ascii_lowercase, ascii_uppercase
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -123,6 +124,52 @@ def policy_prompt(state: str, reflection: str | None, choices: Sequence[Choice])
     if reflection is not None:
         lines.append(f"Reflection: {reflection}")
     return "\n".join([*lines, "Choice:", ""])
+
+
+class Screen:
+    """What stands after a command of a model that has read all that was there before: the answer, and A(s).
+
+    Args:
+        observation: The first observation, which the model has read.
+        info: Its info.
+        changes_only: Whether of an observation only those sentences (those sections, where it has headings) are shown
+            that the one before did not have, and A(s) only where it changed. Feedback is always shown.
+    """
+
+    def __init__(self, observation: str, info: Mapping[str, Any], changes_only: bool = False) -> None:
+        self._observation, self._listed = observation, listed(info["admissible_commands"])
+        self._changes_only = changes_only
+
+    def after(self, observation: str, info: Mapping[str, Any], ended: bool = False) -> str:
+        """Return what is shown after a command; where the game `ended`, without A(s)."""
+        feedback, commands, told = info["feedback"], listed(info["admissible_commands"]), observation
+        if self._changes_only:
+            told = _changes(self._observation, observation, feedback)
+        if feedback not in told:
+            told = f"{feedback}\n{told}".rstrip()
+        same = self._changes_only and commands == self._listed
+        self._observation, self._listed = observation, commands
+        return told if ended or same else f"{told}\n{commands}"
+
+
+def listed(commands: Sequence[str]) -> str:
+    """Return A(s) in a line."""
+    return "Actions: " + "; ".join(commands)
+
+
+def _changes(before: str, now: str, feedback: str) -> str:
+    """Return the parts of an observation that are not parts of the one before, and the feedback where it stands."""
+    ends = re.compile(r"(?<=\n)(?=# )" if now.startswith("# ") else r"(?<=\. )|(?<=\n)")
+    known = {each.strip() for each in ends.split(before)}
+
+    def new(parts: Sequence[str]) -> str:
+        return "".join(each for each in parts if each.strip() not in known)
+
+    if not feedback or feedback not in now:
+        return new(ends.split(now)).strip()
+    head, _, tail = now.rpartition(feedback)
+    *whole, begun = ends.split(head)
+    return f"{new(whole)}{begun}{feedback}{new(ends.split(tail))}".strip()
 
 
 def chat_messages(state: str, commands: Sequence[str]) -> list[dict[str, str]]:

@@ -25,7 +25,7 @@ from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.learners.tried import tell_if_untried
 from natlang_envs.making import make_env
-from natlang_envs.prompt import CHAT_ROLE, chat_messages, state_prompt
+from natlang_envs.prompt import CHAT_ROLE, Screen, chat_messages, listed, state_prompt
 from natlang_envs.tasks import check_learning_split
 
 tell_if_untried("trl")
@@ -86,7 +86,9 @@ def _drawn(env: NatLangEnv, count: int) -> list[str]:
     return list(islice(dict.fromkeys((*found, *first)), count))
 
 
-def demonstrations(id: str, tokenizer: Any, count: int = 512, **settings: Any) -> list[dict[str, list[int]]]:
+def demonstrations(
+    id: str, tokenizer: Any, count: int = 512, *, changes_only: bool = False, **settings: Any
+) -> list[dict[str, list[int]]]:
     """Return rows for TRL's `SFTTrainer`: the environment's own plans, as `rollout` plays them.
 
     GRPO learns from episodes that differ, so a model that never wins is shown some of these first.
@@ -95,11 +97,12 @@ def demonstrations(id: str, tokenizer: Any, count: int = 512, **settings: Any) -
         id: The environment.
         tokenizer: The model's.
         count: At most so many tasks.
+        changes_only: As in `rollout`.
         **settings: What else `tasks` takes, and may raise `UsageError` for.
     """
     split, allow_test = settings.pop("split", "train"), settings.pop("allow_test", False)
     env, rows = _maker(id, split, allow_test, settings)(), list[dict[str, list[int]]]()
-    for episode in (_begin(env, task_id, tokenizer) for task_id in _drawn(env, count)):
+    for episode in (_begin(env, task_id, tokenizer, changes_only) for task_id in _drawn(env, count)):
         for command in env.reference():
             tokens = _tokens(tokenizer, f"{command}\n")
             episode.written += [(token, 0.0) for token in tokens]
@@ -134,6 +137,7 @@ class _Episode:
 
     env: NatLangEnv
     prompt: list[int]
+    screen: Screen
     written: list[tuple[int, float | None]] = field(default_factory=list[tuple[int, float | None]])
     earned: float = 0.0
     steps: int = 0
@@ -154,6 +158,7 @@ def rollout(
     turns: int | None = None,
     max_new_tokens: int = 16,
     max_tokens: int | None = None,
+    changes_only: bool = False,
     split: str | None = "train",
     allow_test: bool = False,
     **kwargs: Any,
@@ -173,6 +178,8 @@ def rollout(
         max_new_tokens: The most tokens of a command.
         max_tokens: An episode is cut where prompt and completion together could become longer; without it the length
             that the model takes. The first cut is warned of; `episode_cut` of the returned fields marks each.
+        changes_only: Whether an answer shows of the observation only what changed, and the commands only where they
+            did. The texts of episodes are shorter: to a third in DangerousTaxi.
         split: The split that the tasks are of; None for an environment that takes no split.
         allow_test: Needed besides for a split that may hold test tasks, and for None.
         **kwargs: What else the environment is made with.
@@ -196,7 +203,7 @@ def rollout(
         if tokenizer is None or tokenizer.eos_token_id is None:
             raise UsageError("the trainer's processing_class must be a tokenizer with an end-of-sequence token")
         limit = _limit(max_tokens, trainer)
-        episodes = [_begin(make(), str(prompt), tokenizer) for prompt in prompts]
+        episodes = [_begin(make(), str(prompt), tokenizer, changes_only) for prompt in prompts]
         for episode, prompt in zip(episodes, prompts, strict=True):
             if len(episode.prompt) + max_new_tokens > limit:
                 room = f"{len(episode.prompt)} tokens, and a command up to {max_new_tokens}"
@@ -240,28 +247,19 @@ def _limit(max_tokens: int | None, trainer: Any) -> float:
     return takes if max_tokens is None else max_tokens
 
 
-def _begin(env: NatLangEnv, task_id: str, tokenizer: Any) -> _Episode:
+def _begin(env: NatLangEnv, task_id: str, tokenizer: Any, changes_only: bool) -> _Episode:
     observation, info = env.reset(options={"task_id": task_id})
     state = state_prompt(info["task"], [], observation)
     if tokenizer.chat_template:
         messages = chat_messages(state, info["admissible_commands"])
         text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     else:
-        text = f"{CHAT_ROLE}\n\n{state}\n{_listed(info)}\n>"
-    return _Episode(env, _tokens(tokenizer, text))
+        text = f"{CHAT_ROLE}\n\n{state}\n{listed(info['admissible_commands'])}\n>"
+    return _Episode(env, _tokens(tokenizer, text), Screen(observation, info, changes_only))
 
 
 def _tokens(tokenizer: Any, text: str) -> list[int]:
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])
-
-
-def _listed(info: dict[str, Any]) -> str:
-    return "Actions: " + "; ".join(info["admissible_commands"])
-
-
-def _answer(observation: str, info: dict[str, Any]) -> str:
-    """Return what a command showed: its feedback, unless the observation tells that, and the observation."""
-    return observation if info["feedback"] in observation else f"{info['feedback']}\n{observation}"
 
 
 def _step(episode: _Episode, tokens: list[int], tokenizer: Any, longest: float) -> None:
@@ -275,7 +273,7 @@ def _step(episode: _Episode, tokens: list[int], tokenizer: Any, longest: float) 
         if tokens[-1] != tokenizer.eos_token_id:
             episode.written.append((tokenizer.eos_token_id, None))
         return
-    told = _tokens(tokenizer, f"\n{_answer(observation, info)}\n{_listed(info)}\n>")
+    told = _tokens(tokenizer, f"\n{episode.screen.after(observation, info)}\n>")
     episode.cut = len(episode.context) + len(told) > longest
     if episode.cut:  # an EOS of the model's, in the middle of a game, may not stand last: TRL would take it for the end
         told = told[:1] if tokens[-1] == tokenizer.eos_token_id else []
@@ -340,7 +338,9 @@ def _line(tokens: list[int], end: int, tokenizer: Any) -> int:
     return next(ends, len(tokens))
 
 
-def environment(id: str, *, split: str | None = "train", allow_test: bool = False, **kwargs: Any) -> type:
+def environment(
+    id: str, *, changes_only: bool = False, split: str | None = "train", allow_test: bool = False, **kwargs: Any
+) -> type:
     """Return a class for `GRPOTrainer(environment_factory=...)`, whose tool `act` gives a command.
 
     The rows of the data set are those of `tasks(id, chat=True)`, or have columns of your own besides. `get_reward` is
@@ -348,6 +348,7 @@ def environment(id: str, *, split: str | None = "train", allow_test: bool = Fals
 
     Args:
         id: The environment.
+        changes_only: As in `rollout`.
         split: The split that the tasks are of; None for an environment that takes no split.
         allow_test: Needed besides for a split that may hold test tasks, and for None.
         **kwargs: What else the environment is made with.
@@ -374,7 +375,9 @@ def environment(id: str, *, split: str | None = "train", allow_test: bool = Fals
                 raise UsageError(f"{found}: make the rows with natlang_envs.learners.trl.tasks(ID, chat=True)")
             self._earned, self._ended = 0.0, False
             observation, info = self._env.reset(options={"task_id": task_id})
-            return f"\n\n{state_prompt(info['task'], [], observation)}\n{_listed(info)}"  # TRL glues it to the prompt
+            self._screen = Screen(observation, info, changes_only)
+            state = state_prompt(info["task"], [], observation)
+            return f"\n\n{state}\n{listed(info['admissible_commands'])}"  # TRL glues it to the prompt
 
         def act(self, command: str) -> str:
             """Give one command in the game.
@@ -390,8 +393,7 @@ def environment(id: str, *, split: str | None = "train", allow_test: bool = Fals
             observation, earned, terminated, truncated, info = self._env.step(command)
             self._earned += float(earned)
             self._ended = terminated or truncated
-            answer = _answer(observation, info)
-            return answer if self._ended else f"{answer}\n{_listed(info)}"
+            return self._screen.after(observation, info, self._ended)
 
         def get_reward(self) -> float:
             return self._earned / self._env.reward_scale
