@@ -137,18 +137,18 @@ class Screen:
     """
 
     def __init__(self, observation: str, info: Mapping[str, Any], changes_only: bool = False) -> None:
-        self._observation, self._listed = observation, listed(info["admissible_commands"])
+        self.observation, self._listed = observation, listed(info["admissible_commands"])
         self._changes_only = changes_only
 
     def after(self, observation: str, info: Mapping[str, Any], ended: bool = False) -> str:
         """Return what is shown after a command; where the game `ended`, without A(s)."""
         feedback, commands, told = info["feedback"], listed(info["admissible_commands"]), observation
         if self._changes_only:
-            told = _changes(self._observation, observation, feedback)
+            told = _changes(self.observation, observation, feedback)
         if feedback not in told:
             told = f"{feedback}\n{told}".rstrip()
         same = self._changes_only and commands == self._listed
-        self._observation, self._listed = observation, commands
+        self.observation, self._listed = observation, commands
         return told if ended or same else f"{told}\n{commands}"
 
 
@@ -172,10 +172,10 @@ def _changes(before: str, now: str, feedback: str) -> str:
     return f"{new(whole)}{begun}{feedback}{new(ends.split(tail))}".strip()
 
 
-def chat_messages(state: str, commands: Sequence[str]) -> list[dict[str, str]]:
-    """Return the messages for a chat model: a system message, then p(s) and the listed commands as the user's."""
+def chat_messages(state: str, commands: Sequence[str], role: str = CHAT_ROLE) -> list[dict[str, str]]:
+    """Return the messages for a chat model: its role as the system's, then p(s) and the listed commands as the user's."""
     content = "\n".join([state, "Actions:", *(f"- {command}" for command in commands)])
-    return [{"role": "system", "content": CHAT_ROLE}, {"role": "user", "content": content}]
+    return [{"role": "system", "content": role}, {"role": "user", "content": content}]
 
 
 def enumerate_actions(

@@ -17,13 +17,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from importlib import import_module
 from itertools import islice
 from typing import Any
 
 from natlang_envs.env import NatLangEnv
 from natlang_envs.errors import UsageError
 from natlang_envs.learners.tried import tell_if_untried
+from natlang_envs.learners.trl_writing import Form, write
 from natlang_envs.making import make_env
 from natlang_envs.prompt import CHAT_ROLE, Screen, chat_messages, listed, state_prompt
 from natlang_envs.tasks import check_learning_split
@@ -37,6 +37,10 @@ CHAT_TEMPLATE = (
 )
 """A plain chat template, for tokenizers that have none: `tokenizer.chat_template = CHAT_TEMPLATE`."""
 
+_THINKING_ROLE = (
+    "You act in an environment of texts. Answer with a line of thought, then one of the listed actions, word for word, "
+    "in a line of its own, and nothing else."
+)
 _TOOL_ROLE = "Play by calling `act` with one of the listed commands, word for word, until the game has ended."
 
 
@@ -87,7 +91,13 @@ def _drawn(env: NatLangEnv, count: int) -> list[str]:
 
 
 def demonstrations(
-    id: str, tokenizer: Any, count: int = 512, *, changes_only: bool = False, **settings: Any
+    id: str,
+    tokenizer: Any,
+    count: int = 512,
+    *,
+    thoughts: Callable[[NatLangEnv, str], str] | None = None,
+    changes_only: bool = False,
+    **settings: Any,
 ) -> list[dict[str, list[int]]]:
     """Return rows for TRL's `SFTTrainer`: the environment's own plans, as `rollout` plays them.
 
@@ -97,16 +107,21 @@ def demonstrations(
         id: The environment.
         tokenizer: The model's.
         count: At most so many tasks.
+        thoughts: Says, of the environment and its observation, the line of thought before the plan's next command;
+            for a `rollout` with `think`.
         changes_only: As in `rollout`.
         **settings: What else `tasks` takes, and may raise `UsageError` for.
     """
     split, allow_test = settings.pop("split", "train"), settings.pop("allow_test", False)
     env, rows = _maker(id, split, allow_test, settings)(), list[dict[str, list[int]]]()
-    for episode in (_begin(env, task_id, tokenizer, changes_only) for task_id in _drawn(env, count)):
+    for task_id in _drawn(env, count):
+        episode = _begin(env, task_id, tokenizer, changes_only, thoughts is not None)
         for command in env.reference():
             tokens = _tokens(tokenizer, f"{command}\n")
+            if thoughts:
+                tokens = _tokens(tokenizer, f"{thoughts(env, episode.screen.observation)}\n") + tokens
             episode.written += [(token, 0.0) for token in tokens]
-            _step(episode, tokens, tokenizer, float("inf"))
+            _step(episode, tokens, command, tokenizer, float("inf"))
         labels = [-100 if chance is None else token for token, chance in episode.written]
         rows.append({"input_ids": episode.context, "labels": [-100] * len(episode.prompt) + labels})
     return rows
@@ -155,6 +170,7 @@ def rollout(
     id: str,
     *,
     listed_only: bool = True,
+    think: int = 0,
     turns: int | None = None,
     max_new_tokens: int = 16,
     max_tokens: int | None = None,
@@ -174,6 +190,8 @@ def rollout(
         id: The environment.
         listed_only: Whether only tokens of listed commands can be drawn. A model that does not know the form yet would
             otherwise earn the same in every episode, and GRPO learns from differences.
+        think: The most tokens of a line of thought that the model writes before each command; 0 for none. It is the
+            model's, and so in the loss.
         turns: The most commands of an episode; without it the environment's horizon.
         max_new_tokens: The most tokens of a command.
         max_tokens: An episode is cut where prompt and completion together could become longer; without it the length
@@ -189,7 +207,8 @@ def rollout(
             function itself raises it for a prompt that is no task of the split or is too long, and for `max_tokens`
             beyond what the model takes.
     """
-    for name, given in (("turns", turns), ("max_new_tokens", max_new_tokens), ("max_tokens", max_tokens)):
+    numbers = {"turns": turns, "max_new_tokens": max_new_tokens, "max_tokens": max_tokens, "think": think or None}
+    for name, given in numbers.items():
         if given is not None and given < 1:
             raise UsageError(f"{name} must be at least 1, not {given}")
     make = _maker(id, split, allow_test, kwargs)
@@ -202,21 +221,22 @@ def rollout(
             raise UsageError("rollout generates with the model itself: leave use_vllm out, or use environment(ID)")
         if tokenizer is None or tokenizer.eos_token_id is None:
             raise UsageError("the trainer's processing_class must be a tokenizer with an end-of-sequence token")
-        limit = _limit(max_tokens, trainer)
-        episodes = [_begin(make(), str(prompt), tokenizer, changes_only) for prompt in prompts]
+        limit, form = _limit(max_tokens, trainer), Form(tokenizer, think, max_new_tokens, listed_only)
+        episodes = [_begin(make(), str(prompt), tokenizer, changes_only, think > 0) for prompt in prompts]
         for episode, prompt in zip(episodes, prompts, strict=True):
-            if len(episode.prompt) + max_new_tokens > limit:
-                room = f"{len(episode.prompt)} tokens, and a command up to {max_new_tokens}"
+            if len(episode.prompt) + form.longest > limit:
+                room = f"{len(episode.prompt)} tokens, and a turn up to {form.longest}"
                 most = "the model takes" if max_tokens is None else "max_tokens allows"
                 raise UsageError(f"the prompt of {prompt} has {room}: more than {most} ({limit:.0f})")
         for _ in range(turns or episodes[0].env.horizon):
             going = [each for each in episodes if not each.ended and not each.cut]
             if not going:
                 break
-            lines = _generate(going, trainer, max_new_tokens, listed_only)
-            for episode, (tokens, logprobs) in zip(going, lines, strict=True):
-                episode.written += zip(tokens, logprobs, strict=True)
-                _step(episode, tokens, tokenizer, limit - max_new_tokens)
+            commands = [each.env.action_space.commands for each in going]
+            turn = write([each.context for each in going], commands, trainer, form)
+            for episode, (tokens, chances, command) in zip(going, turn, strict=True):
+                episode.written += zip(tokens, chances, strict=True)
+                _step(episode, tokens, command, tokenizer, limit - form.longest)
         cut = [each.steps for each in episodes if each.cut]
         if cut and not told_of_cuts:
             told_of_cuts = True
@@ -247,14 +267,14 @@ def _limit(max_tokens: int | None, trainer: Any) -> float:
     return takes if max_tokens is None else max_tokens
 
 
-def _begin(env: NatLangEnv, task_id: str, tokenizer: Any, changes_only: bool) -> _Episode:
+def _begin(env: NatLangEnv, task_id: str, tokenizer: Any, changes_only: bool, thinks: bool) -> _Episode:
     observation, info = env.reset(options={"task_id": task_id})
-    state = state_prompt(info["task"], [], observation)
+    state, role = state_prompt(info["task"], [], observation), _THINKING_ROLE if thinks else CHAT_ROLE
     if tokenizer.chat_template:
-        messages = chat_messages(state, info["admissible_commands"])
+        messages = chat_messages(state, info["admissible_commands"], role)
         text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     else:
-        text = f"{CHAT_ROLE}\n\n{state}\n{listed(info['admissible_commands'])}\n>"
+        text = f"{role}\n\n{state}\n{listed(info['admissible_commands'])}\n>"
     return _Episode(env, _tokens(tokenizer, text), Screen(observation, info, changes_only))
 
 
@@ -262,10 +282,9 @@ def _tokens(tokenizer: Any, text: str) -> list[int]:
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def _step(episode: _Episode, tokens: list[int], tokenizer: Any, longest: float) -> None:
+def _step(episode: _Episode, tokens: list[int], command: str, tokenizer: Any, longest: float) -> None:
     """Give the command that the model wrote, and append what the environment answers, or EOS where the game ended."""
-    written = tokenizer.decode(tokens, skip_special_tokens=True).strip()
-    observation, earned, terminated, truncated, info = episode.env.step(written.partition("\n")[0].strip())
+    observation, earned, terminated, truncated, info = episode.env.step(command)
     episode.earned += float(earned)
     episode.steps += 1
     episode.ended, episode.won = terminated or truncated, info["success"]
@@ -278,64 +297,6 @@ def _step(episode: _Episode, tokens: list[int], tokenizer: Any, longest: float) 
     if episode.cut:  # an EOS of the model's, in the middle of a game, may not stand last: TRL would take it for the end
         told = told[:1] if tokens[-1] == tokenizer.eos_token_id else []
     episode.written += ((token, None) for token in told)
-
-
-def _generate(
-    going: list[_Episode], trainer: Any, max_new_tokens: int, listed_only: bool
-) -> list[tuple[list[int], list[float]]]:
-    """Return each episode's next line: its tokens and their log-probabilities."""
-    torch: Any = import_module("torch")  # natlang_envs itself does without
-    model = trainer.accelerator.unwrap_model(trainer.model)
-    end = trainer.processing_class.eos_token_id
-    contexts = [each.context for each in going]
-    longest = max(map(len, contexts))
-    rows = [[end] * (longest - len(each)) + each for each in contexts]
-    attention = [[0] * (longest - len(each)) + [1] * len(each) for each in contexts]
-    allowed = _listed_tokens(going, trainer.processing_class, longest) if listed_only else None
-    device = next(model.parameters()).device
-    training = model.training
-    model.eval()
-    with torch.no_grad():
-        done = model.generate(
-            input_ids=torch.tensor(rows, device=device),
-            attention_mask=torch.tensor(attention, device=device),
-            do_sample=True,
-            temperature=trainer.args.temperature,
-            max_new_tokens=max_new_tokens,
-            pad_token_id=end,
-            stop_strings=["\n"],
-            prefix_allowed_tokens_fn=allowed,
-            tokenizer=trainer.processing_class,
-            output_logits=True,
-            return_dict_in_generate=True,
-        )
-    model.train(training)
-    written = done.sequences[:, longest:]
-    logits = torch.stack(done.logits, 1).float() / trainer.args.temperature
-    chances = logits.log_softmax(-1).gather(-1, written[..., None])[..., 0]
-    lines = zip(written.tolist(), chances.tolist(), strict=True)
-    lengths = (_line(tokens, end, trainer.processing_class) for tokens in written.tolist())
-    return [(tokens[:length], logprobs[:length]) for length, (tokens, logprobs) in zip(lengths, lines, strict=True)]
-
-
-def _listed_tokens(going: list[_Episode], tokenizer: Any, start: int) -> Callable[[int, Any], list[int]]:
-    """Return the function that says which tokens may come next: those that go on with a listed command."""
-    end = tokenizer.eos_token_id
-    commands = [[_tokens(tokenizer, f"{each}\n") for each in one.env.action_space.commands] for one in going]
-
-    def allowed(index: int, sequence: Any) -> list[int]:
-        written = sequence[start:].tolist()
-        length = len(written)
-        following = {each[length] for each in commands[index] if each[:length] == written and len(each) > length}
-        return sorted(following) or [end]
-
-    return allowed
-
-
-def _line(tokens: list[int], end: int, tokenizer: Any) -> int:
-    """Return how many tokens make the first line; what is generated after it for the sake of others is dropped."""
-    ends = (length for length, each in enumerate(tokens, 1) if each == end or "\n" in tokenizer.decode([each]))
-    return next(ends, len(tokens))
 
 
 def environment(
