@@ -173,7 +173,7 @@ def _changes(before: str, now: str, feedback: str) -> str:
 
 
 def chat_messages(state: str, commands: Sequence[str], role: str = CHAT_ROLE) -> list[dict[str, str]]:
-    """Return the messages for a chat model: its role as the system's, then p(s) and the listed commands as the user's."""
+    """Return the messages for a chat model: its role as the system's; p(s) and the listed commands as the user's."""
     content = "\n".join([state, "Actions:", *(f"- {command}" for command in commands)])
     return [{"role": "system", "content": role}, {"role": "user", "content": content}]
 

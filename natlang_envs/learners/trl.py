@@ -96,6 +96,8 @@ def demonstrations(
     count: int = 512,
     *,
     thoughts: Callable[[NatLangEnv, str], str] | None = None,
+    slips: float = 0.0,
+    seed: int = 0,
     changes_only: bool = False,
     **settings: Any,
 ) -> list[dict[str, list[int]]]:
@@ -109,14 +111,26 @@ def demonstrations(
         count: At most so many tasks.
         thoughts: Says, of the environment and its observation, the line of thought before the plan's next command;
             for a `rollout` with `think`.
+        slips: The share of commands that are drawn at random in place of the plan's, which goes on from there. A model
+            that was shown some stays unsure of its commands, and so plays episodes that differ.
+        seed: Draws the slips.
         changes_only: As in `rollout`.
         **settings: What else `tasks` takes, and may raise `UsageError` for.
+
+    Raises:
+        UsageError: `slips` is not a share below 1, or as in `tasks`.
     """
+    if not 0 <= slips < 1:
+        raise UsageError(f"slips must be at least 0 and below 1, not {slips}")
     split, allow_test = settings.pop("split", "train"), settings.pop("allow_test", False)
     env, rows = _maker(id, split, allow_test, settings)(), list[dict[str, list[int]]]()
+    draw = random.Random(seed)
     for task_id in _drawn(env, count):
-        episode = _begin(env, task_id, tokenizer, changes_only, thoughts is not None)
-        for command in env.reference():
+        episode, plan = _begin(env, task_id, tokenizer, changes_only, thoughts is not None), list[str]()
+        while not episode.ended and (plan := plan or env.reference()):
+            command = plan.pop(0)
+            if draw.random() < slips:
+                command, plan = draw.choice(env.action_space.commands), []
             tokens = _tokens(tokenizer, f"{command}\n")
             if thoughts:
                 tokens = _tokens(tokenizer, f"{thoughts(env, episode.screen.observation)}\n") + tokens
