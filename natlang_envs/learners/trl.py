@@ -239,7 +239,8 @@ def rollout(
         episodes = [_begin(make(), str(prompt), tokenizer, changes_only, think > 0) for prompt in prompts]
         for episode, prompt in zip(episodes, prompts, strict=True):
             if len(episode.prompt) + form.longest > limit:
-                room = f"{len(episode.prompt)} tokens, and a turn up to {form.longest}"
+                written = "a thought and a command" if think else "a command"
+                room = f"{len(episode.prompt)} tokens, and {written} up to {form.longest}"
                 most = "the model takes" if max_tokens is None else "max_tokens allows"
                 raise UsageError(f"the prompt of {prompt} has {room}: more than {most} ({limit:.0f})")
         for _ in range(turns or episodes[0].env.horizon):

@@ -96,12 +96,21 @@ def test_a_minari_data_set_is_read_back(worked, tmp_path, monkeypatch) -> None:
     worked("minari", module, "equal to ours: 3 episodes, read back and played again, 0 differences")
 
 
-def test_trl_is_shown_plans_then_plays_and_tells_what_it_won(worked) -> None:
-    module = example("trl_grpo", "trl")
-    before, curve, after = module.main(warm_up=3, steps=2)
+def test_trl_is_shown_games_then_plays_and_tells_what_it_won() -> None:
+    before, curve, after = example("trl_grpo", "trl").main(warm_up=3, steps=2)
     assert len(curve) == 2
     assert all(0 <= each <= 1 for each in (before, *curve, after))
-    worked("trl", module, "plays")
+
+
+@pytest.mark.slow
+def test_trls_grpo_doubles_what_a_small_model_wins_of_the_pickup(worked) -> None:
+    module = example("trl_grpo", "trl")
+    before, curve, after = module.main()
+    assert after >= 2 * before
+    assert before > 0.1
+    assert sum(curve[-5:]) > 1.5 * sum(curve[:5])
+    told = f"{after:.0%} of held-out pickups after {len(curve)} steps of GRPO; {before:.0%} before, commands drawn"
+    worked("trl", module, f"learns: {told}")
 
 
 def test_trls_environment_plays_by_calls_of_a_tool() -> None:

@@ -17,6 +17,7 @@ from trl import GRPOConfig, GRPOTrainer
 from datasets import Dataset
 from natlang_envs.errors import UsageError
 from natlang_envs.learners.trl import demonstrations, environment, reward, rollout, tasks
+from natlang_envs.learners.trl_writing import Written
 from natlang_envs.making import make_env
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
@@ -61,30 +62,31 @@ def test_games_that_were_cut_count_as_truncated(tmp_path: Path) -> None:
     assert columns(trainer, "episodes/cut") == [0]
 
 
-def test_demonstrations_are_the_plans_as_rollout_plays_them(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("shown", [{}, {"changes_only": True, "thoughts": lambda *_: "Let me see."}])
+def test_demonstrations_are_the_plans_as_rollout_plays_them(shown: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = AutoTokenizer.from_pretrained(TINY, padding_side="left")
-    rows = demonstrations(PICKUP, tokenizer)
+    rows = demonstrations(PICKUP, tokenizer, **shown)
     prompts = [each["prompt"] for each in tasks(PICKUP)]
     env = make_env(PICKUP, split="train")
-    plans = {}
+    thought = "Let me see.\n" if shown else ""
     for prompt, row in zip(prompts, rows, strict=True):
         env.reset(options={"task_id": prompt})
         labels = [token for token in row["labels"] if token != -100]
-        begin = row["labels"].index(labels[0])
-        plan = plans[tuple(row["input_ids"][:begin])] = env.reference()
-        assert tokenizer.decode(labels) == "".join(f"{command}\n" for command in plan)
+        assert tokenizer.decode(labels) == "".join(f"{thought}{command}\n" for command in env.reference())
 
-    def write(going: list[Any], *_: Any) -> list[tuple[list[int], list[float]]]:
-        lines = [plans[tuple(each.prompt)][each.steps] for each in going]
-        written = [tokenizer(f"{line}\n", add_special_tokens=False)["input_ids"] for line in lines]
-        return [(each, [0.0] * len(each)) for each in written]
+    def write(contexts: list[list[int]], *_: Any) -> list[Written]:
+        played = [next(row for row in rows if row["input_ids"][: len(each)] == each) for each in contexts]
+        ends = [row["labels"].index(-100, len(each)) for each, row in zip(contexts, played, strict=True)]
+        written = [row["input_ids"][len(each) : end] for each, row, end in zip(contexts, played, ends, strict=True)]
+        return [Written(each, [0.0] * len(each), tokenizer.decode(each).strip().splitlines()[-1]) for each in written]
 
-    monkeypatch.setattr("natlang_envs.learners.trl._generate", write)
+    monkeypatch.setattr("natlang_envs.learners.trl.write", write)
     model = SimpleNamespace(config=LlamaConfig(max_position_embeddings=4096))
     trainer = SimpleNamespace(
         processing_class=tokenizer, model=model, accelerator=SimpleNamespace(unwrap_model=lambda given: given)
     )
-    played = rollout(PICKUP)(prompts[:20], trainer)
+    settings = {"changes_only": True, "think": 32} if shown else {}
+    played = rollout(PICKUP, **settings)(prompts[:20], trainer)
     assert all(played["episode_won"])
     for row, prompt, completion, mask in zip(
         rows, played["prompt_ids"], played["completion_ids"], played["env_mask"], strict=False

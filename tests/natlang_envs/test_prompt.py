@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from natlang_envs.errors import UsageError
-from natlang_envs.prompt import CUT, Choice, History, PathStep, policy_prompt, reflection_prompt, state_prompt
+from natlang_envs.making import make_env
+from natlang_envs.prompt import CUT, Choice, History, PathStep, Screen, policy_prompt, reflection_prompt, state_prompt
 from tests import strategies
 
 PATH = [PathStep("go north", "A hall."), PathStep("go east", "A kitchen."), PathStep("take the lamp", "Taken.")]
@@ -113,3 +114,27 @@ def test_a_wrong_history_is_named(wrong: History) -> None:
 def test_a_budget_that_does_not_hold_the_task_is_named() -> None:
     with pytest.raises(UsageError, match="a prompt of 10 does not hold the task: allow at least"):
         prompt(budget=10)
+
+
+@pytest.mark.parametrize(
+    "id", ["NatLang/DangerousTaxi-v0", "NatLang/ALFWorld-v0", "NatLang/AutoExplore-v0", "NatLang/AutoExplore-Search-v0"]
+)
+@given(data=st.data())
+def test_a_screen_of_changes_tells_every_part_once_it_is_new_and_every_feedback(id: str, data: st.DataObject) -> None:
+    env = make_env(id, split="train", **({"dataset": "embedded"} if "AutoExplore" in id else {}))
+    observation, info = env.reset(seed=data.draw(st.integers(0, 20)))
+    whole, changes = Screen(observation, info), Screen(observation, info, changes_only=True)
+    told, listed, ended = observation, info["admissible_commands"], False
+    for _ in range(6):
+        if ended:
+            break
+        observation, _, terminated, truncated, info = env.step(data.draw(st.sampled_from(info["admissible_commands"])))
+        ended = terminated or truncated
+        shown, full = changes.after(observation, info, ended), whole.after(observation, info, ended)
+        told += f"\n{shown}"
+        assert len(shown) <= len(full)
+        assert observation in full
+        assert info["feedback"] in shown
+        assert all(part.strip() in told for part in observation.replace(". ", ".\n").split("\n"))
+        assert ("Actions: " in shown) is (not ended and info["admissible_commands"] != listed)
+        listed = info["admissible_commands"]

@@ -16,7 +16,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import natlang_envs
 from natlang_envs import UsageError
-from natlang_envs.learners.trl import environment, reward, rollout, tasks
+from natlang_envs.learners.trl import demonstrations, environment, reward, rollout, tasks
 from natlang_envs.making import make_env
 
 PICKUP, HOUSE = "NatLang/DangerousTaxi-Pickup-v0", "NatLang/ALFWorld-v0"
@@ -103,6 +103,8 @@ def test_without_max_tokens_the_model_is_the_limit_so_that_alfworld_fits(trainer
         ({"max_tokens": 0}, "max_tokens must be at least 1, not 0"),
         ({"turns": 0}, "turns must be at least 1, not 0"),
         ({"max_new_tokens": 0}, "max_new_tokens must be at least 1, not 0"),
+        ({"think": -1}, "think must be at least 1, not -1"),
+        ({"think": 24, "max_tokens": 160}, "tokens, and a thought and a command up to 40: more than max_tokens allows"),
         ({"horizn": 3}, "horizn"),
     ],
 )
@@ -187,3 +189,63 @@ def test_the_reward_is_the_episodes_and_trl_is_told_the_share_that_was_cut() -> 
     told: dict[str, float] = {}
     assert reward(["", ""], [0.5, -1.0], [True, False], log_metric=told.__setitem__, trainer_state=None) == [0.5, -1.0]
     assert told == {"episodes/cut": 0.5}
+
+
+def test_a_thought_of_any_tokens_stands_before_each_listed_command_and_in_the_loss(trainer: Any) -> None:
+    words, think = trainer.processing_class, 6
+    played = rollout(PICKUP, think=think, turns=2, changes_only=True)(prompts(PICKUP, 24), trainer)
+    commands = make_env(PICKUP, split="train").action_space.commands
+    thoughts = []
+    for ids, mask, logprobs in zip(played["completion_ids"], played["env_mask"], played["logprobs"], strict=True):
+        turns, own = [], list[int]()
+        for token, whose in zip([*ids, words.eos_token_id], [*mask, 0], strict=True):
+            if whose:
+                own.append(token)
+            elif own:
+                turns.append(own)
+                own = []
+        assert 1 <= len(turns) <= 2
+        for turn in turns:
+            ends = [at for at, token in enumerate(turn) if "\n" in words.decode([token])]
+            assert len(ends) == 2
+            assert ends[0] < think
+            assert words.decode(turn[ends[0] + 1 :]).removesuffix("\n") in commands
+            thoughts.append(words.decode(turn[: ends[0]]))
+        uniform = -torch.tensor(float(trainer.model.config.vocab_size)).log().item()
+        assert [each for each, whose in zip(logprobs, mask, strict=True) if whose] == pytest.approx(
+            [uniform] * sum(mask), rel=1e-4
+        )
+    assert len(set(thoughts)) > 12
+
+
+def test_demonstrations_say_thoughts_before_commands_and_some_of_them_slip(trainer: Any) -> None:
+    words, env = trainer.processing_class, make_env(PICKUP, split="train")
+
+    def thought(env: Any, seen: str) -> str:
+        return f"I am there: {seen.rpartition('The taxi is ')[2]} Then {env.reference()[0]}."
+
+    rows = {slips: demonstrations(PICKUP, words, thoughts=thought, slips=slips, seed=1) for slips in (0.0, 0.5)}
+    assert rows[0.5] == demonstrations(PICKUP, words, thoughts=thought, slips=0.5, seed=1)
+    assert rows[0.5] != demonstrations(PICKUP, words, thoughts=thought, slips=0.5, seed=2)
+    right = {}
+    for slips, shown in rows.items():
+        said = [words.decode([token for token in row["labels"] if token != -100]).splitlines() for row in shown]
+        turns = [turn for lines in said for turn in zip(lines[::2], lines[1::2], strict=True)]
+        right[slips] = sum(text.endswith(f"Then {command}.") for text, command in turns) / len(turns)
+        assert {command for _, command in turns} <= set(env.action_space.commands)
+        assert all(text.startswith("I am there: at row ") for text, _ in turns)
+    assert right[0.0] == 1
+    assert 0.5 < right[0.5] < 0.7  # a sixth of the slips is the plan's command
+    with pytest.raises(UsageError, match="slips must be at least 0 and below 1, not 1"):
+        demonstrations(PICKUP, words, slips=1)
+
+
+def test_a_tool_that_tells_changes_only_tells_them_and_lists_commands_where_they_changed() -> None:
+    [row] = tasks(PICKUP, 1, chat=True)
+    game, env = environment(PICKUP, changes_only=True)(), make_env(PICKUP, split="train")
+    begun = game.reset(**row)
+    env.reset(options={"task_id": row["task_id"]})
+    command = env.reference()[0]
+    answer, (seen, *_, info) = game.act(command), env.step(command)
+    assert seen.rpartition(" The taxi is")[0] in begun
+    assert answer == f"{info['feedback']}\nThe taxi is {seen.rpartition('The taxi is ')[2]}"
