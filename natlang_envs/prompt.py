@@ -169,7 +169,7 @@ def _changes(before: str, now: str, feedback: str) -> str:
         return new(ends.split(now)).strip()
     head, _, tail = now.rpartition(feedback)
     *whole, begun = ends.split(head)
-    return f"{new(whole)}{begun}{feedback}{new(ends.split(tail))}".strip()
+    return f"{new(whole)}{begun}{feedback}{new(ends.split(tail)).rstrip()}"
 
 
 def chat_messages(state: str, commands: Sequence[str], role: str = CHAT_ROLE) -> list[dict[str, str]]:
