@@ -23,15 +23,16 @@ from trl import GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
 from datasets import Dataset
 from natlang_envs.env import NatLangEnv
 from natlang_envs.learners.trl import demonstrations, rollout, tasks
-from natlang_envs.making import make_env
-from natlang_envs.trajectory import plan_length
 from reference_agent.run.config import ModelConfig
 from reference_agent.tiny.untrained import tiny_llama
 
 PICKUP = "NatLang/DangerousTaxi-Pickup-v0"
 WORDS = next((Path(__file__).parents[2] / "reference_agent/data/models").glob("tiny-*"))  # a tokenizer of 644 tokens
 SMALL = ModelConfig(mimetic=True, layers=2, width=64, heads=2, inner=128, positions=2048)
-COMMON = {"report_to": "none", "use_cpu": True, "bf16": False, "save_strategy": "no", "lr_scheduler_type": "linear"}
+COMMON = {
+    "report_to": "none", "use_cpu": True, "bf16": False, "gradient_checkpointing": False, "save_strategy": "no",
+    "lr_scheduler_type": "linear",
+}  # fmt: skip
 PLAYED = {"changes_only": True, "think": 32, "turns": 12}
 
 
@@ -56,8 +57,8 @@ def held_out(trainer: GRPOTrainer, games: int = 4) -> float:
     return sum(marks) / len(marks)
 
 
-def main(warm_up: int = 500, steps: int = 40, seed: int = 0) -> tuple[float, list[float], float]:
-    """Return the success on held-out tasks before GRPO, on near training tasks in each step, and at the end."""
+def main(warm_up: int = 900, steps: int = 50, seed: int = 0) -> tuple[float, list[float], float]:
+    """Return the success on held-out tasks before GRPO, on training tasks in each step, and at the end."""
     set_seed(seed)
     words = AutoTokenizer.from_pretrained(WORDS, padding_side="left")
     model = tiny_llama(SMALL, len(words), words.eos_token_id)
@@ -69,14 +70,17 @@ def main(warm_up: int = 500, steps: int = 40, seed: int = 0) -> tuple[float, lis
         told = {"thoughts": thought, "slips": 0.25, "changes_only": True}
         rows = [row for number in range(4) for row in demonstrations(PICKUP, words, seed=4 * seed + number, **told)]
         SFTTrainer(model, shown, train_dataset=Dataset.from_list(rows), processing_class=words).train()
-        env = make_env(PICKUP, split="train")
-        near = [row for row in tasks(PICKUP) if plan_length(env, row["prompt"]) <= 6]  # short games, which cost less
         played = GRPOConfig(
             folder, max_steps=steps, per_device_train_batch_size=64, num_generations=8, learning_rate=8e-4,
             beta=0.0, scale_rewards="batch", logging_steps=1, mask_truncated_completions=True, seed=seed, **COMMON,
         )  # fmt: skip
         trainer = GRPOTrainer(
-            model, won, played, Dataset.from_list(near), processing_class=words, rollout_func=rollout(PICKUP, **PLAYED)
+            model,
+            won,
+            played,
+            Dataset.from_list(tasks(PICKUP)),
+            processing_class=words,
+            rollout_func=rollout(PICKUP, **PLAYED),
         )
         before = held_out(trainer)
         trainer.train()
@@ -89,5 +93,5 @@ if __name__ == "__main__":
     before, curve, after = main()
     print(f"held-out tasks won before: {before:.0%}")
     for at in range(0, len(curve), 5):
-        print(f"near training tasks won from step {at}: {sum(curve[at : at + 5]) / len(curve[at : at + 5]):.0%}")
+        print(f"training tasks won from step {at}: {sum(curve[at : at + 5]) / len(curve[at : at + 5]):.0%}")
     print(f"held-out tasks won at the end: {after:.0%}")

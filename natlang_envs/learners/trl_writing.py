@@ -93,6 +93,7 @@ def write(contexts: list[list[int]], commands: Sequence[Sequence[str]], trainer:
     listed = [[tokenizer(f"{each}\n", add_special_tokens=False)["input_ids"] for each in some] for some in commands]
 
     def limit(sequences: Any, scores: Any) -> Any:
+        scores = scores.clone()  # those before are told, as log-probabilities
         for tokens, known, row in zip(sequences[:, longest:].tolist(), listed, scores, strict=True):
             form.limit(tokens, known, row)
         return scores
