@@ -1,6 +1,6 @@
 """TRL's SFT and GRPO on the pickup, six minutes of a core: python examples/libraries/trl_grpo.py
 
-A model of 123,000 weights is shown games of a driver who says where the passenger is, and then gives one of four
+A model of 124,000 weights is shown games of a driver who says where the passenger is, and then gives one of four
 commands at random. So it drives as unsurely, and GRPO makes it sure. For Qwen on a GPU leave the games out, and hand
 these to GRPOTrainer:
 
