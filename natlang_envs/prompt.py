@@ -137,7 +137,8 @@ class Screen:
     """
 
     def __init__(self, observation: str, info: Mapping[str, Any], changes_only: bool = False) -> None:
-        self.observation, self._listed = observation, listed(info["admissible_commands"])
+        self.observation = observation
+        self._listed: str = listed(info["admissible_commands"])
         self._changes_only = changes_only
 
     def after(self, observation: str, info: Mapping[str, Any], ended: bool = False) -> str:

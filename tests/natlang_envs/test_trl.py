@@ -108,7 +108,7 @@ def test_without_max_tokens_the_model_is_the_limit_so_that_alfworld_fits(trainer
         ({"horizn": 3}, "horizn"),
     ],
 )
-def test_a_setting_that_cannot_hold_is_refused(trainer: Any, settings: dict[str, int], words: str) -> None:
+def test_a_setting_that_cannot_hold_is_refused(trainer: Any, settings: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError) as refused:
         rollout(PICKUP, **settings)(prompts(PICKUP, 1), trainer)
     assert words in str(refused.value)
@@ -148,7 +148,7 @@ def test_the_rows_are_all_tasks_of_a_small_split_and_a_fair_sample_of_a_large_on
 
 @pytest.mark.parametrize("id", [PICKUP, HOUSE, "NatLang/AutoExplore-v0"])
 def test_the_tool_tells_what_a_command_showed_once(id: str) -> None:
-    given = {"split": "train"} | ({"dataset": "embedded"} if "AutoExplore" in id else {})
+    given: dict[str, Any] = {"split": "train"} | ({"dataset": "embedded"} if "AutoExplore" in id else {})
     [row] = tasks(id, 1, chat=True, **given)
     game, env = environment(id, **given)(), make_env(id, **given)
     begun = game.reset(**row)
