@@ -191,6 +191,7 @@ def test_where_people_wrote_nothing_one_line_says_so(tmp_path: Path) -> None:
         assert "people wrote no sentences" in refused(None, source=source, human_goals=True)
 
 
+@pytest.mark.slow
 @needs_textworld
 def test_textworld_states_a_sentence_that_people_wrote_as_we_do(folder: Path) -> None:
     ours, theirs = (make(folder, human_goals=True, backend=backend) for backend in ("native", "textworld"))

@@ -24,6 +24,7 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_same_repository_has_the_same_tasks_and_a_killed_making_goes_on(tmp_path: Path) -> None:
     """And the tasks of the other tests are still those that are made."""
     subject = open_subject(kiosk(tmp_path), ["tests"])
