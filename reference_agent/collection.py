@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from reference_agent.models.tokenizer import PromptReader
 from reference_agent.players import Speaker, fitting_state
 from reference_agent.run.config import CollectConfig, Config, TeacherConfig
 from reference_agent.run.data_card import Card, Meter, Summary
-from reference_agent.run.idle import idle_collect, refuse
+from reference_agent.run.idle import check_kind, idle_collect, refuse
 from reference_agent.run.inputs import claim_data, environment
 from reference_agent.teachers.base import Moment, Teacher, ask, plan
 from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, load_prompts
@@ -109,7 +110,7 @@ def collect(
     history: History = 1,
     seed: int = 0,
     reader: PromptReader | None = None,
-    folder: Path | None = None,
+    folder: Path | str | None = None,
     report: Report = lambda *_: None,
     allow_test: bool = False,
 ) -> list[Example]:
@@ -131,7 +132,9 @@ def collect(
         UsageError: The environment has no such teacher or too few tasks, its split holds test tasks, the teacher
             failed, no trajectory reached its goal, a setting has no effect, or the folder is of other arguments.
     """
+    check_kind(settings, CollectConfig)
     refuse("collect.", idle_collect(settings))
+    seed, folder = index(seed), None if folder is None else Path(folder)
     stage = for_learning(env if isinstance(env, Stage) else Stage(env), allow_test)
     if folder is not None:
         asked = {"settings": settings, "history": history, "seed": seed, "reader": reader, "allow_test": allow_test}

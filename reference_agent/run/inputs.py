@@ -68,13 +68,14 @@ def claim_data(folder: Path, **inputs: object) -> None:
 
 
 @contextmanager
-def training(folder: Path | None, model: LanguageModel, **inputs: object) -> Iterator[None]:
+def training(folder: Path | str | None, model: LanguageModel, **inputs: object) -> Iterator[Path | None]:
     """Make a folder that of this model's training from these inputs, or check that it is, and train in it.
 
     The model may come as it was at first, or as the last call left it.
     """
+    folder = None if folder is None else Path(folder)
     if folder is None or processes.number():
-        yield
+        yield folder
         return
 
     def read(name: str) -> Any:
@@ -85,7 +86,7 @@ def training(folder: Path | None, model: LanguageModel, **inputs: object) -> Ite
         now["model"]["weights"] = read(TRAINING)["model"]["weights"]
     _claim(folder / TRAINING, now)
     try:
-        yield
+        yield folder
     finally:
         write_whole(folder / _LEFT, json.dumps({"left": _weights(model)}).encode())
 
@@ -121,10 +122,8 @@ def described(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Tensor):
         return _digest([str(value.dtype), list(value.shape), digest([value])])
     if isinstance(value, np.ndarray):
-        held = (
-            described(value.tolist(), depth) if value.dtype.hasobject else hashlib.sha256(value.tobytes()).hexdigest()
-        )
-        return _digest([str(value.dtype), list(value.shape), held])
+        held = value.tolist() if value.dtype.hasobject else hashlib.sha256(value.tobytes()).hexdigest()
+        return _digest([str(value.dtype), list(value.shape), described(held, depth)])
     if depth > _DEEP:
         return type(value).__qualname__
     deeper = depth + 1

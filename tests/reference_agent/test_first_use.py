@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import torch
 
 import reference_agent as rrl
 from natlang_envs.errors import UsageError
-from reference_agent import CollectConfig, PolicySFTConfig, collect
+from reference_agent import CollectConfig, Players, PolicySFTConfig, RLConfig, SFTConfig, Stage, collect
 from reference_agent.collection import Example
 from reference_agent.models.language_model import LanguageModel
 from reference_agent.run.inputs import described
@@ -111,10 +113,105 @@ def test_numbers_of_numpy_are_compared_as_numbers(
     model: LanguageModel, examples: list[Example], tmp_path: Path
 ) -> None:
     """A loop over `np.arange` once returned the first result each time."""
+
+    def sample(seed: Any) -> list[Example]:
+        return collect(walk_on, "oracle", FEW, seed=seed, folder=tmp_path / "data")
+
+    def tune(steps: Any) -> LanguageModel:
+        return rrl.fine_tune_policy(model.copy(), examples, PolicySFTConfig(steps, 4), folder=tmp_path / "policy")
+
+    assert sample(np.int64(0)) == sample(0)
     with pytest.raises(UsageError, match="seed was 0 and is now 1"):
-        for seed in np.arange(2):
-            collect(walk_on, "oracle", FEW, seed=seed, folder=tmp_path / "data")
+        sample(np.int64(1))
+    assert tune(np.int64(1)).fingerprint() == tune(1).fingerprint()
     with pytest.raises(UsageError, match=r"config\.steps was 1 and is now 2"):
-        for steps in np.arange(1, 3):
-            settings = PolicySFTConfig(steps, batch=4)  # type: ignore[arg-type]
-            rrl.fine_tune_policy(model.copy(), examples, settings, folder=tmp_path / "policy")
+        tune(np.int64(2))
+
+
+# Arguments of other types.
+
+
+def test_folders_may_be_given_as_text(model: LanguageModel, examples: list[Example], tmp_path: Path) -> None:
+    place = str(tmp_path)
+    assert collect(walk_on, "oracle", FEW, folder=f"{place}/data")
+    reflector = rrl.fine_tune_reflector(model.copy(), examples, SFTConfig(1, 4), folder=f"{place}/reflector")
+    policy = rrl.fine_tune_policy(model.copy(), examples, PolicySFTConfig(1, 4), folder=f"{place}/policy")
+    assert rrl.reinforce(policy, reflector, Stage(walk_on, 1), RLConfig(batch=2), folder=f"{place}/rl")
+    players = Players.of()
+    assert players.evaluate("dangerous-taxi-pickup/v1", episodes=1, out=f"{place}/run")
+    players.save(f"{place}/players")
+    weights = Players.of(tmp_path / "players" / "policy").policy.fingerprint()
+    assert weights == rrl.load_model(tmp_path / "players" / "policy").fingerprint() == players.policy.fingerprint()
+    with pytest.raises(UsageError, match=r"players holds players: Players\.load\("):
+        Players.of(f"{place}/players")
+
+
+def test_examples_and_stages_may_come_from_a_generator(model: LanguageModel, examples: list[Example]) -> None:
+    for tune in (rrl.fine_tune_policy, rrl.fine_tune_reflector):
+        config = PolicySFTConfig(1, 4) if tune is rrl.fine_tune_policy else SFTConfig(1, 4)
+        one, other = (tune(model.copy(), given, config) for given in (examples, iter(examples)))  # type: ignore[arg-type]
+        models = [getattr(each, "model", each) if tune is rrl.fine_tune_reflector else each for each in (one, other)]
+        assert models[0].fingerprint() == models[1].fingerprint()
+    stages = (Stage(walk_on, 1) for _ in range(2))
+    rows = rrl.reinforce(model.copy(), None, stages, RLConfig(batch=2))  # type: ignore[arg-type]
+    assert [row["stage"] for row in rows] == [0, 1]
+
+
+@pytest.mark.parametrize("given", ["NatLang/DangerousTaxi-Pickup-v0", Corridor, ["NatLang/DangerousTaxi-Pickup-v0"]])
+def test_what_is_no_stage_is_named(given: Any, model: LanguageModel) -> None:
+    for learn in (Players.of().reinforce, partial(rrl.reinforce, model.copy(), None)):
+        with pytest.raises(UsageError, match=r"is no stage: give Stage\(env, iterations\)$"):
+            learn(given)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: RLConfig(batch=32.0), "rl.batch is 32.0: give a whole number"),  # type: ignore[arg-type]
+        (lambda: CollectConfig(restarts="no"), "collect.restarts is 'no': give True or False"),  # type: ignore[arg-type]
+        (lambda: RLConfig(learning_rate="1e-3"), "rl.learning_rate is '1e-3': give a number"),  # type: ignore[arg-type]
+        (lambda: Stage("", True), "curriculum.iterations is True: give a whole number"),
+        (lambda: Players.of(history="full"), "history is 'full': give a whole number"),  # type: ignore[arg-type]
+        (lambda: Players.of(reflection_tokens=0), "reflection_tokens is 0: give 1 or more"),
+        (lambda: RLConfig(clip=0), "rl.clip is 0: give a number above 0, or inf for no limit"),
+        (lambda: RLConfig(weight_decay=-0.1), "rl.weight_decay is -0.1: give 0 or more"),
+        (lambda: RLConfig(algorithm="ppo", ratio=0.0), "rl.ratio is 0.0: give a number above 0"),
+        (lambda: Players.of(torch.nn.Linear(1, 1)), "is no player: give LanguageModel.of"),  # type: ignore[arg-type]
+        (lambda: Players.of(settings={"chat": True}), "give a ModelConfig"),  # type: ignore[arg-type]
+        (lambda: collect(walk_on, "oracle", {"negatives": 0}), "give a CollectConfig"),  # type: ignore[arg-type]
+        (lambda: Players.of().reinforce(Stage(), SFTConfig()), "give a RLConfig"),  # type: ignore[arg-type]
+        (lambda: Players.of().fine_tune([], say=None), "say is None: give a function"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_setting_of_another_kind_is_named(make: Callable[[], Any], words: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(words)):
+        make()
+
+
+def test_settings_of_the_other_player_are_refused(examples: list[Example]) -> None:
+    """A reflector would leave `smoothing` and `doubt` unread."""
+    with pytest.raises(UsageError, match="give a SFTConfig"):
+        Players.of().fine_tune(examples, PolicySFTConfig(1), SFTConfig(1))  # type: ignore[arg-type]
+
+
+def test_an_infinite_clip_limits_nothing(model: LanguageModel, examples: list[Example]) -> None:
+    free, wide = (rrl.fine_tune_policy(model.copy(), examples, PolicySFTConfig(1, 4, clip=c)) for c in (inf, 1e9))
+    assert free.fingerprint() == wide.fingerprint() != model.fingerprint()
+
+
+def test_settings_of_numpy_are_saved(tmp_path: Path) -> None:
+    Players.of(history=np.int64(2)).save(tmp_path / "mine")  # type: ignore[arg-type]
+    assert Players.load(tmp_path / "mine").config.history == 2
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+def test_kept_players_go_on_learning_by_imitation(rank: int, tmp_path: Path) -> None:
+    pair = Players.of(settings=rrl.ModelConfig(lora_rank=rank), reflection_tokens=4)
+    data = pair.collect("NatLang/DangerousTaxi-Pickup-v0", "oracle", FEW)
+    pair.save(tmp_path / "mine")
+    again = Players.load(tmp_path / "mine")
+    for each in (pair, again):
+        each.fine_tune(data, SFTConfig(1, 4), PolicySFTConfig(1, 4), say=lambda _: None)
+    assert again.reflector is not None
+    assert pair.reflector is not None
+    assert again.reflector.model.fingerprint() == pair.reflector.model.fingerprint()
