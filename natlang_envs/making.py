@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import gymnasium
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from natlang_envs.env import NatLangEnv, unwrap
 from natlang_envs.errors import UsageError, one_of
@@ -24,11 +25,16 @@ def make_env(id: str, **kwargs: Any) -> NatLangEnv:
     Args:
         id: A registered id, or `module:id` for an environment of another package.
         **kwargs: For `gymnasium.make`.
+
+    Raises:
+        UsageError: There is no such environment, it does not take these arguments, or it is made with wrappers that
+            matter, such as Gymnasium's `max_episode_steps`: the environment alone would play on.
     """
     if ":" not in id and id not in gymnasium.registry:
         one_of("environment", id, [name for name in gymnasium.registry if name.startswith("NatLang/")])
     try:
-        return unwrap(make_pinned(id, **kwargs))
+        env = make_pinned(id, **kwargs)
+        inner = unwrap(env)
     except (ModuleNotFoundError, gymnasium.error.Error) as error:
         raise UsageError(f"{id} cannot be made: {error}") from None
     except TypeError as error:
@@ -36,3 +42,15 @@ def make_env(id: str, **kwargs: Any) -> NatLangEnv:
             raise
         given = ", ".join(kwargs)
         raise UsageError(f"{id} does not take all of these arguments: {given}; leave some out") from None
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, TimeLimit):
+            if (steps := env._max_episode_steps) < inner.horizon:
+                raise UsageError(
+                    f"max_episode_steps={steps} is Gymnasium's wrapper, which is left out here: set horizon"
+                )
+        elif not isinstance(env, OrderEnforcing | PassiveEnvChecker):
+            raise UsageError(
+                f"{id} is made with {type(env).__name__}, which is left out here: make it without wrappers"
+            )
+        env = env.env
+    return inner

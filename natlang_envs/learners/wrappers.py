@@ -17,6 +17,7 @@ from gymnasium.utils import RecordConstructorArgs
 
 from natlang_envs.env import MAX_COMMAND_LENGTH, unwrap, without_margins
 from natlang_envs.errors import UsageError, command_at, one_of
+from natlang_envs.learners.encoders import check_texts
 from natlang_envs.prompt import CHAT_ROLE, History, PathStep, chat_messages, check_history, state_prompt
 from natlang_envs.spaces import CommandText, UnicodeText
 
@@ -143,7 +144,8 @@ class ChatMessages(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
         history: How much of the previous path p(s) shows; see `prompt.state_prompt`.
 
     Raises:
-        UsageError: The environment's actions are numbers: put `ChoiceIndexActions` around this wrapper.
+        UsageError: The environment's actions are numbers, or its observations no texts: put what changes them around
+            this wrapper.
     """
 
     def __init__(self, env: gymnasium.Env[str, str], history: History = "full") -> None:
@@ -151,6 +153,7 @@ class ChatMessages(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
         RecordConstructorArgs.__init__(self, history=history)
         super().__init__(env)
         _check_commands(env, "ChatMessages")
+        check_texts(env, "ChatMessages")
         self._history: History = history
         inner = unwrap(env)
         lines = inner.horizon + 2 + inner.max_commands
