@@ -9,6 +9,7 @@ is skipped if it ends the game or does not make the plan longer. A card beside t
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
@@ -35,6 +36,7 @@ from reference_agent.teachers.chat import ChatModel, ChatTeacher, chat_options, 
 from reference_agent.teachers.choose import CHAT, make_teacher
 
 EXAMPLES, CARD = "examples.jsonl", "card.json"
+_log = logging.getLogger(__name__)
 _SPOKEN = 48  # tokens reserved for a reflection, as many as `Reflector` writes by default
 _TRIES = 10  # tasks played, at most, for each trajectory that is wanted
 _REPEATS = 10_000  # draws of known tasks in a row after which a split is taken to have no other
@@ -225,10 +227,24 @@ def _play_until_enough(source: Source, report: Report) -> list[Demonstration]:
     played: list[Demonstration] = []
     seen: set[str] = set()
     while kept < wanted and len(played) < _TRIES * wanted:
-        played.append(_play(source, env, teacher, _new_task(env, rng, seen), rng))
+        try:
+            task_id = _new_task(env, rng, seen)
+        except UsageError:
+            if kept == len(played):
+                raise
+            break  # it is the teacher that misses its goals
+        played.append(_play(source, env, teacher, task_id, rng))
         kept += played[-1].summary.success or source.settings.failures
         examples += len(played[-1].examples)
         report("collect", kept, wanted, float(examples))
+    if 0 < kept < wanted:
+        _log.warning(
+            "%d of %d trajectories reached their goal, and %d were wanted: mend the teacher, or keep the others with "
+            "collect.failures",
+            kept,
+            len(played),
+            wanted,
+        )
     return played
 
 

@@ -155,7 +155,7 @@ def _reinforced(
     progress = checkpoints.resume(Iterations) or Iterations(0, 0, [random_state(rng)], {}, [])
     (rng.bit_generator.state,) = progress.random
     if reflector:
-        reflector.cache.update(progress.reflections)
+        reflector.remember(progress.reflections)
     curve, beside = list(progress.curve), [*critic.parameters()] if critic else []
     policy.optimizer(settings.learning_rate)  # refuses weights that cannot be trained, before anything is played
     update: Algorithm = load_algorithm(settings.algorithm)

@@ -199,7 +199,6 @@ class Players:
             sft.fine_tune_reflector(
                 model, examples, reflector, seed, lambda at, loss, _: told.step("reflector, loss", at, steps, loss)
             )
-            self.reflector.cache.clear()
         elif reflector != SFTConfig():
             refuse("", {"reflector": "without a reflector (reflect = false)"})
         sft.fine_tune_policy(self.policy, examples, policy, seed, step, None, reflect)

@@ -17,15 +17,21 @@ import pytest
 import torch
 
 import reference_agent as rrl
+from examples.guess_number import GuessNumberEnv
+from examples.treasure_hunt import TreasureHuntEnv
 from natlang_envs.errors import UsageError
+from natlang_envs.evaluation.agents import AgentInput
+from natlang_envs.tasks import TaskList
 from reference_agent import CollectConfig, Players, PolicySFTConfig, RLConfig, SFTConfig, Stage, collect
 from reference_agent.collection import Example
 from reference_agent.models.language_model import LanguageModel
+from reference_agent.players import Reflector
 from reference_agent.run.inputs import described
 from tests.support.corridor import Corridor
 
 FEW = CollectConfig(trajectories=2, policy_trajectories=2)
 walk_on = partial(Corridor, "train")
+treasure_hunt = partial(TreasureHuntEnv, "train")
 
 
 # What a folder's result was made from.
@@ -215,3 +221,47 @@ def test_kept_players_go_on_learning_by_imitation(rank: int, tmp_path: Path) -> 
     assert again.reflector is not None
     assert pair.reflector is not None
     assert again.reflector.model.fingerprint() == pair.reflector.model.fingerprint()
+
+
+# What is remembered, and what is missing.
+
+
+def test_an_agent_that_was_there_before_answers_as_one_that_is_made_after_learning() -> None:
+    players = Players.of(reflection_tokens=12)
+    data = players.collect("NatLang/DangerousTaxi-Pickup-v0", "oracle", FEW)
+    kept_agent, asked = players.agent(), data[0]
+    reflector = Reflector(players.policy.copy(), 12, frozen=False)
+    view = AgentInput("Drive.", (), "The taxi is at row 1.", asked.commands, np.random.default_rng(0))
+    before = kept_agent.chances(view, "I move east."), reflector.reflect([asked.state])
+    players.fine_tune(data, SFTConfig(2, 4), PolicySFTConfig(4, 4), say=lambda _: None)
+    rrl.fine_tune_reflector(reflector.model, data, SFTConfig(3, 4, 0.1), one_model=True)  # type: ignore[arg-type]
+    now, again = kept_agent.chances(view, "I move east."), reflector.reflect([asked.state])
+    assert now == players.agent().chances(view, "I move east.") != before[0]
+    assert again == Reflector(reflector.model, 12, frozen=False).reflect([asked.state]) != before[1]
+
+
+def test_a_teacher_that_misses_its_goals_is_told_apart_from_a_split_that_is_too_small(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    settings = CollectConfig(trajectories=40, policy_trajectories=40, negatives=0)
+    with pytest.raises(UsageError, match=r"^this split has \d+ tasks and no more"):
+        collect(treasure_hunt, "oracle", settings)
+    with pytest.raises(UsageError, match=r"^none of 29 trajectories reached its goal"):
+        collect(treasure_hunt, lambda moment: ("Well.", moment.commands[0]), settings)
+
+    def often_wrong(moment: Any) -> tuple[str, str]:
+        task = moment.info["task_id"]
+        return "Well.", moment.env.oracle()[0] if task.startswith("attic") else moment.commands[0]
+
+    assert len({each.task_id for each in collect(treasure_hunt, often_wrong, settings)}) < 29
+    assert re.search(r"^\d of 29 trajectories reached their goal, and 40 were wanted", caplog.messages[-1])
+
+
+def test_a_split_without_tasks_is_named() -> None:
+    small = TaskList("mine", ["only"], "train")
+    other = TaskList("mine", ["only"], "test")
+    empty = min(small, other, key=lambda each: len(each.pool))
+    with pytest.raises(UsageError, match=f"^no task is in the split '{empty.split}': add tasks"):
+        empty.draw(lambda: 0.5)
+    with pytest.raises(UsageError, match=r"^no task is in the split"):
+        Players.of().play(partial(GuessNumberEnv, 2, "test"), episodes=1)
