@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
@@ -265,3 +268,25 @@ def test_a_split_without_tasks_is_named() -> None:
         empty.draw(lambda: 0.5)
     with pytest.raises(UsageError, match=r"^no task is in the split"):
         Players.of().play(partial(GuessNumberEnv, 2, "test"), episodes=1)
+
+
+MANY_WORDS = """
+from itertools import product
+from reference_agent.collection import Example
+from reference_agent.tiny.own import telling_words
+pairs = [(a + b, b + a) for a in "bcdfghjklmnpqrstvw" for b in map("".join, product("aeiou", repeat=2))]
+texts = [" ".join(each) for each in zip(*pairs)]
+samples = [Example(0, "", False, False, text, "", ("go", "wait"), "go") for text in (*texts, texts[0][:600])]
+kept = telling_words(samples)
+"""
+
+
+def test_a_tiny_model_keeps_the_same_words_in_every_process() -> None:
+    """Of words that are equally frequent some are left out, where there are hundreds."""
+    here: dict[str, Any] = {}
+    exec(MANY_WORDS, here)
+    command = [sys.executable, "-c", f"{MANY_WORDS}print(kept)"]
+    environment = {**os.environ, "PYTHONHASHSEED": "1"}
+    there = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert there.strip() == str(here["kept"])
+    assert len(here["kept"]) == 302
