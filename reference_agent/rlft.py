@@ -112,6 +112,8 @@ def _check(
     check_apart(policy, reflector, one_model)
     check_rate(policy, settings, RLConfig())
     idle = idle_rl(settings)
+    if settings.validate_every > (longest := max(each.iterations for each in stages)):
+        idle["validate_every"] = f"in stages of at most {longest} iterations"
     dropped = [each for each in policy.model.modules() if isinstance(each, torch.nn.Dropout) and each.p]
     own = [each.attention_dropout for each in policy.model.modules() if hasattr(each, "attention_dropout")]
     if settings.dropout_rate and not own:

@@ -74,12 +74,13 @@ class ModelConfig:
 class WarmupConfig:
     """Lessons that teach an untrained tiny model to read prompts; pretrained models skip them."""
 
-    copy_steps: int = 300  # on copying the command that a reflection names; Taxi, with its six commands, has none
-    steps: int = 1500  # the most, on finding a command's label
-    levels: int = 8  # of difficulty, after which the label lesson ends
+    # On copying the command that a reflection names; Taxi, with its six commands, has none.
+    copy_steps: int = at_least(0, 300)
+    steps: int = at_least(0, 1500)  # the most, on finding a command's label
+    levels: int = at_least(0, 8)  # of difficulty, after which the label lesson ends
     # On looking things up: walls between columns in Taxi (0 if its teacher names none), what a place holds in ALFWorld.
-    lookup_steps: int = 0
-    direction_steps: int = 300  # on deriving directions from coordinates
+    lookup_steps: int = at_least(0, 0)
+    direction_steps: int = at_least(0, 300)  # on deriving directions from coordinates
     seed: int = 1  # training runs of all seeds start from the same model, as from a pretrained one
     batch: int = at_least(1, 64)  # prompts per step
     learning_rate: float = positive(1e-3)  # AdamW's

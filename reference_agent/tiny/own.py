@@ -51,8 +51,10 @@ def tiny_for(
         say: Called with a line of progress now and then, and at the end with what was learned beside chance.
 
     Raises:
-        UsageError: The environment lists no commands, or as in `collect`.
+        UsageError: The environment lists no commands, `steps` is below 1, or as in `collect`.
     """
+    if steps < 1:
+        raise UsageError(f"steps is {steps}: give 1 or more")
     told, samples = Told(say), _played(env, teacher, history)
     prompts = [policy_prompt(each.state, each.reflection, enumerate_actions(each.commands)) for each in samples]
     commands = max(len(each.commands) for each in samples)

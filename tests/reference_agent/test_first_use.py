@@ -189,6 +189,11 @@ def test_what_is_no_stage_is_named(given: Any, model: LanguageModel) -> None:
         (lambda: Players.of(settings={"chat": True}), "give a ModelConfig"),  # type: ignore[arg-type]
         (lambda: collect(walk_on, "oracle", {"negatives": 0}), "give a CollectConfig"),  # type: ignore[arg-type]
         (lambda: Players.of().reinforce(Stage(), SFTConfig()), "give a RLConfig"),  # type: ignore[arg-type]
+        (lambda: rrl.tiny_for(walk_on, steps=0), "steps is 0: give 1 or more"),
+        (
+            lambda: Players.of().reinforce(Stage(walk_on, 2), RLConfig(validate_every=3)),
+            "rl.validate_every has no effect in stages of at most 2 iterations: leave it out",
+        ),
         (lambda: Players.of().fine_tune([], say=None), "say is None: give a function"),  # type: ignore[arg-type]
     ],
 )
