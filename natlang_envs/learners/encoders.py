@@ -20,7 +20,6 @@ from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
 from natlang_envs.errors import UsageError
-from natlang_envs.spaces import UnicodeText
 
 SIZE = 2048  # of vectors, unless told otherwise
 _WORD = re.compile(r"\w+")
@@ -100,10 +99,9 @@ class TransformerEncoder:
             return self._model(**given).last_hidden_state[0].mean(0).float().numpy()
 
 
-def check_texts(env: gymnasium.Env[Any, Any], wrapper: str) -> None:
-    """Raise `UsageError` unless a wrapper that reads texts is put around an environment that shows them."""
-    if not isinstance(env.observation_space, UnicodeText | spaces.Text):
-        space = env.observation_space
+def check_texts(space: spaces.Space[Any], wrapper: str) -> None:
+    """Raise `UsageError` unless the observations that a wrapper is to read are texts."""
+    if not isinstance(space, spaces.Text):
         raise UsageError(f"{wrapper} takes texts, but the observations are {space}: put it further inside")
 
 
@@ -124,7 +122,7 @@ class EncodedObservations(gymnasium.ObservationWrapper[Any, Any, str], RecordCon
             raise UsageError(f"size has no effect beside encode, which has {encode.size} numbers a text: leave it out")
         RecordConstructorArgs.__init__(self, size=size, encode=encode)
         super().__init__(env)
-        check_texts(env, "EncodedObservations")
+        check_texts(env.observation_space, "EncodedObservations")
         self._encode = encode or TextEncoder(size)
         high = 3.0 if encode is None else np.inf
         self.observation_space = spaces.Box(0.0 if encode is None else -high, high, (self._encode.size,), np.float32)

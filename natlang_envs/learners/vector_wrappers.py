@@ -16,7 +16,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from natlang_envs.errors import UsageError, command_at, one_of
-from natlang_envs.learners.encoders import SIZE, TextEncoder
+from natlang_envs.learners.encoders import SIZE, TextEncoder, check_texts
+from natlang_envs.learners.wrappers import check_commands
 from natlang_envs.vector import NatLangVectorEnv, object_array
 
 Infos = dict[str, Any]
@@ -55,6 +56,7 @@ class EncodedObservations(VectorWrapper):
 
     def __init__(self, env: VectorEnv[Any, Any, Any], size: int = SIZE) -> None:
         super().__init__(env)
+        check_texts(env.single_observation_space, "EncodedObservations")
         self._encode = TextEncoder(size)
         self.single_observation_space = spaces.Box(0.0, 3.0, (size,), np.float32)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -87,12 +89,14 @@ class ChoiceIndexActions(VectorActionWrapper):
         invalid: What a number does at which no command is listed; see `wrappers.ChoiceIndexActions`.
 
     Raises:
-        UsageError: The environment is none of the suite, or `invalid` is neither `"raise"` nor `"noop"`.
+        UsageError: The environment is none of the suite, its actions are no commands, or `invalid` is neither `"raise"`
+            nor `"noop"`.
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], invalid: Literal["raise", "noop"] = "raise") -> None:
         super().__init__(env)
         one_of("invalid", invalid, ("raise", "noop"))
+        check_commands(env.single_action_space, "ChoiceIndexActions")
         self._max_commands = _inner(env).max_commands
         self._noops = self._max_commands if invalid == "noop" else 0
         self._commands: list[tuple[str, ...]] = [()] * self.num_envs

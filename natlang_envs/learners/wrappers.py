@@ -67,7 +67,7 @@ class ChoiceIndexActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructo
     def __init__(self, env: gymnasium.Env[Any, str], invalid: Literal["raise", "noop"] = "raise") -> None:
         RecordConstructorArgs.__init__(self, invalid=invalid)
         super().__init__(env)
-        _check_commands(env, "ChoiceIndexActions")
+        check_commands(env.action_space, "ChoiceIndexActions")
         self._inner = unwrap(env)
         self._noops = self._inner.max_commands if one_of("invalid", invalid, ("raise", "noop")) == "noop" else 0
         self.action_space = spaces.Discrete(self._inner.max_commands)
@@ -152,8 +152,8 @@ class ChatMessages(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
         check_history(history)
         RecordConstructorArgs.__init__(self, history=history)
         super().__init__(env)
-        _check_commands(env, "ChatMessages")
-        check_texts(env, "ChatMessages")
+        check_commands(env.action_space, "ChatMessages")
+        check_texts(env.observation_space, "ChatMessages")
         self._history: History = history
         inner = unwrap(env)
         lines = inner.horizon + 2 + inner.max_commands
@@ -181,6 +181,7 @@ class ChatMessages(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
         return tuple(chat_messages(state, info["admissible_commands"]))
 
 
-def _check_commands(env: gymnasium.Env[Any, Any], wrapper: str) -> None:
-    if not isinstance(env.action_space, CommandText):
-        raise UsageError(f"{wrapper} takes commands, but the actions are {env.action_space}: put it further inside")
+def check_commands(space: spaces.Space[Any], wrapper: str) -> None:
+    """Raise `UsageError` unless the actions that a wrapper is to give are commands."""
+    if not isinstance(space, CommandText):
+        raise UsageError(f"{wrapper} takes commands, but the actions are {space}: put it further inside")

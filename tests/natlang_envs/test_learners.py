@@ -80,6 +80,12 @@ def test_wrappers_that_read_texts_say_where_they_belong() -> None:
     for outer, inner in ((EncodedObservations, wrappers.ChatMessages), (wrappers.ChatMessages, EncodedObservations)):
         with pytest.raises(UsageError, match=rf"^{outer.__name__} takes texts, but the observations are"):
             outer(inner(gymnasium.make(HOUSE)))
+    for twice, words in (
+        (vector_wrappers.EncodedObservations, "texts"),
+        (vector_wrappers.ChoiceIndexActions, "commands"),
+    ):
+        with pytest.raises(UsageError, match=rf"^{twice.__name__} takes {words}, but the \w+ are"):
+            twice(twice(gymnasium.make_vec(HOUSE, 2)))
 
 
 @pytest.mark.parametrize("id", IDS)
