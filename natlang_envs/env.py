@@ -312,7 +312,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
         """
         if self._task_id is None:
             raise ResetNeeded("snapshot() was called before the first reset: call reset()")
-        state: Any = self._get_state()
+        state = cast("Any", self._get_state())
         if not isinstance(state, tuple | list):
             raise UsageError(f"{type(self).__name__}._get_state gave {state!r:.100}: give a tuple of JSON values")
         return Snapshot(
@@ -323,7 +323,7 @@ class NatLangEnv(gymnasium.Env[str, str]):
             self._success,
             self._observation,
             self._feedback,
-            tuple(state),
+            tuple(cast("Sequence[Any]", state)),
             self._why,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
@@ -43,14 +43,12 @@ def make_env(id: str, **kwargs: Any) -> NatLangEnv:
         given = ", ".join(kwargs)
         raise UsageError(f"{id} does not take all of these arguments: {given}; leave some out") from None
     while isinstance(env, gymnasium.Wrapper):
+        name = type(cast("object", env)).__name__
         if isinstance(env, TimeLimit):
-            if (steps := env._max_episode_steps) < inner.horizon:
-                raise UsageError(
-                    f"max_episode_steps={steps} is Gymnasium's wrapper, which is left out here: set horizon"
-                )
+            steps = env._max_episode_steps  # pyright: ignore[reportPrivateUsage]
+            if steps < inner.horizon:
+                raise UsageError(f"max_episode_steps={steps} is a wrapper, which is left out here: set horizon={steps}")
         elif not isinstance(env, OrderEnforcing | PassiveEnvChecker):
-            raise UsageError(
-                f"{id} is made with {type(env).__name__}, which is left out here: make it without wrappers"
-            )
+            raise UsageError(f"{id} is made with {name}, which is left out here: make it without wrappers")
         env = env.env
     return inner

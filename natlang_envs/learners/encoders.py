@@ -51,7 +51,7 @@ class TextEncoder:
     """
 
     def __init__(self, size: int = SIZE) -> None:
-        if not isinstance(size, int | np.integer) or size < 1:
+        if not isinstance(size, int | np.integer) or size < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UsageError(f"size must be a whole number of at least 1, not {size!r}")
         self.size = int(size)
         self._vector = lru_cache(maxsize=4096)(self._hash)

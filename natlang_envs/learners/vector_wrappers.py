@@ -56,7 +56,8 @@ class EncodedObservations(VectorWrapper):
 
     def __init__(self, env: VectorEnv[Any, Any, Any], size: int = SIZE) -> None:
         super().__init__(env)
-        check_texts(env.single_observation_space, "EncodedObservations")
+        inner: Any = env
+        check_texts(inner.single_observation_space, "EncodedObservations")
         self._encode = TextEncoder(size)
         self.single_observation_space = spaces.Box(0.0, 3.0, (size,), np.float32)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -96,7 +97,8 @@ class ChoiceIndexActions(VectorActionWrapper):
     def __init__(self, env: VectorEnv[Any, Any, Any], invalid: Literal["raise", "noop"] = "raise") -> None:
         super().__init__(env)
         one_of("invalid", invalid, ("raise", "noop"))
-        check_commands(env.single_action_space, "ChoiceIndexActions")
+        inner: Any = env
+        check_commands(inner.single_action_space, "ChoiceIndexActions")
         self._max_commands = _inner(env).max_commands
         self._noops = self._max_commands if invalid == "noop" else 0
         self._commands: list[tuple[str, ...]] = [()] * self.num_envs
@@ -139,7 +141,7 @@ class ChoiceIndexActions(VectorActionWrapper):
 
     def _follow(self) -> None:
         """Take the commands of now where `call`, as in `call("restore", saved)`, changed the episodes unseen."""
-        inner = _inner(self.env)
+        inner: Any = _inner(self.env)
         if self._changes != inner.changes:
             self._commands = [space.commands for space in inner.action_space.spaces]
             self._changes = inner.changes

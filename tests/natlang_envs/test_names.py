@@ -102,7 +102,7 @@ def test_arguments_in_their_order_still_pass() -> None:
 
 def test_wrappers_that_making_by_id_would_leave_out_are_refused() -> None:
     """The agent and TRL's adapter play the environment alone; a limit was once forgotten in half of their steps."""
-    with pytest.raises(UsageError, match=r"^max_episode_steps=3 is Gymnasium's wrapper, which is left out here"):
+    with pytest.raises(UsageError, match=r"^max_episode_steps=3 is a wrapper, which is left out here: set horizon=3$"):
         make_env(TAXI, max_episode_steps=3)
     assert make_env(TAXI, max_episode_steps=-1).horizon == make_env(TAXI).horizon
     gymnasium.register("Mine/Scaled-v0", lambda: ScaleReward(Corridor()))
