@@ -33,7 +33,7 @@ def make_env(id: str, **kwargs: Any) -> NatLangEnv:
     if ":" not in id and id not in gymnasium.registry:
         one_of("environment", id, [name for name in gymnasium.registry if name.startswith("NatLang/")])
     try:
-        env = make_pinned(id, **kwargs)
+        env: gymnasium.Env[Any, Any] = make_pinned(id, **kwargs)
         inner = unwrap(env)
     except (ModuleNotFoundError, gymnasium.error.Error) as error:
         raise UsageError(f"{id} cannot be made: {error}") from None
