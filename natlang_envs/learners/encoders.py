@@ -20,6 +20,7 @@ from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
 from natlang_envs.errors import UsageError
+from natlang_envs.spaces import check_texts
 
 SIZE = 2048  # of vectors, unless told otherwise
 _WORD = re.compile(r"\w+")
@@ -97,12 +98,6 @@ class TransformerEncoder:
         torch: Any = import_module("torch")
         with torch.no_grad():
             return self._model(**given).last_hidden_state[0].mean(0).float().numpy()
-
-
-def check_texts(space: spaces.Space[Any], wrapper: str) -> None:
-    """Raise `UsageError` unless the observations that a wrapper is to read are texts."""
-    if not isinstance(space, spaces.Text):
-        raise UsageError(f"{wrapper} takes texts, but the observations are {space}: put it further inside")
 
 
 class EncodedObservations(gymnasium.ObservationWrapper[Any, Any, str], RecordConstructorArgs):

@@ -16,8 +16,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from natlang_envs.errors import UsageError, command_at, one_of
-from natlang_envs.learners.encoders import SIZE, TextEncoder, check_texts
-from natlang_envs.learners.wrappers import check_commands
+from natlang_envs.learners.encoders import SIZE, TextEncoder
+from natlang_envs.spaces import check_commands, check_texts
 from natlang_envs.vector import NatLangVectorEnv, object_array
 
 Infos = dict[str, Any]

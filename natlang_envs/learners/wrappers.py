@@ -17,9 +17,8 @@ from gymnasium.utils import RecordConstructorArgs
 
 from natlang_envs.env import MAX_COMMAND_LENGTH, unwrap, without_margins
 from natlang_envs.errors import UsageError, command_at, one_of
-from natlang_envs.learners.encoders import check_texts
 from natlang_envs.prompt import CHAT_ROLE, History, PathStep, chat_messages, check_history, state_prompt
-from natlang_envs.spaces import CommandText, UnicodeText
+from natlang_envs.spaces import UnicodeText, check_commands, check_texts
 
 Infos = dict[str, Any]
 Messages = tuple[dict[str, str], ...]
@@ -179,9 +178,3 @@ class ChatMessages(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
         state = state_prompt(info["task"], self._path, observation, history=self._history)
         # Gymnasium wants a tuple where the space is one.
         return tuple(chat_messages(state, info["admissible_commands"]))
-
-
-def check_commands(space: spaces.Space[Any], wrapper: str) -> None:
-    """Raise `UsageError` unless the actions that a wrapper is to give are commands."""
-    if not isinstance(space, CommandText):
-        raise UsageError(f"{wrapper} takes commands, but the actions are {space}: put it further inside")
